@@ -1,0 +1,60 @@
+"""Bytes and the characters that stand for them.
+
+`vocab.json` and `merges.txt` are text, tokens are bytes. GPT-2 settled how the one is written as the other: every
+byte has a printable character of its own. Source: `bytes_to_unicode` of OpenAI's GPT-2 release, 2019.
+"""
+
+from __future__ import annotations
+
+
+def _printable_characters() -> list[str]:
+    """Return the character of each byte: itself where it is printable, else the next free one from U+0100 on."""
+    printable = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
+    others = [byte for byte in range(256) if byte not in printable]
+    return [chr(byte) if byte in printable else chr(256 + others.index(byte)) for byte in range(256)]
+
+
+BYTE_TO_CHAR: list[str] = _printable_characters()
+CHAR_TO_BYTE: dict[str, int] = {char: byte for byte, char in enumerate(BYTE_TO_CHAR)}
+
+# str.translate is the fastest way through either table: latin-1 makes a character of every byte.
+_TO_PRINTABLE = dict(enumerate(BYTE_TO_CHAR))
+_FROM_PRINTABLE = {ord(char): byte for char, byte in CHAR_TO_BYTE.items()}
+
+
+def to_printable(token: bytes) -> str:
+    """Write a token as `vocab.json` does: one printable character a byte.
+
+    >>> to_printable(b" the\\n")
+    'ĠtheĊ'
+    """
+    return token.decode("latin-1").translate(_TO_PRINTABLE)
+
+
+def from_printable(text: str) -> bytes | None:
+    """Read a token back from its printable form; None if a character of it stands for no byte.
+
+    >>> from_printable("ĠtheĊ")
+    b' the\\n'
+    >>> from_printable("two words") is None
+    True
+    """
+    try:
+        return bytes([CHAR_TO_BYTE[char] for char in text])
+    except KeyError:
+        return None
+
+
+def repair_surrogates(text: str) -> str:
+    """Make a string encodable as UTF-8: join surrogates that form UTF-16 pairs, replace the others by U+FFFD.
+
+    A Python string can hold lone surrogates (from JSON, or from broken UTF-16); tiktoken repairs them the same way.
+
+    >>> repair_surrogates("\\ud83d\\ude00 \\ud83d")
+    '😀 �'
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -1,0 +1,96 @@
+"""Count the pre-tokens of any source, over several processes; the result never depends on how many."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import signal
+import sys
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+
+from tqdm import tqdm
+
+from hf_bpe.corpus import TextSource, read_batches, source_paths
+from hf_bpe.engine import count_pre_tokens
+
+
+def count(
+    source: TextSource,
+    *,
+    pattern: str | None = "gpt2",
+    special_tokens: Sequence[str] = (),
+    num_workers: int | None = None,
+    show_progress: bool = False,
+) -> Counter[bytes]:
+    """Return how often each pre-token occurs in the source, split at special tokens first.
+
+    Args:
+        source: a path, several paths, or an iterable of texts.
+        pattern: a canonical split pattern.
+        special_tokens: text between them is counted, they are not.
+        num_workers: processes to count in; None for one a core where processes can be forked safely (Linux), else
+            one. Elsewhere a number above 1 starts new interpreters, so the calling script needs the usual
+            `if __name__ == "__main__":`.
+        show_progress: show a bar of the bytes read, on standard error.
+
+    Raises:
+        OSError, TypeError, ValueError: what `corpus.read_batches` raises.
+        ValueError: `num_workers` below 1.
+
+    >>> sorted(count(["low low<|x|>lower"], special_tokens=["<|x|>"]).items())
+    [(b' low', 1), (b'low', 1), (b'lower', 1)]
+    """
+    if num_workers is not None and num_workers < 1:
+        raise ValueError(f"num_workers: expected at least 1, got {num_workers}")
+    workers = num_workers if num_workers is not None else _default_workers()
+    paths = source_paths(source)
+    total = None if paths is None else sum(path.stat().st_size for path in paths)
+    counts: Counter[bytes] = Counter()
+    with tqdm(total=total, desc="Counting", unit="B", unit_scale=True, disable=not show_progress) as bar:
+        batches = _with_progress(read_batches(source, special_tokens, pattern), bar)
+        first = list(itertools.islice(batches, 2))
+        if workers == 1 or len(first) < 2:  # not worth a process
+            for batch in itertools.chain(first, batches):
+                counts.update(count_pre_tokens(batch, pattern))
+        else:
+            for partial in _count_in_processes(itertools.chain(first, batches), pattern, workers):
+                counts.update(partial)
+    return counts
+
+
+def _with_progress(batches: Iterator[list[bytes]], bar: tqdm[None]) -> Iterator[list[bytes]]:
+    for batch in batches:
+        yield batch
+        bar.update(sum(map(len, batch)))
+
+
+def _default_workers() -> int:
+    if not sys.platform.startswith("linux"):
+        return 1
+    return len(os.sched_getaffinity(0))
+
+
+def _count_in_processes(
+    batches: Iterator[list[bytes]], pattern: str | None, workers: int
+) -> Iterator[Counter[bytes]]:
+    # fork costs nothing and needs nothing of the calling script; the children run no code that holds locks.
+    context = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_die_of_interrupt)
+    pending: deque[Future[Counter[bytes]]] = deque()
+    try:
+        for batch in batches:
+            pending.append(pool.submit(count_pre_tokens, batch, pattern))
+            if len(pending) > 2 * workers:  # enough to keep all busy, without reading the whole source into memory
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _die_of_interrupt() -> None:
+    """Let Ctrl-C end a worker at once and silently; the parent tells the user."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,0 +1,175 @@
+"""BPEModel: what a byte-level BPE tokenizer is, apart from any file format and any library.
+
+Training makes one, `BPETokenizer` uses one, every converter reads or writes one. It is checked when it is made, so
+whatever takes a BPEModel may rely on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from hf_bpe.byte_level import from_printable, to_printable
+from hf_bpe.patterns import UNICODE_VERSION, canonical_pattern
+
+
+@dataclass(frozen=True, repr=False)
+class BPEModel:
+    """A byte-level BPE model: a frozen value, valid by construction.
+
+    Args:
+        vocab: id → bytes of every token, special tokens included (as UTF-8). Ids may have any order and gaps.
+        merges: the pairs that training merged, first rank first. A pair may make a token that an earlier one makes.
+        special_tokens: the tokens that are never split and never made by a merge; kept in the order of their ids.
+        pattern: a name of `hf_bpe.patterns.PATTERNS`, a regular expression, or None for no pre-tokenization.
+
+    The arguments are copied; do not change `vocab` or `merges` afterwards, `dataclasses.replace` makes a new model.
+    A vocabulary need not hold all 256 bytes, nor need every token be reachable by the merges: real files differ.
+
+    Raises:
+        TypeError: an id that is not an int, a token that is not bytes, a special token that is not str.
+        ValueError: anything else that is wrong; the message names the first offender.
+
+    >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab"}, [(b"a", b"b")])
+    >>> model
+    BPEModel(vocab_size=3, merges=1, special_tokens=[], pattern='gpt2', fingerprint='c3b80e7bb4c4')
+    >>> BPEModel({97: b"a"}, [(b"a", b"b")])
+    Traceback (most recent call last):
+    ValueError: merge 0, (b'a', b'b'): its second part is not a token of the vocabulary
+    """
+
+    vocab: dict[int, bytes]
+    merges: list[tuple[bytes, bytes]]
+    special_tokens: tuple[str, ...] = ()
+    pattern: str | None = "gpt2"
+
+    def __post_init__(self) -> None:
+        vocab = _checked_vocab(self.vocab)
+        ids = {token: token_id for token_id, token in vocab.items()}
+        specials = sorted(check_special_tokens(self.special_tokens), key=lambda special: ids.get(special.encode(), -1))
+        _check_special_tokens_in(specials, ids)
+        set_field = object.__setattr__  # the one way to normalize a field of a frozen dataclass
+        set_field(self, "vocab", vocab)
+        set_field(self, "merges", _checked_merges(self.merges, ids, {special.encode() for special in specials}))
+        set_field(self, "special_tokens", tuple(specials))
+        set_field(self, "pattern", canonical_pattern(self.pattern))
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of tokens, special tokens included."""
+        return len(self.vocab)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256, in hex, of all that decides ids: two models with equal fingerprints encode every text alike."""
+        content = {
+            "vocab": [[token_id, token.hex()] for token_id, token in self.vocab.items()],
+            "merges": [[first.hex(), second.hex()] for first, second in self.merges],
+            "special_tokens": self.special_tokens,
+            "pattern": self.pattern,
+            "unicode": UNICODE_VERSION,
+        }
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    def special_ids(self) -> dict[str, int]:
+        """Return special token → id, in the order of the ids."""
+        ids = {token: token_id for token_id, token in self.vocab.items()}
+        return {special: ids[special.encode()] for special in self.special_tokens}
+
+    def printable_vocab(self) -> dict[str, int]:
+        """Return what `vocab.json` holds: the printable form of each token, special tokens as they are → id."""
+        specials = {special.encode(): special for special in self.special_tokens}
+        return {specials.get(token) or to_printable(token): token_id for token_id, token in self.vocab.items()}
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        specials = [*self.special_tokens[:3], *(["…"] if len(self.special_tokens) > 3 else [])]
+        return (
+            f"BPEModel(vocab_size={self.vocab_size}, merges={len(self.merges)}, special_tokens={specials}, "
+            f"pattern={self.pattern!r}, fingerprint={self.fingerprint[:12]!r})"
+        )
+
+
+def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
+    """Return the special tokens as a list, if they can be special tokens of any model at all.
+
+    Raises:
+        TypeError: a single str instead of an iterable, or an element that is not a str.
+        ValueError: an empty, repeated, not encodable or single-byte one, or one that `vocab.json` could not tell from
+            a byte.
+    """
+    if isinstance(special_tokens, (str, bytes)):
+        raise TypeError(f"special_tokens: expected a list of str, got {special_tokens!r}; write [{special_tokens!r}]")
+    specials: list[str] = []
+    for special in special_tokens:
+        if not isinstance(special, str):
+            raise TypeError(f"special token {special!r}: expected str, got {type(special).__name__}")
+        if not special:
+            raise ValueError("special token '': expected at least one character")
+        if special in specials:
+            raise ValueError(f"special token {special!r} is given twice")
+        try:
+            encoded = special.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"special token {special!r} holds a lone surrogate, so it has no UTF-8 form") from None
+        as_token = from_printable(special)
+        if len(encoded) == 1 or (as_token is not None and len(as_token) == 1):
+            byte = encoded if len(encoded) == 1 else as_token
+            raise ValueError(f"special token {special!r} is how vocab.json writes the byte {byte!r}; choose another")
+        specials.append(special)
+    return specials
+
+
+def _checked_vocab(vocab: Mapping[int, bytes]) -> dict[int, bytes]:
+    """Return the vocabulary as a dict in the order of the ids."""
+    if not isinstance(vocab, Mapping):
+        raise TypeError(f"vocab: expected a dict of int to bytes, got {type(vocab).__name__}")
+    seen: dict[bytes, int] = {}
+    for token_id, token in vocab.items():
+        if not isinstance(token_id, int) or isinstance(token_id, bool):
+            raise TypeError(f"vocab: id {token_id!r} is {type(token_id).__name__}, expected int")
+        if not isinstance(token, bytes):
+            raise TypeError(f"vocab: token {token_id} is {type(token).__name__}, expected bytes")
+        if not 0 <= token_id < 2**32:
+            raise ValueError(f"vocab: id {token_id} of token {token!r} is not between 0 and 2**32 - 1")
+        if not token:
+            raise ValueError(f"vocab: token {token_id} is empty")
+        if token in seen:
+            raise ValueError(f"vocab: token {token!r} has two ids, {seen[token]} and {token_id}")
+        seen[token] = token_id
+    return dict(sorted(vocab.items()))
+
+
+def _check_special_tokens_in(specials: list[str], ids: Mapping[bytes, int]) -> None:
+    encoded = {special.encode() for special in specials}
+    for special in specials:
+        if special.encode() not in ids:
+            raise ValueError(f"special token {special!r} is not in the vocabulary")
+        twin = from_printable(special)
+        if twin is not None and twin in ids and twin not in encoded:
+            raise ValueError(
+                f"special token {special!r} is how vocab.json writes token {ids[twin]}, {twin!r}; choose another"
+            )
+
+
+def _checked_merges(
+    merges: Iterable[tuple[bytes, bytes]], ids: Mapping[bytes, int], specials: set[bytes]
+) -> list[tuple[bytes, bytes]]:
+    checked: dict[tuple[bytes, bytes], int] = {}
+    for rank, merge in enumerate(merges):
+        if not (isinstance(merge, (tuple, list)) and len(merge) == 2 and all(isinstance(part, bytes) for part in merge)):
+            raise TypeError(f"merge {rank}: expected a pair of bytes, got {merge!r}")
+        first, second = merge
+        for place, token in (("first part", first), ("second part", second), ("result", first + second)):
+            if token not in ids:
+                raise ValueError(f"merge {rank}, {(first, second)!r}: its {place} is not a token of the vocabulary")
+            if token in specials:
+                raise ValueError(f"merge {rank}, {(first, second)!r}: its {place} is a special token")
+        if (first, second) in checked:
+            raise ValueError(f"merge {rank}, {(first, second)!r}: merge {checked[first, second]} is the same pair")
+        checked[first, second] = rank
+    return list(checked)

@@ -1,0 +1,161 @@
+r"""Split patterns: how text is cut into pre-tokens before any merge.
+
+A pattern is a name (`PATTERNS`), a regular expression of the `regex` package, or None for no pre-tokenization. Text
+between two matches is a pre-token of its own, so nothing is ever lost.
+
+Character classes are those of Unicode 16.0, whatever `regex` is installed: a tokenizer must not change when a library
+is upgraded. Code points that a newer `regex` knows and Unicode 16.0 does not are hidden from it behind stand-ins.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import regex
+
+from hf_bpe._unicode import UNASSIGNED
+
+UNICODE_VERSION = "16.0"
+
+# The 25 characters of the Unicode property White_Space, which `\s` means here (Python's str.isspace has four more).
+WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+
+# Sources: gpt2 from OpenAI's GPT-2 release, cl100k and o200k from tiktoken, llama3 and qwen2 from the tokenizer.json
+# files of those models. cl100k and llama3 cut alike; both names stay because people look for both.
+PATTERNS: dict[str, str] = {
+    "gpt2": r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""",
+    "cl100k": (
+        r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"""
+        r"""|\s*[\r\n]+|\s+(?!\S)|\s+"""
+    ),
+    "o200k": (
+        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
+        r"""|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
+        r"""|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+    ),
+    "llama3": (
+        r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"""
+        r"""|\s*[\r\n]+|\s+(?!\S)|\s+"""
+    ),
+    "qwen2": (
+        r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"""
+        r"""|\s*[\r\n]+|\s+(?!\S)|\s+"""
+    ),
+}
+
+# Where text may be cut without changing its pre-tokens. No named pattern looks back, and none has a token in which a
+# character that is not white space stands before a space, or a letter or number before any white space.
+_SAFE_CUT = regex.compile(r"(?<=\S)(?= )|(?<=[\p{L}\p{N}])(?=\s)")
+
+# Unicode 17 moved U+0295 from Ll to Lo; U+0252 is Ll in both.
+_RECATEGORIZED = {0x0295: 0x0252}
+_ASSIGNED = regex.compile(r"\P{Cn}+")
+_NONCHARACTER = 0xFDD0  # never assigned by any version of Unicode, so of category Cn as the hidden ones are
+
+
+def canonical_pattern(pattern: str | None) -> str | None:
+    """Return the one spelling of a pattern: its name if it has one, None for "none", else the expression itself.
+
+    Raises:
+        TypeError: the pattern is neither str nor None.
+        ValueError: an unknown name, an invalid expression, or one that cannot match any text.
+
+    >>> canonical_pattern(PATTERNS["gpt2"]), canonical_pattern("none")
+    ('gpt2', None)
+    """
+    if pattern is None or pattern == "none":
+        return None
+    if not isinstance(pattern, str):
+        raise TypeError(f"pattern: expected a name, a regular expression or None, got {type(pattern).__name__}")
+    if pattern in PATTERNS:
+        return pattern
+    for name, expression in PATTERNS.items():
+        if pattern == expression:
+            return name
+    if re.fullmatch(r"[\w.-]*", pattern):
+        known = ", ".join([*PATTERNS, "none"])
+        raise ValueError(f"pattern {pattern!r} is not known: expected one of {known}, or a regular expression")
+    try:
+        regex.compile(pattern)
+    except regex.error as error:
+        raise ValueError(f"pattern {pattern!r} is not a regular expression: {error}") from error
+    return pattern
+
+
+def pattern_expression(pattern: str | None) -> str | None:
+    """Return the regular expression of a canonical pattern, None for no pre-tokenization."""
+    return None if pattern is None else PATTERNS.get(pattern, pattern)
+
+
+def split(text: str, pattern: str | None) -> list[str]:
+    """Cut text into pre-tokens, which joined give the text again.
+
+    Args:
+        text: any text; a lone surrogate is a character of no class, so U+DC80 to U+DCFF can stand for invalid bytes.
+        pattern: a canonical pattern.
+
+    >>> split("Hello, you're  here 42", "gpt2")
+    ['Hello', ',', ' you', "'re", ' ', ' here', ' 42']
+    """
+    if not text:
+        return []
+    if pattern is None:
+        return [text]
+    compiled = _compile(pattern)
+    masked = text if text.isascii() else _hide_unknown(text)
+    if masked is text and compiled.groups == 0 and len(text) < _LONG:
+        pieces: list[str] = compiled.findall(text)
+        if sum(map(len, pieces)) == len(text) and "" not in pieces:
+            return pieces
+    # The slow way: for stand-ins, gaps and groups; and for long texts, where Ctrl-C must be heard between matches.
+    pieces, end = [], 0
+    for match in compiled.finditer(masked):
+        start, stop = match.span()
+        if start == stop:
+            continue
+        if start > end:
+            pieces.append(text[end:start])
+        pieces.append(text[start:stop])
+        end = stop
+    if end < len(text):
+        pieces.append(text[end:])
+    return pieces
+
+
+_LONG = 1 << 20
+
+
+def find_safe_cut(text: str, pattern: str | None, start: int = 1) -> int | None:
+    """Return the first index from `start` on at which text can be cut with the same pre-tokens, None if none is sure.
+
+    Only the named patterns are known well enough; any other may look anywhere.
+    """
+    if pattern not in PATTERNS:
+        return None
+    match = _SAFE_CUT.search(text if text.isascii() else _hide_unknown(text), start)
+    return None if match is None else match.start()
+
+
+@lru_cache(maxsize=64)
+def _compile(pattern: str) -> regex.Pattern[str]:
+    return regex.compile(PATTERNS.get(pattern, pattern))
+
+
+@lru_cache(maxsize=1)
+def _stand_ins() -> tuple[re.Pattern[str], dict[int, int]]:
+    """Return what the installed `regex` knows beyond Unicode 16.0: an expression that finds it, and its stand-ins."""
+    table = dict(_RECATEGORIZED)
+    members = "".join(map(chr, _RECATEGORIZED))
+    for first, last in UNASSIGNED:
+        for match in _ASSIGNED.finditer("".join(map(chr, range(first, last + 1)))):
+            table.update((ord(char), _NONCHARACTER) for char in match.group())
+            members += f"{chr(first + match.start())}-{chr(first + match.end() - 1)}"
+    # `re` rather than `regex`: it tests a class with a bitmap. No member of it needs escaping.
+    return re.compile(f"[{members}]"), table
+
+
+def _hide_unknown(text: str) -> str:
+    """Return the text itself, or one of the same length in which what Unicode 16.0 does not know is hidden."""
+    finder, table = _stand_ins()
+    return text.translate(table) if finder.search(text) else text
