@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hf_bpe.byte_level import BYTE_TO_CHAR
@@ -45,8 +46,7 @@ def count_pre_tokens(documents: Iterable[bytes], pattern: str | None) -> Counter
 def learn_merges(
     counts: Mapping[bytes, int],
     *,
-    max_tokens: int | None = None,
-    max_merges: int | None = None,
+    max_merges: int,
     tie_break: str = "lexicographic",
     min_frequency: int = 1,
     max_token_bytes: int | None = None,
@@ -55,102 +55,97 @@ def learn_merges(
 ) -> list[tuple[bytes, bytes]]:
     """Learn merges from pre-tokens and how often each occurs.
 
-    Until `max_tokens` new tokens or `max_merges` merges are there, take the pair of adjacent tokens with the highest
-    count and merge it in every pre-token, from left to right. An index from pair to words and a heap find the pair
-    without counting anew: a pair's entry in the heap is never lower than its true score, and is corrected when it
+    Until `max_merges` are learned or no pair is left, take the pair of adjacent tokens with the highest count and
+    merge it in every pre-token, from left to right. An index from pair to words and a heap find it without counting
+    anew: no entry of the heap is lower than the true score of its pair, and one that is higher is corrected when it
     comes to the top.
+
+    Two merges never make the same bytes: what happens inside a stretch of text whose ends no merge has crossed
+    depends on that stretch alone, so wherever it becomes one token, it does so by the same pair at the same step.
 
     Args:
         counts: pre-token → number of occurrences.
-        max_tokens: number of tokens to make; a merge whose bytes are already a token makes none.
         max_merges: number of merges to learn.
         tie_break: among pairs of equal score take, by "lexicographic", the greatest as (bytes, bytes); by
-            "huggingface", the pair that `tokenizers.trainers.BpeTrainer` takes (see `_HuggingFaceTies`).
+            "huggingface", that of the smallest ids, where bytes are numbered in the order of their printable
+            characters and tokens in the order learned, as `tokenizers.trainers.BpeTrainer` does.
         min_frequency: leave pairs that occur less often.
         max_token_bytes: never make a longer token.
         length_penalty: λ in score = count − λ·(bytes of both parts). It orders the pairs; it never ends the training.
         progress: called with the number of merges learned, after each.
 
     Returns:
-        The merges in the order learned, each pair once.
+        The merges in the order learned.
 
     >>> learn_merges({b"low": 5, b"lower": 2, b"widest": 3, b"newest": 6}, max_merges=3)
     [(b's', b't'), (b'e', b'st'), (b'o', b'w')]
     """
-    ties = _HuggingFaceTies() if tie_break == "huggingface" else _LexicographicTies()
-    symbols = ties.alphabet()  # a symbol is an index of this list, which holds its bytes
-    symbol_of = {token: symbol for symbol, token in enumerate(symbols)}
-    words = [[symbol_of[bytes([byte])] for byte in word] for word in counts]
+    tokens = [bytes([byte]) for byte in sorted(range(256), key=BYTE_TO_CHAR.__getitem__)]  # a symbol is an index here
+    symbol_of = {token[0]: symbol for symbol, token in enumerate(tokens)}
+    lexicographic = tie_break == "lexicographic"
+    tie_keys: list[str | int] = [_descending_key(token) for token in tokens] if lexicographic else [*range(256)]
+    words = [[symbol_of[byte] for byte in word] for word in counts]
     weights = list(counts.values())
-    longest = max_token_bytes if max_token_bytes is not None else max(map(len, counts), default=0)
 
     pair_counts: defaultdict[Pair, int] = defaultdict(int)
-    where: defaultdict[Pair, set[int]] = defaultdict(set)  # pair → words that may hold it
-    heap: list[tuple[float, object, object, int, Pair, set[int]]] = []
+    where: defaultdict[Pair, set[int]] = defaultdict(set)  # pair → indices of the words that may hold it
+    heap: list[tuple[float, str | int, str | int, int, Pair]] = []
 
     def push(pair: Pair) -> None:
         count, (first, second) = pair_counts[pair], pair
-        if count > 0:
-            length = len(symbols[first]) + len(symbols[second])
+        length = len(tokens[first]) + len(tokens[second])
+        if count >= max(min_frequency, 1) and (max_token_bytes is None or length <= max_token_bytes):
             score = count - length_penalty * length if length_penalty else count
-            heapq.heappush(heap, (-score, ties.key(first), ties.key(second), count, pair, ties.entry_words(where, pair)))
+            heapq.heappush(heap, (-score, tie_keys[first], tie_keys[second], count, pair))
 
     for index, word in enumerate(words):
-        for pair in zip(word, word[1:]):  # noqa: B905 - the second is one shorter, which is the point
-            if len(symbols[pair[0]]) + len(symbols[pair[1]]) <= longest:
-                pair_counts[pair] += weights[index]
-                where[pair].add(index)
-    for pair in list(pair_counts):
+        for pair in pairwise(word):
+            pair_counts[pair] += weights[index]
+            where[pair].add(index)
+    for pair in pair_counts:
         push(pair)
 
-    merges: dict[tuple[bytes, bytes], None] = {}
-    new_tokens = 0
-    while heap and new_tokens != max_tokens and len(merges) != max_merges:
-        *_, count, pair, word_indices = heapq.heappop(heap)
+    merges: list[tuple[bytes, bytes]] = []
+    while heap and len(merges) < max_merges:
+        *_, count, pair = heapq.heappop(heap)
         if count != pair_counts[pair]:
-            if count > pair_counts[pair] or ties.keeps_every_entry:
-                where[pair] |= word_indices
+            if count > pair_counts[pair]:  # lower: a later entry has the true count
                 push(pair)
             continue
-        if count < min_frequency:
-            if length_penalty:
-                continue  # a pair of lower score may still be frequent enough
-            break
-        parts = symbols[pair[0]], symbols[pair[1]]
-        merged = b"".join(parts)
-        if merged not in symbol_of:
-            symbol_of[merged] = len(symbols)
-            symbols.append(merged)
-            ties.add(merged)
-            new_tokens += 1
-        ties.record(merges, parts)
+        parts = tokens[pair[0]], tokens[pair[1]]
+        merges.append(parts)
+        merged = len(tokens)
+        tokens.append(parts[0] + parts[1])
+        tie_keys.append(_descending_key(tokens[merged]) if lexicographic else merged)
 
-        grown: dict[Pair, None] = {}
-        affected = list(word_indices)
-        word_indices.clear()
-        for index in affected:
-            for changed, sign in _merge_word(words[index], pair, symbol_of[merged], own_change=ties.own_change):
-                if len(symbols[changed[0]]) + len(symbols[changed[1]]) <= longest:
-                    pair_counts[changed] += sign * weights[index]
-                    if sign > 0:
-                        where[changed].add(index)
-                        grown[changed] = None
+        grown: set[Pair] = set()
+        for index in where.pop(pair):
+            for changed, sign in _merge_word(words[index], pair, merged):
+                pair_counts[changed] += sign * weights[index]
+                if sign > 0:
+                    where[changed].add(index)
+                    grown.add(changed)
         for changed in grown:
             push(changed)
         if progress is not None:
             progress(len(merges))
-    return list(merges)
+    return merges
 
 
-def _merge_word(word: list[int], pair: Pair, merged: int, *, own_change: int) -> list[tuple[Pair, int]]:
+def _descending_key(token: bytes) -> str:
+    """Return what sorts tokens from the greatest to the smallest."""
+    # Complemented bytes turn the order round; the end mark puts a token behind those it is a prefix of.
+    return bytes(255 - byte for byte in token).decode("latin-1") + "\u0100"
+
+
+def _merge_word(word: list[int], pair: Pair, merged: int) -> list[tuple[Pair, int]]:
     """Merge a pair in a word, in place, from left to right; return each pair whose count changes, and by how much."""
     changes: list[tuple[Pair, int]] = []
     done: list[int] = []
     rest = 0
     while rest < len(word):
         if word[rest] == pair[0] and rest + 1 < len(word) and word[rest + 1] == pair[1]:
-            if own_change:
-                changes.append((pair, own_change))
+            changes.append((pair, -1))
             if done:
                 changes += [((done[-1], pair[0]), -1), ((done[-1], merged), 1)]
             if rest + 2 < len(word):
@@ -162,73 +157,6 @@ def _merge_word(word: list[int], pair: Pair, merged: int, *, own_change: int) ->
             rest += 1
     word[:] = done
     return changes
-
-
-class _LexicographicTies:
-    """Exact counts; among equals the greatest pair, compared as (bytes, bytes)."""
-
-    own_change = -1  # each merge takes away one occurrence of the pair itself
-    keeps_every_entry = False
-
-    def __init__(self) -> None:
-        self._keys = [self._key(bytes([byte])) for byte in range(256)]
-
-    def alphabet(self) -> list[bytes]:
-        return [bytes([byte]) for byte in range(256)]
-
-    def add(self, token: bytes) -> None:
-        self._keys.append(self._key(token))
-
-    def key(self, symbol: int) -> object:
-        """Return what sorts first, as a heap wants it, for the greatest token."""
-        return self._keys[symbol]
-
-    @staticmethod
-    def _key(token: bytes) -> str:
-        # Complemented bytes turn the order round; the end mark puts a token behind those it is a prefix of.
-        return bytes(255 - byte for byte in token).decode("latin-1") + "\u0100"
-
-    @staticmethod
-    def entry_words(where: defaultdict[Pair, set[int]], pair: Pair) -> set[int]:
-        return where[pair]  # shared by all entries of the pair, so whichever comes first merges everywhere
-
-    @staticmethod
-    def record(merges: dict[tuple[bytes, bytes], None], parts: tuple[bytes, bytes]) -> None:
-        merges.setdefault(parts)
-
-
-class _HuggingFaceTies(_LexicographicTies):
-    """What BpeTrainer of tokenizers 0.23 does, to the letter; its ids are bytes in the order of their characters.
-
-    Among equals it takes the smallest pair of ids. Where a merge makes a token that another merge made before, it
-    departs from exact counts in three ways, which decide merges on real text and so are followed here: the count of a
-    merged pair is not taken back; each entry of its queue holds only the words found since the entry before; and a
-    pair merged again moves to its later rank.
-    """
-
-    own_change = 0
-    keeps_every_entry = True
-
-    def __init__(self) -> None:
-        self._order = sorted(range(256), key=BYTE_TO_CHAR.__getitem__)
-
-    def alphabet(self) -> list[bytes]:
-        return [bytes([byte]) for byte in self._order]
-
-    def add(self, token: bytes) -> None:
-        pass
-
-    def key(self, symbol: int) -> object:
-        return symbol
-
-    @staticmethod
-    def entry_words(where: defaultdict[Pair, set[int]], pair: Pair) -> set[int]:
-        return where.pop(pair)
-
-    @staticmethod
-    def record(merges: dict[tuple[bytes, bytes], None], parts: tuple[bytes, bytes]) -> None:
-        merges.pop(parts, None)
-        merges[parts] = None
 
 
 class Encoder:

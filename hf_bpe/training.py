@@ -130,38 +130,26 @@ def train(
     alphabet = range(256) if initial_alphabet == "bytes" else sorted(set().union(*counts))
     if vocab_size is not None:
         _check_room(vocab_size, len(alphabet), len(specials))
-    max_tokens = None if vocab_size is None else vocab_size - len(alphabet) - len(specials)
-    wanted = num_merges if max_tokens is None else max_tokens
+    wanted = num_merges if num_merges is not None else vocab_size - len(alphabet) - len(specials)
     with tqdm(total=wanted, desc="Merging", unit="merge", disable=not show_progress) as bar:
         merges = learn_merges(
             counts,
-            max_tokens=max_tokens,
-            max_merges=num_merges,
+            max_merges=wanted,
             tie_break=tie_break,
             min_frequency=min_frequency,
             max_token_bytes=max_token_bytes,
             length_penalty=length_penalty,
-            progress=None if not show_progress else lambda done: bar.update(done - bar.n) and None,
+            progress=(lambda done: bar.update()) if show_progress else None,
         )
-    vocab = _vocabulary(alphabet, specials, merges)
-    if vocab_size is not None and len(vocab) < vocab_size:
+    if len(merges) < wanted:
         warnings.warn(
-            f"the text gives {len(vocab)} tokens of the {vocab_size} asked for: no pair is left to merge; "
-            "train on more text or lower min_frequency",
+            f"the text gives {len(merges)} of the {wanted} merges asked for: no pair is left to merge; "
+            "train on more text, or change min_frequency or max_token_bytes",
             stacklevel=2,
         )
-    elif num_merges is not None and len(merges) < num_merges:
-        warnings.warn(f"the text gives {len(merges)} merges of the {num_merges} asked for", stacklevel=2)
-    return BPEModel(vocab, merges, tuple(specials), pattern)
-
-
-def _vocabulary(
-    alphabet: Sequence[int], specials: Sequence[str], merges: Sequence[tuple[bytes, bytes]]
-) -> dict[int, bytes]:
-    """Number the tokens: bytes, special tokens, then what each merge makes for the first time."""
-    tokens = dict.fromkeys([*(bytes([byte]) for byte in alphabet), *(special.encode() for special in specials)])
-    tokens.update(dict.fromkeys(first + second for first, second in merges))
-    return dict(enumerate(tokens))
+    tokens = [*(bytes([byte]) for byte in alphabet), *(special.encode() for special in specials)]
+    tokens += [first + second for first, second in merges]
+    return BPEModel(dict(enumerate(tokens)), merges, tuple(specials), pattern)
 
 
 def _refuse_printable_twins(specials: Sequence[str]) -> None:

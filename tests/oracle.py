@@ -20,12 +20,12 @@ def merge(tokens: list[Token], pair: Pair) -> list[Token]:
 
 
 def learn_merges(
-    counts, *, max_tokens=None, max_merges=None, min_frequency=1, max_token_bytes=None, length_penalty=0.0
+    counts, *, max_merges, min_frequency=1, max_token_bytes=None, length_penalty=0.0
 ):
     """Count all pairs anew before each merge and take the best; lexicographic ties."""
     words = {word: [bytes([byte]) for byte in word] for word in counts}
-    merges, tokens = [], set()
-    while len(tokens) != max_tokens and len(merges) != max_merges:
+    merges = []
+    while len(merges) < max_merges:
         pairs = Counter()
         for word, parts in words.items():
             for pair in zip(parts, parts[1:]):
@@ -38,9 +38,7 @@ def learn_merges(
         if not candidates:
             break
         best = max(candidates, key=lambda pair: (pairs[pair] - length_penalty * len(pair[0] + pair[1]), pair))
-        if best not in merges:
-            merges.append(best)
-            tokens.add(best[0] + best[1])
+        merges.append(best)
         words = {word: merge(parts, best) for word, parts in words.items()}
     return merges
 
