@@ -1,0 +1,1 @@
+"""File formats of other tools, each through `BPEModel`: one module a format, a reader and a writer each."""

@@ -1,0 +1,86 @@
+"""Added tokens in text: found before any split, as `tokenizers` finds them, so that both give the same ids.
+
+Source of the rules: `added_vocabulary.rs` of tokenizers 0.23. Tokens that are not normalized are found before those
+that are; where several begin at one place the longest is taken; flags are looked at only then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import regex
+from tokenizers import AddedToken
+
+from hf_bpe.patterns import WHITE_SPACE
+
+
+class AddedTokenSplitter:
+    """Split text at added tokens.
+
+    Args:
+        added_tokens: id → token.
+
+    >>> splitter = AddedTokenSplitter({7: AddedToken("<|x|>", special=True)})
+    >>> splitter.split("a <|x|>b")
+    ['a ', 7, 'b']
+    """
+
+    def __init__(self, added_tokens: Mapping[int, AddedToken]) -> None:
+        self._added_tokens = dict(added_tokens)
+        self._tokens = {token.content: (token_id, token) for token_id, token in added_tokens.items()}
+        self._rounds = [
+            _finder([token.content for token in added_tokens.values() if token.normalized is normalized])
+            for normalized in (False, True)
+        ]
+
+    def __reduce__(self) -> tuple[type[AddedTokenSplitter], tuple[dict[int, AddedToken]]]:
+        return AddedTokenSplitter, (self._added_tokens,)
+
+    def split(self, text: str, *, split_special_tokens: bool = False) -> list[str | int]:
+        """Return stretches of text and ids of added tokens, in order; no stretch is empty.
+
+        Args:
+            text: any text.
+            split_special_tokens: leave special tokens in the text; other added tokens are still found.
+        """
+        parts: list[str | int] = [text] if text else []
+        for finder in self._rounds:
+            if finder is not None:
+                parts = [
+                    piece
+                    for part in parts
+                    for piece in (self._split(finder, part, split_special_tokens) if isinstance(part, str) else [part])
+                ]
+        return parts
+
+    def _split(self, finder: regex.Pattern[str], text: str, split_special_tokens: bool) -> Iterator[str | int]:
+        end = 0
+        for match in finder.finditer(text):
+            token_id, token = self._tokens[match.group()]
+            start, stop = match.span()
+            if (split_special_tokens and token.special) or (token.single_word and _in_word(text, start, stop)):
+                continue
+            while token.lstrip and start > end and text[start - 1] in WHITE_SPACE:
+                start -= 1
+            while token.rstrip and stop < len(text) and text[stop] in WHITE_SPACE:
+                stop += 1
+            if end < start:
+                yield text[end:start]
+            yield token_id
+            end = stop
+        if end < len(text):
+            yield text[end:]
+
+
+def _finder(contents: list[str]) -> regex.Pattern[str] | None:
+    if not contents:
+        return None
+    return regex.compile("|".join(regex.escape(content) for content in sorted(contents, key=len, reverse=True)))
+
+
+def _in_word(text: str, start: int, stop: int) -> bool:
+    return (start > 0 and _WORD.match(text, start - 1) is not None) or _WORD.match(text, stop) is not None
+
+
+# What Rust's regex calls a word character, by Unicode's annex 18; the `regex` package's own \w knows no marks.
+_WORD = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]")

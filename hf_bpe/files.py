@@ -1,0 +1,55 @@
+"""Writing files so that a crash at any moment leaves each old file whole."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def staged_folder(folder: str | os.PathLike[str], last: str = "") -> Iterator[Path]:
+    """Give an empty folder to write files in, and move them into `folder` once all are written.
+
+    Each file is flushed to the disk and then renamed, so every file in `folder` is at any time the old or the new one,
+    whole; the one named `last` is renamed last. If the body raises, `folder` stays as it was. Folders in it are merged.
+
+    Raises:
+        NotADirectoryError: `folder` exists and is a file.
+        OSError: what writing raises.
+    """
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise NotADirectoryError(f"{str(folder)!r} is a file; expected a folder to save in")
+    target.mkdir(parents=True, exist_ok=True)
+    # In the same folder, hence on the same file system: a rename there is atomic.
+    with tempfile.TemporaryDirectory(prefix=".saving-", dir=target) as name:
+        staging = Path(name)
+        yield staging
+        written = sorted((path for path in staging.rglob("*") if path.is_file()), key=lambda path: path.name == last)
+        for path in written:
+            _flush(path)
+        for path in written:
+            destination = target / path.relative_to(staging)
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(destination)
+    _flush(target)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text file as UTF-8 with Unix line ends, whole or not at all."""
+    with staged_folder(path.parent) as staging:
+        (staging / path.name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _flush(path: Path) -> None:
+    """Have the system write a file, or a folder's list of names, to the disk."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows opens no folders
+    descriptor = os.open(path, os.O_RDWR if path.is_file() and os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

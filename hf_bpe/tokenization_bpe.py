@@ -1,0 +1,470 @@
+"""BPETokenizer: the face that transformers sees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken
+from transformers.tokenization_python import PreTrainedTokenizer
+from transformers.utils import logging, to_py_obj
+from typing_extensions import Self
+
+from hf_bpe.added_tokens import AddedTokenSplitter
+from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
+from hf_bpe.conversion.gpt2 import read_gpt2, write_gpt2
+from hf_bpe.conversion.tokenizer_json import check_prefix_space, read_pre_tokenizer, render_tokenizer_json
+from hf_bpe.corpus import TextSource
+from hf_bpe.engine import Encoder
+from hf_bpe.files import staged_folder
+from hf_bpe.model import BPEModel
+from hf_bpe.patterns import WHITE_SPACE
+from hf_bpe.training import TrainingOptions, train
+
+logger = logging.get_logger(__name__)
+
+END_OF_TEXT = "<|endoftext|>"
+TOKENIZER_FILE = "tokenizer.json"
+CONFIG_FILE = "tokenizer_config.json"
+
+# Attributes that save_pretrained of transformers forgets unless they stand in init_kwargs.
+_PERSISTENT = (
+    "errors",
+    "pattern",
+    "add_prefix_space",
+    "special_tokens_pattern",
+    "token_type_ids_pattern",
+    "padding_side",
+    "truncation_side",
+    "split_special_tokens",
+)
+_BOS_EOS_OF_PATTERN = {None: (False, False), "bos": (True, False), "eos": (False, True), "bos_eos": (True, True)}
+_PATTERN_OF_BOS_EOS = {flags: name for name, flags in _BOS_EOS_OF_PATTERN.items()}
+
+
+class BPETokenizer(PreTrainedTokenizer):
+    """Byte-level BPE for transformers, from a `BPEModel` or from GPT-2's two files.
+
+    Args:
+        vocab_file: path of `vocab.json`.
+        merges_file: path of `merges.txt`.
+        model: the model, instead of the two files.
+        pattern: with files, their split pattern: a name of `hf_bpe.patterns.PATTERNS`, a regular expression or None.
+        errors: what decoding does with bytes that are not UTF-8, as in `bytes.decode`.
+        add_prefix_space: put a space before each stretch of text that begins with no white space. Only for the
+            patterns "gpt2" and None.
+        add_bos_token: begin each sequence with `bos_token`.
+        add_eos_token: end each sequence with `eos_token`.
+        kwargs: what `PreTrainedTokenizer` takes: `bos_token`, `eos_token`, `unk_token`, `pad_token`,
+            `extra_special_tokens`, `model_max_length`, `padding_side` and so on. Where the vocabulary has
+            `<|endoftext|>`, it is `bos_token` and `eos_token` unless they are given (as None, for none).
+
+    A byte that the vocabulary has no token for becomes `unk_token`, or a ValueError if there is none.
+
+    Raises:
+        OSError, ValueError: files that cannot be read, are not in the format or do not fit together.
+
+    >>> tokenizer = BPETokenizer.train(["low lower lowest newest"], vocab_size=262, special_tokens=["<|endoftext|>"])
+    >>> tokenizer("lowest low<|endoftext|>")["input_ids"]
+    [258, 257, 261, 256]
+    >>> tokenizer.decode([258, 257, 261, 256], skip_special_tokens=True)
+    'lowest low'
+    """
+
+    vocab_files_names = {"vocab_file": "vocab.json", "merges_file": "merges.txt"}  # noqa: RUF012 - as transformers has it
+    model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
+
+    def __init__(
+        self,
+        vocab_file: str | os.PathLike[str] | None = None,
+        merges_file: str | os.PathLike[str] | None = None,
+        *,
+        model: BPEModel | None = None,
+        pattern: str | None = "gpt2",
+        errors: str = "replace",
+        add_prefix_space: bool = False,
+        add_bos_token: bool = False,
+        add_eos_token: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if model is None:
+            model = _read_model(vocab_file, merges_file, pattern, kwargs)
+        check_prefix_space(model.pattern, add_prefix_space)
+        self._engine = Encoder(model)
+        self.errors = errors
+        self.add_prefix_space = add_prefix_space
+        self.encoder = _filled_vocab(model)
+        self.decoder = {token_id: token for token, token_id in self.encoder.items()}
+        self._splitter = AddedTokenSplitter({})
+
+        if END_OF_TEXT in model.special_tokens:
+            kwargs.setdefault("bos_token", END_OF_TEXT)
+            kwargs.setdefault("eos_token", END_OF_TEXT)
+        kwargs.setdefault("special_tokens_pattern", _PATTERN_OF_BOS_EOS[add_bos_token, add_eos_token])
+        kwargs.setdefault("token_type_ids_pattern", "all_zeros")
+        super().__init__(**kwargs)
+        self._keep_flags(kwargs)
+        self._add_tokens([token for token in model.special_tokens if token not in self.all_special_tokens], True)
+        self._update_total_vocab_size()
+        self._check_bos_eos()
+        self.init_kwargs.update({name: getattr(self, name) for name in _PERSISTENT})
+
+    @classmethod
+    def train(
+        cls,
+        input: TextSource,
+        vocab_size: int | None = None,
+        special_tokens: Sequence[str | AddedToken] = (),
+        **kwargs: Any,
+    ) -> Self:
+        """Train a tokenizer on a path, several paths or an iterable of texts.
+
+        Args:
+            input, vocab_size, special_tokens: as in `hf_bpe.train`. A token given as `bos_token`, `eos_token`,
+                `unk_token`, `pad_token` or the like is a special token, too, and need not be listed.
+            kwargs: options of `hf_bpe.train` (`pattern`, `tie_break`, `min_frequency`, `num_workers`, …); all others
+                go to the constructor.
+
+        Raises, warns: what `hf_bpe.train` does.
+        """
+        options = {name: kwargs.pop(name) for name in TrainingOptions.__annotations__ if name in kwargs}
+        named = [kwargs[name] for name in cls.SPECIAL_TOKENS_ATTRIBUTES if kwargs.get(name) is not None]
+        listed = [*special_tokens, *named, *(kwargs.get("extra_special_tokens") or [])]
+        added = {str(token): token for token in reversed(listed)}  # what is listed first decides the flags
+        model = train(input, vocab_size, list(dict.fromkeys(map(str, listed))), **options)
+        flags = {model.special_ids()[text]: token for text, token in added.items() if isinstance(token, AddedToken)}
+        return cls(model=model, added_tokens_decoder={**flags, **kwargs.pop("added_tokens_decoder", {})}, **kwargs)
+
+    def train_new_from_iterator(
+        self,
+        text_iterator: Iterable[str] | Iterable[list[str]],
+        vocab_size: int,
+        length: int | None = None,
+        new_special_tokens: Sequence[str | AddedToken] | None = None,
+        special_tokens_map: dict[str, str] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Train a tokenizer of the same kind, with the same settings and special tokens, on other text.
+
+        The signature is that of fast tokenizers.
+
+        Args:
+            text_iterator: texts, or lists of texts.
+            vocab_size: number of tokens in all, special tokens included.
+            length: ignored; fast tokenizers show it in their progress bar.
+            new_special_tokens: special tokens to add to those that this tokenizer has.
+            special_tokens_map: old → new name of special tokens to rename.
+            kwargs: options of `hf_bpe.train`.
+
+        Raises, warns: what `hf_bpe.train` does.
+        """
+        names = special_tokens_map or {}
+        added = [_renamed(token, names) for token in self.added_tokens_decoder.values() if token.special]
+        settings = {name: value for name, value in self.init_kwargs.items() if name not in ("pattern", "name_or_path")}
+        for name in self.SPECIAL_TOKENS_ATTRIBUTES:
+            token = self._special_tokens_map.get(name)
+            settings[name] = None if token is None else names.get(str(token), str(token))
+        extra = [names.get(token, token) for token in self.extra_special_tokens]
+        settings["extra_special_tokens"] = [*extra, *map(str, new_special_tokens or [])]
+        settings["chat_template"] = self.chat_template
+        options = {"pattern": self.pattern, **kwargs}
+        return type(self).train(text_iterator, vocab_size, [*added, *(new_special_tokens or [])], **options, **settings)
+
+    # What it is made of.
+
+    @property
+    def model(self) -> BPEModel:
+        """The model: vocabulary, merges, special tokens and pattern, without what was added later."""
+        return self._engine.model
+
+    @property
+    def pattern(self) -> str | None:
+        """The split pattern: a name, a regular expression, or None."""
+        return self.model.pattern
+
+    @property
+    def bpe_ranks(self) -> dict[tuple[str, str], int]:
+        """Printable pair → rank, as GPT-2's Python tokenizer had it; transformers' converters read it."""
+        return {
+            (to_printable(first), to_printable(second)): rank for rank, (first, second) in enumerate(self.model.merges)
+        }
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the highest id of the model; tokens added later are not counted."""
+        return len(self.encoder)
+
+    def get_vocab(self) -> dict[str, int]:
+        """Return printable token → id, added tokens included. An id that the model leaves out has a placeholder."""
+        return {**self.encoder, **self.added_tokens_encoder}
+
+    @property
+    def add_bos_token(self) -> bool:
+        """Whether `bos_token` begins each sequence."""
+        return _BOS_EOS_OF_PATTERN[self.special_tokens_pattern][0]
+
+    @add_bos_token.setter
+    def add_bos_token(self, value: bool) -> None:
+        self.special_tokens_pattern = _PATTERN_OF_BOS_EOS[bool(value), self.add_eos_token]
+        self._check_bos_eos()
+
+    @property
+    def add_eos_token(self) -> bool:
+        """Whether `eos_token` ends each sequence."""
+        return _BOS_EOS_OF_PATTERN[self.special_tokens_pattern][1]
+
+    @add_eos_token.setter
+    def add_eos_token(self, value: bool) -> None:
+        self.special_tokens_pattern = _PATTERN_OF_BOS_EOS[self.add_bos_token, bool(value)]
+        self._check_bos_eos()
+
+    # Text to ids.
+
+    def encode_bytes(self, data: bytes, *, split_special_tokens: bool | None = None) -> list[int]:
+        """Encode bytes, UTF-8 or not, so that `decode_bytes` gives them back exactly.
+
+        Special tokens are found in the bytes, none is added, and no prefix space either. (Added tokens whose flags
+        eat white space lose it here as everywhere.)
+
+        Args:
+            data: any bytes; each that belongs to no valid UTF-8 sequence counts as a character of no class.
+            split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
+
+        Raises:
+            ValueError: a byte that the vocabulary has no token for, and no `unk_token`.
+
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=256)
+        >>> tokenizer.encode_bytes(b"\\xff low")
+        [255, 32, 108, 111, 119]
+        """
+        text = data.decode("utf-8", "surrogateescape")
+        return self._encode_text(text, split_special_tokens, add_prefix_space=False)
+
+    def tokenize(self, text: str, **kwargs: Any) -> list[str]:
+        """Return the tokens of a text in their printable form, added tokens as they are."""
+        split_special_tokens = kwargs.pop("split_special_tokens", None)
+        text, _ = self.prepare_for_tokenization(text, **kwargs)
+        ids = self._encode_text(text, split_special_tokens, add_prefix_space=self.add_prefix_space)
+        return self.convert_ids_to_tokens(ids)
+
+    def prepare_for_tokenization(
+        self, text: str, is_split_into_words: bool = False, **kwargs: Any
+    ) -> tuple[str, dict[str, Any]]:
+        """Repair lone surrogates, as tiktoken does."""
+        return repair_surrogates(text), kwargs
+
+    def _encode_text(self, text: str, split_special_tokens: bool | None, *, add_prefix_space: bool) -> list[int]:
+        if split_special_tokens is None:
+            split_special_tokens = self.split_special_tokens
+        unknown_id = self.unk_token_id
+        ids: list[int] = []
+        for part in self._splitter.split(text, split_special_tokens=split_special_tokens):
+            if isinstance(part, int):
+                ids.append(part)
+                continue
+            if add_prefix_space and part[0] not in WHITE_SPACE:
+                part = " " + part
+            ids += self._engine.encode(part.encode("utf-8", "surrogateescape"), unknown_id)
+        return ids
+
+    def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
+        return [self.decoder[token_id] for token_id in self._engine.encode(text.encode(), self.unk_token_id)]
+
+    def _convert_token_to_id(self, token: str) -> int | None:
+        token_id = self.encoder.get(token)
+        if token_id is None and self.unk_token is not None and token != self.unk_token:
+            return self.unk_token_id
+        return token_id
+
+    # Ids to text.
+
+    def decode_bytes(self, token_ids: Any, *, skip_special_tokens: bool = False) -> bytes:
+        """Return exactly the bytes that the ids stand for.
+
+        Args:
+            token_ids: an id, or a sequence of ids (list, array or tensor of one dimension).
+            skip_special_tokens: leave special tokens out.
+
+        An id outside the vocabulary is `unk_token` if there is one, else it is skipped with a warning in the log.
+        """
+        ids = to_py_obj(token_ids)
+        added, vocab = self._added_tokens_decoder, self.model.vocab
+        skip = self._special_ids() if skip_special_tokens else frozenset()
+        pieces: list[bytes] = []
+        for token_id in [ids] if isinstance(ids, int) else ids:
+            if token_id in skip:
+                continue
+            if token_id in added:
+                pieces.append(added[token_id].content.encode())
+            elif token_id in vocab:
+                pieces.append(vocab[token_id])
+            elif self.unk_token is not None:
+                pieces.append(self.unk_token.encode())
+            else:
+                logger.warning("id %s is not in the vocabulary; it is skipped", token_id)
+        return b"".join(pieces)
+
+    def _decode(
+        self,
+        token_ids: int | list[int],
+        skip_special_tokens: bool = False,
+        clean_up_tokenization_spaces: bool | None = None,
+        **kwargs: Any,
+    ) -> str:
+        text = self.decode_bytes(token_ids, skip_special_tokens=skip_special_tokens).decode("utf-8", self.errors)
+        # Cleaning corrupts BPE text, so only a call can ask for it, not the tokenizer's setting.
+        return self.clean_up_tokenization(text) if clean_up_tokenization_spaces else text
+
+    def convert_tokens_to_string(self, tokens: list[str]) -> str:
+        """Return the text of printable tokens."""
+        pieces: list[bytes] = []
+        for token in tokens:
+            data = None if token in self._added_tokens_encoder else from_printable(token)
+            pieces.append(token.encode() if data is None else data)
+        return b"".join(pieces).decode("utf-8", self.errors)
+
+    def _convert_id_to_token(self, index: int) -> str | None:
+        return self.decoder.get(index, self.unk_token)
+
+    def _special_ids(self) -> frozenset[int]:
+        special = {token_id for token_id, token in self._added_tokens_decoder.items() if token.special}
+        return frozenset(special | set(self.all_special_ids))
+
+    # Added tokens.
+
+    def _update_total_vocab_size(self) -> None:
+        # transformers calls this whenever added tokens have changed.
+        super()._update_total_vocab_size()
+        self._splitter = AddedTokenSplitter(self._added_tokens_decoder)
+
+    def _keep_flags(self, kwargs: dict[str, Any]) -> None:
+        """Give special tokens the flags they were given with; transformers drops them for Python tokenizers."""
+        given = [kwargs[name] for name in self.SPECIAL_TOKENS_ATTRIBUTES if name in kwargs]
+        extra = kwargs.get("extra_special_tokens") or []
+        for token in [*given, *(extra.values() if isinstance(extra, dict) else extra)]:
+            if isinstance(token, AddedToken):
+                token_id = self._added_tokens_encoder[token.content]
+                self._added_tokens_decoder[token_id] = _special(token)
+
+    def _check_bos_eos(self) -> None:
+        if self.special_tokens_pattern not in _BOS_EOS_OF_PATTERN:
+            raise ValueError(
+                f"special_tokens_pattern: expected one of {[*_BOS_EOS_OF_PATTERN]}, got {self.special_tokens_pattern!r}"
+            )
+        for wanted, name in ((self.add_bos_token, "bos_token"), (self.add_eos_token, "eos_token")):
+            if wanted and getattr(self, name) is None:
+                raise ValueError(f"add_{name}=True needs a {name}; none is set")
+
+    # Files.
+
+    @classmethod
+    def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
+        """Take the pattern of a folder that does not name it from its `tokenizer.json`; from_pretrained calls this."""
+        if "pattern" not in kwargs and kwargs.get("tokenizer_file") is not None:
+            kwargs["pattern"], prefix_space = read_pre_tokenizer(kwargs["tokenizer_file"])
+            kwargs.setdefault("add_prefix_space", prefix_space)
+        return kwargs
+
+    def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
+        """Write `vocab.json` and `merges.txt`, each whole or not at all; return their paths."""
+        prefix = f"{filename_prefix}-" if filename_prefix else ""
+        return tuple(map(str, write_gpt2(self.model, save_directory, prefix=prefix)))
+
+    def save_pretrained(
+        self,
+        save_directory: str | os.PathLike[str],
+        legacy_format: bool | None = None,
+        filename_prefix: str | None = None,
+        push_to_hub: bool = False,
+        **kwargs: Any,
+    ) -> tuple[str, ...]:
+        """Save all that from_pretrained needs, and a `tokenizer.json` for those who have no hf_bpe.
+
+        Files are written beside the old ones and renamed when all are there; if anything fails the old ones stay.
+
+        Args:
+            save_directory: the folder; made if need be.
+            legacy_format: as in transformers; False is refused.
+            filename_prefix: put before each file's name, with a hyphen.
+            push_to_hub: call `push_to_hub` afterwards, with `repo_id` (default: the folder's name) and what else of
+                `kwargs` it takes.
+            kwargs: as in transformers.
+
+        Returns:
+            The paths written.
+
+        Raises:
+            OSError: the files cannot be written.
+        """
+        hub_names = ("commit_message", "commit_description", "private", "token", "revision", "create_pr", "tags")
+        hub_options = {name: kwargs.pop(name) for name in hub_names if name in kwargs}
+        repo_id = kwargs.pop("repo_id", Path(save_directory).name)
+        prefix = f"{filename_prefix}-" if filename_prefix else ""
+        with staged_folder(save_directory, last=prefix + CONFIG_FILE) as staging:
+            super().save_pretrained(staging, legacy_format, filename_prefix, **kwargs)
+            (staging / (prefix + TOKENIZER_FILE)).write_text(self._tokenizer_json(), encoding="utf-8", newline="\n")
+            written = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
+        if push_to_hub:
+            self.push_to_hub(repo_id, **hub_options)
+        return tuple(str(Path(save_directory, path)) for path in written)
+
+    def _tokenizer_json(self) -> str:
+        flags = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
+        return render_tokenizer_json(
+            self.model,
+            added_tokens={
+                token_id: {flag: getattr(token, flag) for flag in flags}
+                for token_id, token in self._added_tokens_decoder.items()
+            },
+            extra_vocab={token: token_id for token, token_id in self.encoder.items() if token_id not in self.model.vocab},
+            add_prefix_space=self.add_prefix_space,
+            unk_token=self.unk_token,
+            prefix_tokens=[self.bos_token] if self.add_bos_token else [],
+            suffix_tokens=[self.eos_token] if self.add_eos_token else [],
+        )
+
+
+def _read_model(
+    vocab_file: str | os.PathLike[str] | None,
+    merges_file: str | os.PathLike[str] | None,
+    pattern: str | None,
+    kwargs: dict[str, Any],
+) -> BPEModel:
+    """Read the two files; what the settings call special tokens decides which tokens of them are."""
+    if vocab_file is None or merges_file is None:
+        raise ValueError(
+            f"BPETokenizer needs a model, or vocab_file and merges_file; got vocab_file={vocab_file!r}, "
+            f"merges_file={merges_file!r} (a folder to load must hold vocab.json and merges.txt)"
+        )
+    added = [token.content for token in kwargs.get("added_tokens_decoder", {}).values() if token.special]
+    return read_gpt2(vocab_file, merges_file, special_tokens=added or None, pattern=pattern)
+
+
+def _filled_vocab(model: BPEModel) -> dict[str, int]:
+    """Return printable token → id with a placeholder for each unused id.
+
+    transformers gives a new token the number of entries as its id, and models take that number for their size: with a
+    hole, both would be wrong.
+    """
+    vocab = model.printable_vocab()
+    size = max(vocab.values(), default=-1) + 1
+    if size > 2 * len(vocab) + 1024:
+        raise ValueError(f"the highest id is {size - 1} but there are only {len(vocab)} tokens; renumber the ids first")
+    return vocab | {f"<|unused_{token_id}|>": token_id for token_id in range(size) if token_id not in model.vocab}
+
+
+def _renamed(token: AddedToken, names: dict[str, str]) -> AddedToken:
+    return _special(token, names.get(token.content, token.content))
+
+
+def _special(token: AddedToken, content: str | None = None) -> AddedToken:
+    return AddedToken(
+        token.content if content is None else content,
+        single_word=token.single_word,
+        lstrip=token.lstrip,
+        rstrip=token.rstrip,
+        normalized=token.normalized,
+        special=True,
+    )
