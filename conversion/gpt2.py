@@ -128,6 +128,7 @@ def _read_merges(path: Path) -> list[tuple[bytes, bytes]]:
         if len(parts) != 2 or not all(tokens):
             raise ValueError(f"{path}: line {number}: expected two printable tokens and a space, got {line[:80]!r}")
         first, second = tokens
-        assert first is not None and second is not None  # for the type checker: all(tokens) above
+        assert first is not None  # for the type checker: all(tokens) above
+        assert second is not None
         merges.append((first, second))
     return merges

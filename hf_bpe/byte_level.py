@@ -23,19 +23,19 @@ _FROM_PRINTABLE = {ord(char): byte for char, byte in CHAR_TO_BYTE.items()}
 
 
 def to_printable(token: bytes) -> str:
-    """Write a token as `vocab.json` does: one printable character a byte.
+    r"""Write a token as `vocab.json` does: one printable character a byte.
 
-    >>> to_printable(b" the\\n")
+    >>> to_printable(b" the\n")
     'ĠtheĊ'
     """
     return token.decode("latin-1").translate(_TO_PRINTABLE)
 
 
 def from_printable(text: str) -> bytes | None:
-    """Read a token back from its printable form; None if a character of it stands for no byte.
+    r"""Read a token back from its printable form; None if a character of it stands for no byte.
 
     >>> from_printable("ĠtheĊ")
-    b' the\\n'
+    b' the\n'
     >>> from_printable("two words") is None
     True
     """
@@ -46,11 +46,11 @@ def from_printable(text: str) -> bytes | None:
 
 
 def repair_surrogates(text: str) -> str:
-    """Make a string encodable as UTF-8: join surrogates that form UTF-16 pairs, replace the others by U+FFFD.
+    r"""Make a string encodable as UTF-8: join surrogates that form UTF-16 pairs, replace the others by U+FFFD.
 
     A Python string can hold lone surrogates (from JSON, or from broken UTF-16); tiktoken repairs them the same way.
 
-    >>> repair_surrogates("\\ud83d\\ude00 \\ud83d")
+    >>> repair_surrogates("\ud83d\ude00 \ud83d")
     '😀 �'
     """
     try:

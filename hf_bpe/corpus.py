@@ -88,7 +88,7 @@ def _existing_file(path: str | os.PathLike[str]) -> Path:
     file = Path(path)
     try:
         if file.is_dir():
-            raise IsADirectoryError(f"{str(path)!r} is a directory; give the files in it, such as sorted(path.glob('*'))")
+            raise IsADirectoryError(f"{str(path)!r} is a directory; give the files in it, such as path.glob('*.txt')")
         if file.exists():
             return file
     except ValueError:
@@ -113,7 +113,8 @@ def _read_documents(
                 yield data[first:last]
 
 
-def _flatten(texts: Iterable[object]) -> Iterator[str | bytes]:
+def _flatten(texts: TextSource) -> Iterator[str | bytes]:
+    assert isinstance(texts, Iterable)  # source_paths has seen to it
     for index, text in enumerate(texts):
         for item in text if isinstance(text, (list, tuple)) else [text]:
             if not isinstance(item, (str, bytes)):
@@ -163,9 +164,7 @@ def _between(specials: re.Pattern[bytes] | None, data: bytes | mmap.mmap) -> Ite
         yield start, len(data)
 
 
-def _cut(
-    data: bytes | mmap.mmap, start: int, end: int, pattern: str | None, limit: int
-) -> Iterator[tuple[int, int]]:
+def _cut(data: bytes | mmap.mmap, start: int, end: int, pattern: str | None, limit: int) -> Iterator[tuple[int, int]]:
     """Yield start and end of pieces of a document, each the first after `limit` bytes that a safe cut allows."""
     while end - start > limit:
         cut = _safe_cut_from(data, start + limit, end, pattern)

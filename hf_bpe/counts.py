@@ -10,6 +10,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from typing import Any
 
 from tqdm import tqdm
 
@@ -61,7 +62,7 @@ def count(
     return counts
 
 
-def _with_progress(batches: Iterator[list[bytes]], bar: tqdm[None]) -> Iterator[list[bytes]]:
+def _with_progress(batches: Iterator[list[bytes]], bar: tqdm[Any]) -> Iterator[list[bytes]]:
     for batch in batches:
         yield batch
         bar.update(sum(map(len, batch)))
@@ -73,9 +74,7 @@ def _default_workers() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _count_in_processes(
-    batches: Iterator[list[bytes]], pattern: str | None, workers: int
-) -> Iterator[Counter[bytes]]:
+def _count_in_processes(batches: Iterator[list[bytes]], pattern: str | None, workers: int) -> Iterator[Counter[bytes]]:
     # fork costs nothing and needs nothing of the calling script; the children run no code that holds locks.
     context = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_die_of_interrupt)

@@ -34,7 +34,7 @@ class BPEModel:
 
     >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab"}, [(b"a", b"b")])
     >>> model
-    BPEModel(vocab_size=3, merges=1, special_tokens=[], pattern='gpt2', fingerprint='c3b80e7bb4c4')
+    BPEModel(vocab_size=3, merges=1, special_tokens=[], pattern='gpt2', fingerprint='772f4a2a40d0')
     >>> BPEModel({97: b"a"}, [(b"a", b"b")])
     Traceback (most recent call last):
     ValueError: merge 0, (b'a', b'b'): its second part is not a token of the vocabulary
@@ -161,7 +161,7 @@ def _checked_merges(
 ) -> list[tuple[bytes, bytes]]:
     checked: dict[tuple[bytes, bytes], int] = {}
     for rank, merge in enumerate(merges):
-        if not (isinstance(merge, (tuple, list)) and len(merge) == 2 and all(isinstance(part, bytes) for part in merge)):
+        if not isinstance(merge, (tuple, list)) or [*map(type, merge)] != [bytes, bytes]:
             raise TypeError(f"merge {rank}: expected a pair of bytes, got {merge!r}")
         first, second = merge
         for place, token in (("first part", first), ("second part", second), ("result", first + second)):

@@ -51,7 +51,7 @@ def learn_merges(
     min_frequency: int = 1,
     max_token_bytes: int | None = None,
     length_penalty: float = 0.0,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> list[tuple[bytes, bytes]]:
     """Learn merges from pre-tokens and how often each occurs.
 

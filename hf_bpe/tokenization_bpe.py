@@ -68,8 +68,8 @@ class BPETokenizer(PreTrainedTokenizer):
 
     >>> tokenizer = BPETokenizer.train(["low lower lowest newest"], vocab_size=262, special_tokens=["<|endoftext|>"])
     >>> tokenizer("lowest low<|endoftext|>")["input_ids"]
-    [258, 257, 261, 256]
-    >>> tokenizer.decode([258, 257, 261, 256], skip_special_tokens=True)
+    [258, 260, 261, 119, 256]
+    >>> tokenizer.decode([258, 260, 261, 119, 256], skip_special_tokens=True)
     'lowest low'
     """
 
@@ -223,7 +223,7 @@ class BPETokenizer(PreTrainedTokenizer):
     # Text to ids.
 
     def encode_bytes(self, data: bytes, *, split_special_tokens: bool | None = None) -> list[int]:
-        """Encode bytes, UTF-8 or not, so that `decode_bytes` gives them back exactly.
+        r"""Encode bytes, UTF-8 or not, so that `decode_bytes` gives them back exactly.
 
         Special tokens are found in the bytes, none is added, and no prefix space either. (Added tokens whose flags
         eat white space lose it here as everywhere.)
@@ -236,7 +236,7 @@ class BPETokenizer(PreTrainedTokenizer):
             ValueError: a byte that the vocabulary has no token for, and no `unk_token`.
 
         >>> tokenizer = BPETokenizer.train(["low"], vocab_size=256)
-        >>> tokenizer.encode_bytes(b"\\xff low")
+        >>> tokenizer.encode_bytes(b"\xff low")
         [255, 32, 108, 111, 119]
         """
         text = data.decode("utf-8", "surrogateescape")
@@ -247,7 +247,8 @@ class BPETokenizer(PreTrainedTokenizer):
         split_special_tokens = kwargs.pop("split_special_tokens", None)
         text, _ = self.prepare_for_tokenization(text, **kwargs)
         ids = self._encode_text(text, split_special_tokens, add_prefix_space=self.add_prefix_space)
-        return self.convert_ids_to_tokens(ids)
+        tokens: list[str] = self.convert_ids_to_tokens(ids)
+        return tokens
 
     def prepare_for_tokenization(
         self, text: str, is_split_into_words: bool = False, **kwargs: Any
@@ -274,8 +275,8 @@ class BPETokenizer(PreTrainedTokenizer):
 
     def _convert_token_to_id(self, token: str) -> int | None:
         token_id = self.encoder.get(token)
-        if token_id is None and self.unk_token is not None and token != self.unk_token:
-            return self.unk_token_id
+        if token_id is None and token != self.unk_token:  # unk_token itself is not here before it is added
+            token_id = self.unk_token_id
         return token_id
 
     # Ids to text.
@@ -418,7 +419,7 @@ class BPETokenizer(PreTrainedTokenizer):
                 token_id: {flag: getattr(token, flag) for flag in flags}
                 for token_id, token in self._added_tokens_decoder.items()
             },
-            extra_vocab={token: token_id for token, token_id in self.encoder.items() if token_id not in self.model.vocab},
+            extra_vocab={token: self.encoder[token] for token in self.encoder.keys() - self.model.printable_vocab()},
             add_prefix_space=self.add_prefix_space,
             unk_token=self.unk_token,
             prefix_tokens=[self.bos_token] if self.add_bos_token else [],

@@ -53,9 +53,9 @@ def train_bpe(
     >>> text = "low low low low low lower lower widest widest widest newest newest newest newest newest newest"
     >>> vocab, merges = train_bpe([text], vocab_size=260, special_tokens=["<|endoftext|>"])
     >>> merges
-    [(b's', b't'), (b'e', b'st'), (b'w', b'est')]
+    [(b's', b't'), (b'e', b'st'), (b'o', b'w')]
     >>> vocab[256], vocab[259]
-    (b'<|endoftext|>', b'west')
+    (b'<|endoftext|>', b'ow')
     """
     model = train(input, vocab_size, special_tokens, **options)
     return model.vocab, model.merges
@@ -103,7 +103,7 @@ def train(
         UserWarning: the text has fewer merges than were asked for; the model has as many tokens as there are.
 
     >>> train(["low lower lowest"], vocab_size=258)
-    BPEModel(vocab_size=258, merges=2, special_tokens=[], pattern='gpt2', fingerprint='8f2fcad8ae0d')
+    BPEModel(vocab_size=258, merges=2, special_tokens=[], pattern='gpt2', fingerprint='4065a1dbec78')
     """
     specials = check_special_tokens(special_tokens)
     _refuse_printable_twins(specials)
@@ -115,14 +115,15 @@ def train(
         _check_number("max_token_bytes", max_token_bytes, 1)
     if not isinstance(length_penalty, (int, float)) or not 0 <= length_penalty < float("inf"):
         raise ValueError(f"length_penalty: expected a number from 0 on, got {length_penalty!r}")
+    wanted = num_merges or 0
     if (vocab_size is None) == (num_merges is None):
         raise ValueError(f"give either vocab_size or num_merges, got vocab_size={vocab_size}, num_merges={num_merges}")
-    if vocab_size is not None:
+    if vocab_size is None:
+        _check_number("num_merges", num_merges, 0)
+    else:
         _check_number("vocab_size", vocab_size, 1)
         if initial_alphabet == "bytes":
             _check_room(vocab_size, 256, len(specials))
-    else:
-        _check_number("num_merges", num_merges, 0)
 
     counts = count(
         input, pattern=pattern, special_tokens=specials, num_workers=num_workers, show_progress=show_progress
@@ -130,7 +131,7 @@ def train(
     alphabet = range(256) if initial_alphabet == "bytes" else sorted(set().union(*counts))
     if vocab_size is not None:
         _check_room(vocab_size, len(alphabet), len(specials))
-    wanted = num_merges if num_merges is not None else vocab_size - len(alphabet) - len(specials)
+        wanted = vocab_size - len(alphabet) - len(specials)
     with tqdm(total=wanted, desc="Merging", unit="merge", disable=not show_progress) as bar:
         merges = learn_merges(
             counts,

@@ -1,6 +1,7 @@
 """The literal algorithms, as slow and as plain as the definition: what `reference.py` is tested against."""
 
 from collections import Counter
+from itertools import pairwise
 
 Token = bytes
 Pair = tuple[Token, Token]
@@ -19,16 +20,14 @@ def merge(tokens: list[Token], pair: Pair) -> list[Token]:
     return merged
 
 
-def learn_merges(
-    counts, *, max_merges, min_frequency=1, max_token_bytes=None, length_penalty=0.0
-):
+def learn_merges(counts, *, max_merges, min_frequency=1, max_token_bytes=None, length_penalty=0.0):
     """Count all pairs anew before each merge and take the best; lexicographic ties."""
     words = {word: [bytes([byte]) for byte in word] for word in counts}
     merges = []
     while len(merges) < max_merges:
         pairs = Counter()
         for word, parts in words.items():
-            for pair in zip(parts, parts[1:]):
+            for pair in pairwise(parts):
                 pairs[pair] += counts[word]
         candidates = [
             pair
