@@ -72,6 +72,18 @@ class AddedTokenSplitter:
             yield text[end:]
 
 
+def as_special(token: AddedToken, content: str | None = None) -> AddedToken:
+    """Return a special token with the flags of an added token, and its content unless another is given."""
+    return AddedToken(
+        content or token.content,
+        single_word=token.single_word,
+        lstrip=token.lstrip,
+        rstrip=token.rstrip,
+        normalized=token.normalized,
+        special=True,
+    )
+
+
 def _finder(contents: list[str]) -> regex.Pattern[str] | None:
     if not contents:
         return None

@@ -125,10 +125,7 @@ def _flatten(texts: TextSource) -> Iterator[str | bytes]:
 def _read_file(path: Path, specials: re.Pattern[bytes] | None, pattern: str | None, limit: int) -> Iterator[bytes]:
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
-            try:
-                data: bytes | mmap.mmap = file.read()  # empty, or a pipe
-            except OSError as error:
-                raise OSError(f"{path}: cannot be read: {error}") from error
+            data: bytes | mmap.mmap = file.read()  # empty, or a pipe: neither can be mapped
         else:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         for start, end in _between(specials, data):

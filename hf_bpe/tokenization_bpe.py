@@ -12,7 +12,7 @@ from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.utils import logging, to_py_obj
 from typing_extensions import Self
 
-from hf_bpe.added_tokens import AddedTokenSplitter
+from hf_bpe.added_tokens import AddedTokenSplitter, as_special
 from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.conversion.gpt2 import read_gpt2, write_gpt2
 from hf_bpe.conversion.tokenizer_json import check_prefix_space, read_pre_tokenizer, render_tokenizer_json
@@ -40,7 +40,14 @@ _PERSISTENT = (
     "truncation_side",
     "split_special_tokens",
 )
-_BOS_EOS_OF_PATTERN = {None: (False, False), "bos": (True, False), "eos": (False, True), "bos_eos": (True, True)}
+# What transformers calls special_tokens_pattern → (add_bos_token, add_eos_token).
+_BOS_EOS_OF_PATTERN = {
+    "none": (False, False),
+    None: (False, False),
+    "bos": (True, False),
+    "eos": (False, True),
+    "bos_eos": (True, True),
+}
 _PATTERN_OF_BOS_EOS = {flags: name for name, flags in _BOS_EOS_OF_PATTERN.items()}
 
 
@@ -55,8 +62,8 @@ class BPETokenizer(PreTrainedTokenizer):
         errors: what decoding does with bytes that are not UTF-8, as in `bytes.decode`.
         add_prefix_space: put a space before each stretch of text that begins with no white space. Only for the
             patterns "gpt2" and None.
-        add_bos_token: begin each sequence with `bos_token`.
-        add_eos_token: end each sequence with `eos_token`.
+        add_bos_token: begin each sequence with `bos_token`; None for what `special_tokens_pattern` says, or not.
+        add_eos_token: end each sequence with `eos_token`; likewise.
         kwargs: what `PreTrainedTokenizer` takes: `bos_token`, `eos_token`, `unk_token`, `pad_token`,
             `extra_special_tokens`, `model_max_length`, `padding_side` and so on. Where the vocabulary has
             `<|endoftext|>`, it is `bos_token` and `eos_token` unless they are given (as None, for none).
@@ -76,6 +83,8 @@ class BPETokenizer(PreTrainedTokenizer):
     vocab_files_names = {"vocab_file": "vocab.json", "merges_file": "merges.txt"}  # noqa: RUF012 - as transformers has it
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
 
+    special_tokens_pattern: str | None
+
     def __init__(
         self,
         vocab_file: str | os.PathLike[str] | None = None,
@@ -85,8 +94,8 @@ class BPETokenizer(PreTrainedTokenizer):
         pattern: str | None = "gpt2",
         errors: str = "replace",
         add_prefix_space: bool = False,
-        add_bos_token: bool = False,
-        add_eos_token: bool = False,
+        add_bos_token: bool | None = None,
+        add_eos_token: bool | None = None,
         **kwargs: Any,
     ) -> None:
         if model is None:
@@ -102,13 +111,12 @@ class BPETokenizer(PreTrainedTokenizer):
         if END_OF_TEXT in model.special_tokens:
             kwargs.setdefault("bos_token", END_OF_TEXT)
             kwargs.setdefault("eos_token", END_OF_TEXT)
-        kwargs.setdefault("special_tokens_pattern", _PATTERN_OF_BOS_EOS[add_bos_token, add_eos_token])
         kwargs.setdefault("token_type_ids_pattern", "all_zeros")
         super().__init__(**kwargs)
         self._keep_flags(kwargs)
         self._add_tokens([token for token in model.special_tokens if token not in self.all_special_tokens], True)
         self._update_total_vocab_size()
-        self._check_bos_eos()
+        self._set_bos_eos(add_bos_token, add_eos_token)
         self.init_kwargs.update({name: getattr(self, name) for name in _PERSISTENT})
 
     @classmethod
@@ -161,7 +169,8 @@ class BPETokenizer(PreTrainedTokenizer):
         Raises, warns: what `hf_bpe.train` does.
         """
         names = special_tokens_map or {}
-        added = [_renamed(token, names) for token in self.added_tokens_decoder.values() if token.special]
+        special = [token for token in self.added_tokens_decoder.values() if token.special]
+        added = [as_special(token, names.get(token.content)) for token in special]
         settings = {name: value for name, value in self.init_kwargs.items() if name not in ("pattern", "name_or_path")}
         for name in self.SPECIAL_TOKENS_ATTRIBUTES:
             token = self._special_tokens_map.get(name)
@@ -207,8 +216,7 @@ class BPETokenizer(PreTrainedTokenizer):
 
     @add_bos_token.setter
     def add_bos_token(self, value: bool) -> None:
-        self.special_tokens_pattern = _PATTERN_OF_BOS_EOS[bool(value), self.add_eos_token]
-        self._check_bos_eos()
+        self._set_bos_eos(value, None)
 
     @property
     def add_eos_token(self) -> bool:
@@ -217,8 +225,7 @@ class BPETokenizer(PreTrainedTokenizer):
 
     @add_eos_token.setter
     def add_eos_token(self, value: bool) -> None:
-        self.special_tokens_pattern = _PATTERN_OF_BOS_EOS[self.add_bos_token, bool(value)]
-        self._check_bos_eos()
+        self._set_bos_eos(None, value)
 
     # Text to ids.
 
@@ -347,16 +354,19 @@ class BPETokenizer(PreTrainedTokenizer):
         for token in [*given, *(extra.values() if isinstance(extra, dict) else extra)]:
             if isinstance(token, AddedToken):
                 token_id = self._added_tokens_encoder[token.content]
-                self._added_tokens_decoder[token_id] = _special(token)
+                self._added_tokens_decoder[token_id] = as_special(token)
 
-    def _check_bos_eos(self) -> None:
-        if self.special_tokens_pattern not in _BOS_EOS_OF_PATTERN:
-            raise ValueError(
-                f"special_tokens_pattern: expected one of {[*_BOS_EOS_OF_PATTERN]}, got {self.special_tokens_pattern!r}"
-            )
-        for wanted, name in ((self.add_bos_token, "bos_token"), (self.add_eos_token, "eos_token")):
+    def _set_bos_eos(self, add_bos: bool | None, add_eos: bool | None) -> None:
+        """Change `special_tokens_pattern`, which says both; None leaves one as it is."""
+        current = self.special_tokens_pattern
+        if current not in _BOS_EOS_OF_PATTERN:
+            raise ValueError(f"special_tokens_pattern: expected one of {[*_BOS_EOS_OF_PATTERN]}, got {current!r}")
+        bos, eos = _BOS_EOS_OF_PATTERN[current]
+        bos, eos = (bos if add_bos is None else bool(add_bos)), (eos if add_eos is None else bool(add_eos))
+        for wanted, name in ((bos, "bos_token"), (eos, "eos_token")):
             if wanted and getattr(self, name) is None:
                 raise ValueError(f"add_{name}=True needs a {name}; none is set")
+        self.special_tokens_pattern = _PATTERN_OF_BOS_EOS[bos, eos]
 
     # Files.
 
@@ -454,18 +464,3 @@ def _filled_vocab(model: BPEModel) -> dict[str, int]:
     if size > 2 * len(vocab) + 1024:
         raise ValueError(f"the highest id is {size - 1} but there are only {len(vocab)} tokens; renumber the ids first")
     return vocab | {f"<|unused_{token_id}|>": token_id for token_id in range(size) if token_id not in model.vocab}
-
-
-def _renamed(token: AddedToken, names: dict[str, str]) -> AddedToken:
-    return _special(token, names.get(token.content, token.content))
-
-
-def _special(token: AddedToken, content: str | None = None) -> AddedToken:
-    return AddedToken(
-        token.content if content is None else content,
-        single_word=token.single_word,
-        lstrip=token.lstrip,
-        rstrip=token.rstrip,
-        normalized=token.normalized,
-        special=True,
-    )

@@ -1,0 +1,373 @@
+"""BPETokenizer as users of transformers meet it."""
+
+import copy
+import json
+import logging
+import pickle
+
+import pytest
+from hf_bpe.conversion.gpt2 import write_gpt2
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
+from transformers.convert_slow_tokenizer import GPT2Converter
+
+from hf_bpe import BPEModel, BPETokenizer, train
+
+CORPUS = [
+    "low low low low low lower lower widest widest widest newest newest newest newest 你好 你好 42 42!\n\n",
+    "What is trained on a text of many words learns many merges; the longest of them are whole words.\n",
+]
+SPECIALS = ["<|endoftext|>", "<pad>", "<|user|>"]
+TEXTS = [
+    "lowest of the low<|endoftext|>",
+    "",
+    " ",
+    "<|user|>newest 你好<pad><pad>",
+    "a\u0301 \U0001f44b\r\n\t x  y",
+    "<|user|",
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return BPETokenizer.train(CORPUS, num_merges=40, special_tokens=SPECIALS, pad_token="<pad>")
+
+
+def reload(tokenizer, folder, **kwargs):
+    tokenizer.save_pretrained(folder)
+    return AutoTokenizer.from_pretrained(folder, **kwargs)
+
+
+# Round trips
+
+
+@given(st.text())
+def test_decoding_what_was_encoded_gives_the_text(tokenizer, text):
+    repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert tokenizer.decode(tokenizer.encode(text)) == repaired
+
+
+@given(st.binary())
+def test_decoding_what_was_encoded_gives_the_bytes(tokenizer, data):
+    assert tokenizer.decode_bytes(tokenizer.encode_bytes(data)) == data
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_text_and_its_utf8_have_the_same_ids(tokenizer, text):
+    assert tokenizer.encode_bytes(text.encode()) == tokenizer.encode(text)
+
+
+@given(st.lists(st.integers(0, 298)))
+def test_every_decoder_gives_the_same_text(tokenizer, ids):
+    assert tokenizer.decode(ids) == tokenizer.decode_bytes(ids).decode("utf-8", "replace")
+    assert tokenizer.decode(ids) == tokenizer.convert_tokens_to_string(tokenizer.convert_ids_to_tokens(ids))
+    assert [tokenizer.decode(ids)] == tokenizer.batch_decode([ids])
+
+
+def test_the_ends_of_bytes_are_not_lost_and_errors_decide_how_they_look():
+    tokenizer = BPETokenizer.train(CORPUS, vocab_size=256, errors="backslashreplace")
+    assert tokenizer.decode([0xE4, 0xBD]) == r"\xe4\xbd"
+    assert BPETokenizer.train(CORPUS, vocab_size=256).decode([0xE4, 0xBD]) == "\ufffd"
+
+
+# Calls
+
+
+def test_a_call_gives_what_transformers_users_expect(tokenizer):
+    batch = tokenizer(["low", "lowest newest"], padding=True, truncation=True, max_length=3, return_tensors="np")
+    assert {name: array.shape for name, array in batch.items()} == {"input_ids": (2, 3), "attention_mask": (2, 3)}
+    assert batch["attention_mask"].sum() == len(tokenizer.tokenize("low")) + 3
+    assert batch["input_ids"][0, -1] == tokenizer.pad_token_id == 257
+
+
+def test_tokens_are_printable_and_special_tokens_whole(tokenizer):
+    assert tokenizer.tokenize("low<|user|> lowest") == ["low", "<|user|>", "Ġlow", "est"]
+    assert tokenizer.convert_tokens_to_ids(["low", "<|user|>"]) == [tokenizer.get_vocab()["low"], 258]
+
+
+def test_special_tokens_can_be_split_and_skipped(tokenizer):
+    ids = tokenizer.encode("low<|user|>")
+    assert ids[-1] == 258
+    assert tokenizer.decode(ids, skip_special_tokens=True) == "low"
+    split = tokenizer.encode("low<|user|>", split_special_tokens=True)
+    assert 258 not in split
+    assert tokenizer.decode(split) == "low<|user|>"
+
+
+def test_spaces_are_cleaned_only_when_a_call_asks():
+    tokenizer = BPETokenizer.train(CORPUS, vocab_size=256, clean_up_tokenization_spaces=True)
+    ids = tokenizer.encode("low , lower .")
+    assert tokenizer.decode(ids) == "low , lower ."
+    assert tokenizer.decode(ids, clean_up_tokenization_spaces=True) == "low, lower."
+
+
+def test_bos_and_eos_are_added_where_asked(tokenizer):
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.bos_token = "<|user|>"
+    plain = tokenizer.encode("low")
+    tokenizer.add_bos_token = True
+    assert tokenizer.encode("low") == [258, *plain]
+    tokenizer.add_eos_token = True
+    assert tokenizer.encode("low") == [258, *plain, 256]
+    assert tokenizer.encode("low", add_special_tokens=False) == plain
+    assert tokenizer("low", return_special_tokens_mask=True)["special_tokens_mask"] == [1, *[0] * len(plain), 1]
+
+
+def test_bos_can_be_asked_for_when_loading(tokenizer, tmp_path):
+    plain = tokenizer.encode("low")
+    loaded = reload(tokenizer, tmp_path, add_bos_token=True)
+    assert loaded.encode("low") == [256, *plain]
+    assert reload(loaded, tmp_path).encode("low") == [256, *plain]
+    assert reload(loaded, tmp_path, add_bos_token=False).encode("low") == plain
+
+
+def test_bos_needs_a_token():
+    with pytest.raises(ValueError, match="add_bos_token=True needs a bos_token"):
+        BPETokenizer.train(CORPUS, vocab_size=256, add_bos_token=True)
+    with pytest.raises(ValueError, match="special_tokens_pattern: expected one of"):
+        BPETokenizer.train(CORPUS, vocab_size=256, special_tokens_pattern="cls_sep")
+
+
+# Bytes and ids that are not there
+
+
+def test_a_missing_byte_is_an_error_or_the_unknown_token():
+    model = train(["low"], num_merges=2, special_tokens=["<unk>"], initial_alphabet="observed")
+    with pytest.raises(ValueError, match="no token for the byte 0x78"):
+        BPETokenizer(model=model).encode("lowx")
+    tokenizer = BPETokenizer(model=model, unk_token="<unk>")
+    unknown = tokenizer.unk_token_id
+    assert tokenizer.encode("low x") == [*tokenizer.encode("low"), unknown, unknown]
+    assert tokenizer.convert_tokens_to_ids("no such token") == unknown
+
+
+def test_an_id_outside_the_vocabulary_is_skipped_with_a_warning_or_unknown(tokenizer, caplog):
+    logging.getLogger("transformers").propagate = True
+    try:
+        assert tokenizer.decode([108, 9999, 111]) == "lo"
+        assert "id 9999 is not in the vocabulary" in caplog.text
+    finally:
+        logging.getLogger("transformers").propagate = False
+    assert BPETokenizer(model=tokenizer.model, unk_token="<pad>").decode([108, 9999]) == "l<pad>"
+
+
+def test_holes_in_the_ids_are_filled_so_that_no_new_token_collides(tmp_path):
+    model = BPEModel({5: b"a", 2: b"b", 9: b"ab", 4: b"<s>"}, [(b"a", b"b")], ("<s>",))
+    tokenizer = BPETokenizer(model=model)
+    assert (tokenizer.vocab_size, len(tokenizer)) == (10, 10)
+    tokenizer.add_tokens(["new"])
+    assert tokenizer.encode("abnew<s>b") == [9, 10, 4, 2]
+    loaded = reload(tokenizer, tmp_path)
+    assert loaded.model == model
+    rust = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for other in (loaded.encode("abnew<s>b"), rust.encode("abnew<s>b").ids):
+        assert other == [9, 10, 4, 2]
+
+
+def test_ids_without_bound_are_refused():
+    with pytest.raises(ValueError, match="the highest id is 1000000000 but there are only 1 tokens"):
+        BPETokenizer(model=BPEModel({10**9: b"a"}, []))
+
+
+# Special and added tokens
+
+
+def test_endoftext_is_bos_and_eos_unless_something_else_is_said():
+    model = train(CORPUS, vocab_size=300, special_tokens=["<|endoftext|>", "</s>"])
+    assert BPETokenizer(model=model).special_tokens_map == {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
+    assert BPETokenizer(model=model, eos_token="</s>").eos_token == "</s>"
+    assert BPETokenizer(model=model, eos_token=None).eos_token is None
+
+
+def test_named_tokens_of_training_are_special_tokens_of_the_model():
+    tokenizer = BPETokenizer.train(CORPUS, 262, ["<a>"], eos_token="</s>", extra_special_tokens=["<b>", "<a>"])
+    assert tokenizer.model.special_tokens == ("<a>", "</s>", "<b>")
+    assert tokenizer.eos_token_id == 257
+    assert len(tokenizer) == 262
+    assert set(tokenizer.all_special_tokens) == {"</s>", "<a>", "<b>"}
+
+
+def test_flags_of_special_tokens_are_kept(tmp_path):
+    mask = AddedToken("<mask>", lstrip=True, special=True)
+    tokenizer = BPETokenizer.train(CORPUS, 262, [AddedToken("<x>", rstrip=True)], mask_token=mask)
+    for each in (tokenizer, reload(tokenizer, tmp_path)):
+        flags = {token.content: (token.lstrip, token.rstrip) for token in each.added_tokens_decoder.values()}
+        assert flags == {"<x>": (False, True), "<mask>": (True, False)}
+        assert each.decode(each.encode("a  <mask>")) == "a<mask>"
+
+
+def test_tokens_added_later_follow_the_model_and_survive_saving(tokenizer, tmp_path):
+    tokenizer = copy.deepcopy(tokenizer)
+    size = len(tokenizer)
+    assert tokenizer.add_tokens(["hello", AddedToken("world", single_word=True)]) == 2
+    assert tokenizer.add_special_tokens({"sep_token": "<sep>"}) == 1
+    text = "hellolow world worlds<sep>"
+    ids = tokenizer.encode(text)
+    assert {size, size + 1, size + 2} < set(ids)
+    assert tokenizer.vocab_size == size
+    assert len(tokenizer) == size + 3
+    loaded = reload(tokenizer, tmp_path)
+    assert (loaded.encode(text), loaded.model, loaded.sep_token) == (ids, tokenizer.model, "<sep>")
+    assert Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(text).ids == ids
+    assert PreTrainedTokenizerFast.from_pretrained(tmp_path).encode(text) == ids
+
+
+# Saving and loading
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k", "llama3", "qwen2", None, r"\d|\D+"])
+def test_a_saved_folder_gives_the_same_tokenizer_with_hf_bpe_and_without(tmp_path, pattern):
+    tokenizer = BPETokenizer.train(
+        CORPUS, num_merges=30, special_tokens=SPECIALS, pattern=pattern, pad_token="<pad>", add_eos_token=True
+    )
+    loaded = reload(tokenizer, tmp_path)
+    assert type(loaded) is BPETokenizer
+    assert loaded.model == tokenizer.model
+    assert loaded.special_tokens_map == tokenizer.special_tokens_map
+    rust, fast = (
+        Tokenizer.from_file(str(tmp_path / "tokenizer.json")),
+        PreTrainedTokenizerFast.from_pretrained(tmp_path),
+    )
+    for text in TEXTS:
+        expected = tokenizer.encode(text)
+        assert loaded.encode(text) == rust.encode(text).ids == fast.encode(text) == expected
+        assert tokenizer.decode(expected) == loaded.decode(expected) == fast.decode(expected)
+        pair = tokenizer(text, "low")["input_ids"]
+        assert pair == rust.encode(text, "low").ids == loaded(text, "low")["input_ids"]
+
+
+def test_settings_survive_saving_also_those_changed_afterwards(tmp_path):
+    tokenizer = BPETokenizer.train(
+        CORPUS, 262, SPECIALS, errors="ignore", add_prefix_space=True, model_max_length=77, padding_side="left"
+    )
+    tokenizer.truncation_side = "left"
+    tokenizer.split_special_tokens = True
+    tokenizer.add_bos_token = True
+    tokenizer.chat_template = "{{ messages }}"
+    loaded = reload(tokenizer, tmp_path)
+    for name in (
+        *("errors", "add_prefix_space", "model_max_length", "padding_side", "truncation_side"),
+        *("split_special_tokens", "add_bos_token", "add_eos_token", "chat_template", "pattern"),
+        *("token_type_ids_pattern", "extra_special_tokens"),
+    ):
+        assert getattr(loaded, name) == getattr(tokenizer, name), name
+    assert loaded.errors == "ignore"
+
+
+def test_saving_again_writes_the_same_files(tokenizer, tmp_path):
+    loaded = reload(tokenizer, tmp_path / "one")
+    again = reload(loaded, tmp_path / "two")
+    reload(again, tmp_path / "three")
+    contents = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("two", "three")]
+    assert contents[0] == contents[1]
+    assert [*sorted(contents[0])] == ["merges.txt", "tokenizer.json", "tokenizer_config.json", "vocab.json"]
+
+
+def test_save_pretrained_returns_what_it_wrote_under_its_prefix(tokenizer, tmp_path):
+    written = tokenizer.save_pretrained(tmp_path, filename_prefix="my")
+    assert sorted(written) == sorted(str(path) for path in tmp_path.iterdir())
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("my-merges.txt", "my-tokenizer.json", "my-tokenizer_config.json", "my-vocab.json")
+    }
+
+
+def test_a_failed_save_leaves_the_old_files(tokenizer, tmp_path, monkeypatch):
+    tokenizer.save_pretrained(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    other = BPETokenizer.train(["other text"], vocab_size=260)
+    monkeypatch.setattr(BPETokenizer, "_tokenizer_json", lambda self: "\ud800")  # cannot be written
+    with pytest.raises(UnicodeEncodeError):
+        other.save_pretrained(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_push_to_hub_saves_and_hands_over(tokenizer, tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(BPETokenizer, "push_to_hub", lambda self, *args, **kwargs: calls.append((args, kwargs)))
+    tokenizer.save_pretrained(tmp_path / "name", push_to_hub=True, private=True)
+    tokenizer.save_pretrained(tmp_path / "name", push_to_hub=True, repo_id="me/it", commit_message="why")
+    assert calls == [(("name",), {"private": True}), (("me/it",), {"commit_message": "why"})]
+    assert AutoTokenizer.from_pretrained(tmp_path / "name").model == tokenizer.model
+
+
+def test_a_folder_of_gpt2_files_takes_the_pattern_of_its_tokenizer_json(tmp_path):
+    model = train(CORPUS, num_merges=30, special_tokens=SPECIALS, pattern="qwen2")
+    BPETokenizer(model=model).save_pretrained(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text("{}")
+    assert BPETokenizer.from_pretrained(tmp_path).model == model
+    content = json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))
+    content["normalizer"] = {"type": "NFC"}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"its normalizer .*NFC.* this would be lost"):
+        BPETokenizer.from_pretrained(tmp_path)
+
+
+def test_a_folder_of_only_gpt2_files_loads_as_gpt2(tokenizer, tmp_path):
+    write_gpt2(tokenizer.model, tmp_path)
+    loaded = BPETokenizer.from_pretrained(tmp_path)
+    assert loaded.model == tokenizer.model
+    assert set(loaded.all_special_tokens) == set(SPECIALS)
+
+
+def test_a_folder_without_merges_says_what_is_missing(tokenizer, tmp_path):
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / "merges.txt").unlink()
+    with pytest.raises(ValueError, match=r"a folder to load must hold vocab\.json and merges\.txt"):
+        BPETokenizer.from_pretrained(tmp_path)
+
+
+# Training a new one
+
+
+def test_train_new_from_iterator_keeps_settings_and_special_tokens(tokenizer):
+    new = tokenizer.train_new_from_iterator(
+        iter([["newer and newer"], ["older and older"]]),
+        vocab_size=270,
+        length=2,
+        new_special_tokens=["<|new|>"],
+        special_tokens_map={"<|user|>": "<|human|>"},
+    )
+    assert type(new) is BPETokenizer
+    assert len(new) == 270
+    assert new.model.special_tokens == ("<|endoftext|>", "<pad>", "<|human|>", "<|new|>")
+    assert (new.pad_token, new.eos_token, new.pattern) == ("<pad>", "<|endoftext|>", "gpt2")
+    assert set(new.extra_special_tokens) == {"<|human|>", "<|new|>"}
+    expected = BPETokenizer.train(["newer and newer", "older and older"], 270, [*new.model.special_tokens])
+    assert new.model == expected.model
+
+
+def test_train_new_from_iterator_renames_named_tokens_and_keeps_flags():
+    tokenizer = BPETokenizer.train(CORPUS, 262, mask_token=AddedToken("<m>", lstrip=True), model_max_length=9)
+    new = tokenizer.train_new_from_iterator(["abc abc"], 260, special_tokens_map={"<m>": "[M]"}, pattern="qwen2")
+    assert (new.mask_token, new.pattern, new.model_max_length) == ("[M]", "qwen2", 9)
+    assert new.added_tokens_decoder[256].lstrip
+
+
+# Python's own ways
+
+
+@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_copies_and_pickles_encode_alike(tokenizer, clone):
+    twin = clone(tokenizer)
+    assert [twin.encode(text) for text in TEXTS] == [tokenizer.encode(text) for text in TEXTS]
+    assert twin.model == tokenizer.model
+
+
+def test_a_pickle_holds_no_cache(tokenizer):
+    before = len(pickle.dumps(tokenizer))
+    tokenizer.encode(" ".join(map(str, range(5000))))
+    assert len(pickle.dumps(tokenizer)) == before
+
+
+def test_gpt2_attributes_serve_the_converter_of_transformers(tokenizer):
+    converted = GPT2Converter(tokenizer).converted()
+    for text in TEXTS:
+        part = text.split("<")[0]  # the converter leaves added tokens to its caller
+        assert converted.encode(part).ids == tokenizer.encode(part)
+
+
+def test_a_model_or_files_are_needed():
+    with pytest.raises(ValueError, match="needs a model, or vocab_file and merges_file"):
+        BPETokenizer()
