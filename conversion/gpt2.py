@@ -33,7 +33,7 @@ def read_gpt2(
         merges_file: two printable tokens a line, with a space between. The header `#version: …` may be absent, line
             ends may be CRLF, empty lines are passed over.
         special_tokens: those of the vocabulary that are special tokens; others are ignored. None for every token
-            that is neither a byte nor made by a merge, which is right for GPT-2. In both cases a token with a
+            that is neither a byte nor in any merge, which is right for GPT-2. In both cases a token with a
             character that stands for no byte is a special token.
         pattern: the split pattern, which the files do not carry.
 
@@ -44,8 +44,10 @@ def read_gpt2(
     entries = _read_vocab(Path(vocab_file))
     merges = _read_merges(Path(merges_file))
     if special_tokens is None:
-        made = {first + second for first, second in merges}
-        specials = {text for text in entries if (token := from_printable(text)) is None or not _ordinary(token, made)}
+        ordinary = {token for first, second in merges for token in (first, second, first + second)}
+        specials = {text for text in entries if not _is_ordinary(from_printable(text), ordinary)}
+    elif isinstance(special_tokens, str):
+        raise TypeError(f"special_tokens: expected a list of str, got {special_tokens!r}; write [{special_tokens!r}]")
     else:
         specials = {*special_tokens} & entries.keys() | {text for text in entries if from_printable(text) is None}
     vocab = {
@@ -81,8 +83,8 @@ def render_gpt2(model: BPEModel) -> tuple[str, str]:
     return json.dumps(model.printable_vocab(), ensure_ascii=False), "\n".join(lines) + "\n"
 
 
-def _ordinary(token: bytes, made: set[bytes]) -> bool:
-    return len(token) == 1 or token in made
+def _is_ordinary(token: bytes | None, ordinary: set[bytes]) -> bool:
+    return token is not None and (len(token) == 1 or token in ordinary)
 
 
 def _read_text(path: Path) -> str:
@@ -101,10 +103,17 @@ def _read_vocab(path: Path) -> dict[str, int]:
             raise ValueError(f"{path}: token {twice!r} stands there twice")
         return entries
 
+    def bounded(digits: str) -> int:
+        if len(digits) > 20:  # far beyond any id; Python itself refuses the longest
+            raise ValueError(f"{path}: the number {digits[:20]}… is no id")
+        return int(digits)
+
     try:
-        entries = json.loads(_read_text(path), object_pairs_hook=unique)
+        entries = json.loads(_read_text(path), object_pairs_hook=unique, parse_int=bounded)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: expected a JSON object of token to id, got one nested without end") from None
     if not isinstance(entries, dict):
         raise ValueError(f"{path}: expected a JSON object of token to id, got {type(entries).__name__}")
     ids: dict[object, str] = {}

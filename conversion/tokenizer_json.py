@@ -10,7 +10,7 @@ from typing import Any
 
 from hf_bpe.byte_level import to_printable
 from hf_bpe.model import BPEModel
-from hf_bpe.patterns import canonical_pattern, pattern_expression
+from hf_bpe.patterns import PATTERNS, canonical_pattern, pattern_expression
 
 # `tokenizers` splits with the expression of GPT-2 by itself where ByteLevel is told to.
 _BUILT_IN = "gpt2"
@@ -34,7 +34,8 @@ def render_tokenizer_json(
             added token, the model's special tokens included. Those beyond the model must follow it without a gap.
         extra_vocab: entries for ids that the model leaves out, so that `tokenizers` counts them.
         add_prefix_space: put a space before text that begins with none. Only for patterns "gpt2" and None.
-        unk_token: what a byte without a token becomes; without it `tokenizers` drops such bytes silently.
+        unk_token: what a byte without a token becomes, a special or added token; without it `tokenizers` drops such
+            bytes silently.
         prefix_tokens: special tokens before each sequence (bos).
         suffix_tokens: special tokens behind each sequence (eos).
 
@@ -43,6 +44,9 @@ def render_tokenizer_json(
     """
     check_prefix_space(model.pattern, add_prefix_space)
     ids = {str(token["content"]): token_id for token_id, token in added_tokens.items()}
+    vocab = {**model.printable_vocab(), **(extra_vocab or {})}
+    if unk_token is not None and unk_token not in vocab:  # `tokenizers` looks for it here only
+        vocab.update(ids)
     content = {
         "version": "1.0",
         "truncation": None,
@@ -62,7 +66,7 @@ def render_tokenizer_json(
             "byte_fallback": False,
             "ignore_merges": False,
             # Special tokens stand here at their ids, else `tokenizers` moves them to the end.
-            "vocab": {**model.printable_vocab(), **(extra_vocab or {})},
+            "vocab": vocab,
             "merges": [[to_printable(first), to_printable(second)] for first, second in model.merges],
         },
     }
@@ -78,22 +82,29 @@ def read_pre_tokenizer(path: str | os.PathLike[str]) -> tuple[str | None, bool]:
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-        normalizer, pre_tokenizer = content["normalizer"], content["pre_tokenizer"] or {"type": None}
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: not a tokenizer.json: {error!r}") from None
-    if normalizer is not None:
-        raise ValueError(f"{path}: its normalizer {normalizer} changes the text before it is split; this would be lost")
-    parts = pre_tokenizer["pretokenizers"] if pre_tokenizer["type"] == "Sequence" else [pre_tokenizer]
+        if content["normalizer"] is not None:
+            raise ValueError(f"its normalizer {content['normalizer']} changes the text; this would be lost")
+        return _pattern_and_prefix_space(content["pre_tokenizer"])
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        reason = str(error) if type(error) is ValueError else f"not a tokenizer.json: {error!r}"
+        raise ValueError(f"{path}: {reason}") from None
+
+
+def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
+    parts = [] if pre_tokenizer is None else pre_tokenizer.get("pretokenizers", [pre_tokenizer])
     types = [part["type"] for part in parts]
-    byte_level = parts[-1]
+    byte_level = parts[-1] if parts else None
     if types == ["ByteLevel"]:
         pattern = _BUILT_IN if byte_level.get("use_regex", True) else None
         return pattern, bool(byte_level["add_prefix_space"])
     if types == ["Split", "ByteLevel"] and not byte_level.get("use_regex", True) and not byte_level["add_prefix_space"]:
         split = parts[0]
         if (split["behavior"], split["invert"], [*split["pattern"]]) == ("Isolated", False, ["Regex"]):
-            return canonical_pattern(split["pattern"]["Regex"]), False
-    raise ValueError(f"{path}: its pre-tokenizer {pre_tokenizer} is not a split by one pattern and then ByteLevel")
+            expression = split["pattern"]["Regex"]
+            if expression in (*PATTERNS, "none"):
+                raise ValueError(f"its expression {expression!r} is the name of a pattern here, and not that pattern")
+            return canonical_pattern(expression), False
+    raise ValueError(f"its pre-tokenizer {pre_tokenizer} is not a split by one pattern and then ByteLevel")
 
 
 def check_prefix_space(pattern: str | None, add_prefix_space: bool) -> None:
@@ -129,7 +140,8 @@ def _template(prefix: Sequence[str], suffix: Sequence[str], ids: Mapping[str, in
     return {
         "type": "TemplateProcessing",
         "single": sequence("A", 0),
-        "pair": [*sequence("A", 0), *sequence("B", 0)],
+        # As transformers' special_tokens_pattern has it: with both, bos stands only once, at the beginning.
+        "pair": [*sequence("A", 0), *(sequence("B", 0)[len(prefix) if suffix else 0 :])],
         "special_tokens": {
             token: {"id": token, "ids": [ids[token]], "tokens": [token]} for token in {*prefix, *suffix}
         },

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import regex
 from tokenizers import AddedToken
 
-from hf_bpe.patterns import WHITE_SPACE
+from hf_bpe.patterns import WHITE_SPACE, hide_newer
 
 
 class AddedTokenSplitter:
@@ -60,13 +60,17 @@ class AddedTokenSplitter:
             start, stop = match.span()
             if (split_special_tokens and token.special) or (token.single_word and _in_word(text, start, stop)):
                 continue
-            while token.lstrip and start > end and text[start - 1] in WHITE_SPACE:
-                start -= 1
+            # What rstrip of the token before has eaten may be eaten or found again: `tokenizers` does so, too.
+            if token.lstrip:
+                while start > end and text[start - 1] in WHITE_SPACE:
+                    start -= 1
+                start = max(start, end)
             while token.rstrip and stop < len(text) and text[stop] in WHITE_SPACE:
                 stop += 1
             if end < start:
                 yield text[end:start]
-            yield token_id
+            if start < stop:
+                yield token_id
             end = stop
         if end < len(text):
             yield text[end:]
@@ -85,13 +89,16 @@ def as_special(token: AddedToken, content: str | None = None) -> AddedToken:
 
 
 def _finder(contents: list[str]) -> regex.Pattern[str] | None:
-    if not contents:
+    if not any(contents):
         return None
-    return regex.compile("|".join(regex.escape(content) for content in sorted(contents, key=len, reverse=True)))
+    return regex.compile(
+        "|".join(regex.escape(content) for content in sorted(filter(None, contents), key=len, reverse=True))
+    )
 
 
 def _in_word(text: str, start: int, stop: int) -> bool:
-    return (start > 0 and _WORD.match(text, start - 1) is not None) or _WORD.match(text, stop) is not None
+    before, after = text[start - 1 : start] if start else "", text[stop : stop + 1]
+    return any(_WORD.match(hide_newer(char)) for char in (before, after))
 
 
 # What Rust's regex calls a word character, by Unicode's annex 18; the `regex` package's own \w knows no marks.

@@ -8,7 +8,6 @@ and takes itself out. transformers has no entry point that would do this.
 from __future__ import annotations
 
 import importlib.abc
-import importlib.util
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
@@ -47,11 +46,13 @@ class _AutoTokenizerFinder(importlib.abc.MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname != _AUTO_MODULE:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _RegisteringLoader(spec.loader)
-        return spec
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(fullname, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _RegisteringLoader(spec.loader)
+                return spec
+        return None
 
 
 class _RegisteringLoader(importlib.abc.Loader):
@@ -66,4 +67,5 @@ class _RegisteringLoader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
+        sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _AutoTokenizerFinder)]
         _register(module)

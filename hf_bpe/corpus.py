@@ -6,6 +6,7 @@ pre-tokens cannot change, so no count depends on where the cuts fall.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import re
@@ -91,8 +92,11 @@ def _existing_file(path: str | os.PathLike[str]) -> Path:
             raise IsADirectoryError(f"{str(path)!r} is a directory; give the files in it, such as path.glob('*.txt')")
         if file.exists():
             return file
-    except ValueError:
+    except ValueError:  # a null character
         pass
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
     name = str(path)
     raise FileNotFoundError(f"no file {name[:80]!r}; a str is a path: to train on a text itself give [text]")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -23,18 +23,25 @@ def staged_folder(folder: str | os.PathLike[str], last: str = "") -> Iterator[Pa
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(f"{str(folder)!r} is a file; expected a folder to save in")
+    made = [folder for folder in (target, *target.parents) if not folder.exists()]
     target.mkdir(parents=True, exist_ok=True)
-    # In the same folder, hence on the same file system: a rename there is atomic.
-    with tempfile.TemporaryDirectory(prefix=".saving-", dir=target) as name:
-        staging = Path(name)
-        yield staging
-        written = sorted((path for path in staging.rglob("*") if path.is_file()), key=lambda path: path.name == last)
-        for path in written:
-            _flush(path)
-        for path in written:
-            destination = target / path.relative_to(staging)
-            destination.parent.mkdir(parents=True, exist_ok=True)
-            path.replace(destination)
+    try:
+        # In the same folder, hence on the same file system: a rename there is atomic.
+        with tempfile.TemporaryDirectory(prefix=".saving-", dir=target) as name:
+            staging = Path(name)
+            yield staging
+            written = sorted(filter(Path.is_file, staging.rglob("*")), key=lambda path: path.name == last)
+            for path in written:
+                _flush(path)
+            for path in written:
+                destination = target / path.relative_to(staging)
+                destination.parent.mkdir(parents=True, exist_ok=True)
+                path.replace(destination)
+    except BaseException:
+        for folder in made:
+            with suppress(OSError):  # not empty: something was moved into it before the failure, and stays
+                folder.rmdir()
+        raise
     _flush(target)
 
 

@@ -1,7 +1,7 @@
 r"""Split patterns: how text is cut into pre-tokens before any merge.
 
 A pattern is a name (`PATTERNS`), a regular expression of the `regex` package, or None for no pre-tokenization. Text
-between two matches is a pre-token of its own, so nothing is ever lost.
+between two matches is a pre-token of its own, so nothing is ever lost; an empty match is a cut.
 
 Character classes are those of Unicode 16.0, whatever `regex` is installed: a tokenizer must not change when a library
 is upgraded. Code points that a newer `regex` knows and Unicode 16.0 does not are hidden from it behind stand-ins.
@@ -77,9 +77,11 @@ def canonical_pattern(pattern: str | None) -> str | None:
         known = ", ".join([*PATTERNS, "none"])
         raise ValueError(f"pattern {pattern!r} is not known: expected one of {known}, or a regular expression")
     try:
-        regex.compile(pattern)
-    except regex.error as error:
-        raise ValueError(f"pattern {pattern!r} is not a regular expression: {error}") from error
+        compiled = regex.compile(pattern)
+    except (regex.error, RecursionError) as error:
+        raise ValueError(f"pattern {pattern[:80]!r} is not a regular expression: {error}") from None
+    if compiled.flags & regex.REVERSE:
+        raise ValueError(f"pattern {pattern!r} searches backwards, by (?r); expected one that searches forwards")
     return pattern
 
 
@@ -103,7 +105,7 @@ def split(text: str, pattern: str | None) -> list[str]:
     if pattern is None:
         return [text]
     compiled = _compile(pattern)
-    masked = text if text.isascii() else _hide_unknown(text)
+    masked = hide_newer(text)
     if masked is text and compiled.groups == 0 and len(text) < _LONG:
         pieces: list[str] = compiled.findall(text)
         if sum(map(len, pieces)) == len(text) and "" not in pieces:
@@ -112,11 +114,10 @@ def split(text: str, pattern: str | None) -> list[str]:
     pieces, end = [], 0
     for match in compiled.finditer(masked):
         start, stop = match.span()
-        if start == stop:
-            continue
         if start > end:
             pieces.append(text[end:start])
-        pieces.append(text[start:stop])
+        if stop > start:
+            pieces.append(text[start:stop])
         end = stop
     if end < len(text):
         pieces.append(text[end:])
@@ -133,8 +134,16 @@ def find_safe_cut(text: str, pattern: str | None, start: int = 1) -> int | None:
     """
     if pattern not in PATTERNS:
         return None
-    match = _SAFE_CUT.search(text if text.isascii() else _hide_unknown(text), start)
+    match = _SAFE_CUT.search(hide_newer(text), start)
     return None if match is None else match.start()
+
+
+def hide_newer(text: str) -> str:
+    """Return text of the same length in which `regex` sees what Unicode 16.0 does; the text itself where it can."""
+    if text.isascii():
+        return text
+    finder, table = _stand_ins()
+    return text.translate(table) if finder.search(text) else text
 
 
 @lru_cache(maxsize=64)
@@ -153,9 +162,3 @@ def _stand_ins() -> tuple[re.Pattern[str], dict[int, int]]:
             members += f"{chr(first + match.start())}-{chr(first + match.end() - 1)}"
     # `re` rather than `regex`: it tests a class with a bitmap. No member of it needs escaping.
     return re.compile(f"[{members}]"), table
-
-
-def _hide_unknown(text: str) -> str:
-    """Return the text itself, or one of the same length in which what Unicode 16.0 does not know is hidden."""
-    finder, table = _stand_ins()
-    return text.translate(table) if finder.search(text) else text

@@ -13,14 +13,13 @@ from transformers.utils import logging, to_py_obj
 from typing_extensions import Self
 
 from hf_bpe.added_tokens import AddedTokenSplitter, as_special
-from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
+from hf_bpe.byte_level import repair_surrogates, to_printable
 from hf_bpe.conversion.gpt2 import read_gpt2, write_gpt2
 from hf_bpe.conversion.tokenizer_json import check_prefix_space, read_pre_tokenizer, render_tokenizer_json
 from hf_bpe.corpus import TextSource
 from hf_bpe.engine import Encoder
 from hf_bpe.files import staged_folder
 from hf_bpe.model import BPEModel
-from hf_bpe.patterns import WHITE_SPACE
 from hf_bpe.training import TrainingOptions, train
 
 logger = logging.get_logger(__name__)
@@ -60,8 +59,8 @@ class BPETokenizer(PreTrainedTokenizer):
         model: the model, instead of the two files.
         pattern: with files, their split pattern: a name of `hf_bpe.patterns.PATTERNS`, a regular expression or None.
         errors: what decoding does with bytes that are not UTF-8, as in `bytes.decode`.
-        add_prefix_space: put a space before each stretch of text that begins with no white space. Only for the
-            patterns "gpt2" and None.
+        add_prefix_space: put a space before each stretch of text that does not begin with one. Only for the patterns
+            "gpt2" and None.
         add_bos_token: begin each sequence with `bos_token`; None for what `special_tokens_pattern` says, or not.
         add_eos_token: end each sequence with `eos_token`; likewise.
         kwargs: what `PreTrainedTokenizer` takes: `bos_token`, `eos_token`, `unk_token`, `pad_token`,
@@ -272,7 +271,7 @@ class BPETokenizer(PreTrainedTokenizer):
             if isinstance(part, int):
                 ids.append(part)
                 continue
-            if add_prefix_space and part[0] not in WHITE_SPACE:
+            if add_prefix_space and part[0] != " ":
                 part = " " + part
             ids += self._engine.encode(part.encode("utf-8", "surrogateescape"), unknown_id)
         return ids
@@ -304,10 +303,10 @@ class BPETokenizer(PreTrainedTokenizer):
         for token_id in [ids] if isinstance(ids, int) else ids:
             if token_id in skip:
                 continue
-            if token_id in added:
-                pieces.append(added[token_id].content.encode())
-            elif token_id in vocab:
+            if token_id in vocab:
                 pieces.append(vocab[token_id])
+            elif token_id in added:
+                pieces.append(added[token_id].content.encode())
             elif self.unk_token is not None:
                 pieces.append(self.unk_token.encode())
             else:
@@ -327,9 +326,9 @@ class BPETokenizer(PreTrainedTokenizer):
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
         """Return the text of printable tokens."""
-        pieces: list[bytes] = []
+        vocab, pieces = self.model.vocab, []
         for token in tokens:
-            data = None if token in self._added_tokens_encoder else from_printable(token)
+            data = vocab.get(self.encoder.get(token, -1))
             pieces.append(token.encode() if data is None else data)
         return b"".join(pieces).decode("utf-8", self.errors)
 
@@ -463,4 +462,10 @@ def _filled_vocab(model: BPEModel) -> dict[str, int]:
     size = max(vocab.values(), default=-1) + 1
     if size > 2 * len(vocab) + 1024:
         raise ValueError(f"the highest id is {size - 1} but there are only {len(vocab)} tokens; renumber the ids first")
-    return vocab | {f"<|unused_{token_id}|>": token_id for token_id in range(size) if token_id not in model.vocab}
+    for token_id in range(size):
+        if token_id not in model.vocab:
+            placeholder = f"<|unused_{token_id}|>"
+            while placeholder in vocab:
+                placeholder = f"<{placeholder}>"
+            vocab[placeholder] = token_id
+    return vocab

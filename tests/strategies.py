@@ -1,0 +1,100 @@
+"""The hypothesis strategies of all tests."""
+
+import random
+
+from hypothesis import strategies as st
+
+from hf_bpe.model import BPEModel
+from hf_bpe.patterns import PATTERNS, WHITE_SPACE
+
+CONTRACTIONS = ["'", "'s", "'T", "'ll", "'RE", "'ve", "'m", "'D", "'\u017f", "\u2019s"]
+WORDS = [
+    "a",
+    "B",
+    "low",
+    "McX",
+    "\u00e9",
+    "e\u0301",
+    "\u01c5",
+    "\u02b0",
+    "\u212a",
+    "\u0295",
+    "\u4f60",
+    "\ud55c",
+    "\u0e33",
+]
+NUMBERS = ["1", "2345", "\u00b2", "\u2167", "\u0663", "\u3007", "\U0001d7d9"]
+OTHERS = ["!", "...", "/", "//\n", "_", "\u200d", "\ufe0f", "\U0001f44b\U0001f3fd", "\ufeff", "\x00", "\x1c", "\ufffd"]
+# Not in Unicode 16.0, the first two in 17.0; then a private one and two that never will be characters.
+UNKNOWN = ["\ua7cf", "\U00032e88", "\u0378", "\ue000", "\ufdd0", "\U0010ffff"]
+SPACES = [" ", "  ", "\n", "\r\n", "\n\n", " \n", "\t", *WHITE_SPACE]
+SURROGATES = ["\ud83d", "\ude00", "\udc80", "\ud800"]
+
+_fragments = st.one_of(
+    *map(st.sampled_from, (CONTRACTIONS, WORDS, NUMBERS, OTHERS, UNKNOWN, SPACES, SPACES)),
+    st.characters(codec="utf-8"),
+)
+
+
+@st.composite
+def _joined(draw, fragments, size=16):
+    """Draw a few fragments, then a text of these only: so that the same ones meet often."""
+    few = draw(st.lists(fragments, min_size=1, max_size=4))
+    return few[0][:0].join(draw(st.lists(st.sampled_from(few), max_size=size)))
+
+
+texts = _joined(_fragments)
+"""Text that has a UTF-8 form."""
+
+any_texts = _joined(st.one_of(_fragments, st.sampled_from(SURROGATES)))
+"""Any Python string."""
+
+any_bytes = _joined(st.one_of(_fragments.map(str.encode), st.binary(max_size=4)))
+"""Bytes of which most, but not all, are UTF-8."""
+
+pattern_names = st.sampled_from(sorted(PATTERNS))
+
+patterns = st.sampled_from([*PATTERNS, None, r"\w+|\s", r"(?:(a)|b)\s*", r"x*", r"\d(?=\d)"])
+"""Canonical patterns: named, none, and custom ones with groups, gaps, empty matches."""
+
+_WORD_BYTES = st.sampled_from(
+    [b"a", b"ab", b"abc", b"a\xff", b" !\xc4"]
+)  # in and out of the order of ids of tokenizers
+
+
+@st.composite
+def words(draw, max_size=24):
+    """Draw a pre-token over a tiny alphabet."""
+    return bytes(draw(st.lists(st.sampled_from(draw(_WORD_BYTES)), min_size=1, max_size=max_size)))
+
+
+corpora = st.dictionaries(words(), st.integers(1, 5), min_size=1, max_size=8)
+"""Pre-tokens and how often each occurs; most of them share pairs, and many pairs tie."""
+
+
+_MODEL_BYTES = [b"a", b"ab", b" ab", b"a\xc3\xa9\xff"]
+
+
+@st.composite
+def models(draw, all_bytes=False):
+    """Draw a valid model: ids in any order, ranks in any order, several merges to one token, some bytes missing."""
+    alphabet = [bytes([byte]) for byte in draw(st.sampled_from(_MODEL_BYTES))]
+    tokens, merges = list(alphabet), []
+    for _ in range(draw(st.integers(0, 20))):
+        pair = draw(st.sampled_from(tokens)), draw(st.sampled_from(tokens))
+        if pair not in merges and len(pair[0] + pair[1]) <= 12:
+            merges.append(pair)
+            tokens.append(pair[0] + pair[1])
+    missing = set() if all_bytes else draw(st.sets(st.integers(0, 255), max_size=8))
+    others = {bytes([byte]) for byte in range(256) if byte not in missing}
+    specials = draw(st.sampled_from([[], ["<|x|>"], ["<|x|>", "\u4f60\u597d"]]))
+    vocab = sorted({*tokens, *others, *map(str.encode, specials)})
+    ids = random.Random(draw(st.integers(0, 99))).sample(range(1000), len(vocab))
+    pattern = draw(st.sampled_from(["gpt2", "o200k", None]))
+    return BPEModel(dict(zip(ids, vocab, strict=True)), draw(st.permutations(merges)), specials, pattern)
+
+
+mergeable = (
+    st.sampled_from(_MODEL_BYTES).flatmap(lambda letters: st.lists(st.sampled_from(letters), max_size=60)).map(bytes)
+)
+"""Bytes to which many merges of `models` apply."""

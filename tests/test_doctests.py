@@ -1,0 +1,29 @@
+import doctest
+import importlib
+import importlib.util
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import hf_bpe
+
+
+def has_examples(name):
+    return ">>> " in Path(importlib.util.find_spec(name).origin).read_text(encoding="utf-8")
+
+
+# An editable install looks for submodules in the root of the project too, and there finds the package again.
+NAMES = [module.name for module in pkgutil.walk_packages(hf_bpe.__path__, "hf_bpe.")]
+MODULES = sorted(name for name in NAMES if not name.startswith("hf_bpe.hf_bpe") and has_examples(name))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_are_true(name):
+    results = doctest.testmod(importlib.import_module(name))
+    assert results.attempted > 0
+    assert not results.failed
+
+
+def test_examples_are_looked_for_in_the_whole_package():
+    assert {"hf_bpe.model", "hf_bpe.training", "hf_bpe.tokenization_bpe"} <= {*MODULES}
