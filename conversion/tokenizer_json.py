@@ -93,7 +93,7 @@ def read_pre_tokenizer(path: str | os.PathLike[str]) -> tuple[str | None, bool]:
 def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
     parts = [] if pre_tokenizer is None else pre_tokenizer.get("pretokenizers", [pre_tokenizer])
     types = [part["type"] for part in parts]
-    byte_level = parts[-1] if parts else None
+    byte_level = parts[-1] if parts else {}
     if types == ["ByteLevel"]:
         pattern = _BUILT_IN if byte_level.get("use_regex", True) else None
         return pattern, bool(byte_level["add_prefix_space"])
