@@ -78,10 +78,32 @@ class BPEModel:
         ids = {token: token_id for token_id, token in self.vocab.items()}
         return {special: ids[special.encode()] for special in self.special_tokens}
 
-    def printable_vocab(self) -> dict[str, int]:
-        """Return what `vocab.json` holds: the printable form of each token, special tokens as they are → id."""
+    def printable_vocab(self, *, placeholders: bool = False) -> dict[str, int]:
+        """Return what `vocab.json` holds: the printable form of each token, special tokens as they are → id.
+
+        Args:
+            placeholders: add an entry for each id below the highest that no token has.
+
+        Raises:
+            ValueError: placeholders for far more ids than there are tokens.
+
+        >>> BPEModel({0: b"a", 2: b" "}, []).printable_vocab(placeholders=True)
+        {'a': 0, 'Ġ': 2, '<|unused_1|>': 1}
+        """
         specials = {special.encode(): special for special in self.special_tokens}
-        return {specials.get(token) or to_printable(token): token_id for token_id, token in self.vocab.items()}
+        vocab = {specials.get(token) or to_printable(token): token_id for token_id, token in self.vocab.items()}
+        size = max(self.vocab, default=-1) + 1
+        if placeholders and size > 2 * len(vocab) + 1024:
+            raise ValueError(
+                f"the highest id is {size - 1} but there are only {len(vocab)} tokens; renumber the ids first"
+            )
+        for token_id in range(size) if placeholders else ():
+            if token_id not in self.vocab:
+                placeholder = f"<|unused_{token_id}|>"
+                while placeholder in vocab:
+                    placeholder = f"<{placeholder}>"
+                vocab[placeholder] = token_id
+        return vocab
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)

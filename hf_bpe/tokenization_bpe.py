@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken
 from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.utils import logging, to_py_obj
-from typing_extensions import Self
 
 from hf_bpe.added_tokens import AddedTokenSplitter, as_special
 from hf_bpe.byte_level import repair_surrogates, to_printable
@@ -22,6 +21,9 @@ from hf_bpe.files import staged_folder
 from hf_bpe.model import BPEModel
 from hf_bpe.training import TrainingOptions, train
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 logger = logging.get_logger(__name__)
 
 END_OF_TEXT = "<|endoftext|>"
@@ -30,23 +32,12 @@ CONFIG_FILE = "tokenizer_config.json"
 
 # Attributes that save_pretrained of transformers forgets unless they stand in init_kwargs.
 _PERSISTENT = (
-    "errors",
-    "pattern",
-    "add_prefix_space",
-    "special_tokens_pattern",
-    "token_type_ids_pattern",
-    "padding_side",
-    "truncation_side",
-    "split_special_tokens",
+    *("errors", "pattern", "add_prefix_space", "special_tokens_pattern", "token_type_ids_pattern"),
+    *("padding_side", "truncation_side", "split_special_tokens"),
 )
 # What transformers calls special_tokens_pattern → (add_bos_token, add_eos_token).
-_BOS_EOS_OF_PATTERN = {
-    "none": (False, False),
-    None: (False, False),
-    "bos": (True, False),
-    "eos": (False, True),
-    "bos_eos": (True, True),
-}
+_BOS_EOS_OF_PATTERN = {"none": (False, False), "bos": (True, False), "eos": (False, True), "bos_eos": (True, True)}
+_BOS_EOS_OF_PATTERN |= {None: (False, False)}  # last, hence the name of that pair below
 _PATTERN_OF_BOS_EOS = {flags: name for name, flags in _BOS_EOS_OF_PATTERN.items()}
 
 
@@ -99,11 +90,17 @@ class BPETokenizer(PreTrainedTokenizer):
     ) -> None:
         if model is None:
             model = _read_model(vocab_file, merges_file, pattern, kwargs)
+        elif vocab_file is not None or merges_file is not None or pattern not in ("gpt2", model.pattern):
+            raise ValueError(
+                f"BPETokenizer takes a model or files and their pattern, not both; got {model}, {pattern=}"
+            )
         check_prefix_space(model.pattern, add_prefix_space)
         self._engine = Encoder(model)
         self.errors = errors
         self.add_prefix_space = add_prefix_space
-        self.encoder = _filled_vocab(model)
+        # transformers gives a new token the number of entries as its id, and models take that number for their size:
+        # with a hole in the ids both would be wrong.
+        self.encoder = model.printable_vocab(placeholders=True)
         self.decoder = {token_id: token for token, token_id in self.encoder.items()}
         self._splitter = AddedTokenSplitter({})
 
@@ -450,22 +447,3 @@ def _read_model(
         )
     added = [token.content for token in kwargs.get("added_tokens_decoder", {}).values() if token.special]
     return read_gpt2(vocab_file, merges_file, special_tokens=added or None, pattern=pattern)
-
-
-def _filled_vocab(model: BPEModel) -> dict[str, int]:
-    """Return printable token → id with a placeholder for each unused id.
-
-    transformers gives a new token the number of entries as its id, and models take that number for their size: with a
-    hole, both would be wrong.
-    """
-    vocab = model.printable_vocab()
-    size = max(vocab.values(), default=-1) + 1
-    if size > 2 * len(vocab) + 1024:
-        raise ValueError(f"the highest id is {size - 1} but there are only {len(vocab)} tokens; renumber the ids first")
-    for token_id in range(size):
-        if token_id not in model.vocab:
-            placeholder = f"<|unused_{token_id}|>"
-            while placeholder in vocab:
-                placeholder = f"<{placeholder}>"
-            vocab[placeholder] = token_id
-    return vocab

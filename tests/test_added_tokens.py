@@ -14,9 +14,9 @@ from hf_bpe.byte_level import BYTE_TO_CHAR
 from hf_bpe.patterns import WHITE_SPACE
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
-# Letters, a digit, a mark, a joiner and a connector, all of which are of words; a dash, which is not; white space. None
-# is the printable form of a byte, so added tokens never take the id of one.
-ALPHABET = ["б", "в", "٣", "\u0301", "\u200d", "‿", "—", " ", "\n", "\u3000"]
+# Letters, a digit, a mark, a joiner and a connector, all of which are of words; two that are not; white space. None is
+# the printable form of a byte, so added tokens never take the id of one.
+ALPHABET = ["б", "в", "٣", "\u0301", "\u200d", "‿", "①", "—", " ", "\n", "\u3000"]
 
 
 def byte_tokenizer(added_tokens):

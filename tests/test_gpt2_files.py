@@ -134,6 +134,8 @@ BROKEN = {
     "three parts": (VOCAB, "a b a\n", r"merges\.txt: line 1: .* got 'a b a'"),
     "two spaces": (VOCAB, MERGES + "\r\n\r\na  b", r"merges\.txt: line 6: .* got 'a  b'"),
     "no space but a tab": (VOCAB, "a\tb", r"merges\.txt: line 1: "),
+    "line end of old Macs": (VOCAB, "a b\rab a", r"merges\.txt: line 1: "),
+    "line end of Unicode": (VOCAB, "a b\u2028ab a", r"merges\.txt: line 1: "),
     "space at the end": (VOCAB, "a b \n", r"merges\.txt: line 1: "),
     "second header": (VOCAB, "#version: 0.2\n#version: 0.2\n", r"merges\.txt.*merge 0, \(b'#version:', b'0\.2'\)"),
     "character for no byte": (VOCAB, "\na b\nab 你", r"merges\.txt: line 3: .* got 'ab 你'"),

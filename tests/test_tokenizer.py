@@ -368,6 +368,9 @@ def test_gpt2_attributes_serve_the_converter_of_transformers(tokenizer):
         assert converted.encode(part).ids == tokenizer.encode(part)
 
 
-def test_a_model_or_files_are_needed():
+def test_a_model_or_files_are_needed_and_not_both(tokenizer):
     with pytest.raises(ValueError, match="needs a model, or vocab_file and merges_file"):
         BPETokenizer()
+    for other in ({"pattern": "qwen2"}, {"vocab_file": "vocab.json"}):
+        with pytest.raises(ValueError, match="takes a model or files and their pattern, not both"):
+            BPETokenizer(model=tokenizer.model, **other)

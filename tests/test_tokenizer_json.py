@@ -275,10 +275,26 @@ def test_a_folder_or_nothing_in_the_place_of_the_file_is_an_os_error(tmp_path):
 # Odd patterns and odd tokens
 
 
-@pytest.mark.parametrize(("pattern", "text"), [(r"(?=[A-Z])", "aB"), (r"x*", "aBx"), (r"\b", "aB aB")])
+UNEQUAL = pytest.mark.xfail(
+    raises=AssertionError, reason="read as `regex` reads it, not as the Oniguruma of tokenizers"
+)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"(?=[A-Z])", "aB"),
+        (r"x*", "aBx"),
+        (r"\b", "aB aB"),
+        pytest.param(r"(?=B)|B", "B ", marks=UNEQUAL),  # they look for no match where an empty one was
+        pytest.param(r"^|x", "B\naB", marks=UNEQUAL),  # they take any line for a beginning
+    ],
+)
 def test_empty_matches_of_a_custom_pattern_give_equal_ids(pattern, text):
     tokenizer = BPETokenizer(
-        model=BPEModel(BYTES | {256: b"B ", 257: b"aB"}, [(b"B", b" "), (b"a", b"B")], (), pattern)
+        model=BPEModel(
+            BYTES | {256: b"B ", 257: b"aB", 258: b"\na"}, [(b"B", b" "), (b"\n", b"a"), (b"a", b"B")], (), pattern
+        )
     )
     assert_equal(tokenizer, exported(tokenizer), text)
 
