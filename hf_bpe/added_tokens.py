@@ -101,5 +101,5 @@ def _in_word(text: str, start: int, stop: int) -> bool:
     return any(_WORD.match(hide_newer(char)) for char in (before, after))
 
 
-# What Rust's regex calls a word character, by Unicode's annex 18; the `regex` package's own \w knows no marks.
+# What Rust's regex calls a word character, by Unicode's annex 18.
 _WORD = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]")

@@ -47,7 +47,9 @@ class _AutoTokenizerFinder(importlib.abc.MetaPathFinder):
         if fullname != _AUTO_MODULE:
             return None
         for finder in sys.meta_path:
-            spec = None if finder is self else finder.find_spec(fullname, path, target)
+            if finder is self or not hasattr(finder, "find_spec"):  # old finders have another method
+                continue
+            spec = finder.find_spec(fullname, path, target)
             if spec is not None:
                 if spec.loader is not None:
                     spec.loader = _RegisteringLoader(spec.loader)

@@ -15,6 +15,7 @@ def staged_folder(folder: str | os.PathLike[str], last: str = "") -> Iterator[Pa
 
     Each file is flushed to the disk and then renamed, so every file in `folder` is at any time the old or the new one,
     whole; the one named `last` is renamed last. If the body raises, `folder` stays as it was. Folders in it are merged.
+    A process that is killed leaves its `.saving-…` folder behind, which may be deleted.
 
     Raises:
         NotADirectoryError: `folder` exists and is a file.
@@ -37,12 +38,13 @@ def staged_folder(folder: str | os.PathLike[str], last: str = "") -> Iterator[Pa
                 destination = target / path.relative_to(staging)
                 destination.parent.mkdir(parents=True, exist_ok=True)
                 path.replace(destination)
+            for parent in {path.parent for path in written}:
+                _flush(target / parent.relative_to(staging))
     except BaseException:
         for folder in made:
             with suppress(OSError):  # not empty: something was moved into it before the failure, and stays
                 folder.rmdir()
         raise
-    _flush(target)
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -111,14 +111,16 @@ def split(text: str, pattern: str | None) -> list[str]:
         if sum(map(len, pieces)) == len(text) and "" not in pieces:
             return pieces
     # The slow way: for stand-ins, gaps and groups; and for long texts, where Ctrl-C must be heard between matches.
-    pieces, end = [], 0
-    for match in compiled.finditer(masked):
+    pieces, end, position = [], 0, 0
+    while position <= len(text) and (match := compiled.search(masked, position)) is not None:
         start, stop = match.span()
         if start > end:
             pieces.append(text[end:start])
         if stop > start:
             pieces.append(text[start:stop])
         end = stop
+        # Unlike finditer, and like tokenizers, look for no second match at the place of an empty one.
+        position = stop if stop > start else stop + 1
     if end < len(text):
         pieces.append(text[end:])
     return pieces

@@ -12,7 +12,7 @@ from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.utils import logging, to_py_obj
 
 from hf_bpe.added_tokens import AddedTokenSplitter, as_special
-from hf_bpe.byte_level import repair_surrogates, to_printable
+from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.conversion.gpt2 import read_gpt2, write_gpt2
 from hf_bpe.conversion.tokenizer_json import check_prefix_space, read_pre_tokenizer, render_tokenizer_json
 from hf_bpe.corpus import TextSource
@@ -36,8 +36,10 @@ _PERSISTENT = (
     *("padding_side", "truncation_side", "split_special_tokens"),
 )
 # What transformers calls special_tokens_pattern → (add_bos_token, add_eos_token).
-_BOS_EOS_OF_PATTERN = {"none": (False, False), "bos": (True, False), "eos": (False, True), "bos_eos": (True, True)}
-_BOS_EOS_OF_PATTERN |= {None: (False, False)}  # last, hence the name of that pair below
+_BOS_EOS_OF_PATTERN: dict[str | None, tuple[bool, bool]] = {
+    **{"none": (False, False), None: (False, False)},  # the latter is what the reverse gives
+    **{"bos": (True, False), "eos": (False, True), "bos_eos": (True, True)},
+}
 _PATTERN_OF_BOS_EOS = {flags: name for name, flags in _BOS_EOS_OF_PATTERN.items()}
 
 
@@ -323,9 +325,9 @@ class BPETokenizer(PreTrainedTokenizer):
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
         """Return the text of printable tokens."""
-        vocab, pieces = self.model.vocab, []
+        known, pieces = self.get_vocab(), []
         for token in tokens:
-            data = vocab.get(self.encoder.get(token, -1))
+            data = self.model.vocab.get(known[token]) if token in known else from_printable(token)
             pieces.append(token.encode() if data is None else data)
         return b"".join(pieces).decode("utf-8", self.errors)
 
