@@ -38,7 +38,6 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> None:
         try:
             super().invoke(ctx)
-            print(end="", flush=True)  # here, where a failure can still be told
         except KeyboardInterrupt:
             _say("interrupted")
             raise typer.Exit(130) from None  # what shells report for a program that Ctrl-C ended
@@ -179,10 +178,10 @@ def decode(
     lines: Annotated[bool, _option("Write a newline after the text of each line of ids.", "--lines")] = False,
     skip_special_tokens: Annotated[bool, _option("Leave special tokens out.", "--skip-special-tokens")] = False,
 ) -> None:
-    """Write the text of token ids, which are separated by spaces or newlines.
+    """Write the text of token ids.
 
-    Exactly the bytes of the tokens are written, with nothing between or after them unless --lines is given. An id that
-    is not in the vocabulary is an error, unless the tokenizer has an unk_token to stand for it.
+    The ids are separated by white space. Exactly the bytes of the tokens are written, with nothing between or after
+    them unless --lines is given. An id that is not in the vocabulary is an error, unless there is an unk_token for it.
     """
     tokenizer = _load(folder)
     known = None if tokenizer.unk_token is not None else {*tokenizer.model.vocab, *tokenizer.added_tokens_decoder}
@@ -249,9 +248,9 @@ def _load(folder: str, pattern: str | None = None) -> BPETokenizer:
     from hf_bpe.tokenization_bpe import BPETokenizer
 
     config = path / "tokenizer_config.json"
-    named = (path / "tokenizer.json").exists() or (config.exists() and "pattern" in json.loads(config.read_bytes()))
-    settings = {} if pattern is None or named else {"pattern": pattern}
     try:
+        named = (path / "tokenizer.json").exists() or (config.exists() and "pattern" in json.loads(config.read_bytes()))
+        settings = {} if pattern is None or named else {"pattern": pattern}
         tokenizer: BPETokenizer = BPETokenizer.from_pretrained(path, local_files_only=True, **settings)
     except (AttributeError, LookupError, RecursionError) as error:  # what JSON of another shape makes of transformers
         raise ValueError(f"{folder}: its files are not those of a tokenizer: {error!r}") from error
@@ -294,6 +293,6 @@ def _say(message: str) -> None:
 
 
 def _in_one_line(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'input or output'}: {error.strerror}"
     return " ".join(line.strip() for line in str(error).splitlines())
