@@ -122,11 +122,9 @@ def train(
         raise typer.BadParameter("give one of the two", param_hint="'--vocab-size' / '--num-merges'")
     if output.exists() and not output.is_dir():  # better said now than after hours
         raise NotADirectoryError(f"{output} is a file; expected a folder to save in")
-    from hf_bpe.tokenization_bpe import BPETokenizer
-
     with contextlib.ExitStack() as stack, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        tokenizer = BPETokenizer.train(
+        tokenizer = _tokenizer_class().train(
             [stack.enter_context(_text_file(name)) for name in files],
             vocab_size,
             special_token or [],
@@ -165,8 +163,7 @@ def encode(
     tokenizer = _load(folder)
     with _open_input(file) as source:
         for text in (line.removesuffix(b"\n") for line in source) if lines else [source.read()]:
-            # None: as the tokenizer's own settings have it.
-            ids = tokenizer.encode_bytes(text, split_special_tokens=split_special_tokens or None)
+            ids = tokenizer.encode_bytes(text, split_special_tokens=split_special_tokens or None)  # None: as it is set
             sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
             sys.stdout.buffer.flush()  # who writes line by line may wait for each answer
 
@@ -214,7 +211,7 @@ def convert(
 ) -> None:
     """Write a tokenizer in another format.
 
-    Ids stay as they are. What GPT-2's files cannot carry, another pattern or tokens added later, is refused.
+    Ids stay as they are: another pattern, added tokens or a prefix, which GPT-2's files cannot carry, are refused.
     """
     if drop_pattern and to != "gpt2":
         raise typer.BadParameter("goes with --to gpt2 only", param_hint="'--drop-pattern'")
@@ -224,6 +221,8 @@ def convert(
     elif to == "gpt2":
         for token_id in tokenizer.added_tokens_decoder.keys() - tokenizer.model.vocab.keys():
             raise ValueError(f"GPT-2's files cannot carry token {token_id}, which was added to the model; use --to hf")
+        if tokenizer.add_prefix_space or tokenizer.add_bos_token or tokenizer.add_eos_token:
+            raise ValueError("GPT-2's files cannot carry add_prefix_space, add_bos_token, add_eos_token; use --to hf")
         if tokenizer.pattern != "gpt2" and not drop_pattern:
             raise ValueError(
                 f"GPT-2's files cannot carry the pattern {tokenizer.pattern or 'none'!r}, so readers would take gpt2 "
@@ -237,6 +236,13 @@ def convert(
     _say(f"{len(tokenizer)} tokens saved in {target}")
 
 
+def _tokenizer_class() -> type[BPETokenizer]:
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # where torch is missing, nobody here misses it
+    from hf_bpe.tokenization_bpe import BPETokenizer
+
+    return BPETokenizer
+
+
 def _load(folder: str, pattern: str | None = None) -> BPETokenizer:
     """Load a tokenizer from an existing folder; `pattern` is for one that names none."""
     path = Path(folder)
@@ -245,13 +251,11 @@ def _load(folder: str, pattern: str | None = None) -> BPETokenizer:
     for name in ("vocab.json", "merges.txt"):
         if not (path / name).is_file():
             raise FileNotFoundError(f"the folder {folder!r} has no {name}")
-    from hf_bpe.tokenization_bpe import BPETokenizer
-
     config = path / "tokenizer_config.json"
     try:
         named = (path / "tokenizer.json").exists() or (config.exists() and "pattern" in json.loads(config.read_bytes()))
         settings = {} if pattern is None or named else {"pattern": pattern}
-        tokenizer: BPETokenizer = BPETokenizer.from_pretrained(path, local_files_only=True, **settings)
+        tokenizer: BPETokenizer = _tokenizer_class().from_pretrained(path, local_files_only=True, **settings)
     except (AttributeError, LookupError, RecursionError) as error:  # what JSON of another shape makes of transformers
         raise ValueError(f"{folder}: its files are not those of a tokenizer: {error!r}") from error
     if pattern is not None and canonical_pattern(pattern) != tokenizer.pattern:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import select
 import signal
 import struct
 import subprocess
@@ -299,6 +300,13 @@ class TestConvert:
         arguments = ["convert", tmp_path / "more", tmp_path / "files", "--to", "gpt2", "--drop-pattern"]
         assert "cannot carry token 280, which was added" in error(*arguments)
 
+    @pytest.mark.parametrize("setting", ["add_prefix_space", "add_bos_token", "add_eos_token"])
+    def test_to_gpt2_refuses_settings_that_change_ids(self, tmp_path, setting):
+        special = {"bos_token": "<|x|>", "eos_token": "<|x|>"}
+        tokenizer = BPETokenizer.train(["low"], vocab_size=258, **special, **{setting: True})
+        tokenizer.save_pretrained(tmp_path / "in")
+        assert setting in error("convert", tmp_path / "in", tmp_path / "files", "--to", "gpt2", "--drop-pattern")
+
     def test_to_tokenizer_json(self, folder, tmp_path):
         run("convert", folder, tmp_path / "own.json", "--to", "tokenizer.json")
         run("convert", folder, tmp_path / "new", "--to", "tokenizer.json")
@@ -412,11 +420,13 @@ class TestStreams:
             done = program("encode", folder, input=b"low", stdout=full)
         assert (done.returncode, done.stderr) == (1, b"hf-bpe: error: input or output: No space left on device\n")
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot wait for a pipe with a limit")
     def test_answers_line_by_line(self, folder):
         command = [*PROGRAM, "decode", folder, "--lines"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as decoder:
             for ids, answer in ((b"97 98\n", b"ab\n"), (b"256\n", b"<|x|>\n")):
                 decoder.stdin.write(ids)
+                assert select.select([decoder.stdout], [], [], 60)[0]
                 assert decoder.stdout.readline() == answer
 
 
