@@ -228,6 +228,9 @@ def convert(
                 f"GPT-2's files cannot carry the pattern {tokenizer.pattern or 'none'!r}, so readers would take gpt2 "
                 "and get other ids; use --to hf, or --drop-pattern to write them all the same"
             )
+        for name in ("tokenizer_config.json", "tokenizer.json"):
+            if (target / name).exists():  # whoever loads the folder would believe it
+                raise FileExistsError(f"{target} holds another tokenizer's {name}; choose another folder")
         tokenizer.save_vocabulary(str(target))
     else:
         if target.is_dir() or target.suffix != ".json":

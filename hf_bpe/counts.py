@@ -7,9 +7,13 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from tqdm import tqdm
@@ -40,6 +44,7 @@ def count(
     Raises:
         OSError, TypeError, ValueError: what `corpus.read_batches` raises.
         ValueError: `num_workers` below 1.
+        ChildProcessError: a worker was killed, as the system does where memory runs out.
 
     >>> sorted(count(["low low<|x|>lower"], special_tokens=["<|x|>"]).items())
     [(b' low', 1), (b'low', 1), (b'lower', 1)]
@@ -77,19 +82,40 @@ def _default_workers() -> int:
 def _count_in_processes(batches: Iterator[list[bytes]], pattern: str | None, workers: int) -> Iterator[Counter[bytes]]:
     # fork costs nothing and needs nothing of the calling script; the children run no code that holds locks.
     context = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_die_of_interrupt)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
     pending: deque[Future[Counter[bytes]]] = deque()
     try:
         for batch in batches:
-            pending.append(pool.submit(count_pre_tokens, batch, pattern))
+            with _interrupts_held_back():
+                pending.append(pool.submit(count_pre_tokens, batch, pattern))
             if len(pending) > 2 * workers:  # enough to keep all busy, without reading the whole source into memory
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
+            "a process that counted was killed, most likely for lack of memory; give fewer num_workers"
+        ) from error
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _die_of_interrupt() -> None:
-    """Let Ctrl-C end a worker at once and silently; the parent tells the user."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the parent: a worker that died while it wrote a result would leave the pool waiting for ever."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Hear Ctrl-C only afterwards: what is raised while a process forks, Python reports and forgets."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[tuple[int, FrameType | None]] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
+        if received and callable(handler):
+            handler(*received[0])

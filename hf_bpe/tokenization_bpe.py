@@ -116,6 +116,8 @@ class BPETokenizer(PreTrainedTokenizer):
         self._update_total_vocab_size()
         self._set_bos_eos(add_bos_token, add_eos_token)
         self.init_kwargs.update({name: getattr(self, name) for name in _PERSISTENT})
+        for name in ("is_local", "local_files_only"):  # of this loading, not of the tokenizer
+            self.init_kwargs.pop(name, None)
 
     @classmethod
     def train(

@@ -293,6 +293,11 @@ class TestConvert:
         run("convert", files, back, "--to", "hf", "--pattern", "cl100k")
         assert saved(back) == saved(cl100k_folder)
 
+    def test_to_gpt2_refuses_a_folder_of_another_tokenizer(self, folder, cl100k_folder):
+        before = {path.name: path.read_bytes() for path in cl100k_folder.iterdir()}
+        assert "holds another tokenizer's" in error("convert", folder, cl100k_folder, "--to", "gpt2")
+        assert {path.name: path.read_bytes() for path in cl100k_folder.iterdir()} == before
+
     def test_to_gpt2_refuses_added_tokens(self, folder, tmp_path):
         tokenizer = BPETokenizer.from_pretrained(folder)
         tokenizer.add_tokens(["<|new|>"])
@@ -440,13 +445,14 @@ def test_interrupt(tmp_path, stage):
     command = [*PROGRAM, "train", tmp_path / "text", "-o", tmp_path / "out", "--num-merges", "1000000"]
     # A test run in the background may ignore SIGINT, and what it starts would inherit that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    with subprocess.Popen([*command, "--progress", "--workers", "1"], stderr=subprocess.PIPE) as trainer:
+    command += ["--progress", "--workers", "2"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as trainer:
         signal.signal(signal.SIGINT, before)
         said = b""
         while stage.encode() not in said or not said.endswith(b"]"):  # the bar is drawn, so work has begun
             said += (character := trainer.stderr.read(1))
             assert character, said
-        trainer.send_signal(signal.SIGINT)
+        os.killpg(trainer.pid, signal.SIGINT)  # to all its processes, as a terminal does
         said += trainer.communicate(timeout=30)[1]
     assert trainer.returncode == 130
     assert b"Traceback" not in said

@@ -2,6 +2,8 @@ import functools
 import multiprocessing
 import os
 import re
+import signal
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -227,3 +229,14 @@ def test_progress_is_shown_on_standard_error_when_asked_for(tmp_path, capsys):
     output, errors = capsys.readouterr()
     assert output == ""
     assert re.search("Counting: 100%.* 300/300 ", errors)
+
+
+def die(batch, pattern):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere processes do not inherit what is patched")
+def test_a_killed_process_is_an_os_error_that_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(counts, "count_pre_tokens", die)
+    with pytest.raises(ChildProcessError, match="was killed, most likely for lack of memory; give fewer num_workers"):
+        count(["low " * 600_000], num_workers=2)
