@@ -1,7 +1,7 @@
-"""Sources of text: what users give to train on, as batches of UTF-8 documents that hold no special tokens.
+"""Sources of text: what users give to train on, as it is, or as batches of UTF-8 documents without special tokens.
 
-Everything after this file sees bytes only, in pieces small enough to share out: a long document is cut where its
-pre-tokens cannot change, so no count depends on where the cuts fall.
+The native core takes whole texts and cuts them itself. For the Python engine batches are small enough to share out: a
+long document is cut where its pre-tokens cannot change, so no count depends on where the cuts fall.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import mmap
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
 
@@ -21,7 +22,49 @@ TextSource = Union[str, "os.PathLike[str]", Iterable[Union[str, bytes, "os.PathL
 """A path, several paths, or an iterable of texts (str, bytes, or lists of str as `datasets` gives in batches)."""
 
 BATCH_BYTES = 1 << 20
+_SMALL = 1 << 18
 _WINDOW = 1 << 16  # how far ahead one look for a safe cut goes
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text as it is read, with its special tokens: bytes may be any, a str has no lone surrogates."""
+
+    data: str | bytes | mmap.mmap
+    path: Path | None = None  # of the file that it is, which must be UTF-8
+
+    def check_utf8(self, start: int, end: int) -> None:
+        """Raise a ValueError that names the file and the place if a part of a file is not UTF-8."""
+        try:
+            self.data[start:end].decode()  # type: ignore[union-attr]  # no file is a str
+        except UnicodeDecodeError as error:
+            where = start + error.start
+            raise ValueError(
+                f"{self.path}: not UTF-8: byte 0x{self.data[where]:02X} at offset {where} ({error.reason}); "
+                "convert the file, or give its bytes as a text to train on them as they are"
+            ) from None
+
+
+def read_texts(source: TextSource) -> Iterator[Text]:
+    """Yield the texts of a source, whole; a large file as a mapping of it.
+
+    Raises:
+        OSError: a file that cannot be read.
+        TypeError, ValueError: a source that is none.
+    """
+    paths = source_paths(source)
+    if paths is None:
+        for item in _flatten(source):
+            is_ready = isinstance(item, bytes) or item.isascii()
+            yield Text(item if is_ready else repair_surrogates(item).encode())
+        return
+    for path in paths:
+        with path.open("rb") as file:
+            # What is empty, or a pipe, cannot be mapped; what is small is not worth it.
+            if os.fstat(file.fileno()).st_size < _SMALL:
+                yield Text(file.read(), path)
+            else:
+                yield Text(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path)
 
 
 def read_batches(
@@ -104,16 +147,13 @@ def _existing_file(path: str | os.PathLike[str]) -> Path:
 def _read_documents(
     source: TextSource, special_tokens: Sequence[str], pattern: str | None, limit: int
 ) -> Iterator[bytes]:
-    paths = source_paths(source)
     specials = _special_token_finder(special_tokens)
-    if paths is not None:
-        for path in paths:
-            yield from _read_file(path, specials, pattern, limit)
-        return
-    for text in _flatten(source):
-        data = text if isinstance(text, bytes) else repair_surrogates(text).encode()
+    for text in read_texts(source):
+        data = text.data.encode() if isinstance(text.data, str) else text.data
         for start, end in _between(specials, data):
             for first, last in _cut(data, start, end, pattern, limit):
+                if text.path is not None:
+                    text.check_utf8(first, last)
                 yield data[first:last]
 
 
@@ -124,26 +164,6 @@ def _flatten(texts: TextSource) -> Iterator[str | bytes]:
             if not isinstance(item, (str, bytes)):
                 raise TypeError(f"source: text {index} is {type(item).__name__}, expected str or bytes")
             yield item
-
-
-def _read_file(path: Path, specials: re.Pattern[bytes] | None, pattern: str | None, limit: int) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            data: bytes | mmap.mmap = file.read()  # empty, or a pipe: neither can be mapped
-        else:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        for start, end in _between(specials, data):
-            for first, last in _cut(data, start, end, pattern, limit):
-                document = data[first:last]
-                try:
-                    document.decode()
-                except UnicodeDecodeError as error:
-                    where = first + error.start
-                    raise ValueError(
-                        f"{path}: not UTF-8: byte 0x{data[where]:02X} at offset {where} ({error.reason}); "
-                        "convert the file, or give its bytes as a text to train on them as they are"
-                    ) from None
-                yield document
 
 
 def _special_token_finder(special_tokens: Sequence[str]) -> re.Pattern[bytes] | None:

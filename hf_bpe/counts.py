@@ -1,25 +1,35 @@
-"""Count the pre-tokens of any source, over several processes; the result never depends on how many."""
+"""Count the pre-tokens of any source, in threads or processes; the result never depends on how many.
+
+Threads of the native core do it for the patterns that are built in. Others are `regex`'s to read, under Python's lock,
+so they are shared out to processes; so is everything where the native core is not built.
+"""
 
 from __future__ import annotations
 
+import collections
 import itertools
 import multiprocessing
 import os
 import signal
 import sys
 import threading
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from hf_bpe.corpus import TextSource, read_batches, source_paths
-from hf_bpe.engine import count_pre_tokens
+from hf_bpe.corpus import Text, TextSource, read_batches, read_texts, source_paths
+from hf_bpe.engine import count_pre_tokens, native_counter
+
+if TYPE_CHECKING:
+    from hf_bpe._native import Counter
+
+_NATIVE_BATCH_BYTES = 1 << 24  # enough for many threads, whatever the length of the texts
 
 
 def count(
@@ -29,41 +39,78 @@ def count(
     special_tokens: Sequence[str] = (),
     num_workers: int | None = None,
     show_progress: bool = False,
-) -> Counter[bytes]:
+) -> Mapping[bytes, int]:
     """Return how often each pre-token occurs in the source, split at special tokens first.
 
     Args:
         source: a path, several paths, or an iterable of texts.
         pattern: a canonical split pattern.
         special_tokens: text between them is counted, they are not.
-        num_workers: processes to count in; None for one a core where processes can be forked safely (Linux), else
-            one. Elsewhere a number above 1 starts new interpreters, so the calling script needs the usual
-            `if __name__ == "__main__":`.
+        num_workers: threads or processes to count in; None for one a core. Where it takes processes, None means one of
+            them where they cannot be forked safely (other than Linux), and a number above 1 starts new interpreters
+            there, so the calling script needs the usual `if __name__ == "__main__":`.
         show_progress: show a bar of the bytes read, on standard error.
 
     Raises:
         OSError, TypeError, ValueError: what `corpus.read_batches` raises.
         ValueError: `num_workers` below 1.
-        ChildProcessError: a worker was killed, as the system does where memory runs out.
+        ChildProcessError: a process was killed, as the system does where memory runs out.
 
     >>> sorted(count(["low low<|x|>lower"], special_tokens=["<|x|>"]).items())
     [(b' low', 1), (b'low', 1), (b'lower', 1)]
     """
     if num_workers is not None and num_workers < 1:
         raise ValueError(f"num_workers: expected at least 1, got {num_workers}")
-    workers = num_workers if num_workers is not None else _default_workers()
     paths = source_paths(source)
     total = None if paths is None else sum(path.stat().st_size for path in paths)
-    counts: Counter[bytes] = Counter()
+    counter = native_counter(pattern, special_tokens, num_workers or _cores())
     with tqdm(total=total, desc="Counting", unit="B", unit_scale=True, disable=not show_progress) as bar:
-        batches = _with_progress(read_batches(source, special_tokens, pattern), bar)
-        first = list(itertools.islice(batches, 2))
-        if workers == 1 or len(first) < 2:  # not worth a process
-            for batch in itertools.chain(first, batches):
-                counts.update(count_pre_tokens(batch, pattern))
-        else:
-            for partial in _count_in_processes(itertools.chain(first, batches), pattern, workers):
-                counts.update(partial)
+        if counter is not None:
+            return _count_natively(counter, source, bar)
+        return _count_in_python(source, pattern, special_tokens, num_workers, bar)
+
+
+def _count_natively(counter: Counter, source: TextSource, bar: tqdm[Any]) -> Mapping[bytes, int]:
+    for batch in _batches_of_texts(source):
+        before = bar.n
+        invalid = counter.add(
+            [text.data for text in batch],
+            check_utf8=batch[0].path is not None,
+            progress=None if bar.disable else lambda done, before=before: bar.update(before + done - bar.n),
+        )
+        if invalid is not None:
+            index, offset = invalid
+            batch[index].check_utf8(offset, offset + 4)
+        bar.update(before + sum(len(text.data) for text in batch) - bar.n)
+    return counter.finish()
+
+
+def _batches_of_texts(source: TextSource) -> Iterator[list[Text]]:
+    batch: list[Text] = []
+    size = 0
+    for text in read_texts(source):
+        batch.append(text)
+        size += len(text.data)
+        if size >= _NATIVE_BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _count_in_python(
+    source: TextSource, pattern: str | None, special_tokens: Sequence[str], num_workers: int | None, bar: tqdm[Any]
+) -> collections.Counter[bytes]:
+    workers = num_workers or (_cores() if sys.platform.startswith("linux") else 1)
+    counts: collections.Counter[bytes] = collections.Counter()
+    batches = _with_progress(read_batches(source, special_tokens, pattern), bar)
+    first = list(itertools.islice(batches, 2))
+    if workers == 1 or len(first) < 2:  # not worth a process
+        for batch in itertools.chain(first, batches):
+            counts.update(count_pre_tokens(batch, pattern))
+    else:
+        for partial in _count_in_processes(itertools.chain(first, batches), pattern, workers):
+            counts.update(partial)
     return counts
 
 
@@ -73,17 +120,18 @@ def _with_progress(batches: Iterator[list[bytes]], bar: tqdm[Any]) -> Iterator[l
         bar.update(sum(map(len, batch)))
 
 
-def _default_workers() -> int:
-    if not sys.platform.startswith("linux"):
-        return 1
-    return len(os.sched_getaffinity(0))
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform.startswith("linux") else os.cpu_count() or 1
 
 
-def _count_in_processes(batches: Iterator[list[bytes]], pattern: str | None, workers: int) -> Iterator[Counter[bytes]]:
+def _count_in_processes(
+    batches: Iterator[list[bytes]], pattern: str | None, workers: int
+) -> Iterator[collections.Counter[bytes]]:
     # fork costs nothing and needs nothing of the calling script; the children run no code that holds locks.
     context = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
-    pending: deque[Future[Counter[bytes]]] = deque()
+    pending: deque[Future[collections.Counter[bytes]]] = deque()
     try:
         for batch in batches:
             with _interrupts_held_back():

@@ -1,10 +1,111 @@
-"""The one seam between what hf_bpe offers and what computes it.
+"""The one seam between what hf_bpe offers and what computes it: the native core, or `reference` where it is not built.
 
-Everything above imports the algorithms from here, never from `reference`; a faster engine takes its place here and
-nowhere else. What crosses the seam: documents and pre-tokens are bytes, counts a mapping of pre-token to int, merges
-a list of pairs of bytes, ids lists of int.
+Everything above imports the algorithms from here. What crosses the seam: documents and pre-tokens are bytes, counts a
+mapping of pre-token to int, merges a list of pairs of bytes, ids lists of int. Both engines give the same.
+
+The environment variable `HF_BPE_ENGINE` chooses: `native`, `reference`, or what there is if it is not set.
 """
 
-from hf_bpe.reference import Encoder, count_pre_tokens, learn_merges, pre_tokenize
+from __future__ import annotations
 
-__all__ = ["Encoder", "count_pre_tokens", "learn_merges", "pre_tokenize"]
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from hf_bpe import reference
+from hf_bpe.patterns import PATTERNS
+from hf_bpe.reference import Encoder, count_pre_tokens
+
+if TYPE_CHECKING:
+    from hf_bpe._native import Counter
+
+__all__ = ["Encoder", "count_pre_tokens", "learn_merges", "native_counter", "pre_tokenize"]
+
+
+def _choose() -> ModuleType | None:
+    choice = os.environ.get("HF_BPE_ENGINE", "")
+    if choice not in ("", "native", "reference"):
+        raise ValueError(f"HF_BPE_ENGINE: expected native or reference, got {choice!r}")
+    if choice == "reference":
+        return None
+    try:
+        return importlib.import_module("hf_bpe._native")
+    except ImportError as error:
+        if choice == "native":
+            raise ImportError("HF_BPE_ENGINE is native, but the native core of hf_bpe is not built") from error
+        warnings.warn(
+            f"the native core of hf_bpe is not built ({error}). The Python engine gives the same results, many times "
+            "slower. Install hf_bpe again with a C++20 compiler, or set HF_BPE_ENGINE=reference to hear no more of it",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+_native = _choose()
+
+
+def pre_tokenize(text: bytes, pattern: str | None) -> list[bytes]:
+    """Cut text into pre-tokens, as `reference.pre_tokenize` does."""
+    if _native is not None and _is_built_in(pattern):
+        pieces: list[bytes] = _native.pre_tokenize(text, pattern)
+        return pieces
+    return reference.pre_tokenize(text, pattern)
+
+
+def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: int) -> Counter | None:
+    """Return what counts the pre-tokens of texts in native threads, None if this engine cannot for this pattern."""
+    if _native is None or not _is_built_in(pattern):
+        return None
+    counter: Counter = _native.Counter(pattern, [special.encode() for special in special_tokens], threads=threads)
+    return counter
+
+
+def learn_merges(
+    counts: Mapping[bytes, int],
+    *,
+    max_merges: int,
+    tie_break: str = "lexicographic",
+    min_frequency: int = 1,
+    max_token_bytes: int | None = None,
+    length_penalty: float = 0.0,
+    progress: Callable[[int], object] | None = None,
+) -> list[tuple[bytes, bytes]]:
+    """Learn merges as `reference.learn_merges` does; but `progress` is called only now and then.
+
+    Raises:
+        OverflowError: native: the counts make 2**64 pairs or more.
+        ValueError: native: the distinct pre-tokens have more than 2**32 bytes.
+    """
+    if _native is None:
+        return reference.learn_merges(
+            counts,
+            max_merges=max_merges,
+            tie_break=tie_break,
+            min_frequency=min_frequency,
+            max_token_bytes=max_token_bytes,
+            length_penalty=length_penalty,
+            progress=progress,
+        )
+    if not isinstance(counts, _native.WordCounts):
+        words = _native.WordCounts()
+        for word, count in counts.items():
+            words.add(word, count)
+        counts = words
+    merges: list[tuple[bytes, bytes]] = _native.learn_merges(
+        counts,
+        max_merges=max_merges,
+        lexicographic=tie_break == "lexicographic",
+        min_frequency=min(min_frequency, 2**64 - 1),
+        max_token_bytes=None if max_token_bytes is None else min(max_token_bytes, 2**32),
+        length_penalty=length_penalty,
+        progress=progress,
+    )
+    return merges
+
+
+def _is_built_in(pattern: str | None) -> bool:
+    return pattern is None or pattern in PATTERNS

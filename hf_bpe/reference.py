@@ -71,7 +71,8 @@ def learn_merges(
             characters and tokens in the order learned, as `tokenizers.trainers.BpeTrainer` does.
         min_frequency: leave pairs that occur less often.
         max_token_bytes: never make a longer token.
-        length_penalty: λ in score = count − λ·(bytes of both parts). It orders the pairs; it never ends the training.
+        length_penalty: λ in score = count − λ·(bytes of both parts), a double unless λ is 0. It orders the pairs; it
+            never ends the training.
         progress: called with the number of merges learned, after each.
 
     Returns:
@@ -95,7 +96,7 @@ def learn_merges(
         count, (first, second) = pair_counts[pair], pair
         length = len(tokens[first]) + len(tokens[second])
         if count >= max(min_frequency, 1) and (max_token_bytes is None or length <= max_token_bytes):
-            score = count - length_penalty * length if length_penalty else count
+            score = count - float(length_penalty) * length if length_penalty else count
             heapq.heappush(heap, (-score, tie_keys[first], tie_keys[second], count, pair))
 
     for index, word in enumerate(words):

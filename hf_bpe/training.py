@@ -92,7 +92,8 @@ def train(
         max_token_bytes: longest token a merge may make, in bytes.
         length_penalty: λ of the score count − λ·(bytes of both parts) by which pairs are ordered; 0 for the count.
         initial_alphabet: "bytes" for all 256, or "observed" for only those that occur, in the order of the bytes.
-        num_workers: processes to count in; None for one a core (see `counts.count`).
+        num_workers: threads to count in, or processes for a pattern of your own; None for one a core (see
+            `counts.count`).
         show_progress: show progress on standard error.
 
     Raises:
@@ -139,9 +140,10 @@ def train(
             tie_break=tie_break,
             min_frequency=min_frequency,
             max_token_bytes=max_token_bytes,
-            length_penalty=length_penalty,
-            progress=(lambda done: bar.update()) if show_progress else None,
+            length_penalty=float(length_penalty),
+            progress=(lambda done: bar.update(done - bar.n)) if show_progress else None,
         )
+        bar.update(len(merges) - bar.n)
     if len(merges) < wanted:
         warnings.warn(
             f"the text gives {len(merges)} of the {wanted} merges asked for: no pair is left to merge; "

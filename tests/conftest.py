@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from hf_bpe import engine as module
+
 settings.register_profile(
     "hf_bpe",
     deadline=None,
@@ -20,3 +22,21 @@ def test_data():
     if not folder:
         pytest.skip("set HF_BPE_TEST_DATA to the folder of the test data")
     return Path(folder)
+
+
+@pytest.fixture(scope="module", params=["native", "reference"])
+def engine(request):
+    """Run each test of a module on both engines; where the native core is not built, on one."""
+    if request.param == "native":
+        if module._native is None:
+            pytest.skip("the native core is not built")
+        yield request.param
+    else:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "_native", None)
+            yield request.param
+
+
+@pytest.fixture(scope="session")
+def native():
+    return pytest.importorskip("hf_bpe._native", reason="the native core is not built")

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import any_bytes, any_texts, patterns, texts
 
-from hf_bpe import corpus, counts
+from hf_bpe import corpus, counts, engine
 from hf_bpe.byte_level import repair_surrogates
 from hf_bpe.corpus import read_batches, source_paths
-from hf_bpe.counts import count
 from hf_bpe.reference import count_pre_tokens
 
 TINY = 40  # bytes a batch, so that a few words make several batches
@@ -23,9 +22,22 @@ SPECIALS = ["<x>", "<x>y", "x>y", "yy", "你<", "<x"]
 special_texts = st.lists(st.sampled_from([*"<x>y你é ", *SPECIALS]), max_size=20).map("".join)
 
 
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def count(source, **options):
+    return dict(counts.count(source, **options))
+
+
 @pytest.fixture
 def tiny_batches(monkeypatch):
+    def native_counter(pattern, special_tokens, threads):
+        encoded = [special.encode() for special in special_tokens]
+        return engine._native and engine._native.Counter(pattern, encoded, threads=threads, chunk_bytes=TINY)
+
     monkeypatch.setattr(counts, "read_batches", functools.partial(read_batches, batch_bytes=TINY))
+    monkeypatch.setattr(counts, "native_counter", native_counter)
+    monkeypatch.setattr(counts, "_NATIVE_BATCH_BYTES", 4 * TINY)
 
 
 def documents_of(source, specials=(), pattern=None, batch_bytes=corpus.BATCH_BYTES):
@@ -84,7 +96,7 @@ def test_a_long_document_is_cut_into_batches_where_the_pattern_is_known():
 
 @pytest.mark.usefixtures("tiny_batches")
 @pytest.mark.parametrize("pattern", ["gpt2", "o200k", None])
-def test_counts_do_not_depend_on_the_number_of_processes(pattern):
+def test_counts_do_not_depend_on_the_number_of_workers(pattern):
     documents = ["low lower lowest " * number + "<x>\n你好" for number in range(40)]
     expected = count_pre_tokens(documents_of(documents, ["<x>"]), pattern)
     for workers in (1, 2, 3):
@@ -239,4 +251,4 @@ def die(batch, pattern):
 def test_a_killed_process_is_an_os_error_that_says_what_to_do(monkeypatch):
     monkeypatch.setattr(counts, "count_pre_tokens", die)
     with pytest.raises(ChildProcessError, match="was killed, most likely for lack of memory; give fewer num_workers"):
-        count(["low " * 600_000], num_workers=2)
+        count(["low " * 300_000] * 4, num_workers=2, pattern=r"\w+ ?")

@@ -10,7 +10,8 @@ import hf_bpe
 
 
 def has_examples(name):
-    return ">>> " in Path(importlib.util.find_spec(name).origin).read_text(encoding="utf-8")
+    path = Path(importlib.util.find_spec(name).origin)
+    return path.suffix == ".py" and ">>> " in path.read_text(encoding="utf-8")
 
 
 # An editable install looks for submodules in the root of the project too, and there finds the package again.

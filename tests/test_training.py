@@ -20,7 +20,10 @@ EXAMPLE = "low low low low low lower lower widest widest widest newest newest ne
 CORPUS = [EXAMPLE, "你好 你好<|x|>low, lower; lowest\n" * 3, "it's 12 — <|y|>newest"]
 documents = st.lists(texts, min_size=1, max_size=4)
 
-pytestmark = pytest.mark.filterwarnings("ignore:the text gives:UserWarning")  # most texts here are small
+pytestmark = [
+    pytest.mark.usefixtures("engine"),
+    pytest.mark.filterwarnings("ignore:the text gives:UserWarning"),  # most texts here are small
+]
 
 
 def test_the_example():
@@ -128,7 +131,7 @@ def test_no_token_holds_a_special_token(text):
 @pytest.mark.parametrize(
     "options", [{}, {"tie_break": "huggingface"}, {"pattern": None}, {"initial_alphabet": "observed"}]
 )
-def test_the_result_does_not_depend_on_the_number_of_processes(options, monkeypatch):
+def test_the_result_does_not_depend_on_the_number_of_workers(options, monkeypatch):
     monkeypatch.setattr(counting, "read_batches", lambda *arguments: read_batches(*arguments, batch_bytes=20))
     one, two = (train(CORPUS, num_merges=40, special_tokens=["<|x|>"], num_workers=n, **options) for n in (1, 2))
     assert one == two

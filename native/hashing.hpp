@@ -1,0 +1,29 @@
+// One multiplication to 128 bits, folded: fast, and good enough for tables that take the first bits of the result.
+#pragma once
+
+#include <cstdint>
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#endif
+
+namespace hf_bpe {
+
+inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
+#if defined(_MSC_VER) && !defined(__clang__)
+  std::uint64_t high;
+  const std::uint64_t low = _umul128(a, b, &high);
+  return low ^ high;
+#else
+  const auto product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+#endif
+}
+
+// Chosen anew in each process, so that no text can be made to collide.
+struct Seeds {
+  std::uint64_t first, second;
+};
+const Seeds& hash_seeds();
+
+}  // namespace hf_bpe

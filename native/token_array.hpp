@@ -1,0 +1,49 @@
+// The words of a training, as tokens in one array.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "pages.hpp"
+#include "word_counts.hpp"
+
+namespace hf_bpe {
+
+using Symbol = std::uint32_t;    // a token of the training
+using Position = std::uint32_t;  // of a slot
+
+// Words stand one behind the other with a boundary between, the commonest first. At first a token has as many slots as
+// it has bytes; it is named in its first slot and in its last, so that both neighbours are found without links. Merging
+// two tokens makes the new one as wide as both.
+struct TokenArray {
+  static constexpr Symbol kBoundary = 0xFFFFFFFF;
+  static constexpr Symbol kInside = 0xFFFFFFFE;  // where a token began that was merged into the one on its left
+
+  // Of each word in `counts` that has two bytes or more; the symbols of its bytes are those of `symbol_of`. Throws
+  // std::overflow_error where pairs could be counted past 64 bits, std::length_error where positions are too few.
+  TokenArray(const WordCounts& counts, const Symbol (&symbol_of)[256]);
+
+  // Gives each token one slot, however wide it was, and leaves out words that are one token.
+  void compact(const std::vector<std::uint32_t>& widths);
+
+  // How often the word at a position occurs.
+  std::uint64_t count_at(std::size_t position) const { return counts[position / kBlock]; }
+
+  Pages<Symbol> slots;  // the first and the last in use are boundaries
+  std::size_t size = 0;
+
+ private:
+  // Words of equal count stand together, and each such group begins at a multiple of this many slots: so one number for
+  // as many slots is enough.
+  static constexpr std::size_t kBlock = 32;
+  static std::size_t round_up(std::size_t position) { return (position + kBlock - 1) / kBlock * kBlock; }
+  // Notes the count of a word with its boundary.
+  void set_count(std::size_t begin, std::size_t end, std::uint64_t count) {
+    for (std::size_t block = begin / kBlock; block <= (end - 1) / kBlock; ++block) counts[block] = count;
+  }
+
+  Pages<std::uint64_t> counts;  // of the words in each block
+};
+
+}  // namespace hf_bpe

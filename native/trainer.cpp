@@ -1,0 +1,352 @@
+// The usual index from pairs to where they stand, with a heap of the pairs, made small by two observations.
+//
+// A pair never becomes more frequent after the merge that made the younger of its two tokens: new pairs arise with new
+// tokens only. So where a pair stands is written down once, as it arises, and looked at before use; and what a merge takes
+// from the count of a neighbouring pair is what it gives to the pair that takes its place, one sum for each distinct
+// neighbour, however often it occurs.
+//
+// And a pair that is too rare now need not be indexed: all merges before it are of pairs that are in the index. So only
+// pairs from a threshold on are, which is a few of them; when none is left, the array is compacted and indexed anew.
+
+#include "trainer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+
+#include "pair_table.hpp"
+
+namespace hf_bpe {
+namespace {
+
+// A pair that may be merged, and where it stood when it was indexed, in ascending order.
+struct Pair {
+  Symbol first, second;
+  std::uint64_t count;
+  std::size_t places;  // index of the first in the list of all
+  std::uint32_t size;  // number of them
+};
+
+// In the order in which doubles are.
+std::uint64_t sortable(double number) {
+  const auto bits = std::bit_cast<std::uint64_t>(number + 0.0);  // which makes a zero of a negative zero
+  const std::uint64_t sign = std::uint64_t{1} << 63;
+  return bits & sign ? ~bits : bits | sign;
+}
+
+class Trainer {
+ public:
+  Trainer(TokenArray tokens, const TrainingOptions& options, const std::function<void(std::size_t)>& poll)
+      : tokens_(std::move(tokens)),
+        options_(options),
+        poll_(poll),
+        least_(std::max<std::uint64_t>(options.min_frequency, 1)) {
+    for (const Byte byte : bytes_of_symbols()) bytes_.emplace_back(1, static_cast<char>(byte));
+    widths_.assign(bytes_.size(), 1);
+    beside_.resize(bytes_.size());
+  }
+
+  std::vector<std::pair<Symbol, Symbol>> learn() {
+    while (merges_.size() < options_.max_merges && threshold_ != least_) {
+      tokens_.compact(widths_);
+      std::fill(widths_.begin(), widths_.end(), 1);
+      index_pairs();
+      merge_from_heap();
+    }
+    return std::move(merges_);
+  }
+
+ private:
+  struct Candidate {
+    std::uint64_t score;
+    std::uint32_t pair;
+  };
+  // What a symbol beside a new token becomes a pair of.
+  struct Beside {
+    std::uint64_t count = 0;
+    std::uint32_t size = 0;                  // how many places
+    std::uint32_t pair = PairTable::kNone;
+  };
+
+  void index_pairs();
+  std::size_t estimate_counts(Pages<std::uint64_t>& estimates);
+  void collect_pairs(const Pages<std::uint64_t>& estimates, std::size_t likely);
+  void merge_from_heap();
+  void merge(const Pair& pair);
+  void replace(Beside& beside, Symbol old_first, Symbol old_second, Symbol first, Symbol second);
+
+  static std::size_t bucket_of(Symbol first, Symbol second, const Pages<std::uint64_t>& estimates) {
+    return hash_pair(first, second) & (estimates.size() - 1);
+  }
+
+  // Visits each pair of neighbours while all tokens have one slot, and fetches the estimates of those ahead.
+  template <class Visit>
+  void for_each_pair(const Pages<std::uint64_t>& estimates, Visit visit) {
+    constexpr std::size_t kAhead = 16;
+    constexpr std::size_t kBetweenPolls = std::size_t{1} << 22;
+    const Symbol* slots = tokens_.slots.data();
+    for (std::size_t at = 1; at + 1 < tokens_.size; ++at) {
+      if (at + kAhead + 1 < tokens_.size) {
+        prefetch(&estimates[bucket_of(slots[at + kAhead], slots[at + kAhead + 1], estimates)]);
+      }
+      if (at % kBetweenPolls == 0) poll_(merges_.size());
+      if (slots[at] == TokenArray::kBoundary || slots[at + 1] == TokenArray::kBoundary) continue;
+      visit(slots[at], slots[at + 1], static_cast<Position>(at));
+    }
+  }
+
+  std::uint64_t score_of(const Pair& pair) const {
+    if (options_.length_penalty == 0) return pair.count;
+    const auto length = static_cast<double>(bytes_[pair.first].size() + bytes_[pair.second].size());
+    return sortable(static_cast<double>(pair.count) - options_.length_penalty * length);
+  }
+
+  // Whether b is merged before a.
+  bool is_behind(const Candidate& a, const Candidate& b) const {
+    if (a.score != b.score) return a.score < b.score;
+    const Pair& x = pairs_[a.pair];
+    const Pair& y = pairs_[b.pair];
+    if (!options_.lexicographic) return std::pair(x.first, x.second) > std::pair(y.first, y.second);
+    if (x.first != y.first) return bytes_[x.first] < bytes_[y.first];
+    return bytes_[x.second] < bytes_[y.second];
+  }
+  auto order() const {
+    return [this](const Candidate& a, const Candidate& b) { return is_behind(a, b); };
+  }
+
+  bool is_candidate(const Pair& pair) const {
+    return pair.count >= threshold_ && bytes_[pair.first].size() + bytes_[pair.second].size() <= options_.max_token_bytes;
+  }
+
+  TokenArray tokens_;
+  const TrainingOptions& options_;
+  const std::function<void(std::size_t)>& poll_;
+  const std::uint64_t least_;  // no rarer pair is merged
+
+  std::vector<std::string> bytes_;      // of each token
+  std::vector<std::uint32_t> widths_;   // of each token, in slots
+  std::vector<std::pair<Symbol, Symbol>> merges_;
+
+  // The index, of pairs that occur at least `threshold_` times; each has one candidate in the heap, whose score is its
+  // own or, while its count has fallen since, higher.
+  std::uint64_t threshold_ = std::numeric_limits<std::uint64_t>::max();
+  std::vector<Pair> pairs_;
+  PairTable numbers_;
+  std::vector<Position> places_;
+  std::vector<Candidate> heap_;
+
+  // Of use inside `merge` only, and kept for their memory.
+  std::vector<std::array<Beside, 2>> beside_;  // by symbol: on the left of the new token, and on its right
+  std::vector<Position> merged_;
+  std::vector<Symbol> left_, right_;
+};
+
+void Trainer::index_pairs() {
+  // Estimates, because counting all pairs exactly takes a table that is far larger than any cache.
+  Pages<std::uint64_t> estimates(std::bit_ceil(std::clamp<std::size_t>(tokens_.size / 2, 1 << 12, 1 << 19)));
+  const std::size_t likely = estimate_counts(estimates);
+  collect_pairs(estimates, likely);
+
+  heap_.clear();
+  for (std::uint32_t pair = 0; pair < pairs_.size(); ++pair) {
+    if (is_candidate(pairs_[pair])) heap_.push_back({score_of(pairs_[pair]), pair});
+  }
+  std::make_heap(heap_.begin(), heap_.end(), order());
+}
+
+// Pairs that share a bucket are counted together: no pair is more frequent than its bucket. Chooses the threshold, and
+// returns how many buckets reach it.
+std::size_t Trainer::estimate_counts(Pages<std::uint64_t>& estimates) {
+  for_each_pair(estimates, [&](Symbol first, Symbol second, Position position) {
+    estimates[bucket_of(first, second, estimates)] += tokens_.count_at(position);
+  });
+  const std::uint64_t highest = *std::max_element(estimates.begin(), estimates.end());
+
+  // In texts of all kinds the merges that an index gives before it is used up are 0.6 to 0.9 times the pairs it began
+  // with; so this is enough for all the merges that are wanted, if it is not too many to begin with.
+  const std::size_t left = options_.max_merges - merges_.size();
+  const std::size_t enough = std::min(left + std::min(left, estimates.size()) / 2, estimates.size() - 1);
+  std::vector<std::uint64_t> sorted(estimates.begin(), estimates.end());
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(enough), sorted.end(), std::greater<>());
+  const std::uint64_t wanted = std::max(sorted[enough], highest / options_.span);
+  threshold_ = std::max(least_, std::min(wanted, threshold_ / 2));  // lower each time, even if no pair was merged
+
+  return static_cast<std::size_t>(
+      std::count_if(estimates.begin(), estimates.end(), [&](std::uint64_t count) { return count >= threshold_; }));
+}
+
+// Indexes the pairs whose estimate reaches the threshold; `likely` is about their number.
+void Trainer::collect_pairs(const Pages<std::uint64_t>& estimates, std::size_t likely) {
+  struct Place {
+    std::uint32_t pair;
+    Position position;
+  };
+  std::vector<Place> found;
+  pairs_.clear();
+  numbers_.reset(likely);
+
+  // In batches, so that many places of each table are read at once.
+  constexpr std::size_t kBatch = 64;
+  std::array<Position, kBatch> batch;
+  std::array<std::uint32_t, kBatch> numbers;
+  std::size_t batched = 0;
+  const Symbol* slots = tokens_.slots.data();
+  const auto flush = [&] {
+    for (std::size_t i = 0; i < batched; ++i) numbers_.prefetch(slots[batch[i]], slots[batch[i] + 1]);
+    for (std::size_t i = 0; i < batched; ++i) {
+      const Symbol first = slots[batch[i]];
+      const Symbol second = slots[batch[i] + 1];
+      const auto next = static_cast<std::uint32_t>(pairs_.size());
+      numbers[i] = numbers_.insert(first, second, next);
+      if (numbers[i] == next) pairs_.push_back({first, second, 0, 0, 0});
+      prefetch(&pairs_[numbers[i]]);
+    }
+    for (std::size_t i = 0; i < batched; ++i) {
+      pairs_[numbers[i]].count += tokens_.count_at(batch[i]);
+      ++pairs_[numbers[i]].size;
+      found.push_back({numbers[i], batch[i]});
+    }
+    batched = 0;
+  };
+  for_each_pair(estimates, [&](Symbol first, Symbol second, Position position) {
+    batch[batched] = position;
+    batched += estimates[bucket_of(first, second, estimates)] >= threshold_;
+    if (batched == kBatch) flush();
+  });
+  flush();
+
+  std::size_t begin = 0;
+  for (Pair& pair : pairs_) pair.places = std::exchange(begin, begin + pair.size);
+  places_.resize(begin);
+  for (const Place& place : found) places_[pairs_[place.pair].places++] = place.position;
+  for (Pair& pair : pairs_) pair.places -= pair.size;
+}
+
+void Trainer::merge_from_heap() {
+  // No pair that is left out has a higher score than this; it may have the same where doubles are rounded.
+  const std::uint64_t rest = threshold_ - 1;
+  const std::uint64_t uncertain = options_.length_penalty == 0 ? rest : sortable(static_cast<double>(rest));
+  while (merges_.size() < options_.max_merges && !heap_.empty()) {
+    if (heap_.front().score <= uncertain && threshold_ != least_) break;
+    std::pop_heap(heap_.begin(), heap_.end(), order());
+    Candidate best = heap_.back();
+    heap_.pop_back();
+    const Pair pair = pairs_[best.pair];
+    if (pair.count < threshold_) continue;
+    if (const std::uint64_t score = score_of(pair); score != best.score) {
+      heap_.push_back({score, best.pair});
+      std::push_heap(heap_.begin(), heap_.end(), order());
+      continue;
+    }
+    merge(pair);
+    if (merges_.size() % 64 == 0) poll_(merges_.size());
+  }
+}
+
+void Trainer::merge(const Pair& pair) {
+  const Symbol first = pair.first;
+  const Symbol second = pair.second;
+  const auto token = static_cast<Symbol>(bytes_.size());
+  const std::uint32_t first_width = widths_[first];
+  const std::uint32_t width = first_width + widths_[second];
+  merges_.emplace_back(first, second);
+  bytes_.push_back(bytes_[first] + bytes_[second]);
+  widths_.push_back(width);
+  beside_.emplace_back();
+
+  Symbol* slots = tokens_.slots.data();
+  merged_.clear();
+  for (std::uint32_t i = 0; i < pair.size; ++i) {
+    constexpr std::uint32_t kAhead = 16;
+    if (i + kAhead < pair.size) prefetch(&slots[places_[pair.places + i + kAhead]]);
+    const Position at = places_[pair.places + i];
+    if (slots[at] != first || slots[at + first_width] != second) continue;
+    slots[at + first_width] = TokenArray::kInside;
+    slots[at] = slots[at + width - 1] = token;
+    merged_.push_back(at);
+  }
+
+  left_.clear();
+  right_.clear();
+  const auto add = [&](Symbol symbol, std::size_t side, std::vector<Symbol>& seen, std::uint64_t count) {
+    Beside& beside = beside_[symbol][side];
+    if (beside.size++ == 0) seen.push_back(symbol);
+    beside.count += count;
+  };
+  // Two of the new token side by side are one pair, seen from the left one.
+  const auto is_on_left = [&](Symbol symbol) { return symbol != TokenArray::kBoundary && symbol != token; };
+  for (const Position at : merged_) {
+    const std::uint64_t count = tokens_.count_at(at);
+    if (is_on_left(slots[at - 1])) add(slots[at - 1], 0, left_, count);
+    if (slots[at + width] != TokenArray::kBoundary) add(slots[at + width], 1, right_, count);
+  }
+
+  const std::size_t known = pairs_.size();
+  for (const Symbol symbol : left_) replace(beside_[symbol][0], symbol, first, symbol, token);
+  for (const Symbol symbol : right_) {
+    replace(beside_[symbol][1], second, symbol == token ? first : symbol, token, symbol);
+  }
+  if (pairs_.size() > known) {
+    const auto note = [&](const Beside& beside, Position at) {
+      if (beside.pair == PairTable::kNone) return;
+      Pair& target = pairs_[beside.pair];
+      places_[target.places + target.size++] = at;
+    };
+    for (const Position at : merged_) {
+      const Symbol left = slots[at - 1];
+      if (is_on_left(left)) note(beside_[left][0], at - widths_[left]);
+      if (slots[at + width] != TokenArray::kBoundary) note(beside_[slots[at + width]][1], at);
+    }
+    for (std::size_t i = known; i < pairs_.size(); ++i) {
+      heap_.push_back({score_of(pairs_[i]), static_cast<std::uint32_t>(i)});
+      std::push_heap(heap_.begin(), heap_.end(), order());
+    }
+  }
+  for (const Symbol symbol : left_) beside_[symbol][0] = {};
+  for (const Symbol symbol : right_) beside_[symbol][1] = {};
+}
+
+// Takes from the old pair what goes over to the new one, and indexes that if it is frequent enough; its places are empty.
+void Trainer::replace(Beside& beside, Symbol old_first, Symbol old_second, Symbol first, Symbol second) {
+  const std::uint32_t old = numbers_.find(old_first, old_second);
+  if (old != PairTable::kNone) pairs_[old].count -= beside.count;
+  const Pair pair{first, second, beside.count, places_.size(), 0};
+  if (!is_candidate(pair)) return;
+  beside.pair = static_cast<std::uint32_t>(pairs_.size());
+  numbers_.insert(first, second, beside.pair);
+  pairs_.push_back(pair);
+  places_.resize(places_.size() + beside.size);
+}
+
+}  // namespace
+
+const Byte (&bytes_of_symbols())[256] {
+  struct Bytes {
+    Byte of[256];
+  };
+  static const Bytes bytes = [] {
+    // Printable ones stand for themselves in vocab.json; the others follow, as the characters from U+0100 on.
+    const auto is_printable = [](int byte) {
+      return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+    };
+    Bytes sorted{};
+    std::size_t next = 0;
+    for (const bool printable : {true, false}) {
+      for (int byte = 0; byte < 256; ++byte) {
+        if (is_printable(byte) == printable) sorted.of[next++] = static_cast<Byte>(byte);
+      }
+    }
+    return sorted;
+  }();
+  return bytes.of;
+}
+
+std::vector<std::pair<Symbol, Symbol>> learn_merges(const WordCounts& counts, const TrainingOptions& options,
+                                                    const std::function<void(std::size_t)>& poll) {
+  Symbol symbol_of[256];
+  for (Symbol symbol = 0; symbol < 256; ++symbol) symbol_of[bytes_of_symbols()[symbol]] = symbol;
+  return Trainer(TokenArray(counts, symbol_of), options, poll).learn();
+}
+
+}  // namespace hf_bpe

@@ -1,0 +1,286 @@
+"""The native core gives what the reference gives, whatever the threads, chunks and instructions."""
+
+import collections
+import functools
+import itertools
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import any_bytes, corpora, long_bytes, words
+from test_patterns import CODE_POINTS
+
+from hf_bpe import engine, reference
+from hf_bpe.patterns import PATTERNS
+
+pytestmark = pytest.mark.usefixtures("native")
+
+BUILT_IN = [*PATTERNS, None]
+# Of every class that a pattern tells from another, and of the lengths of UTF-8.
+MEMBERS = ["a", "s", "Z", "é", "Ǆ", "ǅ", "ʰ", "你", "𝒳", "\u0301", "1", "²", "𝟙", "!", "'", "/", "—", "👋", "\u0378"]
+MEMBERS += [" ", "\t", "\n", "\r", "\u00a0", "\u3000", "ſ", "'s", "'LL"]
+
+
+def split_natively(native, data, pattern):
+    """Split in every way there is, and insist that they agree."""
+    first, *others = [native.pre_tokenize(data, pattern, simd=simd) for simd in native.simd_names()]
+    assert all(other == first for other in others)
+    assert native.count_pre_tokens(data, pattern) == len(first)
+    return first
+
+
+@pytest.mark.parametrize("pattern", BUILT_IN)
+@settings(max_examples=400)
+@given(data=any_bytes | long_bytes)
+def test_splits_are_those_of_the_reference(native, pattern, data):
+    assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_every_code_point_between_two_characters_of_each_class_is_split_as_the_reference_does(native, pattern):
+    rng = random.Random(pattern)
+    draw = functools.partial(rng.choices, MEMBERS, k=2)
+    data = "".join(itertools.chain.from_iterable((*draw(), char, *draw()) for char in CODE_POINTS)).encode()
+    assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_all_short_texts_are_split_as_the_reference_does_wherever_they_stand(native, pattern):
+    short = list(itertools.product("aA1!/' s\n\t\u3000\u0301é", repeat=4))
+    rng = random.Random(pattern)
+    rng.shuffle(short)
+    texts = ["".join(text) for text in short]
+    data = "".join(text + rng.choice(["", "word ", " other words\n", "  x(y) "]) for text in texts).encode()
+    assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
+    for text in texts[:2000]:
+        assert split_natively(native, text.encode(), pattern) == reference.pre_tokenize(text.encode(), pattern)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_invalid_bytes_are_split_as_the_reference_does(native, pattern):
+    rng = random.Random(pattern)
+    leads = [bytes([lead, *rng.choices(range(256), k=size)]) for lead in range(0x80, 0x100) for size in range(4)]
+    leads += [
+        bytes(data) for data in itertools.product([0xC3, 0xE0, 0xED, 0xF0, 0xF4, 0x80, 0x9F, 0xA0, 0xBF], repeat=4)
+    ]
+    rng.shuffle(leads)
+    data = b"".join(lead + rng.choice([b"", b"a", b" ", b"low lower ", b"\n"]) for lead in leads)
+    assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
+    for lead in leads[:1000]:
+        assert split_natively(native, lead, pattern) == reference.pre_tokenize(lead, pattern)
+
+
+SPECIALS = [b"<x>", b"<x>y", b"x>y", b" low", b"\n", "你<".encode(), b"aa"]
+
+
+@settings(max_examples=600)
+@given(
+    st.lists(
+        any_bytes | long_bytes | st.lists(st.sampled_from([*SPECIALS, b"<", b"x", b" "])).map(b"".join), max_size=4
+    ),
+    st.sampled_from(BUILT_IN),
+    st.permutations(SPECIALS),
+    st.integers(0, len(SPECIALS)),
+    st.integers(1, 3),
+    st.integers(1, 200),
+    st.data(),
+)
+def test_counts_are_those_of_the_reference(native, texts, pattern, specials, kept, threads, chunk_bytes, data):
+    specials = specials[:kept]
+    expected = collections.Counter()
+    finder = b"|".join(map(re.escape, sorted(specials, key=len, reverse=True)))
+    for text in texts:
+        documents = re.split(finder, text) if specials else [text]
+        expected += reference.count_pre_tokens(documents, pattern)
+    simd = data.draw(st.sampled_from(native.simd_names()))
+    counter = native.Counter(pattern, specials, threads=threads, chunk_bytes=chunk_bytes, simd=simd)
+    half = len(texts) // 2
+    for part in (texts[:half], texts[half:]):
+        assert counter.add(part, check_utf8=False, progress=None) is None
+    counts = counter.finish()
+    assert dict(counts.items()) == dict(zip(counts.keys(), counts.values(), strict=True)) == expected
+    assert len(counts) == len(expected)
+    assert sorted(counts) == sorted(expected)
+    assert all(counts[word] == count for word, count in expected.items())
+    assert len(counter.finish()) == 0
+
+
+@given(st.lists(any_bytes, max_size=5), st.integers(1, 3), st.integers(1, 40))
+def test_the_first_byte_that_is_not_utf8_is_found(native, texts, threads, chunk_bytes):
+    expected = None
+    for index, text in enumerate(texts):
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            expected = (index, error.start)
+            break
+    counter = native.Counter("gpt2", [], threads=threads, chunk_bytes=chunk_bytes)
+    assert counter.add(texts, check_utf8=True, progress=None) == expected
+
+
+def test_many_words_of_every_length_are_counted(native):
+    rng = random.Random(0)
+    text = [rng.randbytes(rng.choice([1, 2, 7, 8, 9, 14, 15, 16, 17, 31, 32, 33, 100])) for _ in range(30_000)]
+    counts = native.WordCounts()
+    for word in text + text[::2]:
+        counts.add(word, 3)
+    expected = collections.Counter(text * 3 + text[::2] * 3)
+    assert dict(counts.items()) == expected
+
+
+def test_a_word_that_is_not_there_is_a_key_error(native):
+    counts = native.WordCounts()
+    counts.add(b"low", 2)
+    counts.add(b"", 5)
+    counts.add(b"lower", 0)
+    assert dict(counts.items()) == {b"low": 2}
+    for missing in (b"lo", b"lower", b"low\0", b"l" * 50, b""):
+        with pytest.raises(KeyError):
+            counts[missing]
+
+
+def test_counts_past_64_bits_are_an_overflow_error(native):
+    counts = native.WordCounts()
+    counts.add(b"low", 2**64 - 1)
+    with pytest.raises(OverflowError, match="counted more than"):
+        counts.add(b"low", 1)
+    assert counts[b"low"] == 2**64 - 1
+    with pytest.raises(TypeError):
+        counts.add(b"low", -1)
+    with pytest.raises(OverflowError, match="hold 2\\*\\*64 pairs of bytes or more"):
+        engine.learn_merges(counts, max_merges=1)
+
+
+def learn_natively(native, counts, tie_break="lexicographic", max_token_bytes=None, length_penalty=0.0, **options):
+    table = native.WordCounts()
+    for word, count in counts.items():
+        table.add(word, count)
+    options = {"min_frequency": 1, "progress": None, **options}
+    lexicographic = tie_break == "lexicographic"
+    return native.learn_merges(
+        table, lexicographic=lexicographic, max_token_bytes=max_token_bytes, length_penalty=length_penalty, **options
+    )
+
+
+# Counts up to 2**55, which doubles do not tell from their neighbours.
+large_corpora = st.dictionaries(
+    words(max_size=40), st.integers(1, 5) | st.integers(1, 3000) | st.integers(2**54, 2**55), min_size=1, max_size=30
+)
+
+
+@settings(max_examples=1000)
+@given(
+    corpora | large_corpora,
+    st.sampled_from([1, 2, 5, 64]),
+    st.fixed_dictionaries(
+        {
+            "max_merges": st.integers(0, 200),
+            "tie_break": st.sampled_from(["lexicographic", "huggingface"]),
+            "min_frequency": st.integers(0, 6) | st.integers(0, 5000),
+            "max_token_bytes": st.none() | st.integers(1, 9),
+            "length_penalty": st.sampled_from([0.0, 0.0, 0.1, 0.5, 1.0, 3.0, 1e9]),
+        }
+    ),
+)
+def test_merges_are_those_of_the_reference(native, counts, span, options):
+    assert learn_natively(native, counts, span=span, **options) == reference.learn_merges(counts, **options)
+
+
+@pytest.mark.parametrize("tie_break", ["lexicographic", "huggingface"])
+@pytest.mark.parametrize("span", [1, 7, 64])
+def test_merges_of_many_random_words_are_those_of_the_reference(native, tie_break, span):
+    rng = random.Random(span)
+    letters = bytes(range(0xE0, 0xFF)) + b"etaoin "
+    counts = {bytes(rng.choices(letters, k=rng.randint(1, 30))): int(rng.paretovariate(0.7)) for _ in range(5000)}
+    expected = reference.learn_merges(counts, max_merges=3000, tie_break=tie_break)
+    assert len(expected) == 3000
+    assert learn_natively(native, counts, span=span, tie_break=tie_break, max_merges=3000) == expected
+
+
+@pytest.mark.parametrize("name", ["english", "code", "multilingual", "docs", "nonlatin"])
+def test_merges_of_real_text_are_those_of_the_reference(native, test_data, name):
+    with (test_data / "text" / f"{name}.txt").open("rb") as file:
+        text = file.read(5_000_000).decode("utf-8", "ignore")
+    counter = engine.native_counter("gpt2", ["<|endoftext|>"], threads=2)
+    counter.add([text], check_utf8=False, progress=None)
+    counts = counter.finish()
+    expected = reference.count_pre_tokens([part.encode() for part in text.split("<|endoftext|>")], "gpt2")
+    assert dict(counts.items()) == expected
+    for tie_break in ("lexicographic", "huggingface"):
+        options = {"max_merges": 3000, "tie_break": tie_break}
+        assert engine.learn_merges(counts, **options) == reference.learn_merges(expected, **options)
+
+
+class Stop(Exception):
+    pass
+
+
+def test_what_progress_raises_is_passed_on_and_its_numbers_grow(native):
+    text = "".join(random.Random(0).choices("etaoin shrdlu", k=20_000_000))
+    told = []
+
+    def stop(done):
+        told.append(done)
+        if len(told) == 3:
+            raise Stop
+
+    for threads in (1, 2):
+        counter = native.Counter("gpt2", [], threads=threads, simd="scalar")
+        with pytest.raises(Stop):
+            counter.add([text] * 100, check_utf8=False, progress=stop)
+        told.clear()
+        assert counter.add([text], check_utf8=False, progress=lambda done: None) is None
+        counts = counter.finish()
+    with pytest.raises(Stop):
+        native.learn_merges(
+            counts, max_merges=10**6, lexicographic=True, min_frequency=1, max_token_bytes=None, length_penalty=0.0,
+            progress=stop,
+        )  # fmt: skip
+    assert told == sorted(told)
+
+
+def test_a_second_thread_is_refused(native):
+    counter = native.Counter("gpt2", [], threads=1)
+    refused = []
+
+    def use_meanwhile(done):
+        with pytest.raises(RuntimeError, match="another thread is using this object"):
+            counter.finish()
+        refused.append(done)
+
+    counter.add(["low lower lowest " * 1_000_000] * 20, check_utf8=False, progress=use_meanwhile)
+    assert refused
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are listed in /proc")
+def test_no_thread_outlives_a_call(native):
+    threads = Path("/proc/self/task")
+    before = len(list(threads.iterdir()))
+    counter = native.Counter("gpt2", [], threads=4, chunk_bytes=1000)
+    counter.add(["low lower lowest " * 100_000], check_utf8=False, progress=None)
+    assert len(list(threads.iterdir())) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
+@pytest.mark.parametrize(
+    "code",
+    ["train(itertools.repeat('low'), num_merges=10)", "train([text], num_merges=10**9, pattern=None)"],
+)
+def test_ctrl_c_is_heard(code):
+    setup = "import itertools, random; from hf_bpe import train; text = ''.join(random.choices('etaoin sh', k=10**7))"
+    command = [sys.executable, "-u", "-c", f"{setup}; print(1)\n{code}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "1\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+    assert process.returncode in (130, -signal.SIGINT)
