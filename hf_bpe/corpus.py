@@ -55,8 +55,9 @@ def read_texts(source: TextSource) -> Iterator[Text]:
     paths = source_paths(source)
     if paths is None:
         for item in _flatten(source):
-            is_ready = isinstance(item, bytes) or item.isascii()
-            yield Text(item if is_ready else repair_surrogates(item).encode())
+            if isinstance(item, str) and not item.isascii():  # what is ASCII can be read as it is
+                item = repair_surrogates(item).encode()
+            yield Text(item)
         return
     for path in paths:
         with path.open("rb") as file:

@@ -73,15 +73,19 @@ def count(
 def _count_natively(counter: Counter, source: TextSource, bar: tqdm[Any]) -> Mapping[bytes, int]:
     for batch in _batches_of_texts(source):
         before = bar.n
+
+        def show(done: int, before: float = before) -> None:
+            bar.update(before + done - bar.n)
+
         invalid = counter.add(
             [text.data for text in batch],
             check_utf8=batch[0].path is not None,
-            progress=None if bar.disable else lambda done, before=before: bar.update(before + done - bar.n),
+            progress=None if bar.disable else show,
         )
         if invalid is not None:
             index, offset = invalid
             batch[index].check_utf8(offset, offset + 4)
-        bar.update(before + sum(len(text.data) for text in batch) - bar.n)
+        show(sum(len(text.data) for text in batch))
     return counter.finish()
 
 

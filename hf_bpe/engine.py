@@ -8,6 +8,7 @@ The environment variable `HF_BPE_ENGINE` chooses: `native`, `reference`, or what
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import warnings
@@ -22,10 +23,17 @@ from hf_bpe.reference import Encoder, count_pre_tokens
 if TYPE_CHECKING:
     from hf_bpe._native import Counter
 
-__all__ = ["Encoder", "count_pre_tokens", "learn_merges", "native_counter", "pre_tokenize"]
+__all__ = ["Encoder", "count_pre_tokens", "learn_merges", "native_core", "native_counter", "pre_tokenize"]
 
 
-def _choose() -> ModuleType | None:
+@functools.cache
+def native_core() -> ModuleType | None:
+    """Return the native core, None where the Python engine is to be used; warns once if it should be there and is not.
+
+    Raises:
+        ImportError: it is asked for, and not built.
+        ValueError: HF_BPE_ENGINE names no engine.
+    """
     choice = os.environ.get("HF_BPE_ENGINE", "")
     if choice not in ("", "native", "reference"):
         raise ValueError(f"HF_BPE_ENGINE: expected native or reference, got {choice!r}")
@@ -40,27 +48,26 @@ def _choose() -> ModuleType | None:
             f"the native core of hf_bpe is not built ({error}). The Python engine gives the same results, many times "
             "slower. Install hf_bpe again with a C++20 compiler, or set HF_BPE_ENGINE=reference to hear no more of it",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         return None
 
 
-_native = _choose()
-
-
 def pre_tokenize(text: bytes, pattern: str | None) -> list[bytes]:
     """Cut text into pre-tokens, as `reference.pre_tokenize` does."""
-    if _native is not None and _is_built_in(pattern):
-        pieces: list[bytes] = _native.pre_tokenize(text, pattern)
-        return pieces
-    return reference.pre_tokenize(text, pattern)
+    native = native_core()
+    if native is None or not _is_built_in(pattern):
+        return reference.pre_tokenize(text, pattern)
+    pieces: list[bytes] = native.pre_tokenize(text, pattern)
+    return pieces
 
 
 def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: int) -> Counter | None:
     """Return what counts the pre-tokens of texts in native threads, None if this engine cannot for this pattern."""
-    if _native is None or not _is_built_in(pattern):
+    native = native_core()
+    if native is None or not _is_built_in(pattern):
         return None
-    counter: Counter = _native.Counter(pattern, [special.encode() for special in special_tokens], threads=threads)
+    counter: Counter = native.Counter(pattern, [special.encode() for special in special_tokens], threads=threads)
     return counter
 
 
@@ -80,7 +87,8 @@ def learn_merges(
         OverflowError: native: the counts make 2**64 pairs or more.
         ValueError: native: the distinct pre-tokens have more than 2**32 bytes.
     """
-    if _native is None:
+    native = native_core()
+    if native is None:
         return reference.learn_merges(
             counts,
             max_merges=max_merges,
@@ -90,12 +98,12 @@ def learn_merges(
             length_penalty=length_penalty,
             progress=progress,
         )
-    if not isinstance(counts, _native.WordCounts):
-        words = _native.WordCounts()
+    if not isinstance(counts, native.WordCounts):
+        words = native.WordCounts()
         for word, count in counts.items():
             words.add(word, count)
         counts = words
-    merges: list[tuple[bytes, bytes]] = _native.learn_merges(
+    merges: list[tuple[bytes, bytes]] = native.learn_merges(
         counts,
         max_merges=max_merges,
         lexicographic=tie_break == "lexicographic",

@@ -1,4 +1,4 @@
-// Large arrays of zeros. Where the system has huge pages they are asked for before the first touch: tables that are read
+// Large arrays. Where the system has huge pages they are asked for before the first touch: tables that are read
 // at random spend much of their time on address translation otherwise.
 #pragma once
 
@@ -30,28 +30,10 @@ class Pages {
 
  public:
   Pages() = default;
-  explicit Pages(std::size_t size) : size_(size) {
-    constexpr std::size_t kHuge = std::size_t{2} << 20;
-    if (size > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
-    const std::size_t bytes = size * sizeof(T);
-    if (bytes < 2 * kHuge) {
-      data_ = static_cast<T*>(std::calloc(size, sizeof(T)));
-      if (data_ == nullptr) throw std::bad_alloc();
-      return;
-    }
-    const std::size_t rounded = (bytes + kHuge - 1) / kHuge * kHuge;
-#if defined(_WIN32)
-    data_ = static_cast<T*>(std::calloc(size, sizeof(T)));
-    if (data_ == nullptr) throw std::bad_alloc();
-#else
-    data_ = static_cast<T*>(std::aligned_alloc(kHuge, rounded));
-    if (data_ == nullptr) throw std::bad_alloc();
-#if defined(__linux__)
-    madvise(data_, rounded, MADV_HUGEPAGE);  // advice: it does not matter whether it is taken
-#endif
-    std::memset(data_, 0, bytes);
-#endif
-  }
+  // Of zeros.
+  explicit Pages(std::size_t size) : Pages(size, Unset{}) { std::memset(static_cast<void*>(data_), 0, size * sizeof(T)); }
+  // Of anything.
+  static Pages unset(std::size_t size) { return Pages(size, Unset{}); }
   Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   Pages& operator=(Pages&& other) noexcept {
     std::swap(data_, other.data_);
@@ -68,6 +50,25 @@ class Pages {
   const T& operator[](std::size_t index) const { return data_[index]; }
 
  private:
+  struct Unset {};
+  Pages(std::size_t size, Unset) : size_(size) {
+    constexpr std::size_t kHuge = std::size_t{2} << 20;
+    if (size > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
+    const std::size_t bytes = size * sizeof(T);
+#if defined(__linux__)
+    if (bytes >= 2 * kHuge) {
+      const std::size_t rounded = (bytes + kHuge - 1) / kHuge * kHuge;
+      data_ = static_cast<T*>(std::aligned_alloc(kHuge, rounded));
+      if (data_ != nullptr) madvise(data_, rounded, MADV_HUGEPAGE);  // advice: it does not matter whether it is taken
+    } else {
+      data_ = static_cast<T*>(std::malloc(bytes));
+    }
+#else
+    data_ = static_cast<T*>(std::malloc(bytes));
+#endif
+    if (data_ == nullptr && bytes != 0) throw std::bad_alloc();
+  }
+
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };

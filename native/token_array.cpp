@@ -16,7 +16,7 @@ std::vector<std::size_t> sort_by_count(const WordCounts& counts) {
   const auto for_each_word = [&](auto visit) {
     for (std::size_t slot = 0; slot < counts.slots(); ++slot) {
       const std::uint64_t count = counts.count_at(slot);
-      if (count != 0 && counts.length_at(slot) >= 2) visit(slot, count);
+      if (count != 0 && !counts.is_one_byte_at(slot)) visit(slot, count);
     }
   };
   for_each_word([&](std::size_t slot, std::uint64_t count) {
@@ -42,42 +42,46 @@ std::vector<std::size_t> sort_by_count(const WordCounts& counts) {
 TokenArray::TokenArray(const WordCounts& word_counts, const Symbol (&symbol_of)[256]) {
   const std::vector<std::size_t> sorted = sort_by_count(word_counts);
 
+  // Long words and the slots of their table are fetched ahead: they are in no order that the machine could guess.
+  const auto for_each_word = [&](auto visit) {
+    constexpr std::size_t kAhead = 16;
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      if (i + 2 * kAhead < sorted.size()) word_counts.prefetch(sorted[i + 2 * kAhead]);
+      if (i + kAhead < sorted.size()) word_counts.prefetch_word(sorted[i + kAhead]);
+      visit(sorted[i], word_counts.count_at(sorted[i]), word_counts.length_at(sorted[i]));
+    }
+  };
   size = 1;  // a boundary before the first word
   std::uint64_t last_count = 0;
   std::uint64_t pairs = 0;
-  for (const std::size_t slot : sorted) {
-    const std::uint64_t count = word_counts.count_at(slot);
-    const std::uint64_t length = word_counts.length_at(slot);
+  for_each_word([&](std::size_t, std::uint64_t count, std::uint64_t length) {
     if (count != std::exchange(last_count, count)) size = round_up(size);
     size += length + 1;
     if (count > (std::numeric_limits<std::uint64_t>::max() - pairs) / (length - 1)) {
       throw std::overflow_error("the pre-tokens hold 2**64 pairs of bytes or more; divide their counts");
     }
     pairs += count * (length - 1);
-  }
+  });
   if (size > kInside) {
     throw std::length_error(
         "the distinct pre-tokens have more than 2**32 bytes in all; train on less text, leave out rare pre-tokens, or "
         "choose a pattern that cuts finer");
   }
 
-  slots = Pages<Symbol>(size);
+  slots = Pages<Symbol>::unset(size);
   counts = Pages<std::uint64_t>(size / kBlock + 1);
-  std::fill(slots.begin(), slots.end(), kBoundary);
-  std::size_t to = 1;
+  std::size_t to = 0;
+  slots[to++] = kBoundary;
   last_count = 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    constexpr std::size_t kAhead = 16;
-    if (i + kAhead < sorted.size()) word_counts.prefetch(sorted[i + kAhead]);
-    const std::uint64_t count = word_counts.count_at(sorted[i]);
-    if (count != std::exchange(last_count, count)) to = round_up(to);
+  for_each_word([&](std::size_t slot, std::uint64_t count, std::size_t length) {
+    if (count != std::exchange(last_count, count)) fill_up_to(round_up(to), to);
     Byte room[16];
-    const Byte* word = word_counts.word_at(sorted[i], room);
+    const Byte* word = word_counts.word_at(slot, room);
     const std::size_t begin = to;
-    const Byte* end = word + word_counts.length_at(sorted[i]);
-    while (word < end) slots[to++] = symbol_of[*word++];
-    set_count(begin, ++to, count);
-  }
+    for (std::size_t i = 0; i < length; ++i) slots[to++] = symbol_of[word[i]];
+    slots[to++] = kBoundary;
+    set_count(begin, to, count);
+  });
 }
 
 void TokenArray::compact(const std::vector<std::uint32_t>& widths) {
@@ -94,9 +98,7 @@ void TokenArray::compact(const std::vector<std::uint32_t>& widths) {
       continue;
     }
     const std::uint64_t count = count_at(at);
-    if (count != std::exchange(last_count, count)) {
-      for (const std::size_t begin = round_up(to); to < begin;) slots[to++] = kBoundary;
-    }
+    if (count != std::exchange(last_count, count)) fill_up_to(round_up(to), to);
     const std::size_t begin = to;
     for (Symbol symbol; (symbol = slots[at]) != kBoundary; at += widths[symbol]) slots[to++] = symbol;
     slots[to++] = kBoundary;

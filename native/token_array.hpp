@@ -38,6 +38,9 @@ struct TokenArray {
   // as many slots is enough.
   static constexpr std::size_t kBlock = 32;
   static std::size_t round_up(std::size_t position) { return (position + kBlock - 1) / kBlock * kBlock; }
+  void fill_up_to(std::size_t end, std::size_t& to) {
+    while (to < end) slots[to++] = kBoundary;
+  }
   // Notes the count of a word with its boundary.
   void set_count(std::size_t begin, std::size_t end, std::uint64_t count) {
     for (std::size_t block = begin / kBlock; block <= (end - 1) / kBlock; ++block) counts[block] = count;

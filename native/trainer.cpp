@@ -49,7 +49,7 @@ class Trainer {
 
   std::vector<std::pair<Symbol, Symbol>> learn() {
     while (merges_.size() < options_.max_merges && threshold_ != least_) {
-      tokens_.compact(widths_);
+      if (!merges_.empty()) tokens_.compact(widths_);
       std::fill(widths_.begin(), widths_.end(), 1);
       index_pairs();
       merge_from_heap();
@@ -72,6 +72,8 @@ class Trainer {
   void index_pairs();
   std::size_t estimate_counts(Pages<std::uint64_t>& estimates);
   void collect_pairs(const Pages<std::uint64_t>& estimates, std::size_t likely);
+  template <class Find, class Visit>
+  void for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find find, Visit visit);
   void merge_from_heap();
   void merge(const Pair& pair);
   void replace(Beside& beside, Symbol old_first, Symbol old_second, Symbol first, Symbol second);
@@ -176,37 +178,22 @@ std::size_t Trainer::estimate_counts(Pages<std::uint64_t>& estimates) {
       std::count_if(estimates.begin(), estimates.end(), [&](std::uint64_t count) { return count >= threshold_; }));
 }
 
-// Indexes the pairs whose estimate reaches the threshold; `likely` is about their number.
-void Trainer::collect_pairs(const Pages<std::uint64_t>& estimates, std::size_t likely) {
-  struct Place {
-    std::uint32_t pair;
-    Position position;
-  };
-  std::vector<Place> found;
-  pairs_.clear();
-  numbers_.reset(likely);
-
-  // In batches, so that many places of each table are read at once.
+// Visits the places of the pairs whose estimate reaches the threshold; `find` gives the number of a pair. In batches, so
+// that many places of each table are read at once.
+template <class Find, class Visit>
+void Trainer::for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find find, Visit visit) {
   constexpr std::size_t kBatch = 64;
   std::array<Position, kBatch> batch;
-  std::array<std::uint32_t, kBatch> numbers;
+  std::array<std::uint32_t, kBatch> pairs;
   std::size_t batched = 0;
   const Symbol* slots = tokens_.slots.data();
   const auto flush = [&] {
     for (std::size_t i = 0; i < batched; ++i) numbers_.prefetch(slots[batch[i]], slots[batch[i] + 1]);
     for (std::size_t i = 0; i < batched; ++i) {
-      const Symbol first = slots[batch[i]];
-      const Symbol second = slots[batch[i] + 1];
-      const auto next = static_cast<std::uint32_t>(pairs_.size());
-      numbers[i] = numbers_.insert(first, second, next);
-      if (numbers[i] == next) pairs_.push_back({first, second, 0, 0, 0});
-      prefetch(&pairs_[numbers[i]]);
+      pairs[i] = find(slots[batch[i]], slots[batch[i] + 1]);
+      prefetch(&pairs_[pairs[i]]);
     }
-    for (std::size_t i = 0; i < batched; ++i) {
-      pairs_[numbers[i]].count += tokens_.count_at(batch[i]);
-      ++pairs_[numbers[i]].size;
-      found.push_back({numbers[i], batch[i]});
-    }
+    for (std::size_t i = 0; i < batched; ++i) visit(pairs_[pairs[i]], batch[i]);
     batched = 0;
   };
   for_each_pair(estimates, [&](Symbol first, Symbol second, Position position) {
@@ -215,12 +202,37 @@ void Trainer::collect_pairs(const Pages<std::uint64_t>& estimates, std::size_t l
     if (batched == kBatch) flush();
   });
   flush();
+}
 
-  std::size_t begin = 0;
-  for (Pair& pair : pairs_) pair.places = std::exchange(begin, begin + pair.size);
-  places_.resize(begin);
-  for (const Place& place : found) places_[pairs_[place.pair].places++] = place.position;
-  for (Pair& pair : pairs_) pair.places -= pair.size;
+// Indexes the pairs that reach the threshold; `likely` is about their number.
+void Trainer::collect_pairs(const Pages<std::uint64_t>& estimates, std::size_t likely) {
+  pairs_.clear();
+  numbers_.reset(likely);
+  const auto insert = [&](Symbol first, Symbol second) {
+    const auto next = static_cast<std::uint32_t>(pairs_.size());
+    const std::uint32_t pair = numbers_.insert(first, second, next);
+    if (pair == next) pairs_.push_back({first, second, 0, 0, 0});
+    return pair;
+  };
+  for_each_likely_pair(estimates, insert, [&](Pair& pair, Position position) {
+    pair.count += tokens_.count_at(position);
+    ++pair.size;
+  });
+
+  // A second look is no slower than to remember all places until their number is known, and takes less memory.
+  std::size_t places = 0;
+  for (Pair& pair : pairs_) {
+    pair.places = places;
+    if (is_candidate(pair)) places += pair.size;
+    pair.size = 0;
+  }
+  places_.clear();
+  places_.reserve(places + places / 2);
+  places_.resize(places);
+  const auto find = [&](Symbol first, Symbol second) { return numbers_.find(first, second); };
+  for_each_likely_pair(estimates, find, [&](Pair& pair, Position position) {
+    if (is_candidate(pair)) places_[pair.places + pair.size++] = position;
+  });
 }
 
 void Trainer::merge_from_heap() {

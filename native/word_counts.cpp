@@ -182,6 +182,13 @@ std::size_t WordCounts::length_at(std::size_t slot) const {
   return is_long(key) ? load(long_words_.data() + (key.high ^ kLong)) : key.high >> 56;
 }
 
+void WordCounts::prefetch_word(std::size_t slot) const {
+  const Key& key = entries_[slot].key;
+  if (is_long(key)) hf_bpe::prefetch(long_words_.data() + (key.high ^ kLong));
+}
+
+bool WordCounts::is_one_byte_at(std::size_t slot) const { return entries_[slot].key.high >> 56 == 1; }
+
 const Byte* WordCounts::word_at(std::size_t slot, Byte* room) const {
   const Key& key = entries_[slot].key;
   if (is_long(key)) return long_words_.data() + (key.high ^ kLong) + 8;

@@ -38,9 +38,11 @@ class WordCounts {
   std::size_t slots() const { return entries_.size(); }
   std::uint64_t count_at(std::size_t slot) const { return entries_[slot].count; }
   std::size_t length_at(std::size_t slot) const;
+  bool is_one_byte_at(std::size_t slot) const;  // without a look at long words
   // The bytes of the word, which `room`, of 16 bytes, may have to hold.
   const Byte* word_at(std::size_t slot, Byte* room) const;
   void prefetch(std::size_t slot) const { hf_bpe::prefetch(&entries_[slot]); }
+  void prefetch_word(std::size_t slot) const;  // reads the slot
 
  private:
   struct Entry {

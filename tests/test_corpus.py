@@ -33,7 +33,8 @@ def count(source, **options):
 def tiny_batches(monkeypatch):
     def native_counter(pattern, special_tokens, threads):
         encoded = [special.encode() for special in special_tokens]
-        return engine._native and engine._native.Counter(pattern, encoded, threads=threads, chunk_bytes=TINY)
+        native = engine.native_core()
+        return native and native.Counter(pattern, encoded, threads=threads, chunk_bytes=TINY)
 
     monkeypatch.setattr(counts, "read_batches", functools.partial(read_batches, batch_bytes=TINY))
     monkeypatch.setattr(counts, "native_counter", native_counter)

@@ -16,7 +16,7 @@ def run(code, choice=None):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
 
 
-TRAIN = "import hf_bpe, hf_bpe.engine; print(hf_bpe.train_bpe(['low low'], 257)[1], hf_bpe.engine._native is not None)"
+TRAIN = "from hf_bpe import engine, train_bpe; print(train_bpe(['low low'], 257)[1], engine.native_core() is not None)"
 
 
 @pytest.mark.usefixtures("native")
@@ -27,7 +27,7 @@ def test_the_environment_chooses_the_engine(choice, is_native):
 
 
 def test_a_missing_core_is_told_once_and_the_results_are_the_same():
-    ran = run(f"{MISSING} {TRAIN}; import hf_bpe.engine; hf_bpe.train_bpe(['low low'], 257)")
+    ran = run(f"{MISSING} {TRAIN}; train_bpe(['low low'], 257)")
     assert ran.stdout == "[(b'o', b'w')] False\n"
     assert ran.stderr.count("RuntimeWarning: the native core of hf_bpe is not built") == 1
     assert "Install hf_bpe again with a C++20 compiler, or set HF_BPE_ENGINE=reference" in ran.stderr

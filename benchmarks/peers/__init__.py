@@ -1,0 +1,38 @@
+"""The peers: one module each, which imports the library and says how it does each task fastest.
+
+A peer's module says in DISTRIBUTION which installed package it measures, and has a class for each task it can do, named
+as the task: `Training`, `Splitting`. Such a class has the attributes and methods of `Task`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from types import ModuleType
+from typing import Any, Protocol
+
+from benchmarks.job import Job
+
+
+class Task(Protocol):
+    """What one peer does in one run. Importing its module and making this object are not timed; `run` is."""
+
+    door: str
+    """What the peer is given and what, besides its work, the timed part holds; for the readers of results."""
+
+    ties: tuple[str, ...]
+    """Training only: the ways this peer can order pairs of equal count, the first its own."""
+
+    def __init__(self, job: Job) -> None: ...
+
+    def run(self) -> None:
+        """Do the work, from files (training) or bytes in memory (splitting) to the result in memory."""
+
+    def outcome(self) -> Any:
+        """Return the result for comparison: the merges as a list of pairs of bytes, or the number of pre-tokens."""
+
+
+def load(name: str) -> ModuleType:
+    """Return the module of a peer: `benchmarks/peers/NAME.py` if there is one, else any importable module NAME."""
+    own = f"{__name__}.{name}"
+    return importlib.import_module(own if importlib.util.find_spec(own) else name)

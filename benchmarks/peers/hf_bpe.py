@@ -1,0 +1,55 @@
+"""hf_bpe, as it is installed: with its native engine where that was built, else in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hf_bpe
+import hf_bpe.engine
+from benchmarks.job import SEPARATOR, Job, read_documents
+
+DISTRIBUTION = "hf_bpe"
+NATIVE = hf_bpe.engine.native_core()
+ENGINE = "Python" if NATIVE is None else "native"
+
+
+class Training:
+    """`hf_bpe.train`."""
+
+    door = "paths"
+    ties = ("huggingface", "lexicographic")
+
+    def __init__(self, job: Job) -> None:
+        self.paths = [Path(file) for file in job.files]
+        self.job = job
+
+    def run(self) -> None:
+        self.model = hf_bpe.train(
+            self.paths,
+            self.job.vocab_size,
+            [SEPARATOR],
+            pattern="gpt2",
+            tie_break=self.job.ties or self.ties[0],  # type: ignore[arg-type]
+            num_workers=self.job.threads,
+        )
+
+    def outcome(self) -> list[tuple[bytes, bytes]]:
+        return self.model.merges
+
+
+class Splitting:
+    """The scanner of the native core alone; of the Python engine what it has."""
+
+    door = "bytes of a document; nothing but the number comes back"
+
+    def __init__(self, job: Job) -> None:
+        self.documents = [document.encode() for document in read_documents(job.files)]
+
+    def run(self) -> None:
+        if NATIVE is None:
+            self.total = sum(len(hf_bpe.engine.pre_tokenize(document, "gpt2")) for document in self.documents)
+        else:
+            self.total = sum(NATIVE.count_pre_tokens(document, "gpt2") for document in self.documents)
+
+    def outcome(self) -> int:
+        return self.total

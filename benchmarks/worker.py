@@ -1,0 +1,60 @@
+"""One run in a process of its own: `python -m benchmarks.worker RESULT`, the job as JSON on standard input.
+
+The result goes to a file because libraries print on standard output.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks import measure
+from benchmarks.job import Job
+from benchmarks.peers import load
+
+
+def perform(job: Job) -> dict[str, Any]:
+    """Do one run; return what was measured and what came out."""
+    measure.pin(job.threads)  # first, so that the threads a library starts on import inherit it
+    peer = load(job.peer)
+    task = getattr(peer, job.task.capitalize())
+    if job.ties is not None and job.ties not in task.ties:
+        raise ValueError(f"{job.peer}: ties {job.ties!r} are not known; expected one of {', '.join(task.ties)}")
+    work = task(job)
+
+    start_bytes = measure.peak_bytes()
+    cpu, start = measure.cpu_seconds(), time.perf_counter()
+    work.run()
+    seconds, cpu = time.perf_counter() - start, measure.cpu_seconds() - cpu
+    return {
+        "seconds": seconds,
+        "cpu_seconds": cpu,
+        "start_bytes": start_bytes,
+        "peak_bytes": measure.peak_bytes(),
+        "child_peak_bytes": measure.child_peak_bytes(),
+        "peer": {
+            "version": importlib.metadata.version(peer.DISTRIBUTION),
+            "engine": getattr(peer, "ENGINE", None),
+            "ties": (job.ties or task.ties[0]) if job.task == "training" else None,
+            "door": task.door,
+        },
+        "outcome": work.outcome(),
+    }
+
+
+def main() -> None:
+    """Run as the module's description says."""
+    # `python -m` puts the clone in front, where hf_bpe lies without its native module. What is installed is measured.
+    clone = str(Path(__file__).resolve().parent.parent)
+    sys.path[:] = [*(path for path in sys.path if path not in ("", clone)), clone]
+    fields = json.load(sys.stdin)
+    result = perform(Job(**{**fields, "files": tuple(fields["files"])}))
+    Path(sys.argv[1]).write_text(json.dumps(result, default=bytes.hex), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
