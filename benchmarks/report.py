@@ -82,8 +82,10 @@ def summarize(runs: Sequence[dict[str, Any]], size: int) -> list[dict[str, Any]]
         }
         row |= {
             name: statistics.median(one[name] for one in group)
-            for name in ("cpu_seconds", "peak_bytes", "child_peak_bytes")
+            for name in ("cpu_seconds", "hand_over_seconds", "peak_bytes", "child_peak_bytes")
         }
+        reading = [one["reading_seconds"] for one in group]
+        row["reading_seconds"] = None if None in reading else statistics.median(reading)
         rows.append(row)
     rows.sort(key=lambda row: (row["threads"], row["seconds"]))
     for row in rows:
@@ -96,16 +98,17 @@ def table(result: dict[str, Any]) -> str:
     """Return the summary as lines of text; ratios are to the time of the first contender."""
     baseline = next(iter(result["contenders"]))
     width = max(len(label(result, name)) for name in result["contenders"])
-    lines = [f"{'':<{width}}  threads   seconds   (least-most)     ratio   MB/s   CPU s  peak MB"]
+    lines = [f"{'':<{width}}  threads   seconds   (least-most)     ratio   MB/s   CPU s  reading s  peak MB"]
     for row in result["summary"]:
         spread = f"({row['seconds_least']:.3f}-{row['seconds_most']:.3f})"
+        reading = "-" if row["reading_seconds"] is None else f"{row['reading_seconds']:.3f}"
         peak = f"{row['peak_bytes'] / 1e6:.0f}"
         if row["child_peak_bytes"]:
             peak += f" (and {row['child_peak_bytes'] / 1e6:.0f} in a child)"
         lines.append(
             f"{label(result, row['contender']):<{width}}  {row['threads']:>7}  {row['seconds']:>8.3f}  {spread:<16}"
             f"{1 / row['times_as_fast_as'][baseline]:>6.2f}x  {row['megabytes_per_second']:>5.1f}"
-            f"  {row['cpu_seconds']:>6.2f}  {peak:>7}"
+            f"  {row['cpu_seconds']:>6.2f}  {reading:>9}  {peak:>7}"
         )
     return "\n".join(lines)
 

@@ -1,10 +1,10 @@
 """The native core. Only hf_bpe.engine imports it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from mmap import mmap
 
-class WordCounts(Mapping[bytes, int]):
-    """How often each word occurs, in 64 bits; words are not empty.
+class WordCounts:
+    """How often each word occurs, in 64 bits: what `dict` takes for a mapping. Words are not empty.
 
     One thread at a time may use it; a second gets a RuntimeError.
     """
@@ -15,6 +15,10 @@ class WordCounts(Mapping[bytes, int]):
 
     def __len__(self) -> int: ...
     def __getitem__(self, word: bytes) -> int: ...
+    def __contains__(self, word: bytes) -> bool: ...
+    def keys(self) -> list[bytes]: ...
+    def values(self) -> list[int]: ...
+    def items(self) -> list[tuple[bytes, int]]: ...
     def __iter__(self) -> Iterator[bytes]: ...
 
 class Counter:

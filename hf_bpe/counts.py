@@ -7,27 +7,22 @@ so they are shared out to processes; so is everything where the native core is n
 from __future__ import annotations
 
 import collections
+import contextlib
+import functools
 import itertools
-import multiprocessing
 import os
-import signal
 import sys
-import threading
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from hf_bpe.corpus import Text, TextSource, read_batches, read_texts, source_paths
 from hf_bpe.engine import count_pre_tokens, native_counter
+from hf_bpe.processes import map_in_processes
 
 if TYPE_CHECKING:
-    from hf_bpe._native import Counter
+    from hf_bpe._native import Counter, WordCounts
 
 _NATIVE_BATCH_BYTES = 1 << 24  # enough for many threads, whatever the length of the texts
 
@@ -39,7 +34,7 @@ def count(
     special_tokens: Sequence[str] = (),
     num_workers: int | None = None,
     show_progress: bool = False,
-) -> Mapping[bytes, int]:
+) -> Mapping[bytes, int] | WordCounts:
     """Return how often each pre-token occurs in the source, split at special tokens first.
 
     Args:
@@ -70,7 +65,7 @@ def count(
         return _count_in_python(source, pattern, special_tokens, num_workers, bar)
 
 
-def _count_natively(counter: Counter, source: TextSource, bar: tqdm[Any]) -> Mapping[bytes, int]:
+def _count_natively(counter: Counter, source: TextSource, bar: tqdm[Any]) -> WordCounts:
     for batch in _batches_of_texts(source):
         before = bar.n
 
@@ -109,12 +104,18 @@ def _count_in_python(
     counts: collections.Counter[bytes] = collections.Counter()
     batches = _with_progress(read_batches(source, special_tokens, pattern), bar)
     first = list(itertools.islice(batches, 2))
+    batches = itertools.chain(first, batches)
+    count_batch = functools.partial(count_pre_tokens, pattern=pattern)
     if workers == 1 or len(first) < 2:  # not worth a process
-        for batch in itertools.chain(first, batches):
-            counts.update(count_pre_tokens(batch, pattern))
-    else:
-        for partial in _count_in_processes(itertools.chain(first, batches), pattern, workers):
-            counts.update(partial)
+        for batch in batches:
+            counts.update(count_batch(batch))
+        return counts
+    try:
+        with contextlib.closing(map_in_processes(count_batch, batches, workers)) as partial_counts:
+            for partial in partial_counts:
+                counts.update(partial)
+    except ChildProcessError as error:
+        raise ChildProcessError(f"{error}, most likely for lack of memory; give fewer num_workers") from None
     return counts
 
 
@@ -127,47 +128,3 @@ def _with_progress(batches: Iterator[list[bytes]], bar: tqdm[Any]) -> Iterator[l
 def _cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform.startswith("linux") else os.cpu_count() or 1
-
-
-def _count_in_processes(
-    batches: Iterator[list[bytes]], pattern: str | None, workers: int
-) -> Iterator[collections.Counter[bytes]]:
-    # fork costs nothing and needs nothing of the calling script; the children run no code that holds locks.
-    context = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
-    pending: deque[Future[collections.Counter[bytes]]] = deque()
-    try:
-        for batch in batches:
-            with _interrupts_held_back():
-                pending.append(pool.submit(count_pre_tokens, batch, pattern))
-            if len(pending) > 2 * workers:  # enough to keep all busy, without reading the whole source into memory
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    except BrokenProcessPool as error:
-        raise ChildProcessError(
-            "a process that counted was killed, most likely for lack of memory; give fewer num_workers"
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the parent: a worker that died while it wrote a result would leave the pool waiting for ever."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Hear Ctrl-C only afterwards: what is raised while a process forks, Python reports and forgets."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    received: list[tuple[int, FrameType | None]] = []
-    handler = signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
-        if received and callable(handler):
-            handler(*received[0])

@@ -21,7 +21,7 @@ from hf_bpe.patterns import PATTERNS
 from hf_bpe.reference import Encoder, count_pre_tokens
 
 if TYPE_CHECKING:
-    from hf_bpe._native import Counter
+    from hf_bpe._native import Counter, WordCounts
 
 __all__ = ["Encoder", "count_pre_tokens", "learn_merges", "native_core", "native_counter", "pre_tokenize"]
 
@@ -72,7 +72,7 @@ def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: 
 
 
 def learn_merges(
-    counts: Mapping[bytes, int],
+    counts: Mapping[bytes, int] | WordCounts,
     *,
     max_merges: int,
     tie_break: str = "lexicographic",
@@ -90,7 +90,7 @@ def learn_merges(
     native = native_core()
     if native is None:
         return reference.learn_merges(
-            counts,
+            dict(counts),
             max_merges=max_merges,
             tie_break=tie_break,
             min_frequency=min_frequency,
@@ -105,7 +105,7 @@ def learn_merges(
         counts = words
     merges: list[tuple[bytes, bytes]] = native.learn_merges(
         counts,
-        max_merges=max_merges,
+        max_merges=min(max_merges, 2**32),  # there are not as many
         lexicographic=tie_break == "lexicographic",
         min_frequency=min(min_frequency, 2**64 - 1),
         max_token_bytes=None if max_token_bytes is None else min(max_token_bytes, 2**32),

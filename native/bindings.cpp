@@ -131,9 +131,13 @@ class PyWordCounts {
     const Occupied occupied(flag_);
     if (word.size() != 0) counts_.add(bytes_of(word), word.size(), count);
   }
-  std::uint64_t get(nb::bytes word) {
+  // 0 where there is none.
+  std::uint64_t find(nb::bytes word) {
     const Occupied occupied(flag_);
-    const std::uint64_t count = word.size() == 0 ? 0 : counts_.find(bytes_of(word), word.size());
+    return word.size() == 0 ? 0 : counts_.find(bytes_of(word), word.size());
+  }
+  std::uint64_t get(nb::bytes word) {
+    const std::uint64_t count = find(word);
     if (count == 0) {
       PyErr_SetObject(PyExc_KeyError, word.ptr());
       throw nb::python_error();
@@ -247,6 +251,7 @@ NB_MODULE(_native, module) {
       .def("add", &PyWordCounts::add, "word"_a, "count"_a)
       .def("__len__", &PyWordCounts::size)
       .def("__getitem__", &PyWordCounts::get, "word"_a)
+      .def("__contains__", [](PyWordCounts& self, nb::bytes word) { return self.find(word) != 0; }, "word"_a)
       .def("keys", [](PyWordCounts& self) { return self.list([](nb::bytes word, std::uint64_t) { return word; }); })
       .def("values", [](PyWordCounts& self) { return self.list([](nb::bytes, std::uint64_t count) { return count; }); })
       .def("items", [](PyWordCounts& self) {

@@ -150,15 +150,15 @@ class Counter::Worker {
 };
 
 Counter::Counter(const CountingOptions& options) : options_(options), specials_(options.special_tokens) {
-  const unsigned threads = std::max(options.threads, 1u);
-  workers_.reserve(threads);
-  for (unsigned i = 0; i < threads; ++i) workers_.emplace_back(options_, specials_);
+  workers_.emplace_back(options_, specials_);
 }
 
 Counter::~Counter() = default;
 
 std::optional<InvalidUtf8> Counter::add(const std::vector<Text>& texts, const std::function<void(std::size_t)>& poll) {
   const std::vector<Chunk> chunks = share_out(texts, std::max<std::size_t>(options_.chunk_bytes, 1));
+  const std::size_t useful = std::min<std::size_t>(options_.threads, chunks.size());
+  while (workers_.size() < useful) workers_.emplace_back(options_, specials_);
   std::atomic<std::size_t> next{0}, done_bytes{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;
@@ -182,7 +182,7 @@ std::optional<InvalidUtf8> Counter::add(const std::vector<Text>& texts, const st
   {
     std::vector<std::jthread> threads;
     try {
-      for (std::size_t i = 1; i < std::min(workers_.size(), chunks.size()); ++i) {
+      for (std::size_t i = 1; i < useful; ++i) {
         threads.emplace_back(work, std::ref(workers_[i]));
       }
     } catch (const std::system_error&) {

@@ -167,8 +167,8 @@ std::size_t Trainer::estimate_counts(Pages<std::uint64_t>& estimates) {
 
   // In texts of all kinds the merges that an index gives before it is used up are 0.6 to 0.9 times the pairs it began
   // with; so this is enough for all the merges that are wanted, if it is not too many to begin with.
-  const std::size_t left = options_.max_merges - merges_.size();
-  const std::size_t enough = std::min(left + std::min(left, estimates.size()) / 2, estimates.size() - 1);
+  const std::size_t left = std::min(options_.max_merges - merges_.size(), estimates.size());
+  const std::size_t enough = std::min(left + left / 2, estimates.size() - 1);
   std::vector<std::uint64_t> sorted(estimates.begin(), estimates.end());
   std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(enough), sorted.end(), std::greater<>());
   const std::uint64_t wanted = std::max(sorted[enough], highest / options_.span);

@@ -94,10 +94,13 @@ std::size_t WordCounts::find_slot(Key key, std::size_t slot, const Byte* word, s
 
 void WordCounts::insert(Key key, std::size_t slot, const Byte* word, std::size_t length, std::uint64_t count) {
   slot = find_slot(key, slot, word, length);
-  Entry& entry = entries_[slot];
-  if (entry.count != 0) {
+  if (Entry& entry = entries_[slot]; entry.count != 0) {
     entry.count = checked_sum(entry.count, count);
     return;
+  }
+  if (size_ + 1 > entries_.size() / 8 * 5) {  // before anything changes: there may be no memory
+    grow();
+    slot = find_slot(key, slot_of(key), word, length);
   }
   if (is_long(key)) {
     const std::uint64_t size = length;
@@ -106,8 +109,8 @@ void WordCounts::insert(Key key, std::size_t slot, const Byte* word, std::size_t
     long_words_.insert(long_words_.end(), bytes, bytes + sizeof size);
     long_words_.insert(long_words_.end(), word, word + length);
   }
-  entry = {key, count};
-  if (++size_ > entries_.size() / 8 * 5) grow();
+  entries_[slot] = {key, count};
+  ++size_;
 }
 
 void WordCounts::grow() {

@@ -67,6 +67,8 @@ def test_training_is_compared_and_timed(tmp_path, text):
         assert one["seconds"] > 0
         assert one["cpu_seconds"] > 0
         assert one["peak_bytes"] >= one["start_bytes"] > 1_000_000
+        assert one["hand_over_seconds"] >= 0
+        assert (one["reading_seconds"] is None) == one["contender"].startswith("hf_bpe")
         assert "outcome" not in one
     times = {row["contender"]: row["seconds"] for row in result["summary"]}
     for row in result["summary"]:

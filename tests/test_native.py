@@ -142,7 +142,9 @@ def test_a_word_that_is_not_there_is_a_key_error(native):
     counts.add(b"", 5)
     counts.add(b"lower", 0)
     assert dict(counts.items()) == {b"low": 2}
+    assert b"low" in counts
     for missing in (b"lo", b"lower", b"low\0", b"l" * 50, b""):
+        assert missing not in counts
         with pytest.raises(KeyError):
             counts[missing]
 

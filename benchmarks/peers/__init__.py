@@ -23,6 +23,9 @@ class Task(Protocol):
     ties: tuple[str, ...]
     """Training only: the ways this peer can order pairs of equal count, the first its own."""
 
+    reads_documents: bool
+    """Training only, False if missing: `run` consumes `read_documents`, whose share of the time is measured apart."""
+
     def __init__(self, job: Job) -> None: ...
 
     def run(self) -> None:

@@ -24,6 +24,7 @@ class Training:
     """A native word counter handed to the trainer. Counting from a file goes through a Python dict and is slower."""
 
     door = "an iterator of documents; reading and decoding them is timed"
+    reads_documents = True
     ties = tuple(_TIES)
 
     def __init__(self, job: Job) -> None:

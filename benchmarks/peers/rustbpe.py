@@ -14,6 +14,7 @@ class Training:
     """`train_from_iterator`, which knows no special tokens: the vocabulary is smaller by one for the same merges."""
 
     door = "an iterator of documents; reading and decoding them is timed"
+    reads_documents = True
     ties = ("raw_ids",)
 
     def __init__(self, job: Job) -> None:

@@ -16,6 +16,7 @@ class Training:
     """`train_from_iterator`. `train(files)` would split the text at line ends first, and learn other merges."""
 
     door = "an iterator of documents; reading and decoding them is timed"
+    reads_documents = True
     ties = ("huggingface",)
 
     def __init__(self, job: Job) -> None:

@@ -1,0 +1,115 @@
+"""Share work out to processes, so that Ctrl-C, a killed process and an error each end it cleanly.
+
+Not by concurrent.futures: its pool starts processes while others run, hangs on Python 3.10 where one is killed, and
+reads ahead without bound. Here each process has a pipe of its own and at most one piece of work.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection, wait
+from types import FrameType
+from typing import Any, TypeVar
+
+Work = TypeVar("Work")
+Result = TypeVar("Result")
+
+
+def map_in_processes(
+    function: Callable[[Work], Result], pieces: Iterable[Work], workers: int
+) -> Generator[Result, None, None]:
+    """Yield the function's results as they come, in any order; close the iterator and no process is left.
+
+    Args:
+        function: can be pickled where processes are not forked (other than Linux).
+        pieces: read as processes become free, one ahead.
+        workers: number of processes.
+
+    Raises:
+        ChildProcessError: a process was killed.
+        Exception: what the function raises.
+    """
+    # fork costs nothing and needs nothing of the calling script; the children run no code that holds locks.
+    context: Any = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
+    idle: list[Connection] = []
+    processes = []
+    with _interrupts_held_back():
+        for _ in range(workers):
+            ours, theirs = context.Pipe()
+            idle.append(ours)
+            process = context.Process(target=_work, args=(function, theirs, list(idle)), daemon=True)
+            process.start()
+            processes.append(process)
+            theirs.close()  # now only the child has it, and its end is the pipe's end
+    connections = list(idle)
+    busy: list[Connection] = []
+    try:
+        for piece in pieces:
+            while not idle:
+                yield from _receive(busy, idle)
+            connection = idle.pop()
+            connection.send(piece)
+            busy.append(connection)
+        while busy:
+            yield from _receive(busy, idle)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        raise ChildProcessError("a process was killed") from None
+    except BaseException:
+        for process in processes:
+            process.terminate()
+        raise
+    finally:
+        for connection in connections:
+            connection.close()  # which ends a process that waits for work
+        for process in processes:
+            process.join()
+
+
+def _receive(busy: list[Connection], idle: list[Connection]) -> Iterator[Result]:
+    """Wait until a process has done its work, and yield the results of those that have."""
+    for connection in wait(busy):
+        assert isinstance(connection, Connection)
+        is_done, result = connection.recv()
+        if not is_done:
+            raise result
+        busy.remove(connection)
+        idle.append(connection)
+        yield result
+
+
+def _work(function: Callable[[Work], Result], connection: Connection, inherited: list[Connection]) -> None:
+    # Ctrl-C is for the parent: a process that died while it sent a result would look as if it had been killed.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for other in inherited:  # the parent's ends: held here, they would keep us waiting after its death
+        other.close()
+    while True:
+        try:
+            piece = connection.recv()
+        except EOFError:
+            return
+        try:
+            message: tuple[bool, Result | Exception] = (True, function(piece))
+        except Exception as error:
+            message = (False, error)
+        connection.send(message)
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Hear Ctrl-C only afterwards: what is raised while a process forks, Python reports and forgets."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[tuple[int, FrameType | None]] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
+        if received and callable(handler):
+            handler(*received[0])
