@@ -191,6 +191,7 @@ std::optional<InvalidUtf8> Counter::add(const std::vector<Text>& texts, const st
     work(workers_[0]);
   }
   if (error) std::rethrow_exception(error);
+  poll(done_bytes);  // others may have left no chunk to the calling thread
 
   std::optional<InvalidUtf8> first;
   for (Worker& worker : workers_) {

@@ -1,0 +1,195 @@
+// Slow definitions of what the core does, for its tests and fuzzers.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "counter.hpp"
+#include "trainer.hpp"
+
+#define CHECK(condition)                                                              \
+  do {                                                                                \
+    if (!(condition)) {                                                               \
+      std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                   \
+    }                                                                                 \
+  } while (false)
+
+namespace naive {
+
+using namespace hf_bpe;
+using Words = std::map<std::string, std::uint64_t>;
+using Merges = std::vector<std::pair<std::string, std::string>>;
+
+inline const Byte* begin_of(const std::string& text) { return reinterpret_cast<const Byte*>(text.data()); }
+inline const Byte* end_of(const std::string& text) { return begin_of(text) + text.size(); }
+
+inline std::vector<std::string> split(Pattern pattern, const std::string& text) {
+  std::vector<std::string> pieces;
+  for (const Byte* at = begin_of(text); at < end_of(text);) {
+    const Byte* next = next_pre_token(pattern, at, end_of(text));
+    CHECK(next > at && next <= end_of(text));
+    pieces.emplace_back(at, next);
+    at = next;
+  }
+  return pieces;
+}
+
+inline std::vector<std::string> split_at(const std::vector<std::string>& specials, const std::string& text) {
+  std::vector<std::string> documents(1);
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t longest = 0;
+    for (const std::string& special : specials) {
+      if (text.compare(at, special.size(), special) == 0) longest = std::max(longest, special.size());
+    }
+    if (longest == 0) {
+      documents.back() += text[at++];
+    } else {
+      documents.emplace_back();
+      at += longest;
+    }
+  }
+  return documents;
+}
+
+inline void count(Words& words, const CountingOptions& options, const std::string& text) {
+  for (const std::string& document : split_at(options.special_tokens, text)) {
+    for (const std::string& piece : split(options.pattern, document)) ++words[piece];
+  }
+}
+
+inline Words to_map(const WordCounts& counts) {
+  Words words;
+  Byte room[16];
+  for (std::size_t slot = 0; slot < counts.slots(); ++slot) {
+    if (counts.count_at(slot) == 0) continue;
+    const std::string word(reinterpret_cast<const char*>(counts.word_at(slot, room)), counts.length_at(slot));
+    CHECK(words.emplace(word, counts.count_at(slot)).second);
+    CHECK(counts.find(begin_of(word), word.size()) == counts.count_at(slot));
+    CHECK(counts.is_one_byte_at(slot) == (word.size() == 1));
+  }
+  CHECK(words.size() == counts.size());
+  return words;
+}
+
+inline WordCounts to_table(const Words& words) {
+  WordCounts counts;
+  for (const auto& [word, count] : words) counts.add(begin_of(word), word.size(), count);
+  return counts;
+}
+
+// Counts all pairs anew for each merge.
+inline Merges learn_merges(const Words& counts, const TrainingOptions& options) {
+  std::vector<std::pair<std::vector<std::string>, std::uint64_t>> words;
+  for (const auto& [word, count] : counts) {
+    words.emplace_back();
+    for (const char byte : word) words.back().first.emplace_back(1, byte);
+    words.back().second = count;
+  }
+  std::map<std::string, std::size_t> symbols;
+  for (const Byte byte : bytes_of_symbols()) {
+    const std::size_t next = symbols.size();
+    symbols[std::string(1, static_cast<char>(byte))] = next;
+  }
+  Merges merges;
+  while (merges.size() < options.max_merges) {
+    std::map<std::pair<std::string, std::string>, std::uint64_t> pairs;
+    for (const auto& [tokens, count] : words) {
+      for (std::size_t i = 0; i + 1 < tokens.size(); ++i) pairs[{tokens[i], tokens[i + 1]}] += count;
+    }
+    std::optional<std::pair<double, std::uint64_t>> best;
+    std::pair<std::string, std::string> chosen;
+    for (const auto& entry : pairs) {
+      const auto& pair = entry.first;
+      const std::uint64_t count = entry.second;
+      const std::size_t length = pair.first.size() + pair.second.size();
+      if (count < std::max<std::uint64_t>(options.min_frequency, 1) || length > options.max_token_bytes) continue;
+      const double penalty = options.length_penalty * static_cast<double>(length);
+      // Without a penalty counts are compared as they are; with one, as doubles.
+      const bool exact = options.length_penalty == 0;
+      const std::pair<double, std::uint64_t> score(exact ? 0 : static_cast<double>(count) - penalty, exact ? count : 0);
+      const auto is_first_of_tie = [&] {
+        if (options.lexicographic) return pair > chosen;
+        return std::pair(symbols[pair.first], symbols[pair.second]) <
+               std::pair(symbols[chosen.first], symbols[chosen.second]);
+      };
+      if (!best || score > *best || (score == *best && is_first_of_tie())) {
+        best = score;
+        chosen = pair;
+      }
+    }
+    if (!best) break;
+    merges.push_back(chosen);
+    const std::string merged = chosen.first + chosen.second;
+    const std::size_t next = symbols.size();
+    CHECK(symbols.emplace(merged, next).second);  // no two merges make the same bytes
+    for (auto& [tokens, count] : words) {
+      std::vector<std::string> done;
+      for (std::size_t i = 0; i < tokens.size(); ++i) {
+        const bool is_pair = i + 1 < tokens.size() && tokens[i] == chosen.first && tokens[i + 1] == chosen.second;
+        done.push_back(is_pair ? merged : tokens[i]);
+        i += is_pair;
+      }
+      tokens = std::move(done);
+    }
+  }
+  return merges;
+}
+
+// Splits in every way the core can, and insists that they agree.
+inline void check_scanner(Pattern pattern, const std::string& original) {
+  // At the very end of an allocation, so that a sanitizer sees whoever reads on.
+  const std::vector<char> copy(original.begin(), original.end());
+  const Byte* begin = reinterpret_cast<const Byte*>(copy.data());
+  const Byte* end = begin + copy.size();
+  std::vector<const Byte*> expected;
+  for (const Byte* at = begin; at < end;) expected.push_back(at = next_pre_token(pattern, at, end));
+  for (const Simd simd : {Simd::kScalar, widest_simd()}) {
+    const Scanner scan(pattern, simd);
+    for (const std::size_t capacity : {std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{200}}) {
+      std::vector<const Byte*> ends, some(capacity);
+      for (const Byte* at = begin; at < end; at = ends.back()) {
+        const std::size_t found = scan(at, end, some.data(), capacity);
+        CHECK(found > 0 && found <= capacity);
+        ends.insert(ends.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(found));
+      }
+      CHECK(ends == expected);
+    }
+  }
+  // A safe cut is one of the ends.
+  for (const Byte* from = begin; from < end; from += 7) {
+    const Byte* cut = find_safe_cut(pattern, begin, from, end);
+    CHECK(cut == end || (cut >= from && std::binary_search(expected.begin(), expected.end(), cut)));
+  }
+}
+
+inline void check_counter(const CountingOptions& options, const std::vector<std::string>& texts) {
+  Words expected;
+  std::vector<Text> borrowed;
+  for (const std::string& text : texts) {
+    count(expected, options, text);
+    borrowed.push_back({begin_of(text), end_of(text), false, false});
+  }
+  Counter counter(options);
+  CHECK(!counter.add(borrowed, [](std::size_t) {}));
+  CHECK(to_map(counter.finish()) == expected);
+}
+
+inline void check_trainer(const Words& words, const TrainingOptions& options) {
+  std::vector<std::string> tokens;
+  for (const Byte byte : bytes_of_symbols()) tokens.emplace_back(1, static_cast<char>(byte));
+  Merges merges;
+  for (const auto& [first, second] : hf_bpe::learn_merges(to_table(words), options, [](std::size_t) {})) {
+    merges.emplace_back(tokens.at(first), tokens.at(second));
+    tokens.push_back(tokens[first] + tokens[second]);
+  }
+  CHECK(merges == learn_merges(words, options));
+}
+
+}  // namespace naive
