@@ -105,7 +105,7 @@ def learn_merges(
         counts = words
     merges: list[tuple[bytes, bytes]] = native.learn_merges(
         counts,
-        max_merges=min(max_merges, 2**32),  # there are not as many
+        max_merges=min(max_merges, 2**32) if min_frequency < 2**64 else 0,  # there are not as many
         lexicographic=tie_break == "lexicographic",
         min_frequency=min(min_frequency, 2**64 - 1),
         max_token_bytes=None if max_token_bytes is None else min(max_token_bytes, 2**32),

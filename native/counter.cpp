@@ -159,6 +159,7 @@ std::optional<InvalidUtf8> Counter::add(const std::vector<Text>& texts, const st
   const std::vector<Chunk> chunks = share_out(texts, std::max<std::size_t>(options_.chunk_bytes, 1));
   const std::size_t useful = std::min<std::size_t>(options_.threads, chunks.size());
   while (workers_.size() < useful) workers_.emplace_back(options_, specials_);
+  for (Worker& worker : workers_) worker.invalid.reset();  // an exception may have left it
   std::atomic<std::size_t> next{0}, done_bytes{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;
@@ -194,8 +195,8 @@ std::optional<InvalidUtf8> Counter::add(const std::vector<Text>& texts, const st
   poll(done_bytes);  // others may have left no chunk to the calling thread
 
   std::optional<InvalidUtf8> first;
-  for (Worker& worker : workers_) {
-    const auto found = std::exchange(worker.invalid, std::nullopt);
+  for (const Worker& worker : workers_) {
+    const auto& found = worker.invalid;
     if (found && (!first || std::pair(found->text, found->offset) < std::pair(first->text, first->offset))) first = found;
   }
   return first;

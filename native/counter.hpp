@@ -36,7 +36,7 @@ class SpecialTokens {
 
 struct CountingOptions {
   Pattern pattern = Pattern::kGpt2;
-  std::vector<std::string> special_tokens;  // text is split at them first; they are not counted
+  std::vector<std::string> special_tokens;  // valid UTF-8; text is split at them first; they are not counted
   unsigned threads = 1;
   Simd simd = widest_simd();
   std::size_t chunk_bytes = std::size_t{1} << 20;  // what a thread takes at a time

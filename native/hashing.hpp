@@ -20,10 +20,4 @@ inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
 #endif
 }
 
-// Chosen anew in each process, so that no text can be made to collide.
-struct Seeds {
-  std::uint64_t first, second;
-};
-const Seeds& hash_seeds();
-
 }  // namespace hf_bpe

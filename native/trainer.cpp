@@ -48,11 +48,13 @@ class Trainer {
   }
 
   std::vector<std::pair<Symbol, Symbol>> learn() {
-    while (merges_.size() < options_.max_merges && threshold_ != least_) {
-      if (!merges_.empty()) tokens_.compact(widths_);
-      std::fill(widths_.begin(), widths_.end(), 1);
+    if (options_.max_merges == 0) return {};
+    for (;;) {
       index_pairs();
       merge_from_heap();
+      if (merges_.size() == options_.max_merges || threshold_ == least_) break;
+      tokens_.compact(widths_);
+      std::fill(widths_.begin(), widths_.end(), 1);
     }
     return std::move(merges_);
   }

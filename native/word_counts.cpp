@@ -37,22 +37,6 @@ Key short_key(const Byte* word, std::size_t length) {
   return {load(word), first(load(word + 8), length - 8) | tag};
 }
 
-Key long_key(const Byte* word, std::size_t length) {
-  const Seeds& seeds = hash_seeds();
-  std::uint64_t hash = fold(length ^ seeds.first, seeds.second);
-  const Byte* at = word;
-  for (; at + 16 <= word + length; at += 16) hash = fold(load(at) ^ hash, load(at + 8) ^ seeds.second);
-  hash = fold(load(word + length - 16) ^ hash, load(word + length - 8) ^ seeds.first);
-  return {hash, kLong};
-}
-
-Key key_of(const Byte* word, std::size_t length) {
-  if (length > kLongest) return long_key(word, length);
-  Byte room[16] = {};
-  std::memcpy(room, word, length);
-  return short_key(room, length);
-}
-
 std::uint64_t checked_sum(std::uint64_t a, std::uint64_t b) {
   if (a > std::numeric_limits<std::uint64_t>::max() - b) {
     throw std::overflow_error("a pre-token was counted more than 2**64 - 1 times");
@@ -62,20 +46,28 @@ std::uint64_t checked_sum(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-const Seeds& hash_seeds() {
-  static const Seeds seeds = [] {
-    std::random_device device;
-    const auto draw = [&] { return std::uint64_t{device()} << 32 | device(); };
-    return Seeds{draw() | 1, draw() | 1};
-  }();
-  return seeds;
+WordCounts::WordCounts() : entries_(std::size_t{1} << kFirstBits), shift_(64 - kFirstBits) {
+  std::random_device device;
+  for (std::uint64_t& seed : seeds_) seed = std::uint64_t{device()} << 32 | device() | 1;
 }
 
-WordCounts::WordCounts() : entries_(std::size_t{1} << kFirstBits), shift_(64 - kFirstBits) {}
+Key WordCounts::key_of(const Byte* word, std::size_t length) const {
+  if (length > kLongest) return long_key(word, length);
+  Byte room[16] = {};
+  std::memcpy(room, word, length);
+  return short_key(room, length);
+}
+
+Key WordCounts::long_key(const Byte* word, std::size_t length) const {
+  std::uint64_t hash = fold(length ^ seeds_[0], seeds_[1]);
+  const Byte* at = word;
+  for (; word + length - at >= 16; at += 16) hash = fold(load(at) ^ hash, load(at + 8) ^ seeds_[1]);
+  hash = fold(load(word + length - 16) ^ hash, load(word + length - 8) ^ seeds_[0]);
+  return {hash, kLong};
+}
 
 std::size_t WordCounts::slot_of(Key key) const {
-  const Seeds& seeds = hash_seeds();
-  return fold(key.low ^ seeds.first, (is_long(key) ? kLong : key.high) ^ seeds.second) >> shift_;
+  return fold(key.low ^ seeds_[0], (is_long(key) ? kLong : key.high) ^ seeds_[1]) >> shift_;
 }
 
 std::size_t WordCounts::find_slot(Key key, std::size_t slot, const Byte* word, std::size_t length) const {
@@ -87,7 +79,7 @@ std::size_t WordCounts::find_slot(Key key, std::size_t slot, const Byte* word, s
       if (entry.key.high == key.high) return slot;
     } else if (is_long(entry.key)) {
       const Byte* kept = long_words_.data() + (entry.key.high ^ kLong);
-      if (load(kept) == length && std::memcmp(kept + 8, word, length) == 0) return slot;
+      if (load(kept - 8) == length && std::memcmp(kept, word, length) == 0) return slot;
     }
   }
 }
@@ -105,7 +97,7 @@ void WordCounts::insert(Key key, std::size_t slot, const Byte* word, std::size_t
   if (is_long(key)) {
     const std::uint64_t size = length;
     const auto* bytes = reinterpret_cast<const Byte*>(&size);
-    key.high |= long_words_.size();
+    key.high |= long_words_.size() + sizeof size;
     long_words_.insert(long_words_.end(), bytes, bytes + sizeof size);
     long_words_.insert(long_words_.end(), word, word + length);
   }
@@ -169,9 +161,7 @@ void WordCounts::add(const WordCounts& other) {
   Byte room[16];
   for (std::size_t slot = 0; slot < other.slots(); ++slot) {
     const Entry& entry = other.entries_[slot];
-    if (entry.count == 0) continue;
-    const Key key = is_long(entry.key) ? Key{entry.key.low, kLong} : entry.key;
-    insert(key, slot_of(key), other.word_at(slot, room), other.length_at(slot), entry.count);
+    if (entry.count != 0) add(other.word_at(slot, room), other.length_at(slot), entry.count);
   }
 }
 
@@ -182,19 +172,19 @@ std::uint64_t WordCounts::find(const Byte* word, std::size_t length) const {
 
 std::size_t WordCounts::length_at(std::size_t slot) const {
   const Key& key = entries_[slot].key;
-  return is_long(key) ? load(long_words_.data() + (key.high ^ kLong)) : key.high >> 56;
+  return is_long(key) ? load(long_words_.data() + (key.high ^ kLong) - 8) : key.high >> 56;
 }
 
 void WordCounts::prefetch_word(std::size_t slot) const {
   const Key& key = entries_[slot].key;
-  if (is_long(key)) hf_bpe::prefetch(long_words_.data() + (key.high ^ kLong));
+  if (is_long(key)) hf_bpe::prefetch(long_words_.data() + (key.high ^ kLong) - 8);
 }
 
 bool WordCounts::is_one_byte_at(std::size_t slot) const { return entries_[slot].key.high >> 56 == 1; }
 
 const Byte* WordCounts::word_at(std::size_t slot, Byte* room) const {
   const Key& key = entries_[slot].key;
-  if (is_long(key)) return long_words_.data() + (key.high ^ kLong) + 8;
+  if (is_long(key)) return long_words_.data() + (key.high ^ kLong);
   std::memcpy(room, &key, sizeof key);
   return room;
 }

@@ -50,16 +50,21 @@ class WordCounts {
     std::uint64_t count;  // 0 for an empty slot
   };
 
+  Key key_of(const Byte* word, std::size_t length) const;
+  Key long_key(const Byte* word, std::size_t length) const;
   std::size_t slot_of(Key key) const;
   // The slot that holds the word, or the empty one where it belongs.
   std::size_t find_slot(Key key, std::size_t slot, const Byte* word, std::size_t length) const;
   void insert(Key key, std::size_t slot, const Byte* word, std::size_t length, std::uint64_t count);
   void grow();
 
+  // Chosen anew for each table: so no text can be made to collide, and the words of one table, in the order of its slots,
+  // are in no order for another, where they would fill one end first.
+  std::uint64_t seeds_[2];
   Pages<Entry> entries_;  // a power of two of them, of which 5/8 are used at most
   unsigned shift_;        // the first bits of the hash are the slot
   std::size_t size_ = 0;
-  std::vector<Byte> long_words_;  // of each its length, in 8 bytes, then its bytes
+  std::vector<Byte> long_words_;  // of each its length, in 8 bytes, then its bytes; numbered by where those begin
 };
 
 }  // namespace hf_bpe

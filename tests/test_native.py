@@ -161,6 +161,14 @@ def test_counts_past_64_bits_are_an_overflow_error(native):
         engine.learn_merges(counts, max_merges=1)
 
 
+@pytest.mark.parametrize("min_frequency", [2**64 - 2, 2**64 - 1, 2**64, 2**100])
+def test_the_highest_frequencies_are_told_apart(min_frequency):
+    counts = {b"ab": 2**64 - 1}
+    expected = reference.learn_merges(counts, max_merges=2, min_frequency=min_frequency)
+    assert len(expected) == (min_frequency < 2**64)
+    assert engine.learn_merges(counts, max_merges=2, min_frequency=min_frequency) == expected
+
+
 def learn_natively(native, counts, tie_break="lexicographic", max_token_bytes=None, length_penalty=0.0, **options):
     table = native.WordCounts()
     for word, count in counts.items():

@@ -5,10 +5,10 @@ cd "$(dirname "$0")/.."
 seconds=${1:-30}
 
 configure() { # folder, options of cmake
-  cmake -S . -B "$@" >"$1.log" 2>&1 && cmake --build "$1" -j2 >>"$1.log" 2>&1 || {
+  if ! { cmake -S . -B "$@" && cmake --build "$1" -j2; } >"$1.log" 2>&1; then
     cat "$1.log" >&2
     return 1
-  }
+  fi
 }
 
 mkdir -p build

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "counter.hpp"
+#include "patterns.hpp"
 #include "trainer.hpp"
 
 #define CHECK(condition)                                                              \
@@ -32,11 +33,10 @@ inline const Byte* end_of(const std::string& text) { return begin_of(text) + tex
 
 inline std::vector<std::string> split(Pattern pattern, const std::string& text) {
   std::vector<std::string> pieces;
-  for (const Byte* at = begin_of(text); at < end_of(text);) {
-    const Byte* next = next_pre_token(pattern, at, end_of(text));
-    CHECK(next > at && next <= end_of(text));
-    pieces.emplace_back(at, next);
-    at = next;
+  std::size_t begin = 0;
+  for (const std::size_t end : pre_token_ends(pattern, text)) {
+    pieces.push_back(text.substr(begin, end - begin));
+    begin = end;
   }
   return pieces;
 }
@@ -149,10 +149,14 @@ inline void check_scanner(Pattern pattern, const std::string& original) {
   const Byte* begin = reinterpret_cast<const Byte*>(copy.data());
   const Byte* end = begin + copy.size();
   std::vector<const Byte*> expected;
-  for (const Byte* at = begin; at < end;) expected.push_back(at = next_pre_token(pattern, at, end));
+  const Byte* next = begin;
+  for (const std::size_t at : pre_token_ends(pattern, original)) {
+    CHECK((next = next_pre_token(pattern, next, end)) == begin + at);
+    expected.push_back(begin + at);
+  }
   for (const Simd simd : {Simd::kScalar, widest_simd()}) {
     const Scanner scan(pattern, simd);
-    for (const std::size_t capacity : {std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{200}}) {
+    for (const std::size_t capacity : std::vector<std::size_t>{1, 63, 64, 65, 200}) {
       std::vector<const Byte*> ends, some(capacity);
       for (const Byte* at = begin; at < end; at = ends.back()) {
         const std::size_t found = scan(at, end, some.data(), capacity);
@@ -162,10 +166,16 @@ inline void check_scanner(Pattern pattern, const std::string& original) {
       CHECK(ends == expected);
     }
   }
-  // A safe cut is one of the ends.
-  for (const Byte* from = begin; from < end; from += 7) {
+  // At a safe cut both parts have the pre-tokens of the whole.
+  const std::vector<std::string> whole = split(pattern, original);
+  for (const Byte* from = begin; from < end;) {
     const Byte* cut = find_safe_cut(pattern, begin, from, end);
-    CHECK(cut == end || (cut >= from && std::binary_search(expected.begin(), expected.end(), cut)));
+    CHECK(cut >= from && cut > begin && cut <= end);
+    for (; from <= cut && from < end; ++from) CHECK(find_safe_cut(pattern, begin, from, end) == cut);
+    if (cut == end) break;
+    std::vector<std::string> parts = split(pattern, std::string(begin, cut));
+    for (const std::string& piece : split(pattern, std::string(cut, end))) parts.push_back(piece);
+    CHECK(parts == whole);
   }
 }
 

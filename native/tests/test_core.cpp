@@ -1,7 +1,9 @@
 // The core against naive definitions, on random input that is the same in every run.
 #include <atomic>
 #include <random>
+#include <limits>
 #include <stdexcept>
+#include <thread>
 
 #include "naive.hpp"
 
@@ -38,7 +40,7 @@ std::string draw_text(std::size_t pieces) {
 }
 
 void test_scanner() {
-  for (int i = 0; i < 20'000; ++i) check_scanner(draw_from(kPatterns), draw_text(60));
+  for (int i = 0; i < 12'000; ++i) check_scanner(draw_from(kPatterns), draw_text(60));
 }
 
 void test_word_counts() {
@@ -53,6 +55,68 @@ void test_word_counts() {
   counts.add(other);
   CHECK(to_map(counts) == expected);
   CHECK(counts.find(begin_of("missing"), 7) == 0);
+}
+
+// Else the words of one, in the order of its slots, would crowd at one end of the other while that grows.
+void test_tables_have_orders_of_their_own() {
+  const auto words_in_order = [] {
+    WordCounts counts;
+    std::vector<std::string> words;
+    Byte room[16];
+    for (int i = 0; i < 1000; ++i) {
+      const std::string word = std::to_string(i) + (i % 2 ? " of more than 15 bytes" : "");
+      counts.add(begin_of(word), word.size(), 1);
+    }
+    for (std::size_t slot = 0; slot < counts.slots(); ++slot) {
+      if (counts.count_at(slot) == 0) continue;
+      words.emplace_back(reinterpret_cast<const char*>(counts.word_at(slot, room)), counts.length_at(slot));
+    }
+    return words;
+  };
+  CHECK(words_in_order() != words_in_order());
+}
+
+// Words as a scanner gives them, the last at the end of what may be read; the table grows inside batches of them.
+void test_words_of_a_text() {
+  for (int round = 0; round < 20; ++round) {
+    WordCounts counts;
+    Words expected;
+    std::string joined;
+    std::vector<std::size_t> lengths;
+    for (std::size_t i = draw(9000); i > 0; --i) {
+      // Many differ in a zero at the end only.
+      std::string word(1 + draw(draw(3) == 0 ? 50 : 18), draw(2) ? 'a' : '\0');
+      word[draw(word.size())] = static_cast<char>(draw(256));
+      ++expected[word];
+      joined += word;
+      lengths.push_back(word.size());
+    }
+    const std::vector<char> text(joined.begin(), joined.end());
+    const Byte* begin = reinterpret_cast<const Byte*>(text.data());
+    std::vector<const Byte*> ends;
+    const Byte* end = begin;
+    for (const std::size_t length : lengths) ends.push_back(end += length);
+    counts.add_each(begin, ends.data(), ends.size(), end);
+    CHECK(to_map(counts) == expected);
+  }
+}
+
+void test_counts_past_64_bits_are_refused() {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  for (const std::string word : {"low", "a word of more than 15 bytes"}) {
+    WordCounts counts, one;
+    counts.add(begin_of(word), word.size(), kMost);
+    one.add(begin_of(word), word.size(), 1);
+    for (const bool is_table : {false, true}) {
+      bool is_caught = false;
+      try {
+        is_table ? counts.add(one) : counts.add(begin_of(word), word.size(), 1);
+      } catch (const std::overflow_error&) {
+        is_caught = true;
+      }
+      CHECK(is_caught && to_map(counts) == (Words{{word, kMost}}));
+    }
+  }
 }
 
 void test_counter() {
@@ -88,6 +152,47 @@ void test_invalid_utf8_is_found() {
                                     {begin_of(text), end_of(text), true, false}},
                                    [](std::size_t) {});
     CHECK(found && found->text == 2 && found->offset == offset);
+    CHECK(!counter.add({{begin_of(good), end_of(good), true, false}}, [](std::size_t) {}));  // which is forgotten
+  }
+}
+
+void test_first_of_many_invalid_places_is_found() {
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<std::string> texts(draw(5));
+    std::vector<Text> borrowed;
+    std::optional<std::pair<std::size_t, std::size_t>> expected;
+    for (std::string& text : texts) {
+      text = draw_text(60);
+      const bool must_be_utf8 = draw(4) != 0;
+      const auto invalid = find_invalid_utf8(text);
+      if (must_be_utf8 && invalid && !expected) expected.emplace(borrowed.size(), *invalid);
+      borrowed.push_back({begin_of(text), end_of(text), must_be_utf8, false});
+    }
+    CountingOptions options;
+    options.pattern = draw_from(kPatterns);
+    options.threads = static_cast<unsigned>(1 + draw(4));
+    options.chunk_bytes = 1 + draw(100);
+    const auto found = Counter(options).add(borrowed, [](std::size_t) {});
+    CHECK(found.has_value() == expected.has_value());
+    CHECK(!found || std::pair(found->text, found->offset) == *expected);
+  }
+}
+
+void test_poll_is_called_by_the_caller_and_sees_all() {
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += "low lower ";
+  for (const unsigned threads : {1u, 2u, 4u}) {
+    CountingOptions options;
+    options.threads = threads;
+    options.chunk_bytes = 100;
+    std::size_t last = 0;
+    const std::thread::id caller = std::this_thread::get_id();
+    Counter(options).add({{begin_of(text), end_of(text), false, false}}, [&](std::size_t done) {
+      CHECK(std::this_thread::get_id() == caller && done >= last);
+      last = done;
+      std::this_thread::yield();  // so that the others get something to do
+    });
+    CHECK(last == text.size());
   }
 }
 
@@ -111,6 +216,20 @@ void test_what_poll_throws_is_passed_on() {
   }
 }
 
+void test_invalid_utf8_before_an_exception_is_forgotten() {
+  const std::string good = "low", bad = "\xFF";
+  Counter counter({});
+  bool is_caught = false;
+  try {
+    counter.add({{begin_of(bad), end_of(bad), true, false}}, [](std::size_t) { throw std::runtime_error("enough"); });
+  } catch (const std::runtime_error&) {
+    is_caught = true;
+  }
+  CHECK(is_caught);
+  CHECK(!counter.add({{begin_of(good), end_of(good), true, false}}, [](std::size_t) {}));
+  CHECK(to_map(counter.finish()) == (Words{{"low", 1}}));
+}
+
 void test_trainer() {
   const std::vector<std::string> alphabets = {"a", "ab", "abc", "a\xFF", " !\xC4"};
   for (int i = 0; i < 6000; ++i) {
@@ -132,8 +251,23 @@ void test_trainer() {
   }
 }
 
+void test_symbols_are_in_the_order_of_their_characters() {
+  std::vector<std::pair<int, int>> of_char;
+  int next = 0x100;  // what vocab.json writes for a byte that is not printable
+  for (int byte = 0; byte < 256; ++byte) {
+    const bool is_printable = byte > 0x20 && byte != 0xAD && (byte < 0x7F || byte > 0xA0);
+    of_char.emplace_back(is_printable ? byte : next++, byte);
+  }
+  std::sort(of_char.begin(), of_char.end());
+  for (std::size_t i = 0; i < 256; ++i) CHECK(bytes_of_symbols()[i] == of_char[i].second);
+}
+
 void test_too_many_pairs_are_refused() {
-  Words words = {{"abc", std::uint64_t{1} << 63}};
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  check_trainer({{"ab", kMost}}, {.max_merges = 1});
+  check_trainer({{"abc", kMost / 2}}, {.max_merges = 2});
+  check_trainer({{"ab", kMost}}, {.max_merges = 1, .min_frequency = kMost});
+  Words words = {{"abc", kMost / 2 + 1}};
   bool is_caught = false;
   try {
     check_trainer(words, {.max_merges = 1});
@@ -148,9 +282,16 @@ void test_too_many_pairs_are_refused() {
 int main() {
   test_scanner();
   test_word_counts();
+  test_tables_have_orders_of_their_own();
+  test_words_of_a_text();
+  test_counts_past_64_bits_are_refused();
   test_counter();
   test_invalid_utf8_is_found();
+  test_first_of_many_invalid_places_is_found();
+  test_poll_is_called_by_the_caller_and_sees_all();
   test_what_poll_throws_is_passed_on();
+  test_invalid_utf8_before_an_exception_is_forgotten();
+  test_symbols_are_in_the_order_of_their_characters();
   test_trainer();
   test_too_many_pairs_are_refused();
 }
