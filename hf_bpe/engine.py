@@ -67,7 +67,8 @@ def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: 
     native = native_core()
     if native is None or not _is_built_in(pattern):
         return None
-    counter: Counter = native.Counter(pattern, [special.encode() for special in special_tokens], threads=threads)
+    specials = [special.encode() for special in special_tokens]
+    counter: Counter = native.Counter(pattern, specials, threads=min(threads, 2**31))  # never more than there is text for
     return counter
 
 

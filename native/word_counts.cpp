@@ -18,6 +18,7 @@ using Key = WordCounts::Key;
 constexpr std::size_t kLongest = 15;  // bytes of a word that is its own key
 constexpr std::uint64_t kLong = std::uint64_t{0xFF} << 56;
 constexpr unsigned kFirstBits = 12;
+constexpr std::size_t kBatch = 64;  // words looked up together, which hides the wait for memory
 
 bool is_long(Key key) { return key.high >= kLong; }
 
@@ -118,7 +119,6 @@ void WordCounts::grow() {
 }
 
 void WordCounts::add_each(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable) {
-  constexpr std::size_t kBatch = 64;  // enough loads under way to hide the wait for memory
   struct Pending {
     Key key;
     std::size_t slot;
@@ -158,10 +158,27 @@ void WordCounts::add(const Byte* word, std::size_t length, std::uint64_t count) 
 }
 
 void WordCounts::add(const WordCounts& other) {
+  struct Pending {
+    Key key;
+    std::size_t slot, from;
+  } pending[kBatch];
   Byte room[16];
-  for (std::size_t slot = 0; slot < other.slots(); ++slot) {
-    const Entry& entry = other.entries_[slot];
-    if (entry.count != 0) add(other.word_at(slot, room), other.length_at(slot), entry.count);
+  for (std::size_t from = 0; from < other.slots();) {
+    std::size_t batch = 0;
+    for (; from < other.slots() && batch < kBatch; ++from) {
+      const Entry& entry = other.entries_[from];
+      if (entry.count == 0) continue;
+      const bool is_short = !is_long(entry.key);  // which is the same in every table
+      const Key key = is_short ? entry.key : long_key(other.word_at(from, room), other.length_at(from));
+      pending[batch++] = {key, slot_of(key), from};
+      prefetch(pending[batch - 1].slot);
+    }
+    const std::size_t slots = entries_.size();
+    for (std::size_t i = 0; i < batch; ++i) {
+      const auto [key, slot, at] = pending[i];
+      insert(key, entries_.size() == slots ? slot : slot_of(key), other.word_at(at, room), other.length_at(at),
+             other.count_at(at));
+    }
   }
 }
 
