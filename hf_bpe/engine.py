@@ -68,7 +68,7 @@ def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: 
     if native is None or not _is_built_in(pattern):
         return None
     specials = [special.encode() for special in special_tokens]
-    counter: Counter = native.Counter(pattern, specials, threads=min(threads, 2**31))  # never more than there is text for
+    counter: Counter = native.Counter(pattern, specials, threads=min(threads, 2**31))  # as many as are useful
     return counter
 
 

@@ -47,14 +47,18 @@ std::vector<Chunk> share_out(const std::vector<Text>& texts, std::size_t chunk_b
   return chunks;
 }
 
-// Gives the pages that lie wholly inside a part of a mapped file back to the system, which can read them again.
-void release_pages(const Byte* begin, const Byte* end) {
+// Gives the pages that lie wholly inside a part of a mapped file back to the system, which can read them again. Those
+// shortly before it, too, down to `limit`: a look across a cut brings whole large folios of them back.
+void release_pages(const Byte* limit, const Byte* begin, const Byte* end) {
 #if defined(__linux__) || defined(__APPLE__)
+  constexpr std::ptrdiff_t kLargest = std::ptrdiff_t{2} << 20;  // folio
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  begin -= std::min(begin - limit, kLargest);
   const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
   const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / page * page;
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);  // only advice
 #else
+  static_cast<void>(limit);
   static_cast<void>(begin);
   static_cast<void>(end);
 #endif
@@ -108,7 +112,7 @@ class Counter::Worker {
         }
       }
       count(from, to, text.end);
-      if (text.is_mapped) release_pages(from, to);
+      if (text.is_mapped) release_pages(text.begin, from, to);
     }
   }
 
