@@ -24,6 +24,8 @@ class WordCounts:
 class Counter:
     """Counts the pre-tokens of texts in threads, none of which outlives a call.
 
+    One thread at a time may call it; a second gets a RuntimeError.
+
     Args:
         pattern: the name of a pattern that is built in, None for no pre-tokenization.
         special_tokens: text is split at them first, at the longest where several begin.

@@ -23,7 +23,7 @@ from hf_bpe.reference import Encoder, count_pre_tokens
 if TYPE_CHECKING:
     from hf_bpe._native import Counter, WordCounts
 
-__all__ = ["Encoder", "count_pre_tokens", "learn_merges", "native_core", "native_counter", "pre_tokenize"]
+__all__ = ["Encoder", "count_pre_tokens", "learn_merges", "native_core", "native_counter"]
 
 
 @functools.cache
@@ -53,22 +53,14 @@ def native_core() -> ModuleType | None:
         return None
 
 
-def pre_tokenize(text: bytes, pattern: str | None) -> list[bytes]:
-    """Cut text into pre-tokens, as `reference.pre_tokenize` does."""
-    native = native_core()
-    if native is None or not _is_built_in(pattern):
-        return reference.pre_tokenize(text, pattern)
-    pieces: list[bytes] = native.pre_tokenize(text, pattern)
-    return pieces
-
-
 def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: int) -> Counter | None:
     """Return what counts the pre-tokens of texts in native threads, None if this engine cannot for this pattern."""
     native = native_core()
-    if native is None or not _is_built_in(pattern):
+    if native is None or (pattern is not None and pattern not in PATTERNS):
         return None
     specials = [special.encode() for special in special_tokens]
-    counter: Counter = native.Counter(pattern, specials, threads=min(threads, 2**31))  # as many as are useful
+    # What does not fit the core's 32 bits is more than it would start.
+    counter: Counter = native.Counter(pattern, specials, threads=min(threads, 2**31))
     return counter
 
 
@@ -104,9 +96,11 @@ def learn_merges(
         for word, count in counts.items():
             words.add(word, count)
         counts = words
+    if min_frequency >= 2**64:  # no pair has such a count
+        max_merges = 0
     merges: list[tuple[bytes, bytes]] = native.learn_merges(
         counts,
-        max_merges=min(max_merges, 2**32) if min_frequency < 2**64 else 0,  # there are not as many
+        max_merges=min(max_merges, 2**32),  # there are never as many
         lexicographic=tie_break == "lexicographic",
         min_frequency=min(min_frequency, 2**64 - 1),
         max_token_bytes=None if max_token_bytes is None else min(max_token_bytes, 2**32),
@@ -114,7 +108,3 @@ def learn_merges(
         progress=progress,
     )
     return merges
-
-
-def _is_built_in(pattern: str | None) -> bool:
-    return pattern is None or pattern in PATTERNS

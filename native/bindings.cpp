@@ -208,18 +208,6 @@ class PyCounter {
   std::atomic<bool> flag_ = false;
 };
 
-// Calls `visit` with the ends of the pre-tokens, many at a time.
-template <class Visit>
-void scan_all(const Scanner& scan, const Byte* text, const Byte* end, Visit visit) {
-  constexpr std::size_t kEnds = 1024;
-  const Byte* ends[kEnds];
-  while (text < end) {
-    const std::size_t count = scan(text, end, ends, kEnds);
-    visit(text, ends, count);
-    text = ends[count - 1];
-  }
-}
-
 nb::list pre_tokenize(nb::bytes text, std::optional<std::string> pattern, std::optional<std::string> simd) {
   nb::list pieces;
   const auto append = [&](const Byte* from, const Byte* const* ends, std::size_t count) {
@@ -227,7 +215,7 @@ nb::list pre_tokenize(nb::bytes text, std::optional<std::string> pattern, std::o
       pieces.append(to_python(from, static_cast<std::size_t>(ends[i] - from)));
     }
   };
-  scan_all(Scanner(pattern_of(pattern), simd_of(simd)), bytes_of(text), bytes_of(text) + text.size(), append);
+  Scanner(pattern_of(pattern), simd_of(simd)).scan_all(bytes_of(text), bytes_of(text) + text.size(), append);
   return pieces;
 }
 
@@ -237,7 +225,7 @@ std::size_t count_pre_tokens(nb::bytes text, std::optional<std::string> pattern,
   const Byte* end = begin + text.size();
   const nb::gil_scoped_release no_gil;
   std::size_t total = 0;
-  scan_all(scan, begin, end, [&](const Byte*, const Byte* const*, std::size_t count) { total += count; });
+  scan.scan_all(begin, end, [&](const Byte*, const Byte* const*, std::size_t count) { total += count; });
   return total;
 }
 

@@ -51,9 +51,9 @@ std::vector<Chunk> share_out(const std::vector<Text>& texts, std::size_t chunk_b
 // shortly before it, too, down to `limit`: a look across a cut brings whole large folios of them back.
 void release_pages(const Byte* limit, const Byte* begin, const Byte* end) {
 #if defined(__linux__) || defined(__APPLE__)
-  constexpr std::ptrdiff_t kLargest = std::ptrdiff_t{2} << 20;  // folio
+  constexpr std::ptrdiff_t kLargestFolio = std::ptrdiff_t{2} << 20;
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  begin -= std::min(begin - limit, kLargest);
+  begin -= std::min(begin - limit, kLargestFolio);
   const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
   const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / page * page;
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);  // only advice
@@ -121,11 +121,9 @@ class Counter::Worker {
   void count(const Byte* from, const Byte* to, const Byte* readable) {
     while (from < to) {
       const auto special = specials_.find(from, to);
-      while (from < special.begin) {
-        const std::size_t found = scan_(from, special.begin, ends_, kEnds);
-        counts.add_each(from, ends_, found, readable);
-        from = ends_[found - 1];
-      }
+      scan_.scan_all(from, special.begin, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
+        counts.add_each(words, ends, count, readable);
+      });
       from = special.end;
     }
   }
@@ -146,11 +144,9 @@ class Counter::Worker {
     return nullptr;
   }
 
-  static constexpr std::size_t kEnds = 1024;
   const Pattern pattern_;
   const SpecialTokens& specials_;
   const Scanner scan_;
-  const Byte* ends_[kEnds];
 };
 
 Counter::Counter(const CountingOptions& options) : options_(options), specials_(options.special_tokens) {

@@ -33,6 +33,19 @@ class Scanner {
     return scan_(pattern_, text, end, ends, capacity);
   }
 
+  // Calls `visit(text, ends, count)` until the ends of all pre-tokens have been given; each time some of them, with the
+  // place where the first of those begins.
+  template <class Visit>
+  void scan_all(const Byte* text, const Byte* end, Visit visit) const {
+    constexpr std::size_t kEnds = 1024;
+    const Byte* ends[kEnds];
+    while (text < end) {
+      const std::size_t count = (*this)(text, end, ends, kEnds);
+      visit(text, ends, count);
+      text = ends[count - 1];
+    }
+  }
+
  private:
   using Scan = std::size_t (*)(Pattern, const Byte*, const Byte*, const Byte**, std::size_t);
   Pattern pattern_;

@@ -21,7 +21,6 @@ class WordCounts {
   WordCounts();
 
   std::size_t size() const { return size_; }
-  std::size_t memory_bytes() const { return entries_.size() * sizeof(Entry) + long_words_.capacity(); }
 
   // Adds one to the count of each word; the first begins at `text`, the others where the one before ends. As far as
   // `readable`, memory may be read beyond a word's end.

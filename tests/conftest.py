@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 if importlib.util.find_spec("hf_bpe._native") is None:  # so that no test, nor what it starts, is warned of it
     os.environ.setdefault("HF_BPE_ENGINE", "reference")
 
-from hf_bpe import engine as module
+import hf_bpe.engine
 
 settings.register_profile(
     "hf_bpe",
@@ -32,12 +32,12 @@ def test_data():
 def engine(request):
     """Run each test of a module on both engines; where the native core is not built, on one."""
     if request.param == "native":
-        if module.native_core() is None:
+        if hf_bpe.engine.native_core() is None:
             pytest.skip("the native core is not built")
         yield request.param
     else:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "native_core", lambda: None)
+            patch.setattr(hf_bpe.engine, "native_core", lambda: None)
             yield request.param
 
 

@@ -15,7 +15,6 @@ ROOT = Path(__file__).parent.parent
 PYTHON = ROOT / "hf_bpe" / "_unicode.py"
 NATIVE = ROOT / "native" / "unicode_tables.hpp"
 
-WHITE_SPACE = [*range(9, 14), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
 # The classes that the named patterns tell apart, as native/unicode.hpp numbers them.
 OTHER, UPPER, LOWER, LETTER, MARK, NUMBER, SPACE, NEWLINE = range(8)
 CLASSES = {"Lu": UPPER, "Lt": UPPER, "Ll": LOWER, "Lm": LETTER, "Lo": LETTER}
@@ -39,9 +38,9 @@ def class_of(code: int) -> int:
     """Return the class of a code point."""
     if code in (0x0A, 0x0D):
         return NEWLINE
-    if code in WHITE_SPACE:
-        return SPACE
     category = unicodedata2.category(chr(code))
+    if category[0] == "Z" or code in (0x09, 0x0B, 0x0C, 0x85):  # which are Unicode's White_Space
+        return SPACE
     return CLASSES.get(category) or {"M": MARK, "N": NUMBER}.get(category[0], OTHER)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import hf_bpe
 import hf_bpe.engine
+import hf_bpe.reference
 from benchmarks.job import SEPARATOR, Job, read_documents
 
 DISTRIBUTION = "hf_bpe"
@@ -47,7 +48,7 @@ class Splitting:
 
     def run(self) -> None:
         if NATIVE is None:
-            self.total = sum(len(hf_bpe.engine.pre_tokenize(document, "gpt2")) for document in self.documents)
+            self.total = sum(len(hf_bpe.reference.pre_tokenize(document, "gpt2")) for document in self.documents)
         else:
             self.total = sum(NATIVE.count_pre_tokens(document, "gpt2") for document in self.documents)
 
