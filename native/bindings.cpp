@@ -1,126 +1,14 @@
 // What Python sees of the core: types are converted, the GIL released and errors mapped here, and nothing is computed.
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
-#include <atomic>
-#include <chrono>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
+#include <limits>
 
 #include "counter.hpp"
-#include "scanner.hpp"
+#include "python.hpp"
 #include "trainer.hpp"
 #include "word_counts.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
 using namespace hf_bpe;
 
 namespace {
-
-Pattern pattern_of(const std::optional<std::string>& name) {
-  if (!name) return Pattern::kNone;
-  if (*name == "gpt2") return Pattern::kGpt2;
-  if (*name == "cl100k" || *name == "llama3") return Pattern::kCl100k;
-  if (*name == "qwen2") return Pattern::kQwen2;
-  if (*name == "o200k") return Pattern::kO200k;
-  throw nb::value_error(("pattern '" + *name + "' is not built in").c_str());
-}
-
-Simd simd_of(const std::optional<std::string>& name) {
-  const Simd widest = widest_simd();
-  if (!name) return widest;
-  if (*name == "scalar") return Simd::kScalar;
-  if (*name == "avx2" && widest == Simd::kAvx2) return widest;
-  if (*name == "neon" && widest == Simd::kNeon) return widest;
-  throw nb::value_error(("this machine or build has no '" + *name + "'").c_str());
-}
-
-std::vector<std::string> names_of_simd() {
-  const Simd widest = widest_simd();
-  if (widest == Simd::kScalar) return {"scalar"};
-  return {"scalar", widest == Simd::kAvx2 ? "avx2" : "neon"};
-}
-
-const Byte* bytes_of(const void* data) { return static_cast<const Byte*>(data); }
-const Byte* bytes_of(nb::bytes bytes) { return bytes_of(bytes.data()); }
-nb::bytes to_python(const Byte* data, std::size_t size) { return nb::bytes(reinterpret_cast<const char*>(data), size); }
-
-// Calls `progress`, and hears Ctrl-C, every twentieth of a second; for the thread that released the GIL.
-class Poll {
- public:
-  explicit Poll(nb::object progress) : progress_(std::move(progress)) {}
-
-  void operator()(std::size_t done) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return;
-    next_ = now + std::chrono::milliseconds(50);
-    const nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!progress_.is_none()) progress_(done);
-  }
-
- private:
-  nb::object progress_;
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
-};
-
-// Refuses a second thread: objects here change while the GIL is released.
-class Occupied {
- public:
-  explicit Occupied(std::atomic<bool>& flag) : flag_(flag) {
-    if (flag_.exchange(true)) throw std::runtime_error("another thread is using this object; give each thread its own");
-  }
-  ~Occupied() { flag_ = false; }
-
- private:
-  std::atomic<bool>& flag_;
-};
-
-// Text of Python objects, borrowed from them while this lives.
-class BorrowedTexts {
- public:
-  BorrowedTexts(nb::list objects, bool must_be_utf8) {
-    const nb::object mapping = nb::module_::import_("mmap").attr("mmap");
-    views_.reserve(objects.size());
-    for (nb::handle object : objects) {
-      if (PyUnicode_Check(object.ptr())) {
-        Py_ssize_t size;
-        const char* data = PyUnicode_AsUTF8AndSize(object.ptr(), &size);  // which for ASCII is what the str holds
-        if (data == nullptr) throw nb::python_error();
-        texts.push_back({bytes_of(data), bytes_of(data) + size, false, false});
-        continue;
-      }
-      views_.emplace_back(object);
-      const Py_buffer& view = *views_.back();
-      const bool is_mapped = nb::isinstance(object, mapping) && view.readonly;
-      texts.push_back({bytes_of(view.buf), bytes_of(view.buf) + view.len, must_be_utf8, is_mapped});
-    }
-  }
-
-  std::vector<Text> texts;
-
- private:
-  class View {
-   public:
-    explicit View(nb::handle object) {
-      if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
-    }
-    View(View&& other) noexcept : view_(std::exchange(other.view_, Py_buffer{})) {}
-    ~View() { PyBuffer_Release(&view_); }
-    const Py_buffer& operator*() const { return view_; }
-
-   private:
-    Py_buffer view_;
-  };
-
-  std::vector<View> views_;
-};
 
 class PyWordCounts {
  public:
@@ -188,7 +76,7 @@ class PyCounter {
 
   std::optional<std::pair<std::size_t, std::size_t>> add(nb::list objects, bool check_utf8, nb::object progress) {
     const Occupied occupied(flag_);
-    const BorrowedTexts borrowed(objects, check_utf8);
+    const BorrowedTexts borrowed(objects, {.must_be_utf8 = check_utf8});
     Poll poll(std::move(progress));
     std::optional<InvalidUtf8> invalid;
     {
@@ -279,4 +167,6 @@ NB_MODULE(_native, module) {
   module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
   module.def("count_pre_tokens", &count_pre_tokens, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
   module.def("simd_names", &names_of_simd);
+
+  bind_encoder(module);
 }

@@ -7,32 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "scanner.hpp"
+#include "chunks.hpp"
+#include "token_finder.hpp"
 #include "word_counts.hpp"
 
 namespace hf_bpe {
-
-// Finds special tokens in text: the leftmost, and of several that begin there the longest.
-class SpecialTokens {
- public:
-  explicit SpecialTokens(std::vector<std::string> tokens);
-
-  std::size_t longest() const { return tokens_.empty() ? 0 : tokens_[0].size(); }
-
-  struct Found {
-    const Byte* begin;  // `end` of the text if there is none
-    const Byte* end;
-  };
-  // The first that begins at `from` or later.
-  Found find(const Byte* from, const Byte* end) const;
-  // Whether one begins before `at` and ends behind it.
-  bool is_across(const Byte* begin, const Byte* at, const Byte* end) const;
-
- private:
-  std::vector<std::string> tokens_;  // the longest first
-  bool is_first_[256] = {};
-  bool has_one_first_ = false;  // as is usual
-};
 
 struct CountingOptions {
   Pattern pattern = Pattern::kGpt2;
@@ -40,13 +19,6 @@ struct CountingOptions {
   unsigned threads = 1;
   Simd simd = widest_simd();
   std::size_t chunk_bytes = std::size_t{1} << 20;  // what a thread takes at a time
-};
-
-struct Text {
-  const Byte* begin;
-  const Byte* end;
-  bool must_be_utf8;
-  bool is_mapped;  // from a file, for reading: its pages are given back once they are counted
 };
 
 struct InvalidUtf8 {
@@ -71,7 +43,7 @@ class Counter {
  private:
   class Worker;
   CountingOptions options_;
-  SpecialTokens specials_;
+  TokenFinder specials_;
   std::vector<Worker> workers_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -31,16 +32,25 @@ class Pages {
  public:
   Pages() = default;
   // Of zeros.
-  explicit Pages(std::size_t size) : Pages(size, Unset{}) { std::memset(static_cast<void*>(data_), 0, size * sizeof(T)); }
-  // Of anything.
-  static Pages unset(std::size_t size) { return Pages(size, Unset{}); }
+  explicit Pages(std::size_t size) : size_(size) {
+    if (size > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
+    const std::size_t bytes = size * sizeof(T);
+    data_ = static_cast<T*>(is_mapped(bytes) ? map(bytes) : std::calloc(size, sizeof(T)));
+    if (data_ == nullptr && bytes != 0) throw std::bad_alloc();
+  }
   Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   Pages& operator=(Pages&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     return *this;
   }
-  ~Pages() { std::free(data_); }
+  ~Pages() {
+    if (is_mapped(size_ * sizeof(T))) {
+      unmap(data_, size_ * sizeof(T));
+    } else {
+      std::free(data_);
+    }
+  }
 
   std::size_t size() const { return size_; }
   T* data() { return data_; }
@@ -50,24 +60,31 @@ class Pages {
   const T& operator[](std::size_t index) const { return data_[index]; }
 
  private:
-  struct Unset {};
-  Pages(std::size_t size, Unset) : size_(size) {
-    constexpr std::size_t kHuge = std::size_t{2} << 20;
-    if (size > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
-    const std::size_t bytes = size * sizeof(T);
 #if defined(__linux__)
-    if (bytes >= 2 * kHuge) {
-      const std::size_t rounded = (bytes + kHuge - 1) / kHuge * kHuge;
-      data_ = static_cast<T*>(std::aligned_alloc(kHuge, rounded));
-      if (data_ != nullptr) madvise(data_, rounded, MADV_HUGEPAGE);  // advice: it does not matter whether it is taken
-    } else {
-      data_ = static_cast<T*>(std::malloc(bytes));
-    }
-#else
-    data_ = static_cast<T*>(std::malloc(bytes));
-#endif
-    if (data_ == nullptr && bytes != 0) throw std::bad_alloc();
+  static constexpr std::size_t kHuge = std::size_t{2} << 20;
+
+  static bool is_mapped(std::size_t bytes) { return bytes >= 2 * kHuge; }
+  static std::size_t round_up(std::size_t bytes) { return (bytes + kHuge - 1) / kHuge * kHuge; }
+  // Straight from the system, which gives zeros: not to be written twice.
+  static void* map(std::size_t bytes) {
+    const std::size_t rounded = round_up(bytes);
+    void* mapped = mmap(nullptr, rounded + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    auto* begin = static_cast<char*>(mapped);
+    const std::size_t ahead = round_up(reinterpret_cast<std::uintptr_t>(begin)) - reinterpret_cast<std::uintptr_t>(begin);
+    if (ahead != 0) munmap(begin, ahead);
+    munmap(begin + ahead + rounded, kHuge - ahead);
+    madvise(begin + ahead, rounded, MADV_HUGEPAGE);  // advice: it does not matter whether it is taken
+    return begin + ahead;
   }
+  static void unmap(void* begin, std::size_t bytes) {
+    if (begin != nullptr) munmap(begin, round_up(bytes));
+  }
+#else
+  static bool is_mapped(std::size_t) { return false; }
+  static void* map(std::size_t) { return nullptr; }
+  static void unmap(void*, std::size_t) {}
+#endif
 
   T* data_ = nullptr;
   std::size_t size_ = 0;

@@ -68,7 +68,7 @@ TokenArray::TokenArray(const WordCounts& word_counts, const Symbol (&symbol_of)[
         "choose a pattern that cuts finer");
   }
 
-  slots = Pages<Symbol>::unset(size);
+  slots = Pages<Symbol>(size);
   counts = Pages<std::uint64_t>(size / kBlock + 1);
   std::size_t to = 0;
   slots[to++] = kBoundary;

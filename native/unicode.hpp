@@ -62,4 +62,14 @@ inline Character character_at(const Byte* text, const Byte* end) {
   return non_ascii_character(text, end);
 }
 
+// The code point at `text`, 0xFFFFFFFF for a byte that belongs to no valid UTF-8 sequence; `text < end`.
+inline std::uint32_t code_at(const Byte* text, const Byte* end) {
+  switch (character_at(text, end).length) {
+    case 1: return text[0] < 0x80 ? text[0] : 0xFFFFFFFF;
+    case 2: return (text[0] & 0x1Fu) << 6 | (text[1] & 0x3Fu);
+    case 3: return (text[0] & 0x0Fu) << 12 | (text[1] & 0x3Fu) << 6 | (text[2] & 0x3Fu);
+    default: return (text[0] & 0x07u) << 18 | (text[1] & 0x3Fu) << 12 | (text[2] & 0x3Fu) << 6 | (text[3] & 0x3Fu);
+  }
+}
+
 }  // namespace hf_bpe

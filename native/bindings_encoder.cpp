@@ -1,0 +1,324 @@
+// What Python sees of encoding and decoding.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include "decoder.hpp"
+#include "encoder.hpp"
+#include "padding.hpp"
+#include "python.hpp"
+
+namespace hf_bpe {
+namespace {
+
+using Ids = std::vector<std::uint32_t>;
+
+// An int object for each id, made once: what a list costs is then little more than its memory.
+class Ints {
+ public:
+  explicit Ints(std::size_t size) : ints_(size) {
+    for (std::size_t i = 0; i < size; ++i) ints_[i] = nb::int_(i);
+  }
+  nb::object list(const std::uint32_t* ids, std::size_t size) const {
+    nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(size)));
+    if (!list.is_valid()) throw nb::python_error();
+    for (std::size_t i = 0; i < size; ++i) {
+      // Those of tokens that were added later may be higher.
+      nb::object id = ids[i] < ints_.size() ? ints_[ids[i]] : nb::object(nb::int_(ids[i]));
+      PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), id.release().ptr());
+    }
+    return list;
+  }
+
+ private:
+  std::vector<nb::object> ints_;
+};
+
+template <class T>
+nb::object to_array(T* data, std::vector<std::size_t> shape) {
+  const nb::capsule owner(data, [](void* memory) noexcept { std::free(memory); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner));
+}
+
+// An array that is to be filled, of `size` numbers.
+template <class T>
+std::unique_ptr<T, decltype(&std::free)> make_array(std::size_t size) {
+  std::unique_ptr<T, decltype(&std::free)> array(static_cast<T*>(std::malloc(std::max<std::size_t>(size, 1) * sizeof(T))),
+                                                 &std::free);
+  if (!array) throw std::bad_alloc();
+  return array;
+}
+
+nb::object to_array(const std::vector<std::int64_t>& numbers) {
+  auto array = make_array<std::int64_t>(numbers.size());
+  std::copy(numbers.begin(), numbers.end(), array.get());
+  return to_array(array.release(), {numbers.size()});
+}
+
+std::vector<AddedToken> added_tokens(nb::handle tokens) {
+  std::vector<AddedToken> added;
+  for (nb::handle object : nb::borrow<nb::object>(tokens)) {
+    const auto [content, id, special, normalized, lstrip, rstrip, single_word] =
+        nb::cast<std::tuple<std::string, std::uint32_t, bool, bool, bool, bool, bool>>(object);
+    added.push_back({content, id, special, normalized, lstrip, rstrip, single_word});
+  }
+  return added;
+}
+
+class PyEncoder {
+ public:
+  PyEncoder(nb::object model, nb::object rebuild, nb::dict vocab, nb::list merges, std::optional<std::string> pattern,
+            std::optional<std::string> simd)
+      : model_(std::move(model)),
+        rebuild_(std::move(rebuild)),
+        encoder_(vocabulary(vocab, merges), pattern_of(pattern), simd_of(simd)),
+        decoder_(tokens_of(vocab)),
+        ints_(std::make_shared<Ints>(decoder_.ids())) {}
+
+  PyEncoder with_added_tokens(nb::tuple tokens) const {
+    PyEncoder other(*this);
+    const std::vector<AddedToken> added = added_tokens(tokens);
+    std::vector<Decoder::Token> decoded;
+    for (const AddedToken& token : added) decoded.push_back({token.id, token.content});
+    other.decoder_.add(decoded);
+    other.encoder_ = encoder_.with_added_tokens(added);
+    other.added_ = std::move(tokens);
+    return other;
+  }
+
+  nb::object reduce() const { return nb::make_tuple(rebuild_, nb::make_tuple(model_, added_)); }
+  nb::object model() const { return model_; }
+
+  nb::object encode(nb::handle text, const EncodingOptions& options) const {
+    BorrowedTexts borrowed(kRepair);
+    borrowed.add(text);
+    const Text& only = borrowed.texts[0];
+    if (only.end - only.begin > kShort) return lists(borrowed, options)[0];
+    nb::object list;
+    encoder_.encode_short(only, options, [&](const IdBuffer& ids) { list = ints_->list(ids.begin(), ids.size()); });
+    return list;
+  }
+
+  nb::list encode_batch(nb::list texts, const EncodingOptions& options) const {
+    return lists(BorrowedTexts(texts, kRepair), options);
+  }
+
+  nb::object encode_to_numpy(nb::list texts, const EncodingOptions& options) const {
+    Encoder::Encoded encoded = run(BorrowedTexts(texts, kRepair), options);
+    const std::size_t size = encoded.ids.size();
+    return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets));
+  }
+
+  nb::object encode_padded(nb::list texts, const EncodingOptions& options, std::optional<std::size_t> length,
+                           std::int64_t pad_id, bool is_left) const {
+    const Encoder::Encoded encoded = run(BorrowedTexts(texts, kRepair), options);
+    const std::size_t rows = texts.size();
+    if (!length) {
+      length = 0;
+      for (std::size_t i = 0; i < rows; ++i) {
+        length = std::max(*length, static_cast<std::size_t>(encoded.offsets[i + 1] - encoded.offsets[i]));
+      }
+    }
+    auto ids = make_array<std::int64_t>(rows * *length);
+    auto mask = make_array<std::int64_t>(rows * *length);
+    {
+      const nb::gil_scoped_release no_gil;
+      pad(encoded.ids.begin(), encoded.offsets, {*length, pad_id, is_left}, ids.get(), mask.get());
+    }
+    return nb::make_tuple(to_array(ids.release(), {rows, *length}), to_array(mask.release(), {rows, *length}));
+  }
+
+  std::vector<std::int64_t> count(nb::list texts, const EncodingOptions& options) const {
+    const BorrowedTexts borrowed(texts, kRepair);
+    Poll poll{nb::none()};
+    const nb::gil_scoped_release no_gil;
+    return encoder_.count(borrowed.texts, options, std::ref(poll));
+  }
+
+  std::size_t find_last_cut(nb::handle data, bool add_prefix_space) const {
+    BorrowedTexts borrowed(kRepair);
+    borrowed.add(data);
+    return encoder_.find_last_cut(borrowed.texts[0], add_prefix_space);
+  }
+
+  nb::bytes decode(nb::handle ids, const Ids& skipped) const {
+    const std::string bytes = decode_row(ids, skipped_of(skipped));
+    return nb::bytes(bytes.data(), bytes.size());
+  }
+
+  nb::list decode_batch(nb::list rows, const Ids& skipped, const std::string& errors) const {
+    const std::vector<bool> is_skipped = skipped_of(skipped);
+    nb::list texts;
+    for (nb::handle row : rows) {
+      const std::string bytes = decode_row(row, is_skipped);
+      const auto size = static_cast<Py_ssize_t>(bytes.size());
+      nb::object text = nb::steal(PyUnicode_DecodeUTF8(bytes.data(), size, errors.c_str()));
+      if (!text.is_valid()) throw nb::python_error();
+      texts.append(text);
+    }
+    return texts;
+  }
+
+ private:
+  static constexpr BorrowedTexts::Options kRepair{.repairs_surrogates = true};
+  static constexpr std::ptrdiff_t kShort = 1 << 12;  // bytes, for which releasing the GIL is not worth its time
+
+  static std::string_view view_of(nb::handle bytes) {
+    if (!PyBytes_Check(bytes.ptr())) throw nb::type_error("expected bytes");
+    return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+  }
+
+  static std::vector<std::pair<std::uint32_t, std::string_view>> items_of(nb::dict vocab) {
+    std::vector<std::pair<std::uint32_t, std::string_view>> items;
+    for (const auto& [id, token] : vocab) items.emplace_back(nb::cast<std::uint32_t>(id), view_of(token));
+    return items;
+  }
+
+  static Vocabulary vocabulary(nb::dict vocab, nb::list merges) {
+    std::vector<std::pair<std::string_view, std::string_view>> pairs;
+    pairs.reserve(merges.size());
+    for (nb::handle merge : merges) {
+      if (!PyTuple_Check(merge.ptr()) || PyTuple_GET_SIZE(merge.ptr()) != 2) throw nb::type_error("merges: expected pairs");
+      pairs.emplace_back(view_of(PyTuple_GET_ITEM(merge.ptr(), 0)), view_of(PyTuple_GET_ITEM(merge.ptr(), 1)));
+    }
+    return Vocabulary(items_of(vocab), pairs);
+  }
+
+  static Decoder tokens_of(nb::dict vocab) {
+    std::vector<Decoder::Token> tokens;
+    for (const auto& [id, bytes] : items_of(vocab)) tokens.push_back({id, bytes});
+    Decoder decoder;
+    decoder.add(tokens);
+    return decoder;
+  }
+
+  Encoder::Encoded run(const BorrowedTexts& borrowed, const EncodingOptions& options) const {
+    Poll poll{nb::none()};
+    const nb::gil_scoped_release no_gil;
+    return encoder_.encode(borrowed.texts, options, std::ref(poll));
+  }
+
+  nb::list lists(const BorrowedTexts& borrowed, const EncodingOptions& options) const {
+    const Encoder::Encoded encoded = run(borrowed, options);
+    nb::list lists;
+    for (std::size_t i = 0; i + 1 < encoded.offsets.size(); ++i) {
+      const auto size = static_cast<std::size_t>(encoded.offsets[i + 1] - encoded.offsets[i]);
+      lists.append(ints_->list(encoded.ids.begin() + encoded.offsets[i], size));
+    }
+    return lists;
+  }
+
+  static std::vector<bool> skipped_of(const Ids& skipped) {
+    std::vector<bool> is_skipped;
+    for (const std::uint32_t id : skipped) {
+      if (id >= is_skipped.size()) is_skipped.resize(std::size_t{id} + 1);
+      is_skipped[id] = true;
+    }
+    return is_skipped;
+  }
+
+  std::string decode_row(nb::handle row, const std::vector<bool>& is_skipped) const {
+    Ids ids;
+    const nb::object sequence = nb::steal(PySequence_Fast(row.ptr(), "ids: expected a sequence of int"));
+    if (!sequence.is_valid()) throw nb::python_error();
+    const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
+    PyObject** items = PySequence_Fast_ITEMS(sequence.ptr());
+    ids.reserve(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      int overflow;
+      const long long id = PyLong_AsLongLongAndOverflow(items[i], &overflow);
+      if (id == -1 && PyErr_Occurred()) throw nb::python_error();
+      ids.push_back(overflow != 0 || id < 0 || id > 0xFFFFFFFF ? 0xFFFFFFFF : static_cast<std::uint32_t>(id));
+    }
+    std::string bytes;
+    if (const std::size_t done = decoder_.decode(ids.data(), size, is_skipped, bytes); done != size) {
+      PyErr_SetObject(PyExc_KeyError, items[done]);
+      throw nb::python_error();
+    }
+    return bytes;
+  }
+
+  nb::object model_, rebuild_;
+  nb::tuple added_;
+  Encoder encoder_;
+  Decoder decoder_;
+  std::shared_ptr<const Ints> ints_;
+};
+
+EncodingOptions options_of(bool split_special_tokens, bool add_prefix_space, std::optional<std::uint32_t> unknown_id,
+                           unsigned threads = 1) {
+  EncodingOptions options;
+  options.split_special_tokens = split_special_tokens;
+  options.add_prefix_space = add_prefix_space;
+  options.unknown_id = unknown_id;
+  options.threads = threads;
+  return options;
+}
+
+void translate(const std::exception_ptr& error, void*) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const MissingByte& missing) {
+    PyErr_Format(PyExc_ValueError, "the vocabulary has no token for the byte 0x%02X of the text; set unk_token",
+                 missing.byte);
+  }
+}
+
+}  // namespace
+
+void bind_encoder(nb::module_& module) {
+  nb::register_exception_translator(&translate);
+
+  using Texts = nb::list;
+  using Unknown = std::optional<std::uint32_t>;
+  nb::class_<PyEncoder>(module, "Encoder")
+      .def(nb::init<nb::object, nb::object, nb::dict, nb::list, std::optional<std::string>, std::optional<std::string>>(),
+           "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none())
+      .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
+      .def("__reduce__", &PyEncoder::reduce)
+      .def_prop_ro("model", &PyEncoder::model)
+      .def(
+          "encode",
+          [](const PyEncoder& self, nb::handle text, bool split_special_tokens, bool add_prefix_space, Unknown unknown) {
+            return self.encode(text, options_of(split_special_tokens, add_prefix_space, unknown));
+          },
+          "text"_a, "split_special_tokens"_a, "add_prefix_space"_a, "unknown_id"_a.none())
+      .def(
+          "encode_batch",
+          [](const PyEncoder& self, Texts texts, bool split_special_tokens, bool add_prefix_space, Unknown unknown,
+             unsigned threads) {
+            return self.encode_batch(texts, options_of(split_special_tokens, add_prefix_space, unknown, threads));
+          },
+          "texts"_a, "split_special_tokens"_a, "add_prefix_space"_a, "unknown_id"_a.none(), "threads"_a)
+      .def(
+          "encode_to_numpy",
+          [](const PyEncoder& self, Texts texts, bool split_special_tokens, bool add_prefix_space, Unknown unknown,
+             unsigned threads) {
+            return self.encode_to_numpy(texts, options_of(split_special_tokens, add_prefix_space, unknown, threads));
+          },
+          "texts"_a, "split_special_tokens"_a, "add_prefix_space"_a, "unknown_id"_a.none(), "threads"_a)
+      .def(
+          "encode_padded",
+          [](const PyEncoder& self, Texts texts, bool split_special_tokens, bool add_prefix_space, Unknown unknown,
+             unsigned threads, std::optional<std::size_t> length, std::int64_t pad_id, bool pad_left) {
+            const EncodingOptions options = options_of(split_special_tokens, add_prefix_space, unknown, threads);
+            return self.encode_padded(texts, options, length, pad_id, pad_left);
+          },
+          "texts"_a, "split_special_tokens"_a, "add_prefix_space"_a, "unknown_id"_a.none(), "threads"_a,
+          "length"_a.none(), "pad_id"_a, "pad_left"_a)
+      .def(
+          "count_tokens",
+          [](const PyEncoder& self, Texts texts, bool split_special_tokens, bool add_prefix_space, Unknown unknown,
+             unsigned threads) {
+            return self.count(texts, options_of(split_special_tokens, add_prefix_space, unknown, threads));
+          },
+          "texts"_a, "split_special_tokens"_a, "add_prefix_space"_a, "unknown_id"_a.none(), "threads"_a)
+      .def("find_last_cut", &PyEncoder::find_last_cut, "data"_a, "add_prefix_space"_a)
+      .def("decode", &PyEncoder::decode, "ids"_a, "skipped"_a)
+      .def("decode_batch", &PyEncoder::decode_batch, "rows"_a, "skipped"_a, "errors"_a);
+}
+
+}  // namespace hf_bpe

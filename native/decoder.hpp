@@ -1,0 +1,40 @@
+// Ids to bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hf_bpe {
+
+class Decoder {
+ public:
+  struct Token {
+    std::uint32_t id;
+    std::string_view bytes;
+  };
+  // Adds tokens; one whose id has a token already is left out. Memory is that of the highest id.
+  void add(const std::vector<Token>& tokens);
+
+  std::size_t ids() const { return places_.size(); }  // one more than the highest
+
+  // Appends the bytes of ids to `out`, but for ids that are to be skipped. Returns how many ids are done: all, or those
+  // before the first that there is no token for.
+  std::size_t decode(const std::uint32_t* ids, std::size_t size, const std::vector<bool>& is_skipped,
+                     std::string& out) const;
+
+ private:
+  static constexpr std::size_t kStep = 16;  // bytes that are copied at a time
+
+  struct Place {
+    std::uint32_t begin = 0;
+    std::uint32_t size = 0;  // 0 where there is no token, for none is empty
+  };
+
+  std::vector<Place> places_;  // by id
+  std::string bytes_;  // of all tokens, with as many more as are copied at a time
+};
+
+}  // namespace hf_bpe

@@ -1,0 +1,258 @@
+#include "encoder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "backtracking.hpp"
+#include "word_ids.hpp"
+
+namespace hf_bpe {
+
+// What one thread needs, and remembers from one call to the next.
+class Encoder::Worker {
+ public:
+  virtual ~Worker() = default;
+  // Writes the ids of words as WordIds does.
+  virtual std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                                std::uint32_t* out) = 0;
+
+  IdBuffer scratch;
+  std::string prefixed;
+};
+
+// What encoders share that differ in their added tokens.
+struct Encoder::Core {
+  template <class Id>
+  class WorkerOf : public Worker {
+   public:
+    explicit WorkerOf(const Core& core) : words_(core.vocabulary, core.backtracking) {}
+    std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                          std::uint32_t* out) override {
+      return words_.encode(text, ends, count, readable, out);
+    }
+
+   private:
+    WordIds<Id> words_;
+  };
+
+  Core(Vocabulary given, Pattern pattern, Simd simd)
+      : vocabulary(std::move(given)), pattern(pattern), scan(pattern, simd), backtracking(vocabulary) {}
+  ~Core() {
+    for (std::atomic<Worker*>& worker : idle) delete worker.load();
+  }
+
+  std::unique_ptr<Worker> make_worker() const {
+    if (vocabulary.highest_id() < 1 << 16) return std::make_unique<WorkerOf<std::uint16_t>>(*this);
+    return std::make_unique<WorkerOf<std::uint32_t>>(*this);
+  }
+
+  const Vocabulary vocabulary;
+  const Pattern pattern;
+  const Scanner scan;
+  const LazyBacktracking backtracking;
+  // Workers that nobody uses. There is no lock, so a process may fork at any time; and no more are kept than there is
+  // room for here.
+  std::array<std::atomic<Worker*>, 64> idle{};
+};
+
+// A worker for the time of a call.
+class Encoder::Lease {
+ public:
+  explicit Lease(Core& core) : core_(core) {
+    for (std::atomic<Worker*>& idle : core_.idle) {
+      if (idle.load(std::memory_order_relaxed) == nullptr) continue;
+      worker_.reset(idle.exchange(nullptr, std::memory_order_acquire));
+      if (worker_) return;
+    }
+    worker_ = core_.make_worker();
+  }
+  Lease(Lease&&) = default;
+  ~Lease() {
+    if (!worker_) return;
+    for (std::atomic<Worker*>& idle : core_.idle) {
+      Worker* expected = nullptr;
+      if (idle.compare_exchange_strong(expected, worker_.get(), std::memory_order_release, std::memory_order_relaxed)) {
+        static_cast<void>(worker_.release());
+        return;
+      }
+    }
+  }
+  Worker& operator*() const { return *worker_; }
+  Worker* operator->() const { return worker_.get(); }
+
+ private:
+  Core& core_;
+  std::unique_ptr<Worker> worker_;
+};
+
+// Where texts may be cut.
+class Encoder::Cuts {
+ public:
+  Cuts(const AddedTokens& tokens, bool add_prefix_space) : tokens_(tokens), add_prefix_space_(add_prefix_space) {}
+
+  std::size_t longest() const { return tokens_.longest(); }
+  auto find(const Byte* from, const Byte* end) const { return tokens_.find(from, end); }
+  bool allows_cut(const Byte* begin, const Byte* at, const Byte* end) const {
+    // No space may be put before what is only the rest of a stretch.
+    if (add_prefix_space_ && *at != ' ' && tokens_.find(at, std::min(end - at, std::ptrdiff_t(longest())) + at).begin != at) {
+      return false;
+    }
+    return tokens_.allows_cut(begin, at, end);
+  }
+
+ private:
+  const AddedTokens& tokens_;
+  const bool add_prefix_space_;
+};
+
+Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd)
+    : Encoder(std::make_shared<Core>(std::move(vocabulary), pattern, simd), {}) {}
+Encoder::Encoder(std::shared_ptr<Core> core, std::vector<AddedToken> tokens)
+    : core_(std::move(core)), added_tokens_(std::move(tokens)) {}
+Encoder::~Encoder() = default;
+
+Encoder Encoder::with_added_tokens(std::vector<AddedToken> tokens) const { return Encoder(core_, std::move(tokens)); }
+
+void Encoder::encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options,
+                     IdBuffer& ids) const {
+  constexpr std::size_t kSlack = WordIds<std::uint16_t>::kSlack;
+  const std::size_t before = ids.size();
+  const auto on_text = [&](const Byte* begin, const Byte* end) {
+    const Byte* may_read = readable;
+    if (options.add_prefix_space && *begin != ' ') {
+      worker.prefixed.assign(1, ' ').append(begin, end);
+      begin = reinterpret_cast<const Byte*>(worker.prefixed.data());
+      end = may_read = begin + worker.prefixed.size();
+    }
+    core_->scan.scan_all(begin, end, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
+      std::uint32_t* out = ids.room(static_cast<std::size_t>(ends[count - 1] - words) + kSlack);
+      ids.set_end(worker.encode(words, ends, count, may_read, out));
+    });
+  };
+  added_tokens_.split(part.begin, part.end, options.split_special_tokens, on_text,
+                      [&](std::uint32_t id) { ids.push(id); });
+  if (!core_->vocabulary.lacks_bytes()) return;
+  for (std::uint32_t* id = ids.begin() + before; id != ids.end(); ++id) {
+    if (*id < Vocabulary::kMissing) continue;
+    if (!options.unknown_id) throw MissingByte(static_cast<Byte>(*id));
+    *id = *options.unknown_id;
+  }
+}
+
+void Encoder::encode_short(const Text& text, const EncodingOptions& options,
+                           const std::function<void(const IdBuffer&)>& use) const {
+  constexpr std::size_t kKept = std::size_t{1} << 16;  // ids that there stays room for
+  const Lease worker(*core_);
+  worker->scratch.clear();
+  encode(*worker, {text.begin, text.end}, text.end, options, worker->scratch);
+  use(worker->scratch);
+  if (worker->scratch.capacity() > kKept) worker->scratch = IdBuffer();
+}
+
+// What each thread has made, and of which chunk.
+struct Encoder::Results {
+  struct Piece {
+    std::size_t thread, begin, end;  // in the ids of the thread
+    std::optional<Byte> missing;
+  };
+  std::vector<Chunk> chunks;
+  std::vector<Piece> pieces;          // by chunk
+  std::vector<IdBuffer> ids;          // by thread
+  std::vector<std::int64_t> offsets;  // by text; at first the size of each behind the place where it begins
+};
+
+Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
+                              const std::function<void(std::size_t)>& poll) const {
+  Results results;
+  results.chunks = share_out(texts, std::max<std::size_t>(options.chunk_bytes, 1));
+  const std::size_t threads = std::max<std::size_t>(std::min<std::size_t>(options.threads, results.chunks.size()), 1);
+  std::vector<Lease> workers;
+  for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(*core_);
+  results.ids.resize(threads);
+  results.pieces.resize(results.chunks.size());
+  results.offsets.assign(texts.size() + 1, 0);
+  const Cuts cuts(added_tokens_, options.add_prefix_space);
+
+  const auto work = [&](std::size_t thread, std::size_t number) {
+    const Chunk& chunk = results.chunks[number];
+    IdBuffer& ids = results.ids[thread];
+    if (!keeps_ids) ids.clear();
+    auto& [by, begin, end, missing] = results.pieces[number];
+    by = thread;
+    begin = ids.size();
+    try {
+      for (std::size_t index = chunk.first_text; index <= chunk.last_text; ++index) {
+        const Text& text = texts[index];
+        const std::size_t before = ids.size();
+        const bool is_part = chunk.first_text == chunk.last_text;
+        const Part part = is_part ? part_of(text, chunk, core_->pattern, cuts) : Part{text.begin, text.end};
+        encode(*workers[thread], part, text.end, options, ids);
+        if (!is_part) results.offsets[index + 1] = static_cast<std::int64_t>(ids.size() - before);
+      }
+    } catch (const MissingByte& error) {
+      missing = error.byte;
+    }
+    end = ids.size();
+    return !missing;
+  };
+  for_each_chunk(results.chunks, threads, work, poll);
+  // Chunks are taken in order, so all before the first that failed are done.
+  for (std::size_t i = 0; i < results.chunks.size(); ++i) {
+    const Chunk& chunk = results.chunks[i];
+    const auto& piece = results.pieces[i];
+    if (piece.missing) throw MissingByte(*piece.missing);
+    if (chunk.first_text == chunk.last_text) {
+      results.offsets[chunk.first_text + 1] += static_cast<std::int64_t>(piece.end - piece.begin);
+    }
+  }
+  return results;
+}
+
+Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingOptions& options,
+                                 const std::function<void(std::size_t)>& poll) const {
+  Results results = run(texts, options, true, poll);
+  Encoded encoded;
+  encoded.offsets = std::move(results.offsets);
+  for (std::size_t i = 0; i < texts.size(); ++i) encoded.offsets[i + 1] += encoded.offsets[i];
+  if (results.ids.size() == 1) {
+    encoded.ids = std::move(results.ids[0]);
+    return encoded;
+  }
+  const auto total = static_cast<std::size_t>(encoded.offsets.back());
+  std::uint32_t* const out = encoded.ids.room(total);
+  std::vector<std::size_t> places;
+  for (std::size_t place = 0; const auto& piece : results.pieces) {
+    places.push_back(place);
+    place += piece.end - piece.begin;
+  }
+  const auto copy = [&](std::size_t, std::size_t number) {
+    const auto& piece = results.pieces[number];
+    const IdBuffer& ids = results.ids[piece.thread];
+    std::copy(ids.begin() + piece.begin, ids.begin() + piece.end, out + places[number]);
+    return true;
+  };
+  for_each_chunk(results.chunks, results.ids.size(), copy, [](std::size_t) {});
+  encoded.ids.set_end(out + total);
+  return encoded;
+}
+
+std::vector<std::int64_t> Encoder::count(const std::vector<Text>& texts, const EncodingOptions& options,
+                                         const std::function<void(std::size_t)>& poll) const {
+  std::vector<std::int64_t> counts = run(texts, options, false, poll).offsets;
+  counts.erase(counts.begin());
+  return counts;
+}
+
+std::size_t Encoder::find_last_cut(const Text& text, bool add_prefix_space) const {
+  // What begins before the end may go on behind it: an added token, or a character of up to 4 bytes.
+  const auto unsure = static_cast<std::ptrdiff_t>(std::max<std::size_t>(added_tokens_.longest(), 4));
+  if (text.end - text.begin <= unsure) return 0;
+  const Byte* cut = hf_bpe::find_last_cut(text, text.end - unsure, core_->pattern, Cuts(added_tokens_, add_prefix_space));
+  return cut == nullptr ? 0 : static_cast<std::size_t>(cut - text.begin);
+}
+
+}  // namespace hf_bpe

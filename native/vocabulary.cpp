@@ -1,0 +1,54 @@
+#include "vocabulary.hpp"
+
+#include <stdexcept>
+#include <unordered_map>
+
+namespace hf_bpe {
+
+Vocabulary::Vocabulary(const std::vector<std::pair<std::uint32_t, std::string_view>>& tokens,
+                       const std::vector<std::pair<std::string_view, std::string_view>>& merges)
+    : ranks_(merges.size()), ranks_of_bytes_(1 << 16, kNoMerge), ids_(256) {
+  struct Token {
+    std::uint32_t id;
+    Symbol symbol;
+  };
+
+  std::unordered_map<std::string_view, Token> known(tokens.size());
+  for (Symbol byte = 0; byte < 256; ++byte) ids_[byte] = kMissing | byte;
+  for (const auto& [id, token] : tokens) {
+    if (id >= kMissing) throw std::invalid_argument("ids from 2**31 on are not supported");
+    const bool is_byte = token.size() == 1;
+    const Symbol symbol = is_byte ? static_cast<Byte>(token[0]) : kNoSymbol;
+    if (is_byte) ids_[symbol] = id;
+    known.insert({token, {id, symbol}});
+  }
+
+  const auto symbol_of = [&](std::string_view token) -> Symbol& {
+    const auto found = known.find(token);
+    if (found == known.end()) throw std::invalid_argument("a merge of what is not in the vocabulary");
+    if (found->second.symbol == kNoSymbol) {
+      found->second.symbol = static_cast<Symbol>(ids_.size());
+      ids_.push_back(found->second.id);
+    }
+    return found->second.symbol;
+  };
+  results_.reserve(merges.size());
+  std::string made;
+  for (const auto& [first, second] : merges) {
+    const auto rank = static_cast<Rank>(results_.size());
+    const Symbol left = symbol_of(first), right = symbol_of(second);
+    merges_.emplace_back(left, right);
+    made.assign(first).append(second);
+    results_.push_back(symbol_of(made));
+    if (left < 256 && right < 256) ranks_of_bytes_[left << 8 | right] = rank;
+    ranks_.insert(left, right, rank);
+
+  }
+  bool is_in_order = true;
+  for (Rank rank = 0; rank < results_.size(); ++rank) is_in_order &= results_[rank] == rank + 256;
+  if (is_in_order) results_.clear();
+  for (const std::uint32_t id : ids_) highest_id_ = std::max(highest_id_, id);
+  lacks_bytes_ = highest_id_ >= kMissing;
+}
+
+}  // namespace hf_bpe

@@ -1,0 +1,201 @@
+// A hash table by pre-tokens: open addressing, words up to 15 bytes packed into their keys, look-ups in batches.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "hashing.hpp"
+#include "pages.hpp"
+#include "unicode.hpp"
+
+namespace hf_bpe {
+
+static_assert(std::endian::native == std::endian::little, "keys are bytes in the order of memory");
+
+inline std::uint64_t load(const Byte* bytes) {
+  std::uint64_t value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+// It grows by `kGrowthBits` bits: the more, the less time goes into moving words, and the more memory waits for them.
+template <class Value, unsigned kGrowthBits>
+class WordTable {
+ public:
+  // What a word is looked up by. Up to 15 bytes are the key themselves, with the length in the last byte; of longer words
+  // the key is a hash, and the table adds where their bytes are kept. No word is empty.
+  struct Key {
+    std::uint64_t low, high;
+  };
+  struct Entry {
+    Key key;
+    Value value;
+    bool is_empty() const { return key.high == 0; }
+  };
+
+  WordTable() : entries_(std::size_t{1} << kFirstBits), shift_(64 - kFirstBits) {
+    std::random_device device;
+    for (std::uint64_t& seed : seeds_) seed = std::uint64_t{device()} << 32 | device() | 1;
+  }
+
+  std::size_t size() const { return size_; }
+
+  // What the words beyond 15 bytes take.
+  std::size_t long_bytes() const { return long_words_.size(); }
+
+  // Words are numbered by slots of the table, of which some are empty. Inserting moves them.
+  std::size_t slots() const { return entries_.size(); }
+  Entry& operator[](std::size_t slot) { return entries_[slot]; }
+  const Entry& operator[](std::size_t slot) const { return entries_[slot]; }
+  void prefetch(std::size_t slot) const { hf_bpe::prefetch(&entries_[slot]); }
+
+  Key key_of(const Byte* word, std::size_t length) const {
+    if (length > kLongest) return long_key(word, length);
+    Byte room[16] = {};
+    std::memcpy(room, word, length);
+    return short_key(room, length);
+  }
+
+  // The key of a word that stands in another table at `slot`.
+  Key key_of(const WordTable& other, std::size_t slot) const {
+    const Key& key = other.entries_[slot].key;
+    Byte room[16];
+    return is_long(key) ? long_key(other.word_at(slot, room), other.length_at(slot)) : key;
+  }
+
+  std::size_t slot_of(Key key) const {
+    return fold(key.low ^ seeds_[0], (is_long(key) ? kLong : key.high) ^ seeds_[1]) >> shift_;
+  }
+
+  // The slot that holds the word, or the empty one where it belongs; the search begins at `slot_of(key)`.
+  std::size_t find_slot(Key key, std::size_t slot, const Byte* word, std::size_t length) const {
+    for (;; slot = (slot + 1) & (entries_.size() - 1)) {
+      const Entry& entry = entries_[slot];
+      if (entry.is_empty()) return slot;
+      if (entry.key.low != key.low) continue;
+      if (!is_long(key)) {
+        if (entry.key.high == key.high) return slot;
+      } else if (is_long(entry.key)) {
+        const Byte* kept = long_words_.data() + (entry.key.high ^ kLong);
+        if (load(kept - 8) == length && std::memcmp(kept, word, length) == 0) return slot;
+      }
+    }
+  }
+
+  // The entry of a word that the empty `slot` was found for.
+  Entry& insert(Key key, std::size_t slot, const Byte* word, std::size_t length, const Value& value) {
+    if (size_ + 1 > entries_.size() / 8 * 5) {  // before anything changes: there may be no memory
+      grow();
+      slot = find_slot(key, slot_of(key), word, length);
+    }
+    if (is_long(key)) {
+      const std::uint64_t size = length;
+      const auto* bytes = reinterpret_cast<const Byte*>(&size);
+      key.high |= long_words_.size() + sizeof size;
+      long_words_.insert(long_words_.end(), bytes, bytes + sizeof size);
+      long_words_.insert(long_words_.end(), word, word + length);
+    }
+    ++size_;
+    return entries_[slot] = {key, value};
+  }
+
+  // Calls `visit(key, slot, word, length)` for each of some words, with the slot at which the search for it begins. The
+  // first word begins at `text`, the others where the one before ends; as far as `readable`, memory may be read beyond
+  // their ends. Looking words up together hides the wait for memory.
+  template <class Visit>
+  void look_up(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable, Visit visit) const {
+    struct Pending {
+      Key key;
+      std::size_t slot;
+    } pending[kBatch];
+    for (std::size_t done = 0; done < count; done += kBatch) {
+      const std::size_t batch = std::min(kBatch, count - done);
+      const std::size_t slots = entries_.size();
+      const Byte* word = text;
+      for (std::size_t i = 0; i < batch; ++i) {
+        const auto length = static_cast<std::size_t>(ends[done + i] - word);
+        const bool may_load = length <= kLongest && readable - word >= 16;
+        const Key key = may_load ? short_key(word, length) : key_of(word, length);
+        pending[i] = {key, slot_of(key)};
+        prefetch(pending[i].slot);
+        word = ends[done + i];
+      }
+      word = text;
+      for (std::size_t i = 0; i < batch; ++i) {
+        const auto [key, slot] = pending[i];
+        const Byte* end = ends[done + i];
+        visit(key, entries_.size() == slots ? slot : slot_of(key), word, static_cast<std::size_t>(end - word));
+        word = end;
+      }
+      text = word;
+    }
+  }
+
+  std::size_t length_at(std::size_t slot) const {
+    const Key& key = entries_[slot].key;
+    return is_long(key) ? load(long_words_.data() + (key.high ^ kLong) - 8) : key.high >> 56;
+  }
+  bool is_one_byte_at(std::size_t slot) const { return entries_[slot].key.high >> 56 == 1; }
+
+  // The bytes of the word, which `room`, of 16 bytes, may have to hold.
+  const Byte* word_at(std::size_t slot, Byte* room) const {
+    const Key& key = entries_[slot].key;
+    if (is_long(key)) return long_words_.data() + (key.high ^ kLong);
+    std::memcpy(room, &key, sizeof key);
+    return room;
+  }
+  void prefetch_word(const Entry& entry) const {
+    if (is_long(entry.key)) hf_bpe::prefetch(long_words_.data() + (entry.key.high ^ kLong) - 8);
+  }
+
+ private:
+  static constexpr std::size_t kLongest = 15;  // bytes of a word that is its own key
+  static constexpr std::uint64_t kLong = std::uint64_t{0xFF} << 56;
+  static constexpr unsigned kFirstBits = 12;
+  static constexpr std::size_t kBatch = 64;
+
+  static bool is_long(Key key) { return key.high >= kLong; }
+
+  // The key of a word of up to 15 bytes, where 16 may be read. Lengths are hard to foretell, so there is no branch.
+  static Key short_key(const Byte* word, std::size_t length) {
+    constexpr std::uint64_t kAll = ~std::uint64_t{0};
+    const std::size_t low = std::min<std::size_t>(length, 8) * 8;
+    const std::size_t high = length * 8 - low;
+    return {load(word) & kAll >> (64 - low), (load(word + 8) & ~(kAll << high)) | std::uint64_t{length} << 56};
+  }
+
+  Key long_key(const Byte* word, std::size_t length) const {
+    std::uint64_t hash = fold(length ^ seeds_[0], seeds_[1]);
+    const Byte* at = word;
+    for (; word + length - at >= 16; at += 16) hash = fold(load(at) ^ hash, load(at + 8) ^ seeds_[1]);
+    hash = fold(load(word + length - 16) ^ hash, load(word + length - 8) ^ seeds_[0]);
+    return {hash, kLong};
+  }
+
+  void grow() {
+    Pages<Entry> old(entries_.size() << kGrowthBits);
+    std::swap(old, entries_);
+    shift_ -= kGrowthBits;
+    for (const Entry& entry : old) {
+      if (entry.is_empty()) continue;
+      std::size_t slot = slot_of(entry.key);
+      while (!entries_[slot].is_empty()) slot = (slot + 1) & (entries_.size() - 1);
+      entries_[slot] = entry;
+    }
+  }
+
+  // Chosen anew for each table: so no text can be made to collide, and the words of one table, in the order of its slots,
+  // are in no order for another, where they would fill one end first.
+  std::uint64_t seeds_[2];
+  Pages<Entry> entries_;  // a power of two of them, of which 5/8 are used at most
+  unsigned shift_;        // the first bits of the hash are the slot
+  std::size_t size_ = 0;
+  std::vector<Byte> long_words_;  // of each its length, in 8 bytes, then its bytes; numbered by where those begin
+};
+
+}  // namespace hf_bpe
