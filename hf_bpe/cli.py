@@ -91,7 +91,7 @@ _TIE_HELP = "Of pairs that are equally frequent merge the greatest in byte order
 _LENGTH_HELP = "Make no token longer than this many bytes."
 _PENALTY_HELP = "Prefer short tokens: subtract this for each byte of a pair from its number of occurrences."
 _ALPHABET_HELP = "Begin with all 256 bytes, or with those that occur; then no others can be encoded."
-_WORKERS_HELP = "Processes to count in; the result never depends on it."
+_WORKERS_HELP = "Threads or processes to work in; the result never depends on it."
 
 
 @app.command(epilog=_EXAMPLE + "hf-bpe train book.txt -o my-tokenizer --vocab-size 8000" + _TRAIN_EXAMPLE)
@@ -146,26 +146,55 @@ def train(
 
 _LINES_HELP = "Encode each line by itself, without its newline, and print a line of ids each."
 _AS_TEXT_HELP = "Take special tokens in the text for ordinary text."
+_ARRAY_HELP = "Write the ids to this .npy file instead, for training; and where documents begin beside it."
+_SEPARATOR_HELP = "With --output, the token that ends a document, and is its last id; a file ends one as well."
+_ENCODE_EXAMPLE = "echo 'Hello, world' | hf-bpe encode my-tokenizer\n  hf-bpe encode my-tokenizer *.txt -o tokens.npy"
 
 
-@app.command(epilog=_EXAMPLE + "echo 'Hello, world' | hf-bpe encode my-tokenizer")
+@app.command(epilog=_EXAMPLE + _ENCODE_EXAMPLE)
 def encode(
     folder: _Folder,
-    file: _File = "-",
+    files: Annotated[list[str] | None, _argument("[FILE]...", "Files to read; - or none for standard input.")] = None,
+    output: Annotated[Path | None, _option(_ARRAY_HELP, "--output", "-o", metavar="FILE")] = None,
+    separator: Annotated[
+        str | None, _option(_SEPARATOR_HELP, metavar="TOKEN", show_default="the tokenizer's eos_token")
+    ] = None,
     lines: Annotated[bool, _option(_LINES_HELP, "--lines")] = False,
     split_special_tokens: Annotated[bool, _option(_AS_TEXT_HELP, "--split-special-tokens")] = False,
+    workers: Annotated[int | None, _option(_WORKERS_HELP, metavar="N", min=1, show_default="one a core")] = None,
+    progress: Annotated[bool | None, _option("Show progress bars.", show_default="if stderr is a terminal")] = None,
 ) -> None:
-    """Print the token ids of a text, separated by spaces.
+    """Print the token ids of texts, separated by spaces, or write them to a file for training.
 
-    The whole input is one text, its last newline included, unless --lines is given. It may hold any bytes, UTF-8 or
-    not: decode gives back the same. Nothing is added to the text, no special tokens either.
+    Each file is one text, its last newline included, unless --lines is given. It may hold any bytes, UTF-8 or not:
+    decode gives back the same. Nothing is added to the text, no special tokens either. What is printed is held in
+    memory; what is written to a file may be of any size.
     """
+    if output is not None and lines:
+        raise typer.BadParameter("goes with printed ids only", param_hint="'--lines'")
+    if output is None and separator is not None:
+        raise typer.BadParameter("goes with --output only", param_hint="'--separator'")
     tokenizer = _load(folder)
-    with _open_input(file) as source:
-        for text in (line.removesuffix(b"\n") for line in source) if lines else [source.read()]:
-            ids = tokenizer.encode_bytes(text, split_special_tokens=split_special_tokens or None)  # None: as it is set
-            sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
-            sys.stdout.buffer.flush()  # who writes line by line may wait for each answer
+    as_text = split_special_tokens or None  # None: as it is set
+    if output is not None:
+        with contextlib.ExitStack() as stack:
+            written = tokenizer.encode_file(
+                [stack.enter_context(_text_file(name)) for name in files or ["-"]],
+                output,
+                separator=separator,
+                split_special_tokens=as_text,
+                num_workers=workers,
+                show_progress=sys.stderr.isatty() if progress is None else progress,
+            )
+        found = f"{written.num_tokens} tokens of {written.num_documents} documents"
+        _say(f"{found} saved in {written.ids}, where the documents begin in {written.offsets}")
+        return
+    for file in files or ["-"]:
+        with _open_input(file) as source:
+            for text in (line.removesuffix(b"\n") for line in source) if lines else [source.read()]:
+                ids = tokenizer.encode_bytes(text, split_special_tokens=as_text)
+                sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
+                sys.stdout.buffer.flush()  # who writes line by line may wait for each answer
 
 
 @app.command(epilog=_EXAMPLE + "echo 72 105 10 | hf-bpe decode my-tokenizer")

@@ -10,7 +10,6 @@ import collections
 import contextlib
 import functools
 import itertools
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from tqdm import tqdm
 
 from hf_bpe.corpus import Text, TextSource, read_batches, read_texts, source_paths
 from hf_bpe.engine import count_pre_tokens, native_counter
-from hf_bpe.processes import map_in_processes
+from hf_bpe.processes import map_in_processes, usable_cores
 
 if TYPE_CHECKING:
     from hf_bpe._native import Counter, WordCounts
@@ -58,7 +57,7 @@ def count(
         raise ValueError(f"num_workers: expected at least 1, got {num_workers}")
     paths = source_paths(source)
     total = None if paths is None else sum(path.stat().st_size for path in paths)
-    counter = native_counter(pattern, special_tokens, num_workers or _cores())
+    counter = native_counter(pattern, special_tokens, num_workers or usable_cores())
     with tqdm(total=total, desc="Counting", unit="B", unit_scale=True, disable=not show_progress) as bar:
         if counter is not None:
             return _count_natively(counter, source, bar)
@@ -100,7 +99,7 @@ def _batches_of_texts(source: TextSource) -> Iterator[list[Text]]:
 def _count_in_python(
     source: TextSource, pattern: str | None, special_tokens: Sequence[str], num_workers: int | None, bar: tqdm[Any]
 ) -> collections.Counter[bytes]:
-    workers = num_workers or (_cores() if sys.platform.startswith("linux") else 1)
+    workers = num_workers or (usable_cores() if sys.platform.startswith("linux") else 1)
     counts: collections.Counter[bytes] = collections.Counter()
     batches = _with_progress(read_batches(source, special_tokens, pattern), bar)
     first = list(itertools.islice(batches, 2))
@@ -123,8 +122,3 @@ def _with_progress(batches: Iterator[list[bytes]], bar: tqdm[Any]) -> Iterator[l
     for batch in batches:
         yield batch
         bar.update(sum(map(len, batch)))
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform.startswith("linux") else os.cpu_count() or 1

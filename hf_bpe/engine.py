@@ -18,12 +18,17 @@ from typing import TYPE_CHECKING
 
 from hf_bpe import reference
 from hf_bpe.patterns import PATTERNS
-from hf_bpe.reference import Encoder, count_pre_tokens
+from hf_bpe.reference import count_pre_tokens
 
 if TYPE_CHECKING:
     from hf_bpe._native import Counter, WordCounts
+    from hf_bpe.encoding import AddedTokenTuple, Encoder
+    from hf_bpe.model import BPEModel
 
-__all__ = ["Encoder", "count_pre_tokens", "learn_merges", "native_core", "native_counter"]
+__all__ = ["count_pre_tokens", "learn_merges", "make_encoder", "native_core", "native_counter"]
+
+# Ids and ranks up to which the native encoder packs a merge into 64 bits.
+_NATIVE_IDS = 2**21 - 2**10
 
 
 @functools.cache
@@ -51,6 +56,25 @@ def native_core() -> ModuleType | None:
             stacklevel=3,
         )
         return None
+
+
+def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> Encoder:
+    """Return what encodes and decodes for a model with some added tokens.
+
+    Where text is split by a pattern that is not built in, that is in Python, but single pre-tokens are still merged by
+    the native core.
+    """
+    from hf_bpe.encoding import PythonEncoder, WordsMergedNatively  # imports numpy, which training has no use for
+
+    native = native_core()
+    if native is None or max(model.vocab, default=0) >= _NATIVE_IDS or len(model.merges) >= _NATIVE_IDS:
+        return PythonEncoder(reference.Encoder(model), make_encoder, added_tokens)
+    is_built_in = model.pattern is None or model.pattern in PATTERNS
+    pattern = model.pattern if is_built_in else None
+    encoder: Encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, pattern)
+    if not is_built_in:
+        encoder = PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
+    return encoder.with_added_tokens(added_tokens) if added_tokens else encoder
 
 
 def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: int) -> Counter | None:

@@ -7,6 +7,7 @@ reads ahead without bound. Here each process has a pipe of its own and at most o
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sys
 import threading
@@ -18,6 +19,11 @@ from typing import Any, TypeVar
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform.startswith("linux") else os.cpu_count() or 1
 
 
 def map_in_processes(

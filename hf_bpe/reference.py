@@ -161,9 +161,10 @@ def _merge_word(word: list[int], pair: Pair, merged: int) -> list[tuple[Pair, in
 
 
 class Encoder:
-    """Encode and decode with a model; holds a cache of the commonest pre-tokens, and pickles without it."""
+    """Encode and decode with a model; holds a bounded cache of pre-tokens."""
 
-    _CACHE_SIZE = 1 << 16
+    _CACHE_SIZE = 1 << 16  # pre-tokens
+    _CACHE_BYTES = 1 << 8  # of one of them
 
     def __init__(self, model: BPEModel) -> None:
         self.model = model
@@ -175,8 +176,10 @@ class Encoder:
         }
         self._cache: dict[bytes, list[int]] = {}
 
-    def __reduce__(self) -> tuple[type[Encoder], tuple[BPEModel]]:
-        return Encoder, (self.model,)
+    @property
+    def lacks_bytes(self) -> bool:
+        """Whether there are bytes that the model has no token for."""
+        return min(self._byte_ids) < 0
 
     def encode(self, text: bytes, unknown_id: int | None = None) -> list[int]:
         """Encode text that holds no special tokens.
@@ -192,9 +195,11 @@ class Encoder:
         for word in pre_tokenize(text, self.model.pattern):
             ids = self._cache.get(word)
             if ids is None:
+                ids = self._encode_word(word)
                 if len(self._cache) >= self._CACHE_SIZE:
                     self._cache.clear()
-                ids = self._cache[word] = self._encode_word(word)
+                if len(word) <= self._CACHE_BYTES:
+                    self._cache[word] = ids
             encoded += ids
         if encoded and min(encoded) < 0:
             if unknown_id is None:

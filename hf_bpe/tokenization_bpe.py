@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken
 from transformers.tokenization_python import PreTrainedTokenizer
-from transformers.utils import logging, to_py_obj
 
-from hf_bpe.added_tokens import AddedTokenSplitter, as_special
+from hf_bpe.added_tokens import as_special
 from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.conversion.gpt2 import read_gpt2, write_gpt2
 from hf_bpe.conversion.tokenizer_json import check_prefix_space, read_pre_tokenizer, render_tokenizer_json
 from hf_bpe.corpus import TextSource
-from hf_bpe.engine import Encoder
+from hf_bpe.encoding import tuples_of
+from hf_bpe.engine import make_encoder
 from hf_bpe.files import staged_folder
 from hf_bpe.model import BPEModel
+from hf_bpe.raw_doors import RawDoors
 from hf_bpe.training import TrainingOptions, train
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-logger = logging.get_logger(__name__)
 
 END_OF_TEXT = "<|endoftext|>"
 TOKENIZER_FILE = "tokenizer.json"
@@ -43,7 +42,7 @@ _BOS_EOS_OF_PATTERN: dict[str | None, tuple[bool, bool]] = {
 _PATTERN_OF_BOS_EOS = {flags: name for name, flags in _BOS_EOS_OF_PATTERN.items()}
 
 
-class BPETokenizer(PreTrainedTokenizer):
+class BPETokenizer(RawDoors, PreTrainedTokenizer):  # type: ignore[misc]
     """Byte-level BPE for transformers, from a `BPEModel` or from GPT-2's two files.
 
     Args:
@@ -97,14 +96,14 @@ class BPETokenizer(PreTrainedTokenizer):
                 f"BPETokenizer takes a model or files and their pattern, not both; got {model}, {pattern=}"
             )
         check_prefix_space(model.pattern, add_prefix_space)
-        self._engine = Encoder(model)
+        self._engine = make_encoder(model)
+        self._lacks_bytes = len({token for token in model.vocab.values() if len(token) == 1}) < 256
         self.errors = errors
         self.add_prefix_space = add_prefix_space
         # transformers gives a new token the number of entries as its id, and models take that number for their size:
         # with a hole in the ids both would be wrong.
         self.encoder = model.printable_vocab(placeholders=True)
         self.decoder = {token_id: token for token, token_id in self.encoder.items()}
-        self._splitter = AddedTokenSplitter({})
 
         if END_OF_TEXT in model.special_tokens:
             kwargs.setdefault("bos_token", END_OF_TEXT)
@@ -229,31 +228,11 @@ class BPETokenizer(PreTrainedTokenizer):
 
     # Text to ids.
 
-    def encode_bytes(self, data: bytes, *, split_special_tokens: bool | None = None) -> list[int]:
-        r"""Encode bytes, UTF-8 or not, so that `decode_bytes` gives them back exactly.
-
-        Special tokens are found in the bytes, none is added, and no prefix space either. (Added tokens whose flags
-        eat white space lose it here as everywhere.)
-
-        Args:
-            data: any bytes; each that belongs to no valid UTF-8 sequence counts as a character of no class.
-            split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
-
-        Raises:
-            ValueError: a byte that the vocabulary has no token for, and no `unk_token`.
-
-        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=256)
-        >>> tokenizer.encode_bytes(b"\xff low")
-        [255, 32, 108, 111, 119]
-        """
-        text = data.decode("utf-8", "surrogateescape")
-        return self._encode_text(text, split_special_tokens, add_prefix_space=False)
-
     def tokenize(self, text: str, **kwargs: Any) -> list[str]:
         """Return the tokens of a text in their printable form, added tokens as they are."""
         split_special_tokens = kwargs.pop("split_special_tokens", None)
         text, _ = self.prepare_for_tokenization(text, **kwargs)
-        ids = self._encode_text(text, split_special_tokens, add_prefix_space=self.add_prefix_space)
+        ids = self._engine.encode(text, self._options(split_special_tokens))
         tokens: list[str] = self.convert_ids_to_tokens(ids)
         return tokens
 
@@ -263,22 +242,9 @@ class BPETokenizer(PreTrainedTokenizer):
         """Repair lone surrogates, as tiktoken does."""
         return repair_surrogates(text), kwargs
 
-    def _encode_text(self, text: str, split_special_tokens: bool | None, *, add_prefix_space: bool) -> list[int]:
-        if split_special_tokens is None:
-            split_special_tokens = self.split_special_tokens
-        unknown_id = self.unk_token_id
-        ids: list[int] = []
-        for part in self._splitter.split(text, split_special_tokens=split_special_tokens):
-            if isinstance(part, int):
-                ids.append(part)
-                continue
-            if add_prefix_space and part[0] != " ":
-                part = " " + part
-            ids += self._engine.encode(part.encode("utf-8", "surrogateescape"), unknown_id)
-        return ids
-
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        return [self.decoder[token_id] for token_id in self._engine.encode(text.encode(), self.unk_token_id)]
+        ids = self._engine.with_added_tokens(()).encode(text, self._options(None, add_prefix_space=False))
+        return [self.decoder[token_id] for token_id in ids]
 
     def _convert_token_to_id(self, token: str) -> int | None:
         token_id = self.encoder.get(token)
@@ -287,32 +253,6 @@ class BPETokenizer(PreTrainedTokenizer):
         return token_id
 
     # Ids to text.
-
-    def decode_bytes(self, token_ids: Any, *, skip_special_tokens: bool = False) -> bytes:
-        """Return exactly the bytes that the ids stand for.
-
-        Args:
-            token_ids: an id, or a sequence of ids (list, array or tensor of one dimension).
-            skip_special_tokens: leave special tokens out.
-
-        An id outside the vocabulary is `unk_token` if there is one, else it is skipped with a warning in the log.
-        """
-        ids = to_py_obj(token_ids)
-        added, vocab = self._added_tokens_decoder, self.model.vocab
-        skip = self._special_ids() if skip_special_tokens else frozenset()
-        pieces: list[bytes] = []
-        for token_id in [ids] if isinstance(ids, int) else ids:
-            if token_id in skip:
-                continue
-            if token_id in vocab:
-                pieces.append(vocab[token_id])
-            elif token_id in added:
-                pieces.append(added[token_id].content.encode())
-            elif self.unk_token is not None:
-                pieces.append(self.unk_token.encode())
-            else:
-                logger.warning("id %s is not in the vocabulary; it is skipped", token_id)
-        return b"".join(pieces)
 
     def _decode(
         self,
@@ -336,16 +276,12 @@ class BPETokenizer(PreTrainedTokenizer):
     def _convert_id_to_token(self, index: int) -> str | None:
         return self.decoder.get(index, self.unk_token)
 
-    def _special_ids(self) -> frozenset[int]:
-        special = {token_id for token_id, token in self._added_tokens_decoder.items() if token.special}
-        return frozenset(special | set(self.all_special_ids))
-
     # Added tokens.
 
     def _update_total_vocab_size(self) -> None:
         # transformers calls this whenever added tokens have changed.
         super()._update_total_vocab_size()
-        self._splitter = AddedTokenSplitter(self._added_tokens_decoder)
+        self._engine = self._engine.with_added_tokens(tuples_of(self._added_tokens_decoder.items()))
 
     def _keep_flags(self, kwargs: dict[str, Any]) -> None:
         """Give special tokens the flags they were given with; transformers drops them for Python tokenizers."""

@@ -2,6 +2,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -68,13 +69,23 @@ std::vector<AddedToken> added_tokens(nb::handle tokens) {
   return added;
 }
 
+// As hf_bpe.encoding.Options has them.
+using Options = std::tuple<bool, bool, std::optional<std::uint32_t>>;
+
+EncodingOptions options_of(const Options& given, unsigned threads = 1) {
+  EncodingOptions options;
+  std::tie(options.split_special_tokens, options.add_prefix_space, options.unknown_id) = given;
+  options.threads = threads;
+  return options;
+}
+
 class PyEncoder {
  public:
   PyEncoder(nb::object model, nb::object rebuild, nb::dict vocab, nb::list merges, std::optional<std::string> pattern,
-            std::optional<std::string> simd)
+            std::optional<std::string> simd, std::size_t chunk_bytes)
       : model_(std::move(model)),
         rebuild_(std::move(rebuild)),
-        encoder_(vocabulary(vocab, merges), pattern_of(pattern), simd_of(simd)),
+        encoder_(vocabulary(vocab, merges), pattern_of(pattern), simd_of(simd), chunk_bytes),
         decoder_(tokens_of(vocab)),
         ints_(std::make_shared<Ints>(decoder_.ids())) {}
 
@@ -92,7 +103,8 @@ class PyEncoder {
   nb::object reduce() const { return nb::make_tuple(rebuild_, nb::make_tuple(model_, added_)); }
   nb::object model() const { return model_; }
 
-  nb::object encode(nb::handle text, const EncodingOptions& options) const {
+  nb::object encode(nb::handle text, const Options& given) const {
+    const EncodingOptions options = options_of(given);
     BorrowedTexts borrowed(kRepair);
     borrowed.add(text);
     const Text& only = borrowed.texts[0];
@@ -102,19 +114,19 @@ class PyEncoder {
     return list;
   }
 
-  nb::list encode_batch(nb::list texts, const EncodingOptions& options) const {
-    return lists(BorrowedTexts(texts, kRepair), options);
+  nb::list encode_batch(nb::list texts, const Options& options, unsigned threads) const {
+    return lists(BorrowedTexts(texts, kRepair), options_of(options, threads));
   }
 
-  nb::object encode_to_numpy(nb::list texts, const EncodingOptions& options) const {
-    Encoder::Encoded encoded = run(BorrowedTexts(texts, kRepair), options);
+  nb::object encode_to_numpy(nb::list texts, const Options& options, unsigned threads) const {
+    Encoder::Encoded encoded = run(BorrowedTexts(texts, kRepair), options_of(options, threads));
     const std::size_t size = encoded.ids.size();
     return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets));
   }
 
-  nb::object encode_padded(nb::list texts, const EncodingOptions& options, std::optional<std::size_t> length,
+  nb::object encode_padded(nb::list texts, const Options& options, unsigned threads, std::optional<std::size_t> length,
                            std::int64_t pad_id, bool is_left) const {
-    const Encoder::Encoded encoded = run(BorrowedTexts(texts, kRepair), options);
+    const Encoder::Encoded encoded = run(BorrowedTexts(texts, kRepair), options_of(options, threads));
     const std::size_t rows = texts.size();
     if (!length) {
       length = 0;
@@ -131,17 +143,15 @@ class PyEncoder {
     return nb::make_tuple(to_array(ids.release(), {rows, *length}), to_array(mask.release(), {rows, *length}));
   }
 
-  std::vector<std::int64_t> count(nb::list texts, const EncodingOptions& options) const {
+  std::vector<std::int64_t> count_tokens(nb::list texts, const Options& options, unsigned threads) const {
     const BorrowedTexts borrowed(texts, kRepair);
     Poll poll{nb::none()};
     const nb::gil_scoped_release no_gil;
-    return encoder_.count(borrowed.texts, options, std::ref(poll));
+    return encoder_.count(borrowed.texts, options_of(options, threads), std::ref(poll));
   }
 
-  std::size_t find_last_cut(nb::handle data, bool add_prefix_space) const {
-    BorrowedTexts borrowed(kRepair);
-    borrowed.add(data);
-    return encoder_.find_last_cut(borrowed.texts[0], add_prefix_space);
+  std::size_t find_last_cut(nb::bytes data, const Options& options) const {
+    return encoder_.find_last_cut({bytes_of(data), bytes_of(data) + data.size()}, options_of(options));
   }
 
   nb::bytes decode(nb::handle ids, const Ids& skipped) const {
@@ -248,22 +258,14 @@ class PyEncoder {
   std::shared_ptr<const Ints> ints_;
 };
 
-EncodingOptions options_of(bool split_special_tokens, bool add_prefix_space, std::optional<std::uint32_t> unknown_id,
-                           unsigned threads = 1) {
-  EncodingOptions options;
-  options.split_special_tokens = split_special_tokens;
-  options.add_prefix_space = add_prefix_space;
-  options.unknown_id = unknown_id;
-  options.threads = threads;
-  return options;
-}
-
 void translate(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);
   } catch (const MissingByte& missing) {
-    PyErr_Format(PyExc_ValueError, "the vocabulary has no token for the byte 0x%02X of the text; set unk_token",
-                 missing.byte);
+    char message[80];
+    std::snprintf(message, sizeof message, "the vocabulary has no token for the byte 0x%02X of the text; set unk_token",
+                  missing.byte);
+    PyErr_SetString(PyExc_ValueError, message);
   }
 }
 
@@ -272,51 +274,21 @@ void translate(const std::exception_ptr& error, void*) {
 void bind_encoder(nb::module_& module) {
   nb::register_exception_translator(&translate);
 
-  using Texts = nb::list;
-  using Unknown = std::optional<std::uint32_t>;
   nb::class_<PyEncoder>(module, "Encoder")
-      .def(nb::init<nb::object, nb::object, nb::dict, nb::list, std::optional<std::string>, std::optional<std::string>>(),
-           "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none())
+      .def(nb::init<nb::object, nb::object, nb::dict, nb::list, std::optional<std::string>, std::optional<std::string>,
+                    std::size_t>(),
+           "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none(),
+           "chunk_bytes"_a = Encoder::kChunkBytes)
       .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
       .def("__reduce__", &PyEncoder::reduce)
       .def_prop_ro("model", &PyEncoder::model)
-      .def(
-          "encode",
-          [](const PyEncoder& self, nb::handle text, bool split_special_tokens, bool add_prefix_space, Unknown unknown) {
-            return self.encode(text, options_of(split_special_tokens, add_prefix_space, unknown));
-          },
-          "text"_a, "split_special_tokens"_a, "add_prefix_space"_a, "unknown_id"_a.none())
-      .def(
-          "encode_batch",
-          [](const PyEncoder& self, Texts texts, bool split_special_tokens, bool add_prefix_space, Unknown unknown,
-             unsigned threads) {
-            return self.encode_batch(texts, options_of(split_special_tokens, add_prefix_space, unknown, threads));
-          },
-          "texts"_a, "split_special_tokens"_a, "add_prefix_space"_a, "unknown_id"_a.none(), "threads"_a)
-      .def(
-          "encode_to_numpy",
-          [](const PyEncoder& self, Texts texts, bool split_special_tokens, bool add_prefix_space, Unknown unknown,
-             unsigned threads) {
-            return self.encode_to_numpy(texts, options_of(split_special_tokens, add_prefix_space, unknown, threads));
-          },
-          "texts"_a, "split_special_tokens"_a, "add_prefix_space"_a, "unknown_id"_a.none(), "threads"_a)
-      .def(
-          "encode_padded",
-          [](const PyEncoder& self, Texts texts, bool split_special_tokens, bool add_prefix_space, Unknown unknown,
-             unsigned threads, std::optional<std::size_t> length, std::int64_t pad_id, bool pad_left) {
-            const EncodingOptions options = options_of(split_special_tokens, add_prefix_space, unknown, threads);
-            return self.encode_padded(texts, options, length, pad_id, pad_left);
-          },
-          "texts"_a, "split_special_tokens"_a, "add_prefix_space"_a, "unknown_id"_a.none(), "threads"_a,
-          "length"_a.none(), "pad_id"_a, "pad_left"_a)
-      .def(
-          "count_tokens",
-          [](const PyEncoder& self, Texts texts, bool split_special_tokens, bool add_prefix_space, Unknown unknown,
-             unsigned threads) {
-            return self.count(texts, options_of(split_special_tokens, add_prefix_space, unknown, threads));
-          },
-          "texts"_a, "split_special_tokens"_a, "add_prefix_space"_a, "unknown_id"_a.none(), "threads"_a)
-      .def("find_last_cut", &PyEncoder::find_last_cut, "data"_a, "add_prefix_space"_a)
+      .def("encode", &PyEncoder::encode, "text"_a.none(), "options"_a)
+      .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "options"_a, "threads"_a)
+      .def("encode_to_numpy", &PyEncoder::encode_to_numpy, "texts"_a, "options"_a, "threads"_a)
+      .def("encode_padded", &PyEncoder::encode_padded, "texts"_a, "options"_a, "threads"_a, "length"_a.none(), "pad_id"_a,
+           "pad_left"_a)
+      .def("count_tokens", &PyEncoder::count_tokens, "texts"_a, "options"_a, "threads"_a)
+      .def("find_last_cut", &PyEncoder::find_last_cut, "data"_a, "options"_a)
       .def("decode", &PyEncoder::decode, "ids"_a, "skipped"_a)
       .def("decode_batch", &PyEncoder::decode_batch, "rows"_a, "skipped"_a, "errors"_a);
 }

@@ -39,8 +39,12 @@ struct Encoder::Core {
     WordIds<Id> words_;
   };
 
-  Core(Vocabulary given, Pattern pattern, Simd simd)
-      : vocabulary(std::move(given)), pattern(pattern), scan(pattern, simd), backtracking(vocabulary) {}
+  Core(Vocabulary given, Pattern pattern, Simd simd, std::size_t chunk_bytes)
+      : vocabulary(std::move(given)),
+        pattern(pattern),
+        scan(pattern, simd),
+        chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)),
+        backtracking(vocabulary) {}
   ~Core() {
     for (std::atomic<Worker*>& worker : idle) delete worker.load();
   }
@@ -53,6 +57,7 @@ struct Encoder::Core {
   const Vocabulary vocabulary;
   const Pattern pattern;
   const Scanner scan;
+  const std::size_t chunk_bytes;
   const LazyBacktracking backtracking;
   // Workers that nobody uses. There is no lock, so a process may fork at any time; and no more are kept than there is
   // room for here.
@@ -92,25 +97,29 @@ class Encoder::Lease {
 // Where texts may be cut.
 class Encoder::Cuts {
  public:
-  Cuts(const AddedTokens& tokens, bool add_prefix_space) : tokens_(tokens), add_prefix_space_(add_prefix_space) {}
+  Cuts(const AddedTokens& tokens, const EncodingOptions& options) : tokens_(tokens), options_(options) {}
 
   std::size_t longest() const { return tokens_.longest(); }
-  auto find(const Byte* from, const Byte* end) const { return tokens_.find(from, end); }
+  TokenFinder::Found find(const Byte* from, const Byte* end) const {
+    // A special token that is taken for text does not end the stretch before it.
+    return options_.split_special_tokens ? TokenFinder::Found{end, end, 0} : tokens_.find(from, end);
+  }
   bool allows_cut(const Byte* begin, const Byte* at, const Byte* end) const {
     // No space may be put before what is only the rest of a stretch.
-    if (add_prefix_space_ && *at != ' ' && tokens_.find(at, std::min(end - at, std::ptrdiff_t(longest())) + at).begin != at) {
-      return false;
+    if (options_.add_prefix_space && *at != ' ') {
+      const TokenFinder::Found token = find(at, at + std::min<std::size_t>(end - at, longest()));
+      if (token.begin != at || token.end == at) return false;
     }
     return tokens_.allows_cut(begin, at, end);
   }
 
  private:
   const AddedTokens& tokens_;
-  const bool add_prefix_space_;
+  const EncodingOptions& options_;
 };
 
-Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd)
-    : Encoder(std::make_shared<Core>(std::move(vocabulary), pattern, simd), {}) {}
+Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd, std::size_t chunk_bytes)
+    : Encoder(std::make_shared<Core>(std::move(vocabulary), pattern, simd, chunk_bytes), {}) {}
 Encoder::Encoder(std::shared_ptr<Core> core, std::vector<AddedToken> tokens)
     : core_(std::move(core)), added_tokens_(std::move(tokens)) {}
 Encoder::~Encoder() = default;
@@ -168,14 +177,14 @@ struct Encoder::Results {
 Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
                               const std::function<void(std::size_t)>& poll) const {
   Results results;
-  results.chunks = share_out(texts, std::max<std::size_t>(options.chunk_bytes, 1));
+  results.chunks = share_out(texts, core_->chunk_bytes);
   const std::size_t threads = std::max<std::size_t>(std::min<std::size_t>(options.threads, results.chunks.size()), 1);
   std::vector<Lease> workers;
   for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(*core_);
   results.ids.resize(threads);
   results.pieces.resize(results.chunks.size());
   results.offsets.assign(texts.size() + 1, 0);
-  const Cuts cuts(added_tokens_, options.add_prefix_space);
+  const Cuts cuts(added_tokens_, options);
 
   const auto work = [&](std::size_t thread, std::size_t number) {
     const Chunk& chunk = results.chunks[number];
@@ -247,11 +256,11 @@ std::vector<std::int64_t> Encoder::count(const std::vector<Text>& texts, const E
   return counts;
 }
 
-std::size_t Encoder::find_last_cut(const Text& text, bool add_prefix_space) const {
+std::size_t Encoder::find_last_cut(const Text& text, const EncodingOptions& options) const {
   // What begins before the end may go on behind it: an added token, or a character of up to 4 bytes.
   const auto unsure = static_cast<std::ptrdiff_t>(std::max<std::size_t>(added_tokens_.longest(), 4));
   if (text.end - text.begin <= unsure) return 0;
-  const Byte* cut = hf_bpe::find_last_cut(text, text.end - unsure, core_->pattern, Cuts(added_tokens_, add_prefix_space));
+  const Byte* cut = hf_bpe::find_last_cut(text, text.end - unsure, core_->pattern, Cuts(added_tokens_, options));
   return cut == nullptr ? 0 : static_cast<std::size_t>(cut - text.begin);
 }
 

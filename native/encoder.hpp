@@ -22,7 +22,6 @@ struct EncodingOptions {
   bool add_prefix_space = false;      // before each stretch of text that does not begin with a space
   std::optional<std::uint32_t> unknown_id;  // of bytes that the model has no token for
   unsigned threads = 1;
-  std::size_t chunk_bytes = std::size_t{1} << 20;  // what a thread takes at a time
 };
 
 // A byte that the model has no token for, and there is no unknown_id.
@@ -34,7 +33,10 @@ struct MissingByte : std::runtime_error {
 // May be used by several threads at once.
 class Encoder {
  public:
-  Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd = widest_simd());
+  static constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+
+  // A thread takes `chunk_bytes` at a time.
+  Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd = widest_simd(), std::size_t chunk_bytes = kChunkBytes);
   ~Encoder();
 
   // The same with other added tokens; they share what they remember of pre-tokens.
@@ -60,7 +62,7 @@ class Encoder {
 
   // The last place at which a text may be cut for its parts to give the same ids as the whole, whatever follows its end;
   // 0 if there is none.
-  std::size_t find_last_cut(const Text& text, bool add_prefix_space) const;
+  std::size_t find_last_cut(const Text& text, const EncodingOptions& options) const;
 
  private:
   class Worker;

@@ -4,6 +4,7 @@ import random
 
 from hypothesis import strategies as st
 
+from hf_bpe.encoding import AddedTokenTuple
 from hf_bpe.model import BPEModel
 from hf_bpe.patterns import PATTERNS, WHITE_SPACE
 
@@ -108,3 +109,13 @@ mergeable = (
     st.sampled_from(_MODEL_BYTES).flatmap(lambda letters: st.lists(st.sampled_from(letters), max_size=60)).map(bytes)
 )
 """Bytes to which many merges of `models` apply."""
+
+
+@st.composite
+def added_tokens(draw):
+    """Draw added tokens with any flags, which overlap each other, as they cross to the native core."""
+    contents = st.sampled_from(["<|x|>", "<|x|>y", "x|>", "ab", "a", " a", "\u4f60\u597d", "\n", " ", "b\u3000"])
+    flags = st.lists(st.booleans(), min_size=5, max_size=5)
+    tokens = st.builds(lambda content, flags: (content, flags), contents, flags)
+    drawn = draw(st.lists(tokens, max_size=4, unique_by=lambda token: token[0]))
+    return tuple(AddedTokenTuple(content, 2000 + i, *flags) for i, (content, flags) in enumerate(drawn))

@@ -20,7 +20,8 @@ MODULES = sorted(name for name in NAMES if not name.startswith("hf_bpe.hf_bpe") 
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples_in_docstrings_are_true(name):
+def test_examples_in_docstrings_are_true(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     results = doctest.testmod(importlib.import_module(name))
     assert results.attempted > 0
     assert not results.failed

@@ -1,5 +1,4 @@
 import json
-import pickle
 import random
 
 import oracle
@@ -173,14 +172,3 @@ def test_more_pre_tokens_than_the_cache_holds_are_encoded(monkeypatch):
     data = b" ".join(b"%d" % number for number in range(50)) * 2
     assert encoder.encode(data) == list(data)
     assert len(encoder._cache) <= 4
-
-
-@given(models(), mergeable)
-def test_pickles_encode_alike_and_leave_the_cache_behind(model, data):
-    encoder = Encoder(model)
-    ids = encoder.encode(data, unknown_id=5000)
-    assert bool(encoder._cache) == bool(data)
-    twin = pickle.loads(pickle.dumps(encoder))
-    assert not twin._cache
-    assert twin.model == model
-    assert twin.encode(data, unknown_id=5000) == ids

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import regex
 import unicodedata2
 
 from hf_bpe.added_tokens import WORD

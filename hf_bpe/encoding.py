@@ -1,0 +1,260 @@
+"""Texts to ids and back, with their added tokens: what an encoder offers, and the one in Python.
+
+The native core has an encoder of its own with the same methods. This one serves where there is no native core, and for
+patterns that the core does not know: `regex` splits by those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
+from operator import index
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import AddedToken
+
+from hf_bpe.added_tokens import AddedTokenSplitter
+from hf_bpe.byte_level import repair_surrogates
+from hf_bpe.model import BPEModel
+from hf_bpe.patterns import find_safe_cut
+from hf_bpe.reference import Encoder as WordsEncoder
+
+AnyText = str | bytes
+Ids = npt.NDArray[np.uint32]
+Offsets = npt.NDArray[np.int64]
+
+
+class AddedTokenTuple(NamedTuple):
+    """An added token as it crosses the seam between Python and the native core."""
+
+    content: str
+    id: int
+    special: bool
+    normalized: bool
+    lstrip: bool
+    rstrip: bool
+    single_word: bool
+
+    @classmethod
+    def of(cls, token_id: int, token: AddedToken) -> AddedTokenTuple:
+        """Return the tuple of an added token."""
+        flags = token.special, token.normalized, token.lstrip, token.rstrip, token.single_word
+        return cls(token.content, token_id, *flags)
+
+
+class Options(NamedTuple):
+    """How texts are encoded.
+
+    Attributes:
+        split_special_tokens: take special tokens for ordinary text.
+        add_prefix_space: put a space before each stretch of text, between added tokens, that does not begin with one.
+        unknown_id: the id of a byte that the model has no token for; where it is None such a byte is a ValueError.
+    """
+
+    split_special_tokens: bool = False
+    add_prefix_space: bool = False
+    unknown_id: int | None = None
+
+
+class Encoder(Protocol):
+    """What encodes and decodes for a model; may be used by several threads at once, and pickles as its definition.
+
+    A str may have lone surrogates, which are repaired; bytes may be any. Results do not depend on `threads`.
+    """
+
+    @property
+    def model(self) -> BPEModel:
+        """The model, without its added tokens."""
+
+    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder:
+        """Return an encoder for the same model and other added tokens."""
+
+    def encode(self, text: AnyText, options: Options) -> list[int]:
+        """Return the ids of a text."""
+
+    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
+        """Return the ids of each text."""
+
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Offsets]:
+        """Return the ids of all texts, and where those of each begin, with the end of the last."""
+
+    def encode_padded(
+        self,
+        texts: list[AnyText],
+        options: Options,
+        threads: int,
+        length: int | None,
+        pad_id: int,
+        pad_left: bool,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return ids as rows of `length`, None for the longest, cut or filled up by `pad_id`; and a mask of the ids."""
+
+    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
+        """Return the number of ids of each text."""
+
+    def find_last_cut(self, data: bytes, options: Options) -> int:
+        """Return the last place to cut at for the parts to give the same ids, whatever follows; 0 if there is none."""
+
+    def decode(self, ids: Sequence[int], skipped: list[int]) -> bytes:
+        """Return the bytes of ids, but of those to be skipped. Raises KeyError for an id that there is no token for."""
+
+    def decode_batch(self, rows: list[Sequence[int]], skipped: list[int], errors: str) -> list[str]:
+        """Return the text of each row of ids, likewise; `errors` is that of `bytes.decode`."""
+
+
+class PythonEncoder:
+    """The `Encoder` in Python.
+
+    Args:
+        words: encodes text without added tokens.
+        rebuild: what pickle calls, with the model and the added tokens.
+    """
+
+    def __init__(
+        self,
+        words: WordsEncoder,
+        rebuild: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder],
+        added_tokens: tuple[AddedTokenTuple, ...] = (),
+    ) -> None:
+        self._words = words
+        self._rebuild = rebuild
+        self._added_tokens = added_tokens
+        flags = ("special", "normalized", "lstrip", "rstrip", "single_word")
+        tokens = {t.id: AddedToken(t.content, **{flag: getattr(t, flag) for flag in flags}) for t in added_tokens}
+        self._splitter = AddedTokenSplitter(tokens)
+        self._added_bytes = {token.id: token.content.encode() for token in added_tokens}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self._rebuild, (self.model, self._added_tokens)
+
+    @property
+    def model(self) -> BPEModel:
+        """As `Encoder` says, here and below."""
+        return self._words.model
+
+    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> PythonEncoder:  # noqa: D102
+        return PythonEncoder(self._words, self._rebuild, tokens)
+
+    def encode(self, text: AnyText, options: Options) -> list[int]:  # noqa: D102
+        ids: list[int] = []
+        for part in self._splitter.split(_as_str(text), split_special_tokens=options.split_special_tokens):
+            if isinstance(part, int):
+                ids.append(part)
+                continue
+            if options.add_prefix_space and part[0] != " ":
+                part = " " + part
+            ids += self._words.encode(part.encode("utf-8", "surrogateescape"), options.unknown_id)
+        return ids
+
+    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:  # noqa: D102
+        return [self.encode(text, options) for text in texts]
+
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Offsets]:  # noqa: D102
+        rows = self.encode_batch(texts, options, threads)
+        arrays = [np.array(row, np.uint32) for row in rows]
+        offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
+        return np.concatenate([np.empty(0, np.uint32), *arrays]), offsets
+
+    def encode_padded(  # noqa: D102
+        self,
+        texts: list[AnyText],
+        options: Options,
+        threads: int,
+        length: int | None,
+        pad_id: int,
+        pad_left: bool,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        rows = self.encode_batch(texts, options, threads)
+        if length is None:
+            length = max(map(len, rows), default=0)
+        ids = np.full((len(rows), length), pad_id, np.int64)
+        mask = np.zeros((len(rows), length), np.int64)
+        for number, row in enumerate(rows):
+            size = min(len(row), length)
+            place = slice(length - size, length) if pad_left else slice(size)
+            ids[number, place] = row[:size]
+            mask[number, place] = 1
+        return ids, mask
+
+    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:  # noqa: D102
+        return [len(self.encode(text, options)) for text in texts]
+
+    def find_last_cut(self, data: bytes, options: Options) -> int:  # noqa: D102
+        text = data.decode("utf-8", "surrogateescape")
+        contents = [token.content for token in self._added_tokens if token.content]
+        limit = len(text) - max([4, *map(len, contents)])
+        width = 1 << 12
+        while limit >= 1:
+            start = max(1, limit - width)
+            cuts = self._cuts(text, start, limit, [] if options.split_special_tokens else contents)
+            for cut in sorted(cuts, reverse=True):
+                # No space may be put before what is only the rest of a stretch.
+                is_start = text[cut] == " " or self._is_token(text, cut, options) or not options.add_prefix_space
+                if is_start and self._allows_cut(text, cut):
+                    return len(text[:cut].encode("utf-8", "surrogateescape"))
+            if start == 1:
+                break
+            width *= 4
+        return 0
+
+    def _cuts(self, text: str, start: int, limit: int, contents: list[str]) -> set[int]:
+        """Return where the pattern allows a cut or a token begins, from `start` to `limit`."""
+        cuts: set[int] = set()
+        finders = [lambda at: find_safe_cut(text, self.model.pattern, at)]
+        finders += [lambda at, content=content: text.find(content, at) for content in contents]
+        for find in finders:
+            cut = find(start)
+            while cut is not None and 0 <= cut < limit:
+                cuts.add(cut)
+                cut = find(cut + 1)
+        return cuts
+
+    def _is_token(self, text: str, at: int, options: Options) -> bool:
+        return not options.split_special_tokens and any(
+            token.content and text.startswith(token.content, at) for token in self._added_tokens
+        )
+
+    def _allows_cut(self, text: str, at: int) -> bool:
+        """Say whether no added token is across a place, and none touches it that takes white space or looks around."""
+        for token in self._added_tokens:
+            touches = int(token.lstrip or token.rstrip or token.single_word)
+            start = at - len(token.content) + 1 - touches
+            if token.content and text.find(token.content, max(start, 0), at + len(token.content) - 1 + touches) >= 0:
+                return False
+        return True
+
+    def decode(self, ids: Sequence[int], skipped: list[int]) -> bytes:  # noqa: D102
+        vocab, added = self.model.vocab, self._added_bytes
+        left_out = frozenset(skipped)
+        return b"".join([vocab[i] if i in vocab else added[i] for i in map(index, ids) if i not in left_out])
+
+    def decode_batch(self, rows: list[Sequence[int]], skipped: list[int], errors: str) -> list[str]:  # noqa: D102
+        return [self.decode(row, skipped).decode("utf-8", errors) for row in rows]
+
+
+class WordsMergedNatively(WordsEncoder):
+    """Splits as the reference does, and leaves the merging to an encoder of the native core."""
+
+    def __init__(self, model: BPEModel, native: Encoder) -> None:
+        super().__init__(model)
+        self._native = native
+
+    def _encode_word(self, word: bytes) -> list[int]:
+        if self.lacks_bytes:  # for which the reference has ids of its own
+            return super()._encode_word(word)
+        return self._native.encode(word, Options())
+
+
+def _as_str(text: AnyText) -> str:
+    if isinstance(text, str):
+        return repair_surrogates(text)
+    if isinstance(text, (bytes, bytearray, memoryview)):
+        return bytes(text).decode("utf-8", "surrogateescape")
+    raise TypeError(f"expected str or bytes, got {type(text).__name__}")
+
+
+def tuples_of(added_tokens: Iterable[tuple[int, AddedToken]]) -> tuple[AddedTokenTuple, ...]:
+    """Return added tokens as they cross the seam."""
+    return tuple(AddedTokenTuple.of(token_id, token) for token_id, token in added_tokens)

@@ -1,0 +1,342 @@
+"""The doors of BPETokenizer that go past transformers: plain ids in arrays, lists and files, as fast as the engine is.
+
+No special tokens are added, nothing is padded or truncated unless asked for, and no BatchEncoding is made. Special
+tokens in the text are found as everywhere, and the ids are those of a call with `add_special_tokens=False`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+from transformers.utils import logging, to_py_obj
+
+from hf_bpe.encoding import AnyText, Encoder, Ids, Offsets, Options
+from hf_bpe.files import staged_folder
+from hf_bpe.processes import usable_cores
+from hf_bpe.streaming import NpyWriter, encode_blocks, read_blocks
+
+logger = logging.get_logger(__name__)
+
+
+class EncodedFiles(NamedTuple):
+    """What `encode_file` has written.
+
+    Attributes:
+        ids: path of the ids.
+        offsets: path of the places where documents begin, with the end of the last one.
+        num_tokens: how many ids.
+        num_documents: how many documents.
+    """
+
+    ids: Path
+    offsets: Path
+    num_tokens: int
+    num_documents: int
+
+
+class RawDoors:
+    """Mixed into BPETokenizer; `split_special_tokens` is its own setting unless a call gives another.
+
+    Several threads may call the same tokenizer. `num_workers` is the number of threads that one call uses, None for one
+    a core; no result depends on it.
+    """
+
+    _engine: Encoder
+    _lacks_bytes: bool
+    add_prefix_space: bool
+    errors: str
+    if TYPE_CHECKING:  # what PreTrainedTokenizer has
+        split_special_tokens: bool
+        unk_token: str | None
+        unk_token_id: int | None
+        eos_token: str | None
+        pad_token_id: int | None
+        padding_side: str
+        _added_tokens_decoder: dict[int, Any]
+        all_special_ids: list[int]
+
+        def convert_tokens_to_ids(self, token: str) -> int: ...  # noqa: D102
+        def __len__(self) -> int: ...
+
+    def encode_bytes(self, data: bytes, *, split_special_tokens: bool | None = None) -> list[int]:
+        r"""Encode bytes, UTF-8 or not, so that `decode_bytes` gives them back exactly.
+
+        Special tokens are found in the bytes, none is added, and no prefix space either. (Added tokens whose flags
+        eat white space lose it here as everywhere.)
+
+        Args:
+            data: any bytes; each that belongs to no valid UTF-8 sequence counts as a character of no class.
+            split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
+
+        Raises:
+            ValueError: a byte that the vocabulary has no token for, and no `unk_token`.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=256)
+        >>> tokenizer.encode_bytes(b"\xff low")
+        [255, 32, 108, 111, 119]
+        """
+        return self._engine.encode(data, self._options(split_special_tokens, add_prefix_space=False))
+
+    def encode_to_lists(
+        self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
+    ) -> list[list[int]]:
+        """Return a list of ids for each text.
+
+        Raises:
+            TypeError: a single text, or an element that is neither str nor bytes.
+            ValueError: a byte that the vocabulary has no token for, and no `unk_token`; here and in the doors below.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> BPETokenizer.train(["low"], vocab_size=256).encode_to_lists(["lo", "", b"w"])
+        [[108, 111], [], [119]]
+        """
+        options = self._options(split_special_tokens)
+        return self._engine.encode_batch(_checked(texts), options, _threads(num_workers))
+
+    def encode_to_numpy(
+        self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
+    ) -> tuple[Ids, Offsets]:
+        """Return the ids of all texts in one array.
+
+        Returns:
+            ids: uint32, of shape (number of ids).
+            offsets: int64, of shape (number of texts + 1): the ids of text i are `ids[offsets[i] : offsets[i + 1]]`.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> ids, offsets = BPETokenizer.train(["low"], vocab_size=256).encode_to_numpy(["lo", "", b"w"])
+        >>> ids.tolist(), offsets.tolist()
+        ([108, 111, 119], [0, 2, 2, 3])
+        """
+        options = self._options(split_special_tokens)
+        return self._engine.encode_to_numpy(_checked(texts), options, _threads(num_workers))
+
+    def encode_to_padded(
+        self,
+        texts: Sequence[AnyText],
+        *,
+        length: int | None = None,
+        split_special_tokens: bool | None = None,
+        num_workers: int | None = None,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the ids of texts as rows of one length, filled up with `pad_token` on the `padding_side`.
+
+        Args:
+            texts: str or bytes.
+            length: of each row; a longer one loses its last ids. None for that of the longest.
+            split_special_tokens, num_workers: as in the other doors.
+
+        Returns:
+            ids and mask, both int64 of shape (number of texts, length); the mask is 1 where an id is and 0 elsewhere.
+
+        Raises:
+            ValueError: rows to fill up, and no `pad_token`; a negative length.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|endoftext|>"])
+        >>> tokenizer.pad_token = "<|endoftext|>"
+        >>> ids, mask = tokenizer.encode_to_padded(["low", "lo"])
+        >>> ids.tolist(), mask.tolist()
+        ([[108, 111, 119], [108, 111, 256]], [[1, 1, 1], [1, 1, 0]])
+        """
+        if length is not None and length < 0:
+            raise ValueError(f"length: expected 0 or more, got {length}")
+        pad_id = self.pad_token_id
+        ids, mask = self._engine.encode_padded(
+            _checked(texts),
+            self._options(split_special_tokens),
+            _threads(num_workers),
+            length,
+            -1 if pad_id is None else pad_id,
+            self.padding_side == "left",
+        )
+        if pad_id is None and not mask.all():
+            raise ValueError("rows of different length need a pad_token, and there is none; set one")
+        return ids, mask
+
+    def count_tokens(
+        self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
+    ) -> list[int]:
+        """Return how many ids each text has, without keeping any.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> BPETokenizer.train(["low"], vocab_size=256).count_tokens(["lo", "", b"w"])
+        [2, 0, 1]
+        """
+        options = self._options(split_special_tokens)
+        return self._engine.count_tokens(_checked(texts), options, _threads(num_workers))
+
+    def encode_iterable(
+        self, pieces: Iterable[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
+    ) -> Iterator[int]:
+        """Yield the ids of the pieces' concatenation, exactly as if it were encoded whole.
+
+        Pieces may end anywhere, inside a word, a special token or (bytes) a character. About 16 MB are held at a time;
+        or as much as there is without a place where text may be cut: one word, or everything where the pattern is None
+        or a regular expression and there is no special token.
+
+        Args:
+            pieces: str or bytes, such as an open text file.
+            split_special_tokens, num_workers: as in the other doors.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=258)
+        >>> list(tokenizer.encode_iterable(["lo", "w lo", "w"])) == tokenizer.encode("low low")
+        True
+        """
+        options = self._options(split_special_tokens)
+        for ids in encode_blocks(self._engine, pieces, options, _threads(num_workers)):
+            yield from ids.tolist()
+
+    def encode_file(
+        self,
+        paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        output: str | os.PathLike[str],
+        *,
+        separator: str | None = None,
+        split_special_tokens: bool | None = None,
+        num_workers: int | None = None,
+        show_progress: bool = False,
+    ) -> EncodedFiles:
+        """Encode text files to one array of ids on disk, to train models on; memory is bounded as in `encode_iterable`.
+
+        Two files are written, whole or not at all, which `numpy.load` reads (with `mmap_mode="r"`, without loading
+        them): `output`, the ids of all files one behind the other, uint16 if all ids of the tokenizer fit, else uint32;
+        and beside it, `.offsets.npy` instead of `.npy`, int64, where documents begin in it, with the end of the last.
+
+        Args:
+            paths: one file or several, of UTF-8 or any bytes; they are taken in this order.
+            output: a path that ends in `.npy`.
+            separator: a token that ends a document, and is its last id; None for `eos_token`. A document ends as well
+                where a file does.
+            split_special_tokens, num_workers: as in the other doors.
+            show_progress: show a bar of the bytes read, on standard error.
+
+        Raises:
+            OSError: a file that cannot be read or written.
+            ValueError: `output` does not end in `.npy`; the separator is not a token.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|endoftext|>"])
+        >>> _ = Path("corpus.txt").write_text("low<|endoftext|>lo<|endoftext|>")
+        >>> tokenizer.encode_file("corpus.txt", "tokens.npy").num_documents
+        2
+        >>> np.load("tokens.npy").tolist(), np.load("tokens.offsets.npy").tolist()
+        ([108, 111, 119, 256, 108, 111, 256], [0, 4, 7])
+        """
+        files = [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+        target = Path(output)
+        if target.suffix != ".npy":
+            raise ValueError(f"output: expected a name that ends in .npy, got {str(output)!r}")
+        separator_id = self._separator_id(separator)
+        options, threads = self._options(split_special_tokens), _threads(num_workers)
+        total = sum(file.stat().st_size for file in files)
+        dtype = np.uint16 if len(self) <= 1 << 16 else np.uint32
+        names = target.name, target.stem + ".offsets.npy"
+        with (
+            staged_folder(target.parent) as staging,
+            NpyWriter(staging / names[0], dtype) as all_ids,
+            NpyWriter(staging / names[1], np.int64) as offsets,
+            tqdm(total=total, unit="B", unit_scale=True, disable=not show_progress) as bar,
+        ):
+            offsets.append(np.zeros(1, np.int64))
+            for file in files:
+                last = all_ids.size
+                with file.open("rb") as source:
+                    for ids in encode_blocks(self._engine, _seen(read_blocks(source), bar), options, threads):
+                        ends = np.flatnonzero(ids == separator_id) + (all_ids.size + 1)
+                        offsets.append(ends)
+                        all_ids.append(ids)
+                        last = int(ends[-1]) if len(ends) else last
+                if last != all_ids.size:
+                    offsets.append(np.array([all_ids.size]))
+        return EncodedFiles(target, target.with_name(names[1]), all_ids.size, offsets.size - 1)
+
+    def decode_bytes(self, token_ids: Any, *, skip_special_tokens: bool = False) -> bytes:
+        """Return exactly the bytes that the ids stand for.
+
+        Args:
+            token_ids: an id, or a sequence of ids (list, array or tensor of one dimension).
+            skip_special_tokens: leave special tokens out.
+
+        An id outside the vocabulary is `unk_token` if there is one, else it is skipped with a warning in the log.
+        """
+        ids = to_py_obj(token_ids)
+        ids = [ids] if isinstance(ids, int) else ids
+        skipped = self._skipped_ids(skip_special_tokens)
+        try:
+            return self._engine.decode(ids, skipped)
+        except KeyError:
+            return self._engine.decode(self._known_ids(ids, skipped), skipped)
+
+    def decode_to_texts(self, sequences: Sequence[Sequence[int]], *, skip_special_tokens: bool = False) -> list[str]:
+        """Return the text of each sequence of ids; bytes that are not UTF-8 are handled as `errors` says.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> BPETokenizer.train(["low"], vocab_size=256).decode_to_texts([[108, 111], [], [119]])
+        ['lo', '', 'w']
+        """
+        rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in sequences]
+        skipped = self._skipped_ids(skip_special_tokens)
+        try:
+            return self._engine.decode_batch(rows, skipped, self.errors)
+        except KeyError:
+            return self._engine.decode_batch([self._known_ids(row, skipped) for row in rows], skipped, self.errors)
+
+    def _options(self, split_special_tokens: bool | None, *, add_prefix_space: bool | None = None) -> Options:
+        return Options(
+            self.split_special_tokens if split_special_tokens is None else split_special_tokens,
+            self.add_prefix_space if add_prefix_space is None else add_prefix_space,
+            self.unk_token_id if self._lacks_bytes else None,  # which takes transformers a while to find
+        )
+
+    def _separator_id(self, separator: str | None) -> int:
+        """Return the id that ends documents; -1, which none has, if there is none."""
+        token = self.eos_token if separator is None else separator
+        if token is None:
+            return -1
+        if token not in {str(added) for added in self._added_tokens_decoder.values()}:
+            raise ValueError(f"separator: {token!r} is not a special or added token of this tokenizer")
+        return self.convert_tokens_to_ids(token)
+
+    def _skipped_ids(self, skip_special_tokens: bool) -> list[int]:
+        if not skip_special_tokens:
+            return []
+        special = {token_id for token_id, token in self._added_tokens_decoder.items() if token.special}
+        return [*(special | set(self.all_special_ids))]
+
+    def _known_ids(self, ids: Iterable[int], skipped: Sequence[int]) -> list[int]:
+        """Return the ids with `unk_token` for those outside the vocabulary, or without them and with a warning."""
+        known: list[int] = []
+        for token_id in ids:
+            if token_id in self._engine.model.vocab or token_id in self._added_tokens_decoder or token_id in skipped:
+                known.append(token_id)
+            elif self.unk_token is not None:
+                known.append(self.unk_token_id)
+            else:
+                logger.warning("id %s is not in the vocabulary; it is skipped", token_id)
+        return known
+
+
+def _checked(texts: Sequence[AnyText]) -> list[AnyText]:
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(f"texts: expected a list of texts, got a single {type(texts).__name__}; write [text]")
+    return texts if isinstance(texts, list) else list(texts)
+
+
+def _threads(num_workers: int | None) -> int:
+    if num_workers is not None and num_workers < 1:
+        raise ValueError(f"num_workers: expected at least 1, got {num_workers}")
+    return usable_cores() if num_workers is None else min(num_workers, 2**16)
+
+
+def _seen(blocks: Iterable[bytes], bar: tqdm[Any]) -> Iterator[bytes]:
+    for block in blocks:
+        yield block
+        bar.update(len(block))
