@@ -154,7 +154,7 @@ _ENCODE_EXAMPLE = "echo 'Hello, world' | hf-bpe encode my-tokenizer\n  hf-bpe en
 @app.command(epilog=_EXAMPLE + _ENCODE_EXAMPLE)
 def encode(
     folder: _Folder,
-    files: Annotated[list[str] | None, _argument("[FILE]...", "Files to read; - or none for standard input.")] = None,
+    files: Annotated[list[str] | None, _argument("FILE", "Files to read; - or none for standard input.")] = None,
     output: Annotated[Path | None, _option(_ARRAY_HELP, "--output", "-o", metavar="FILE")] = None,
     separator: Annotated[
         str | None, _option(_SEPARATOR_HELP, metavar="TOKEN", show_default="the tokenizer's eos_token")

@@ -32,18 +32,21 @@ Vocabulary::Vocabulary(const std::vector<std::pair<std::uint32_t, std::string_vi
     }
     return found->second.symbol;
   };
+  if (merges.size() >= kNoMerge) throw std::invalid_argument("more than 2**22 merges are not supported");
   results_.reserve(merges.size());
   std::string made;
   for (const auto& [first, second] : merges) {
     const auto rank = static_cast<Rank>(results_.size());
     const Symbol left = symbol_of(first), right = symbol_of(second);
     merges_.emplace_back(left, right);
+    if (ranks_.find(left, right) != kNoMerge) throw std::invalid_argument("a merge is given twice");
     made.assign(first).append(second);
     results_.push_back(symbol_of(made));
     if (left < 256 && right < 256) ranks_of_bytes_[left << 8 | right] = rank;
     ranks_.insert(left, right, rank);
 
   }
+  if (ids_.size() >= kNoSymbol) throw std::invalid_argument("more than 2**21 tokens are not supported");
   bool is_in_order = true;
   for (Rank rank = 0; rank < results_.size(); ++rank) is_in_order &= results_[rank] == rank + 256;
   if (is_in_order) results_.clear();

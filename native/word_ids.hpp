@@ -16,40 +16,7 @@ namespace hf_bpe {
 // For one thread. `Id` is what an id fits in.
 template <class Id>
 class WordIds {
- public:
-  WordIds(const Vocabulary& vocabulary, const LazyBacktracking& backtracking)
-      : vocabulary_(vocabulary), backtracking_(backtracking), merger_(vocabulary) {}
-
-  // Ids are written beyond the last one, too: so much more room is needed than there are words' bytes.
-  static constexpr std::size_t kStep = 16;
-  static constexpr std::size_t kSlack = kStep;
-
-  // Writes the ids of some words, which lie one behind the other, and returns where they end.
-  std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
-                        std::uint32_t* out) {
-    if (table_.size() + count > kMostWords || table_.long_bytes() + long_.size() * sizeof(Id) > kMostLongBytes) {
-      table_ = Table();
-      long_.clear();
-    }
-    table_.look_up(text, ends, count, readable, [&](Key key, std::size_t slot, const Byte* word, std::size_t length) {
-      const Entry& entry = table_[slot];
-      if (entry.key.low == key.low && entry.key.high == key.high) {
-        out = write(entry.value, out);
-      } else {
-        out = find(key, slot, word, length, out);
-      }
-    });
-    return out;
-  }
-
- private:
   static constexpr std::size_t kInline = 16 / sizeof(Id) - 1;
-  // All is dropped and begun anew rather than that the table has more than 32 MB or the rest more than 16 MB.
-  static constexpr std::size_t kMostWords = (std::size_t{1} << 20) / 8 * 5;
-  static constexpr std::size_t kMostLongBytes = std::size_t{16} << 20;
-  static constexpr std::size_t kLongestWord = 256;
-  // Bytes of long words after which it is worth some milliseconds to prepare for more.
-  static constexpr std::size_t kWorthBacktracking = std::size_t{1} << 14;
 
   struct Ids {
     Id ids[kInline];  // or where they stand in the list of long ones
@@ -64,6 +31,45 @@ class WordIds {
   using Table = WordTable<Ids, 2>;
   using Key = typename Table::Key;
   using Entry = typename Table::Entry;
+
+ public:
+  WordIds(const Vocabulary& vocabulary, const LazyBacktracking& backtracking)
+      : vocabulary_(vocabulary), backtracking_(backtracking), merger_(vocabulary) {}
+
+  // Ids are written beyond the last one, too: so much more room is needed than there are words' bytes.
+  static constexpr std::size_t kStep = 16;
+  static constexpr std::size_t kSlack = kStep;
+
+  // Writes the ids of some words, which lie one behind the other, and returns where they end.
+  std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                        std::uint32_t* out) {
+    if (table_.size() + count > kMostWords || bytes() - table_.slots() * sizeof(Entry) > kMostLongBytes) {
+      table_ = Table();
+      long_.clear();
+    }
+    table_.look_up(text, ends, count, readable, [&](Key key, std::size_t slot, const Byte* word, std::size_t length) {
+      const Entry& entry = table_[slot];
+      if (entry.key.low == key.low && entry.key.high == key.high) {
+        out = write(entry.value, out);
+      } else {
+        out = find(key, slot, word, length, out);
+      }
+    });
+    return out;
+  }
+
+  // What is remembered takes so much memory.
+  std::size_t bytes() const {
+    return table_.slots() * sizeof(Entry) + table_.long_bytes() + long_.size() * sizeof(Id);
+  }
+
+ private:
+  // All is dropped and begun anew rather than that the table has more than 32 MB or the rest more than 16 MB.
+  static constexpr std::size_t kMostWords = (std::size_t{1} << 20) / 8 * 5;
+  static constexpr std::size_t kMostLongBytes = std::size_t{16} << 20;
+  static constexpr std::size_t kLongestWord = 256;
+  // Bytes of long words after which it is worth some milliseconds to prepare for more.
+  static constexpr std::size_t kWorthBacktracking = std::size_t{1} << 14;
 
   std::uint32_t* write(const Ids& value, std::uint32_t* out) const {
     if (value.size <= kInline) {

@@ -1,0 +1,167 @@
+// Slow definitions of encoding and decoding, for the tests and fuzzers of the core.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "decoder.hpp"
+#include "encoder.hpp"
+#include "naive.hpp"
+
+namespace naive {
+
+// Tokens by id, and merges by rank; bytes may be missing.
+struct Model {
+  std::vector<std::pair<std::uint32_t, std::string>> tokens;
+  Merges merges;
+
+  Vocabulary vocabulary() const {
+    std::vector<std::pair<std::uint32_t, std::string_view>> views(tokens.begin(), tokens.end());
+    std::vector<std::pair<std::string_view, std::string_view>> pairs(merges.begin(), merges.end());
+    return Vocabulary(views, pairs);
+  }
+};
+
+constexpr std::uint32_t kUnknown = 5000;
+
+// Applies the first merge that applies anywhere, at its leftmost place, and starts again.
+inline void encode_word(const Model& model, const std::string& word, std::vector<std::uint32_t>& ids) {
+  std::vector<std::string> parts;
+  for (const char byte : word) parts.emplace_back(1, byte);
+  for (bool is_merged = true; is_merged;) {
+    is_merged = false;
+    for (const auto& [first, second] : model.merges) {
+      for (std::size_t i = 0; i + 1 < parts.size() && !is_merged; ++i) {
+        if (parts[i] != first || parts[i + 1] != second) continue;
+        parts[i] += parts[i + 1];
+        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        is_merged = true;
+      }
+      if (is_merged) break;
+    }
+  }
+  for (const std::string& part : parts) {
+    std::uint32_t id = kUnknown;
+    for (const auto& [token_id, token] : model.tokens) {
+      if (token == part) id = token_id;
+    }
+    ids.push_back(id);
+  }
+}
+
+// The leftmost special token, the longest of several, is one id; what is between them is split and encoded.
+inline std::vector<std::uint32_t> encode(const Model& model, Pattern pattern, const std::vector<std::string>& specials,
+                                         const std::string& text) {
+  std::vector<std::uint32_t> ids;
+  std::string stretch;
+  const auto flush = [&] {
+    for (const std::string& word : split(pattern, stretch)) encode_word(model, word, ids);
+    stretch.clear();
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t found = specials.size();
+    for (std::size_t i = 0; i < specials.size(); ++i) {
+      if (specials[i].empty() || text.compare(at, specials[i].size(), specials[i]) != 0) continue;
+      if (found == specials.size() || specials[i].size() > specials[found].size()) found = i;
+    }
+    if (found == specials.size()) {
+      stretch += text[at++];
+    } else {
+      flush();
+      ids.push_back(static_cast<std::uint32_t>(2000 + found));
+      at += specials[found].size();
+    }
+  }
+  flush();
+  return ids;
+}
+
+inline Text text_of(const std::string& text) { return {begin_of(text), end_of(text)}; }
+
+inline void check_encoder(const Model& model, Pattern pattern, const std::vector<std::string>& specials,
+                          const std::vector<std::string>& texts, unsigned threads, std::size_t chunk_bytes, Simd simd) {
+  std::vector<AddedToken> added;
+  for (std::size_t i = 0; i < specials.size(); ++i) added.push_back({specials[i], static_cast<std::uint32_t>(2000 + i)});
+  const Encoder encoder = Encoder(model.vocabulary(), pattern, simd, chunk_bytes).with_added_tokens(added);
+  EncodingOptions options;
+  options.unknown_id = kUnknown;
+  options.threads = threads;
+
+  std::vector<std::uint32_t> expected;
+  std::vector<std::int64_t> offsets = {0}, counts;
+  std::vector<Text> borrowed;
+  for (const std::string& text : texts) {
+    const std::vector<std::uint32_t> ids = encode(model, pattern, specials, text);
+    encoder.encode_short(text_of(text), options, [&](const IdBuffer& found) {
+      CHECK(std::equal(found.begin(), found.end(), ids.begin(), ids.end()));
+    });
+    expected.insert(expected.end(), ids.begin(), ids.end());
+    offsets.push_back(static_cast<std::int64_t>(expected.size()));
+    counts.push_back(static_cast<std::int64_t>(ids.size()));
+    borrowed.push_back(text_of(text));
+  }
+  const auto poll = [](std::size_t) {};
+  const Encoder::Encoded encoded = encoder.encode(borrowed, options, poll);
+  CHECK(std::equal(encoded.ids.begin(), encoded.ids.end(), expected.begin(), expected.end()));
+  CHECK(encoded.offsets == offsets);
+  CHECK(encoder.count(borrowed, options, poll) == counts);
+
+  // Whatever follows the end, a cut changes nothing.
+  for (const std::string& text : texts) {
+    for (const std::string& more : {std::string(), texts[0]}) {
+      const std::size_t cut = encoder.find_last_cut(text_of(text), options);
+      if (cut == 0) continue;
+      std::vector<std::uint32_t> parts = encode(model, pattern, specials, text.substr(0, cut));
+      const std::vector<std::uint32_t> rest = encode(model, pattern, specials, text.substr(cut) + more);
+      parts.insert(parts.end(), rest.begin(), rest.end());
+      CHECK(parts == encode(model, pattern, specials, text + more));
+    }
+  }
+}
+
+// Any ids; those that there are no tokens for end it.
+inline void check_decoder(const Model& model, const std::vector<std::uint32_t>& ids, const std::vector<bool>& is_skipped) {
+  Decoder decoder;
+  std::vector<Decoder::Token> tokens;
+  for (const auto& [id, token] : model.tokens) tokens.push_back({id, token});
+  decoder.add(tokens);
+  decoder.add(tokens);  // which changes nothing
+  const std::map<std::uint32_t, std::string> known(model.tokens.begin(), model.tokens.end());
+  std::string expected = "before", found = expected;
+  std::size_t done = 0;
+  for (; done < ids.size(); ++done) {
+    if (ids[done] < is_skipped.size() && is_skipped[ids[done]]) continue;
+    if (!known.contains(ids[done])) break;
+    expected += known.at(ids[done]);
+  }
+  CHECK(decoder.decode(ids.data(), ids.size(), is_skipped, found) == done);
+  CHECK(found == expected);
+}
+
+// Merges of what there is, by the numbers of a source; `is_consistent` leaves them in the order in which they can arise.
+template <class Draw>
+Model make_model(const std::string& alphabet, std::size_t merges, bool is_consistent, std::size_t missing, Draw draw) {
+  Model model;
+  std::vector<std::string> tokens;
+  for (const char byte : alphabet) tokens.emplace_back(1, byte);
+  for (std::size_t i = 0; i < merges; ++i) {
+    const std::pair pair(tokens[draw(tokens.size())], tokens[draw(tokens.size())]);
+    if (pair.first.size() + pair.second.size() > 40) continue;
+    if (std::find(model.merges.begin(), model.merges.end(), pair) != model.merges.end()) continue;
+    model.merges.push_back(pair);
+    tokens.push_back(pair.first + pair.second);
+  }
+  if (!is_consistent) {
+    for (std::size_t i = model.merges.size(); i > 1; --i) std::swap(model.merges[i - 1], model.merges[draw(i)]);
+  }
+  for (std::size_t byte = missing; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
+  std::sort(tokens.begin(), tokens.end());
+  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+  for (std::size_t i = 0; i < tokens.size(); ++i) model.tokens.emplace_back(static_cast<std::uint32_t>(3 * i), tokens[i]);
+  return model;
+}
+
+}  // namespace naive

@@ -1,0 +1,196 @@
+// Tests of encoding and decoding without Python, for sanitizers; what they compare with is naive_encoding.hpp.
+#include <random>
+#include <thread>
+
+#include "backtracking.hpp"
+#include "merging.hpp"
+#include "naive_encoding.hpp"
+#include "word_ids.hpp"
+
+namespace {
+
+using namespace naive;
+
+std::mt19937 source(7);
+
+std::size_t draw(std::size_t below) { return source() % below; }
+
+template <class T>
+const T& draw_from(const std::vector<T>& values) {
+  return values[draw(values.size())];
+}
+
+const std::vector<std::string> kPieces = {"a",  "b", "ab", "abc", " ",    " a",   "\n",     "<",      "<x>",
+                                          "x>", "1", "é",  "你",  "\xFF", "\xC3", "\u3000", "don't ", "low lower "};
+
+std::string draw_text(std::size_t pieces) {
+  std::string text;
+  for (std::size_t i = draw(pieces); i > 0; --i) text += draw_from(kPieces);
+  return text;
+}
+
+Model draw_model() {
+  const std::string alphabet = draw_from<std::string>({"a", "ab", "abc", " ab\xC3", "low er"});
+  return make_model(alphabet, draw(40), draw(2), draw(4) == 0 ? 98 : 0, draw);
+}
+
+void test_encoder() {
+  const std::vector<Pattern> patterns = {Pattern::kNone, Pattern::kGpt2, Pattern::kCl100k, Pattern::kQwen2,
+                                         Pattern::kO200k};
+  for (int i = 0; i < 1500; ++i) {
+    std::vector<std::string> specials, texts;
+    for (std::size_t j = draw(4); j > 0; --j) {
+      const std::string special = draw_from<std::string>({"<x>", "<x>a", "x>", "ab", " a", "\n", "你", ""});
+      if (std::find(specials.begin(), specials.end(), special) == specials.end()) specials.push_back(special);
+    }
+    for (std::size_t j = 1 + draw(4); j > 0; --j) texts.push_back(draw_text(40));
+    check_encoder(draw_model(), draw_from(patterns), specials, texts, 1 + static_cast<unsigned>(draw(3)), 1 + draw(60),
+                  draw(2) ? widest_simd() : Simd::kScalar);
+  }
+}
+
+// Of every length up to some, and long enough for each way of merging.
+void test_every_way_of_merging() {
+  for (int i = 0; i < 400; ++i) {
+    const Model model = draw_model();
+    const Vocabulary vocabulary = model.vocabulary();
+    const Backtracking backtracking(vocabulary);
+    Merger merger(vocabulary);
+    std::vector<Symbol> symbols;
+    for (std::size_t length : {std::size_t{1} + draw(20), 14 + draw(20), 60 + draw(10), 100 + draw(60)}) {
+      std::string word;
+      while (word.size() < length) word += draw_from(model.tokens).second;
+      word.resize(length);
+      std::vector<std::uint32_t> expected;
+      naive::encode_word(model, word, expected);
+      const auto ids_of = [&](const std::vector<Symbol>& found) {
+        std::vector<std::uint32_t> ids;
+        for (const Symbol symbol : found) ids.push_back(std::min(vocabulary.id(symbol), kUnknown));
+        return ids;
+      };
+      CHECK(ids_of(merger.merge(begin_of(word), length)) == expected);
+      if (!backtracking.is_exact()) continue;
+      backtracking.merge(begin_of(word), length, symbols);
+      CHECK(ids_of(symbols) == expected);
+    }
+  }
+}
+
+void test_backtracking_knows_where_it_is_exact() {
+  const auto is_exact = [](const Merges& merges) {
+    Model model{{}, merges};
+    for (int byte = 0; byte < 256; ++byte) model.tokens.emplace_back(byte, std::string(1, static_cast<char>(byte)));
+    for (std::uint32_t id = 256; const auto& [first, second] : merges) model.tokens.emplace_back(id++, first + second);
+    const Vocabulary vocabulary = model.vocabulary();
+    return Backtracking(vocabulary).is_exact();
+  };
+  CHECK(is_exact({}));
+  CHECK(is_exact({{"a", "b"}, {"ab", "c"}, {"ab", "ab"}}));
+  CHECK(!is_exact({{"ab", "c"}, {"a", "b"}}));
+}
+
+void test_several_threads_may_use_one_encoder() {
+  const Model model = make_model("abc ", 60, true, 0, draw);
+  const Encoder encoder = Encoder(model.vocabulary(), Pattern::kGpt2).with_added_tokens({{"<x>", 2000}});
+  std::vector<std::string> texts;
+  std::vector<Text> borrowed;
+  for (int i = 0; i < 40; ++i) texts.push_back(draw_text(200) + std::string(400, 'a'));
+  for (const std::string& text : texts) borrowed.push_back(text_of(text));
+  EncodingOptions options;
+  options.threads = 2;
+  const auto poll = [](std::size_t) {};
+  const Encoder::Encoded expected = encoder.encode(borrowed, options, poll);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] {
+      for (int j = 0; j < 20; ++j) {
+        const Encoder::Encoded found = encoder.encode(borrowed, options, poll);
+        CHECK(std::equal(found.ids.begin(), found.ids.end(), expected.ids.begin(), expected.ids.end()));
+        CHECK(found.offsets == expected.offsets);
+      }
+    });
+  }
+}
+
+void test_the_first_missing_byte_is_told() {
+  const Model model{{{1, "a"}, {2, " "}}, {}};
+  const Encoder encoder(model.vocabulary(), Pattern::kGpt2, widest_simd(), 8);
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "aa a ";
+  text += "x" + text + "y";
+  for (const unsigned threads : {1u, 2u, 3u}) {
+    EncodingOptions options;
+    options.threads = threads;
+    Byte missing = 0;
+    try {
+      encoder.encode({text_of(text)}, options, [](std::size_t) {});
+    } catch (const MissingByte& error) {
+      missing = error.byte;
+    }
+    CHECK(missing == 'x');
+  }
+}
+
+void test_wrong_models_are_refused() {
+  const auto is_refused = [](const Model& model) {
+    try {
+      model.vocabulary();
+    } catch (const std::invalid_argument&) {
+      return true;
+    }
+    return false;
+  };
+  CHECK(!is_refused({{{0, "a"}, {1, "aa"}}, {{"a", "a"}}}));
+  CHECK(is_refused({{{0, "a"}}, {{"a", "a"}}}));
+  CHECK(is_refused({{{0, "a"}, {1, "ab"}}, {{"a", "b"}}}));
+  CHECK(is_refused({{{0, "a"}, {1, "aa"}}, {{"a", "a"}, {"a", "a"}}}));
+  CHECK(is_refused({{{1u << 31, "a"}}, {}}));
+}
+
+void test_cache_is_begun_anew_when_it_is_full() {
+  const Model model = make_model("ab", 20, true, 0, draw);
+  const Vocabulary vocabulary = model.vocabulary();
+  const LazyBacktracking backtracking(vocabulary);
+  WordIds<std::uint16_t> words(vocabulary, backtracking);
+  std::vector<std::uint32_t> out(4096);
+  std::size_t most = 0;
+  for (int i = 0; i < 250'000; ++i) {  // words that never come again, some of them long
+    std::string word = "ab" + std::to_string(i) + std::string(i % 200, 'a');
+    const Byte* end = end_of(word);
+    const std::uint32_t* last = words.encode(begin_of(word), &end, 1, end, out.data());
+    if (i % 1000 == 0) {
+      std::vector<std::uint32_t> expected;
+      encode_word(model, word, expected);
+      CHECK(std::equal(expected.begin(), expected.end(), out.data(), const_cast<std::uint32_t*>(last)));
+    }
+    most = std::max(most, words.bytes());
+  }
+  CHECK(most < std::size_t{100} << 20);
+  CHECK(most > std::size_t{16} << 20);
+}
+
+void test_decoder() {
+  for (int i = 0; i < 500; ++i) {
+    const Model model = draw_model();
+    std::vector<std::uint32_t> ids;
+    std::vector<bool> is_skipped(draw(30));
+    for (std::size_t j = 0; j < is_skipped.size(); ++j) is_skipped[j] = draw(2);
+    for (std::size_t j = draw(60); j > 0; --j) {
+      ids.push_back(draw(50) ? draw_from(model.tokens).first : static_cast<std::uint32_t>(source()));
+    }
+    check_decoder(model, ids, is_skipped);
+  }
+}
+
+}  // namespace
+
+int main() {
+  test_encoder();
+  test_every_way_of_merging();
+  test_backtracking_knows_where_it_is_exact();
+  test_several_threads_may_use_one_encoder();
+  test_the_first_missing_byte_is_told();
+  test_wrong_models_are_refused();
+  test_cache_is_begun_anew_when_it_is_full();
+  test_decoder();
+}
