@@ -10,15 +10,15 @@ import numpy
 
 from benchmarks.encoders import _flat
 from benchmarks.job import Job
-from benchmarks.vocabulary import TOKENIZER
+from benchmarks.vocabulary import RANKS, TOKENIZER
 
 DISTRIBUTION = "fastokens"
 
 
 class Tokenizer:
-    """`encode` of each text with one thread, for its batches are slower then; how many threads is in the environment."""
+    """`encode_ordinary` of each text with one thread: its batches, of as many as the environment says, are slower."""
 
-    doors = {  # noqa: RUF012
+    doors = {
         "encode_one": "encode_ordinary, and ids of its Encoding",
         "encode_lists": "encode_ordinary of each text, and ids; with threads encode_batch, and ids of each Encoding",
         "encode_numpy": "encode_batch_flat: ids and offsets as bytes, and frombuffer",
@@ -26,7 +26,11 @@ class Tokenizer:
     }
 
     def __init__(self, job: Job) -> None:
-        self.tokenizer = fastokens.Tokenizer.from_file(str(Path(job.vocabulary, TOKENIZER)))
+        folder = Path(job.vocabulary)
+        if job.pattern == "gpt2":
+            self.tokenizer = fastokens.Tokenizer.from_file(str(folder / TOKENIZER))
+        else:  # whose tokenizer.json it refuses
+            self.tokenizer = fastokens.Tokenizer.from_tiktoken(str(folder / RANKS), encoding="cl100k_base")
         self.threads = job.threads
 
     def encode_one(self, text: str) -> list[int]:

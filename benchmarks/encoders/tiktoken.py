@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy  # before the work, as encode_to_numpy imports it when it is called  # noqa: F401
+import numpy  # noqa: F401 - before the work, as encode_to_numpy imports it when it is called
 import tiktoken
 
 from benchmarks.job import SEPARATOR, Job
@@ -27,7 +27,7 @@ _PATTERNS = {
 class Tokenizer:
     """The `ordinary` doors, which look for no special tokens. Its batches take threads, so with one thread a loop."""
 
-    doors = {  # noqa: RUF012
+    doors = {
         "encode_one": "encode_ordinary",
         "encode_lists": "encode_ordinary of each text; with threads encode_ordinary_batch",
         "encode_numpy": "encode_to_numpy of each text, looking for no special tokens; with threads from a pool of them",

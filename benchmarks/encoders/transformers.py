@@ -15,7 +15,7 @@ DISTRIBUTION = "transformers"
 class Tokenizer:
     """A call on all texts, as everybody does it: the attention masks are made too."""
 
-    doors = {  # noqa: RUF012
+    doors = {
         "encode_one": "encode",
         "encode_lists": "a call on all texts; attention masks are made too",
         "decode": "batch_decode",

@@ -20,11 +20,11 @@ _NAMES = {"gpt2": "r50k_base", "cl100k": "cl100k_base"}
 class Tokenizer:
     """Its accelerated lexers, which are not its default.
 
-    It takes no files, but downloads those of its encodings into a cache, where we put ours. An empty file there, which a
-    download that fails leaves behind, it takes for a vocabulary of bytes: another reason to compare ids first.
+    It takes no files, but downloads those of its encodings into a cache, where we put ours. An empty file there, which
+    a download that fails leaves behind, it takes for a vocabulary of bytes: another reason to compare ids first.
     """
 
-    doors = {  # noqa: RUF012
+    doors = {
         "encode_one": "encode, with accelerated lexers",
         "encode_lists": "encode of each text, with accelerated lexers; with threads encode_batch, parallel",
         "decode": "decode_batch",
