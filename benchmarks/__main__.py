@@ -1,28 +1,29 @@
-"""The command line: `python -m benchmarks training|splitting FILE…` and `python -m benchmarks chart RESULTS`."""
+"""The command line: `python -m benchmarks TASK …` and `python -m benchmarks chart RESULTS`."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import dataclasses
 import json
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from benchmarks import measure, report
+from benchmarks import report
 from benchmarks.agreement import Disagreement
 from benchmarks.job import GPT2, Job
+from benchmarks.options import parse
 from benchmarks.runner import RunError, benchmark
-
-TRAINING = ["hf_bpe:huggingface", "hf_bpe:lexicographic", "gigatoken:huggingface"]
-TRAINING += ["ffbpe:huggingface", "rustbpe:raw_ids", "tokenizers:huggingface"]
-# With these every way of breaking ties has two independent peers that must give the same merges.
-TRAINING_WITNESSES = ["gigatoken:raw_ids", "ffbpe:lexicographic"]
-SPLITTING = ["hf_bpe", "gigatoken", "regex", "tokenizers"]
+from benchmarks.table import table
+from benchmarks.vocabulary import prepare
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code: 1 if results differ that must not, or a run failed."""
-    options = _parser().parse_args(arguments)
+    options = parse(arguments)
     if options.task == "chart":
         from benchmarks.chart import draw
 
@@ -32,24 +33,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 0
 
-    jobs, witnesses = (
-        [_job(name, options) for name in names] for names in (options.peers, getattr(options, "witnesses", []))
-    )
     where = report.machine()
     files = report.describe_files(options.files)
     try:
-        measured = benchmark(jobs, witnesses, options.threads, options.repeats, _say)
-    except (Disagreement, RunError) as error:
+        with _vocabulary(options) as (folder, vocabulary):
+            jobs = [job for name in options.peers for job in _jobs(name, options, folder, vocabulary)]
+            witnesses = [job for name in options.witnesses for job in _jobs(name, options, folder, vocabulary)]
+            measured = benchmark(jobs, witnesses, options.threads, options.repeats, _say)
+    except (Disagreement, RunError, ValueError) as error:
         _say(f"error: {error}")
         return 1
-    settings = {"threads": options.threads, "repeats": options.repeats, "pattern": GPT2}
-    if options.task == "training":
-        settings["vocab_size"] = options.vocab_size
+    settings = _settings(options) | ({"vocabulary": vocabulary} if vocabulary else {"pattern": GPT2})
     result = report.assemble(options.task, settings, files, where, measured)
     if options.output is not None:
         options.output.parent.mkdir(parents=True, exist_ok=True)
         options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(report.table(result))
+    print(table(result))
     return 0
 
 
@@ -57,60 +56,43 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _job(name: str, options: argparse.Namespace) -> Job:
-    peer, _, ties = name.partition(":")
+@contextlib.contextmanager
+def _vocabulary(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Prepare the vocabulary of the tasks that take one, for as long as they run: its folder and what to say of it."""
+    if options.task in ("training", "splitting"):
+        yield "", {}
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield folder, prepare(Path(folder), options.vocabulary, gpt2=options.gpt2, ranks=options.ranks)
+
+
+def _jobs(name: str, options: argparse.Namespace, folder: str, vocabulary: dict[str, Any]) -> Iterator[Job]:
+    """Yield what a contender, PEER or PEER:WAY, has to do: a job for each subject."""
+    peer, _, way = name.partition(":")
     files = tuple(str(file) for file in options.files)
-    return Job(options.task, peer, files, ties=ties or None, vocab_size=getattr(options, "vocab_size", 0))
+    job = Job(options.task, peer, files, vocabulary=folder)
+    if vocabulary:
+        job = dataclasses.replace(job, pattern=vocabulary["pattern"], separator_id=vocabulary["separator_id"])
+    if options.task == "training":
+        yield dataclasses.replace(job, ties=way or None, vocab_size=options.vocab_size)
+    elif options.task == "encoding":
+        for file in files:
+            yield dataclasses.replace(job, files=(file,), into=way or options.into, warm=options.warm)
+    elif options.task == "decoding":
+        for file in files:
+            yield dataclasses.replace(job, files=(file,))
+    elif options.task == "worst":
+        for case in options.cases:
+            for size in (options.size, 2 * options.size):
+                yield dataclasses.replace(job, case=case, size=size, limit=options.limit)
+    else:
+        yield dataclasses.replace(job, calls=getattr(options, "calls", 1))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="hf_bpe beside its peers; see README.md.")
-    tasks = parser.add_subparsers(dest="task", required=True)
-
-    training = tasks.add_parser("training", help="from files to merges")
-    _add_common(training, TRAINING)
-    training.add_argument("--vocab-size", type=int, default=32000, help="bytes, one special token and merges")
-    training.add_argument("--threads", type=_threads, nargs="+", default=[1], help="numbers of threads to run with")
-    training.add_argument(
-        "--witnesses", nargs="*", default=TRAINING_WITNESSES, metavar="PEER:TIES", help="compared only, not timed"
-    )
-
-    splitting = tasks.add_parser("splitting", help="from bytes to the number of pre-tokens, on one thread")
-    _add_common(splitting, SPLITTING)
-    splitting.set_defaults(threads=[1])
-
-    chart = tasks.add_parser("chart", help="draw results as an SVG (needs matplotlib)")
-    chart.add_argument("results", type=Path)
-    chart.add_argument("--output", type=Path, help="default: beside the results")
-    return parser
-
-
-def _add_common(parser: argparse.ArgumentParser, peers: list[str]) -> None:
-    parser.add_argument("files", type=_file, nargs="+", metavar="FILE", help="UTF-8, documents between <|endoftext|>")
-    parser.add_argument(
-        "--peers", nargs="+", default=peers, metavar="PEER[:TIES]", help="the first is what ratios are to"
-    )
-    parser.add_argument("--repeats", type=_positive, default=5, help="timed runs of each (default 5)")
-    parser.add_argument("--output", type=Path, help="where to write the results as JSON")
-
-
-def _file(name: str) -> Path:
-    path = Path(name).resolve()
-    if not path.is_file():
-        raise argparse.ArgumentTypeError(f"no file {name!r}")
-    return path
-
-
-def _positive(number: str) -> int:
-    if int(number) < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, got {number}")
-    return int(number)
-
-
-def _threads(number: str) -> int:
-    if not 1 <= int(number) <= measure.cores():
-        raise argparse.ArgumentTypeError(f"expected 1 to {measure.cores()}, as many as there are cores, got {number}")
-    return int(number)
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that a result has to be read with."""
+    names = ("threads", "repeats", "vocab_size", "into", "warm", "calls", "size", "cases", "limit")
+    return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 
 if __name__ == "__main__":

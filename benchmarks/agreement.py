@@ -16,12 +16,27 @@ def compare(results: Mapping[Job, tuple[str | None, Any]]) -> list[str]:
     """Compare results and say in sentences what was found.
 
     Args:
-        results: for each job its way with ties (None where there is no such thing) and what came out: a list of merges
-            or a number. Results of the same ties have to be equal; of different ties, as long.
+        results: for each job its way with ties (None where there is no such thing) and what came out: a list of merges,
+            a number, or name of a text → digest of what came of it. Results on the same subject have to be equal where
+            the ties are the same; where they are not, as long.
 
     Raises:
         Disagreement: they are not.
     """
+    subjects: dict[str, dict[Job, tuple[str | None, Any]]] = {}
+    for job, result in results.items():
+        subjects.setdefault(job.subject, {})[job] = result
+    return [sentence for same in subjects.values() for sentence in _compare(same)]
+
+
+def is_part(outcome: Any, whole: Any) -> bool:
+    """Return whether a timed run, which may have a part of the texts, gave the same as the run that was compared."""
+    if isinstance(outcome, dict):
+        return outcome.items() <= whole.items()
+    return bool(outcome == whole)
+
+
+def _compare(results: Mapping[Job, tuple[str | None, Any]]) -> list[str]:
     groups: dict[str | None, list[Job]] = {}
     for job, (ties, _) in results.items():
         groups.setdefault(ties, []).append(job)
@@ -34,7 +49,7 @@ def compare(results: Mapping[Job, tuple[str | None, Any]]) -> list[str]:
                 raise Disagreement(f"{_name(first)} and {_name(other)} differ, and must not: {what}")
         peers = list(dict.fromkeys(job.peer for job in groups[ties]))
         found = "give the same" if len(peers) > 1 else "has no peer to compare with, and gives"
-        sentences.append(f"{_prefix(ties)}{', '.join(peers)} {found} {_size(outcomes[first])}.")
+        sentences.append(f"{_prefix(first, ties)}{', '.join(peers)} {found} {_size(outcomes[first])}.")
 
     reference, *rest = (group[0] for group in groups.values())
     for other in rest:
@@ -50,11 +65,13 @@ def _name(job: Job) -> str:
     return f"{job.contender} ({job.threads} thread{'s' if job.threads > 1 else ''})"
 
 
-def _prefix(ties: str | None) -> str:
-    return "" if ties is None else f"{ties} ties: "
+def _prefix(job: Job, ties: str | None) -> str:
+    return "".join(f"{part}: " for part in (job.subject, ties and f"{ties} ties") if part)
 
 
 def _size(outcome: Any) -> str:
+    if isinstance(outcome, dict):
+        return f"for {len(outcome):,} text{'s' if len(outcome) != 1 else ''}"
     return f"{len(outcome):,} merges" if isinstance(outcome, list) else f"{outcome:,} pre-tokens"
 
 
@@ -64,6 +81,9 @@ def _common(one: list[Any], two: list[Any]) -> int:
 
 
 def _difference(one: Any, two: Any) -> str:
+    if isinstance(one, dict) and isinstance(two, dict) and one.keys() == two.keys():
+        different = [name for name in one if one[name] != two[name]]
+        return f"{different[0]} and {len(different) - 1:,} more of {len(one):,}"
     if not isinstance(one, list) or not isinstance(two, list) or len(one) != len(two):
         return f"{_size(one)} and {_size(two)}"
     index = _common(one, two)

@@ -1,7 +1,12 @@
-"""Draw results: a row of two panels of horizontal bars, time and peak memory, for each number of threads."""
+"""Draw results as panels of horizontal bars, a row of them for each number of threads.
+
+Of training the panels are time and peak memory; of encoding, a panel for each text is the speed.
+"""
 
 from __future__ import annotations
 
+import statistics
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +14,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.report import label
+from benchmarks.report import label, tiktoken
 
 # Read on white and on black alike: the background is transparent, and text is of middle grey.
 TEXT = "#7d8590"
@@ -17,10 +22,22 @@ OURS = "#e8833a"
 OTHERS = "#6f8fb3"
 
 
+@dataclass(frozen=True)
+class Panel:
+    """One panel: a bar for each contender, and what is written at its end."""
+
+    title: str
+    values: list[float]
+    texts: list[str]
+
+
 def draw(result: dict[str, Any], path: Path) -> None:
     """Write the SVG of a result. It depends on the result only, so that drawing it again changes nothing."""
     numbers = sorted({row["threads"] for row in result["summary"]})
-    count = len(result["summary"])
+    make = _speeds if result["benchmark"] == "encoding" else _time_and_memory
+    rows = [make(result, threads) for threads in numbers]
+    count = sum(len(contenders) for contenders, _ in rows)
+    panels = len(rows[0][1])
     settings = {
         "svg.hashsalt": "hf_bpe",
         "svg.fonttype": "none",  # text stays text: small, and in the reader's own font
@@ -32,42 +49,78 @@ def draw(result: dict[str, Any], path: Path) -> None:
         "axes.titlecolor": TEXT,
     }
     with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(10, 0.9 * len(numbers) + 0.3 * count + 0.4), layout="constrained")
-        axes = figure.subplots(len(numbers), 2, squeeze=False, width_ratios=[3, 2])
+        figure = Figure(figsize=(max(10, 3 * panels), 0.9 * len(numbers) + 0.3 * count + 0.4), layout="constrained")
+        widths = [3, 2] if make is _time_and_memory else None
+        axes = figure.subplots(len(numbers), panels, squeeze=False, width_ratios=widths)
         figure.suptitle(_title(result))
-        for (left, right), threads in zip(axes, numbers, strict=True):
-            _draw_row(left, right, result, threads)
+        for line, (contenders, drawn) in zip(axes, rows, strict=True):
+            for axis, panel in zip(line, drawn, strict=True):
+                _draw_panel(axis, panel, result, contenders)
+                axis.tick_params(left=False, labelleft=axis is line[0])
         no_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         figure.savefig(path, format="svg", transparent=True, metadata=no_metadata)
 
 
-def _draw_row(left: Axes, right: Axes, result: dict[str, Any], threads: int) -> None:
-    rows = [row for row in result["summary"] if row["threads"] == threads][::-1]  # bars are drawn from below
+def _time_and_memory(result: dict[str, Any], threads: int) -> tuple[list[str], list[Panel]]:
+    """Return the contenders and two panels, each with the contenders in this order."""
+    rows = [row for row in result["summary"] if row["threads"] == threads]
     baseline = next(iter(result["contenders"]))
-    names = [label(result, row["contender"]) for row in rows]
-    colors = [OURS if row["contender"].startswith("hf_bpe") else OTHERS for row in rows]
-    seconds = [row["seconds"] for row in rows]
-    ratios = [1 / row["times_as_fast_as"][baseline] for row in rows]
+    times = [f"{row['seconds']:.3f} s   {1 / row['times_as_fast_as'][baseline]:.2f}×" for row in rows]
     memory = [row["peak_bytes"] / 1e6 for row in rows]
+    name = baseline.partition(":")[0]
+    panels = [
+        Panel(f"time (× {name}'s), {_threads(threads)}", [row["seconds"] for row in rows], times),
+        Panel(f"peak memory, {_threads(threads)}", memory, [f"{size:.0f} MB" for size in memory]),
+    ]
+    return [row["contender"] for row in rows], panels
 
-    times = [f"{time:.3f} s   {ratio:.2f}×" for time, ratio in zip(seconds, ratios, strict=True)]
-    sizes = [f"{size:.0f} MB" for size in memory]
-    panels = [(left, seconds, times, f"time (× {baseline.partition(':')[0]}'s)"), (right, memory, sizes, "peak memory")]
-    for axis, values, texts, title in panels:
-        bars = axis.barh(names, values, color=colors, height=0.66)
-        axis.bar_label(bars, texts, padding=4)
-        axis.set_title(f"{title}, {threads} thread{'s' if threads > 1 else ''}", loc="left", fontsize=10, pad=10)
-        axis.set_xlim(0, max(values) * 1.35)
-        axis.set_xticks([])
-        axis.tick_params(left=False, labelleft=axis is left)
-        for side in axis.spines.values():
-            side.set_visible(False)
+
+def _speeds(result: dict[str, Any], threads: int) -> tuple[list[str], list[Panel]]:
+    """Return the contenders, the fastest on all texts first, and a panel for each text."""
+    rows = [row for row in result["summary"] if row["threads"] == threads]
+    speeds = {(row["subject"], row["contender"]): row["megabytes_per_second"] for row in rows}
+    subjects = list(dict.fromkeys(row["subject"] for row in rows))
+    contenders = sorted(
+        dict.fromkeys(row["contender"] for row in rows),
+        key=lambda name: -statistics.geometric_mean([speeds[subject, name] for subject in subjects]),
+    )
+    reference = tiktoken(result)
+    panels = []
+    for subject in subjects:
+        values = [speeds[subject, name] for name in contenders]
+        texts = [f"{value:.0f}" if value >= 10 else f"{value:.1f}" for value in values]
+        if reference is not None:
+            ratios = [value / speeds[subject, reference] for value in values]
+            texts = [f"{text}   {ratio:.1f}×" for text, ratio in zip(texts, ratios, strict=True)]
+        panels.append(Panel(f"{subject}, {_threads(threads)}", values, texts))
+    return contenders, panels
+
+
+def _draw_panel(axis: Axes, panel: Panel, result: dict[str, Any], contenders: list[str]) -> None:
+    names = [label(result, contender) for contender in contenders]
+    colors = [OURS if contender.startswith("hf_bpe") else OTHERS for contender in contenders]
+    bars = axis.barh(names, panel.values, color=colors, height=0.66)
+    axis.bar_label(bars, panel.texts, padding=4)
+    axis.invert_yaxis()  # bars are drawn from below
+    axis.set_title(panel.title, loc="left", fontsize=10, pad=10)
+    axis.set_xlim(0, max(panel.values) * 1.35)
+    axis.set_xticks([])
+    for side in axis.spines.values():
+        side.set_visible(False)
+
+
+def _threads(number: int) -> str:
+    return f"{number} thread{'s' if number > 1 else ''}"
 
 
 def _title(result: dict[str, Any]) -> str:
+    options = result["options"]
+    runs, processor = options["repeats"], result["machine"]["processor"]
+    if result["benchmark"] == "encoding":
+        what = f"Encoding with the vocabulary of {options['vocabulary']['pattern']} in MB/s (× tiktoken's)"
+        return f"{what}: medians of {runs} runs on {processor}, more is better"
     size = sum(file["bytes"] for file in result["files"]) / 1e6
     what = f"{result['benchmark'].capitalize()} on {size:.0f} MB"
-    if "vocab_size" in result["options"]:
-        what += f", {result['options']['vocab_size']:,} tokens"
-    runs, processor = result["options"]["repeats"], result["machine"]["processor"]
+    if "vocab_size" in options:
+        what += f", {options['vocab_size']:,} tokens"
     return f"{what}: medians of {runs} runs on {processor}, less is better"

@@ -18,12 +18,23 @@ class Job:
     """One run of one task by one peer.
 
     Attributes:
-        task: the name of a subcommand, "training" or "splitting".
+        task: the name of a subcommand, such as "training".
         peer: the module of the peer, as `benchmarks.peers.load` takes it.
         files: absolute paths of UTF-8 text, documents separated by SEPARATOR.
         threads: how many the peer may use, and how many cores it gets.
         ties: training only: how the peer is to order pairs of equal count; None for its first way.
         vocab_size: training only: bytes, SEPARATOR and merges.
+        vocabulary: all but training and splitting: a folder made by `benchmarks.vocabulary.prepare`.
+        pattern: the name of the vocabulary's split pattern, "gpt2" or "cl100k".
+        separator_id: the id of SEPARATOR in the vocabulary.
+        into: encoding only: what the ids are to come in, "lists" or "numpy".
+        rounds: encoding and decoding: how many slices of the text are timed, one a round.
+        round: which round this is. 0 is the run before them: it does all the text, to be compared.
+        warm: encoding only: do the same slice once untimed before it is timed.
+        case: worst only: which of `benchmarks.worst_cases.CASES`.
+        size: worst only: how many bytes of it.
+        calls: latency only: how many calls.
+        limit: seconds after which the work is given up, 0 for never.
     """
 
     task: str
@@ -32,11 +43,30 @@ class Job:
     threads: int = 1
     ties: str | None = None
     vocab_size: int = 0
+    vocabulary: str = ""
+    pattern: str = "gpt2"
+    separator_id: int = 0
+    into: str | None = None
+    rounds: int = 1
+    round: int = 0
+    warm: bool = False
+    case: str = ""
+    size: int = 0
+    calls: int = 1
+    limit: float = 0.0
 
     @property
     def contender(self) -> str:
-        """The name under which results are kept: the peer and, where it was chosen, its way with ties."""
-        return self.peer if self.ties is None else f"{self.peer}:{self.ties}"
+        """The name under which results are kept: the peer and, where it was chosen, its way with ties or ids."""
+        way = self.ties or self.into
+        return self.peer if way is None else f"{self.peer}:{way}"
+
+    @property
+    def subject(self) -> str:
+        """What is worked on, where each file or case is a measurement of its own; results are compared within one."""
+        if self.task == "worst":
+            return f"{self.case}, {self.size / 1e6:g} MB"
+        return Path(self.files[0]).stem if self.task in ("encoding", "decoding") else ""
 
 
 def read_documents(files: tuple[str, ...]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Results as one JSON value that says everything about them, and as a table."""
+"""Results as one JSON value that says everything about them."""
 
 from __future__ import annotations
 
@@ -63,60 +63,55 @@ def assemble(
 
 
 def summarize(runs: Sequence[dict[str, Any]], size: int) -> list[dict[str, Any]]:
-    """Return one row a contender and number of threads, the fastest first; times are medians."""
-    groups: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    """Return one row a subject, number of threads and contender, the fastest first; times are medians.
+
+    Args:
+        runs: what was measured.
+        size: how many bytes a run that says nothing of it has worked on, 0 if none.
+    """
+    groups: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
     for one in runs:
-        groups.setdefault((one["threads"], one["contender"]), []).append(one)
+        groups.setdefault((one["subject"], one["threads"], one["contender"]), []).append(one)
 
     rows = []
-    for (threads, contender), group in groups.items():
+    for (subject, threads, contender), group in groups.items():
         seconds = [one["seconds"] for one in group]
         row = {
+            "subject": subject,
             "contender": contender,
             "threads": threads,
             "runs": len(group),
             "seconds": statistics.median(seconds),
             "seconds_least": min(seconds),
             "seconds_most": max(seconds),
-            "megabytes_per_second": size / statistics.median(seconds) / 1e6,
+            "megabytes_per_second": statistics.median((one["bytes"] or size) / one["seconds"] / 1e6 for one in group),
         }
         row |= {
             name: statistics.median(one[name] for one in group)
-            for name in ("cpu_seconds", "hand_over_seconds", "peak_bytes", "child_peak_bytes")
+            for name in ("import_seconds", "cpu_seconds", "hand_over_seconds", "peak_bytes", "child_peak_bytes")
         }
         reading = [one["reading_seconds"] for one in group]
         row["reading_seconds"] = None if None in reading else statistics.median(reading)
         rows.append(row)
-    rows.sort(key=lambda row: (row["threads"], row["seconds"]))
+    subjects = list(dict.fromkeys(one["subject"] for one in runs))
+    rows.sort(key=lambda row: (subjects.index(row["subject"]), row["threads"], row["seconds"]))
     for row in rows:
-        same = [other for other in rows if other["threads"] == row["threads"]]
+        same = [other for other in rows if all(other[name] == row[name] for name in ("subject", "threads"))]
         row["times_as_fast_as"] = {other["contender"]: other["seconds"] / row["seconds"] for other in same}
     return rows
 
 
-def table(result: dict[str, Any]) -> str:
-    """Return the summary as lines of text; ratios are to the time of the first contender."""
-    baseline = next(iter(result["contenders"]))
-    width = max(len(label(result, name)) for name in result["contenders"])
-    lines = [f"{'':<{width}}  threads   seconds   (least-most)     ratio   MB/s   CPU s  reading s  peak MB"]
-    for row in result["summary"]:
-        spread = f"({row['seconds_least']:.3f}-{row['seconds_most']:.3f})"
-        reading = "-" if row["reading_seconds"] is None else f"{row['reading_seconds']:.3f}"
-        peak = f"{row['peak_bytes'] / 1e6:.0f}"
-        if row["child_peak_bytes"]:
-            peak += f" (and {row['child_peak_bytes'] / 1e6:.0f} in a child)"
-        lines.append(
-            f"{label(result, row['contender']):<{width}}  {row['threads']:>7}  {row['seconds']:>8.3f}  {spread:<16}"
-            f"{1 / row['times_as_fast_as'][baseline]:>6.2f}x  {row['megabytes_per_second']:>5.1f}"
-            f"  {row['cpu_seconds']:>6.2f}  {reading:>9}  {peak:>7}"
-        )
-    return "\n".join(lines)
-
-
 def label(result: dict[str, Any], contender: str) -> str:
-    """Return a contender's name for readers: peer, version, engine, ties."""
+    """Return a contender's name for readers: peer, version, engine, ties or what the ids came in."""
     peer = result["contenders"][contender]
     name = f"{contender.partition(':')[0]} {peer['version']}"
     if peer["engine"]:
         name += f", {peer['engine']}"
-    return f"{name} ({peer['ties']} ties)" if peer["ties"] else name
+    if peer["ties"]:
+        return f"{name} ({peer['ties']} ties)"
+    return f"{name} ({peer['into']})" if peer.get("into") else name
+
+
+def tiktoken(result: dict[str, Any]) -> str | None:
+    """Return the contender that is tiktoken, the measure that readers know; None if it did not take part."""
+    return next((name for name in result["contenders"] if name.partition(":")[0] == "tiktoken"), None)

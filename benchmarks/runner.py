@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.agreement import Disagreement, compare
+from benchmarks.agreement import Disagreement, compare, is_part
 from benchmarks.job import Job
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,10 +23,15 @@ class RunError(Exception):
     """A run that failed; the message says why."""
 
 
+class TooSlow(Exception):
+    """A run was given up at its limit of time."""
+
+
 def run(job: Job) -> dict[str, Any]:
     """Do one run in a process of its own and return what `worker.perform` returns.
 
     Raises:
+        TooSlow: the work took longer than `job.limit`.
         RunError: the process failed.
     """
     environment = {
@@ -44,6 +50,8 @@ def run(job: Job) -> dict[str, Any]:
             text=True,
             check=False,
         )
+        if done.returncode == -signal.SIGALRM:
+            raise TooSlow
         if done.returncode != 0:
             reason = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
             raise RunError(f"{job.contender}: {reason[0]}")
@@ -65,33 +73,52 @@ def benchmark(
 
     Returns:
         "contenders": name → version, door and so on; "agreement": sentences about what was compared; "runs": every
-        timed run.
+        timed run; "given_up": the jobs that took longer than their limit when they were to be compared, not timed then.
 
     Raises:
         Disagreement: results differ that have to be equal; nothing has been timed then.
         RunError: a run failed.
     """
-    timed = [dataclasses.replace(job, threads=number) for number in threads for job in jobs]
+    timed = [dataclasses.replace(job, threads=number, rounds=repeats) for number in threads for job in jobs]
     outcomes: dict[Job, Any] = {}
     contenders: dict[str, Any] = {}
+    given_up = []
     for job in [*timed, *(dataclasses.replace(job, threads=max(threads)) for job in witnesses)]:
-        say(f"comparing {job.contender}, threads: {job.threads}")
-        measured = run(job)
+        say(f"comparing {_describe(job)}")
+        try:
+            measured = run(job)
+        except TooSlow:
+            say(f"given up: more than {job.limit:g} s")
+            given_up.append({**_names(job), "more_than_seconds": job.limit})
+            continue
         outcomes[job] = measured["outcome"]
         contenders[job.contender] = measured["peer"]
     agreement = compare({job: (contenders[job.contender]["ties"], outcome) for job, outcome in outcomes.items()})
     for sentence in agreement:
         say(sentence)
 
+    groups: dict[tuple[str, int], list[Job]] = {}
+    for job in timed:
+        if job in outcomes:
+            groups.setdefault((job.subject, job.threads), []).append(job)
     runs = []
     for number in range(repeats):
-        # Each round begins with another contender, so that none always follows the same one.
-        for job in [*timed[number % len(timed) :], *timed[: number % len(timed)]]:
-            measured = run(job)
-            if measured.pop("outcome") != outcomes[job]:
-                raise Disagreement(f"{job.contender}: a timed run gave another result than the run before it")
-            measured.pop("peer")
-            runs.append({"contender": job.contender, "threads": job.threads, "round": number + 1, **measured})
-            seconds = measured["seconds"]
-            say(f"round {number + 1} of {repeats}: {job.contender}, threads: {job.threads}: {seconds:.3f} s")
-    return {"contenders": contenders, "agreement": agreement, "runs": runs}
+        for group in groups.values():
+            # Each round begins with another contender, so that none always follows the same one.
+            for job in [*group[number % len(group) :], *group[: number % len(group)]]:
+                measured = run(dataclasses.replace(job, round=number + 1, limit=0.0))
+                if not is_part(measured.pop("outcome"), outcomes[job]):
+                    raise Disagreement(f"{job.contender}: a timed run gave another result than the run before it")
+                measured.pop("peer")
+                runs.append({**_names(job), "round": number + 1, **measured})
+                say(f"round {number + 1} of {repeats}: {_describe(job)}: {measured['seconds']:.3f} s")
+    return {"contenders": contenders, "agreement": agreement, "runs": runs, "given_up": given_up}
+
+
+def _names(job: Job) -> dict[str, Any]:
+    return {"subject": job.subject, "contender": job.contender, "threads": job.threads}
+
+
+def _describe(job: Job) -> str:
+    subject = f"{job.subject}, " if job.subject else ""
+    return f"{subject}{job.contender}, threads: {job.threads}"

@@ -8,12 +8,14 @@ from __future__ import annotations
 import collections
 import importlib.metadata
 import json
+import signal
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from benchmarks import measure
+from benchmarks import measure, tasks
 from benchmarks.job import Job, read_documents
 from benchmarks.peers import load
 
@@ -21,16 +23,17 @@ from benchmarks.peers import load
 def perform(job: Job) -> dict[str, Any]:
     """Do one run; return what was measured and what came out."""
     measure.pin(job.threads)  # first, so that the threads a library starts on import inherit it
-    peer = load(job.peer)
-    task = getattr(peer, job.task.capitalize())
-    if job.ties is not None and job.ties not in task.ties:
-        raise ValueError(f"{job.peer}: ties {job.ties!r} are not known; expected one of {', '.join(task.ties)}")
-    work = task(job)
+    start = time.perf_counter()
+    peer = load(job)
+    import_seconds = time.perf_counter() - start
+    work = _work(job, peer)
 
+    signal.setitimer(signal.ITIMER_REAL, job.limit)  # nobody handles it, so it ends the process, whatever holds the GIL
     start_bytes = measure.peak_bytes()
     cpu, start = measure.cpu_seconds(), time.perf_counter()
     work.run()
     seconds, cpu = time.perf_counter() - start, measure.cpu_seconds() - cpu
+    signal.setitimer(signal.ITIMER_REAL, 0)
     memory = {
         "start_bytes": start_bytes,
         "peak_bytes": measure.peak_bytes(),
@@ -40,19 +43,33 @@ def perform(job: Job) -> dict[str, Any]:
     outcome = work.outcome()
     hand_over_seconds = time.perf_counter() - start
     return {
+        "import_seconds": import_seconds,
         "seconds": seconds,
         "cpu_seconds": cpu,
-        "reading_seconds": _reading_seconds(job) if getattr(task, "reads_documents", False) else None,
+        "reading_seconds": _reading_seconds(job) if getattr(work, "reads_documents", False) else None,
         "hand_over_seconds": hand_over_seconds,
+        "bytes": getattr(work, "bytes", None),
         **memory,
         "peer": {
             "version": importlib.metadata.version(peer.DISTRIBUTION),
             "engine": getattr(peer, "ENGINE", None),
-            "ties": (job.ties or task.ties[0]) if job.task == "training" else None,
-            "door": task.door,
+            "ties": (job.ties or work.ties[0]) if job.task == "training" else None,
+            "into": job.into,
+            "door": work.door,
         },
         "outcome": outcome,
     }
+
+
+def _work(job: Job, peer: ModuleType) -> Any:
+    """Return the task, ready to run: the peer's own class of that name, or ours with its tokenizer."""
+    name = job.task.capitalize()
+    if hasattr(tasks, name):
+        return getattr(tasks, name)(job, peer.Tokenizer)
+    task = getattr(peer, name)
+    if job.ties is not None and job.ties not in task.ties:
+        raise ValueError(f"{job.peer}: ties {job.ties!r} are not known; expected one of {', '.join(task.ties)}")
+    return task(job)
 
 
 def _reading_seconds(job: Job) -> float:

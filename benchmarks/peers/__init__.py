@@ -1,7 +1,8 @@
-"""The peers: one module each, which imports the library and says how it does each task fastest.
+"""The peers of training and splitting: a module each, which imports the library and says how it does a task fastest.
 
 A peer's module says in DISTRIBUTION which installed package it measures, and has a class for each task it can do, named
-as the task: `Training`, `Splitting`. Such a class has the attributes and methods of `Task`.
+as the task: `Training`, `Splitting`. Such a class has the attributes and methods of `Task`. Encoding and what follows
+from it is in `benchmarks.encoders`.
 """
 
 from __future__ import annotations
@@ -26,16 +27,23 @@ class Task(Protocol):
     reads_documents: bool
     """Training only, False if missing: `run` consumes `read_documents`, whose share of the time is measured apart."""
 
+    bytes: int
+    """How much text `run` works on; of all files if missing."""
+
     def __init__(self, job: Job) -> None: ...
 
     def run(self) -> None:
         """Do the work, from files (training) or bytes in memory (splitting) to the result in memory."""
 
     def outcome(self) -> Any:
-        """Return the result for comparison: the merges as a list of pairs of bytes, or the number of pre-tokens."""
+        """Return the result for comparison: the merges as a list of pairs of bytes, or the number of pre-tokens.
+
+        Or name of a text → what came of it, in a few characters: then a run may give a part of what another gives.
+        """
 
 
-def load(name: str) -> ModuleType:
-    """Return the module of a peer: `benchmarks/peers/NAME.py` if there is one, else any importable module NAME."""
-    own = f"{__name__}.{name}"
-    return importlib.import_module(own if importlib.util.find_spec(own) else name)
+def load(job: Job) -> ModuleType:
+    """Return the module of a job's peer: the one of that name beside this or `benchmarks.encoders`, else any other."""
+    package = __name__ if job.task in ("training", "splitting") else "benchmarks.encoders"
+    own = f"{package}.{job.peer}"
+    return importlib.import_module(own if importlib.util.find_spec(own) else job.peer)

@@ -1,0 +1,51 @@
+"""hf_bpe, as it is installed: with its native engine where that was built, else in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hf_bpe
+import hf_bpe.engine
+from benchmarks.encoders import _flat
+from benchmarks.job import SEPARATOR, Job
+from benchmarks.peers._merges import from_ranks
+from benchmarks.vocabulary import MERGES, RANKS, VOCAB, read_ranks
+from hf_bpe import BPEModel, BPETokenizer
+
+DISTRIBUTION = "hf_bpe"
+ENGINE = "Python" if hf_bpe.engine.native_core() is None else "native"
+
+
+class Tokenizer:
+    """`BPETokenizer`, by its doors beside those of transformers; from GPT-2's two files where it is GPT-2's pattern."""
+
+    doors = {
+        "encode_one": "encode_bytes",
+        "encode_lists": "encode_to_lists",
+        "encode_numpy": "encode_to_numpy: all ids in one array, and offsets",
+        "decode": "decode_to_texts",
+    }
+
+    def __init__(self, job: Job) -> None:
+        folder = Path(job.vocabulary)
+        if job.pattern == "gpt2":
+            self.tokenizer = BPETokenizer(folder / VOCAB, folder / MERGES)
+        else:
+            ranks = read_ranks(folder / RANKS)
+            vocab = {rank: token for token, rank in ranks.items()} | {job.separator_id: SEPARATOR.encode()}
+            self.tokenizer = BPETokenizer(model=BPEModel(vocab, from_ranks(ranks), (SEPARATOR,), job.pattern))
+        self.threads = job.threads
+        self.encode_one = self.tokenizer.encode_bytes
+
+    def encode_lists(self, texts: list[str]) -> list[list[int]]:
+        return self.tokenizer.encode_to_lists(texts, num_threads=self.threads)
+
+    def encode_numpy(self, texts: list[str]) -> Any:
+        return self.tokenizer.encode_to_numpy(texts, num_threads=self.threads)
+
+    def sequences(self, encoded: Any) -> list[Any]:
+        return _flat.split(*encoded)
+
+    def decode(self, sequences: list[list[int]]) -> list[str]:
+        return self.tokenizer.decode_to_texts(sequences, num_threads=self.threads)

@@ -1,0 +1,48 @@
+"""A text as short documents, and these in slices, so that every round of a measurement meets text it has not seen."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from benchmarks.job import read_documents
+
+SHORTEST, LONGEST = 1_000, 9_000  # bytes
+
+
+def read_slices(files: tuple[str, ...], count: int) -> list[dict[str, str]]:
+    """Return the texts in slices of about equal size: name → text, the same names whatever the number of slices.
+
+    Whole documents are dealt out, each to the slice that is smallest so far: the slices are of the same kind of text,
+    and no two have parts of one document, which would repeat its words.
+
+    Raises:
+        ValueError: there are fewer documents than slices.
+    """
+    slices: list[dict[str, str]] = [{} for _ in range(count)]
+    sizes = [0] * count
+    lengths = random.Random(0)
+    number = 0
+    for document in read_documents(files):
+        smallest = sizes.index(min(sizes))
+        for text in _cut(document.encode(), lengths):
+            number += 1
+            slices[smallest][f"text {number}, {text[:40]!r}"] = text
+        sizes[smallest] += len(document)
+    if not all(slices):
+        raise ValueError(f"{', '.join(files)}: fewer documents than the {count} slices of the rounds and the first one")
+    return slices
+
+
+def _cut(document: bytes, lengths: random.Random) -> Iterator[str]:
+    """Yield a document in texts of 1 to 9 kB that end where a line ends; the last may be shorter."""
+    start = 0
+    while start < len(document):
+        end = start + lengths.randint(SHORTEST, LONGEST)
+        if end < len(document):
+            line_end = document.rfind(b"\n", start + SHORTEST, end) + 1
+            while not line_end and document[end] & 0xC0 == 0x80:  # a line without an end: between two characters
+                end -= 1
+            end = line_end or end
+        yield document[start:end].decode()
+        start = end

@@ -1,0 +1,104 @@
+"""Results as a table of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benchmarks.report import label, tiktoken
+
+Cell = Callable[[dict[str, Any]], str]
+
+
+def table(result: dict[str, Any]) -> str:
+    """Return the summary as lines of text, a stretch of them for each subject."""
+    columns = _columns(result)
+    cells = [[heading for heading, _ in columns], *([cell(row) for _, cell in columns] for row in result["summary"])]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for line in cells:
+        first, *others = zip(line, widths, strict=True)
+        lines.append("  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]).rstrip())
+    subject = ""
+    text = [lines[0]]
+    for row, line in zip(result["summary"], lines[1:], strict=True):
+        if row["subject"] != subject:
+            subject = row["subject"]
+            text += ["", subject]
+        text.append(line)
+    for one in result["given_up"]:
+        name = f"{one['subject']}: {_label_or_name(result, one['contender'])}, threads: {one['threads']}"
+        text.append(f"{name}: more than {one['more_than_seconds']:g} s")
+    return "\n".join(text)
+
+
+def _label_or_name(result: dict[str, Any], contender: str) -> str:
+    """Return the label of a contender, or its name if all of its runs were given up."""
+    return label(result, contender) if contender in result["contenders"] else contender
+
+
+def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
+    """Return heading and content of the columns that tell something about the task."""
+    task = result["benchmark"]
+    baseline = next(iter(result["contenders"]))
+    columns: list[tuple[str, Cell]] = [
+        ("", lambda row: label(result, row["contender"])),
+        ("threads", lambda row: str(row["threads"])),
+    ]
+    unit, scale, form = "seconds", 1.0, "{:.3f}"
+    if task == "latency":
+        unit, scale, form = "microseconds", 1e6 / result["options"]["calls"], "{:.2f}"
+
+    def spread(row: dict[str, Any]) -> str:
+        return "-".join(form.format(row[name] * scale) for name in ("seconds_least", "seconds_most"))
+
+    columns += [
+        (unit, lambda row: form.format(row["seconds"] * scale)),
+        ("(least-most)", lambda row: f"({spread(row)})"),
+    ]
+    if task in ("training", "splitting"):
+        columns.append(("ratio", lambda row: f"{1 / row['times_as_fast_as'][baseline]:.2f}x"))
+    else:
+        columns += [_speed_beside(name) for name in dict.fromkeys([baseline, tiktoken(result)]) if name is not None]
+    if task == "loading":
+        columns.append(("import s", lambda row: f"{row['import_seconds']:.3f}"))
+    elif task != "latency":
+        columns.append(("MB/s", lambda row: f"{row['megabytes_per_second']:.1f}"))
+    if task == "worst":
+        columns.append(("for twice the text", _growth(result["summary"])))
+    columns.append(("CPU s", lambda row: f"{row['cpu_seconds']:.2f}"))
+    if task == "training":
+        columns.append(("reading s", lambda row: _or_dash(row["reading_seconds"], "{:.3f}")))
+    columns.append(("peak MB", _peak))
+    return columns
+
+
+def _speed_beside(contender: str) -> tuple[str, Cell]:
+    name = contender.partition(":")[0]
+    return f"speed / {name}'s", lambda row: _or_dash(row["times_as_fast_as"].get(contender), "{:.2f}")
+
+
+def _growth(rows: Sequence[dict[str, Any]]) -> Cell:
+    """Return what says, in the row of a case at its smaller size, how many times as long the larger one takes."""
+    times: dict[tuple[str, str, int], list[float]] = {}
+
+    def key(row: dict[str, Any]) -> tuple[str, str, int]:
+        return row["subject"].rpartition(", ")[0], row["contender"], row["threads"]
+
+    for row in rows:
+        times.setdefault(key(row), []).append(row["seconds"])
+
+    def cell(row: dict[str, Any]) -> str:
+        first, *more = times[key(row)]
+        return f"{more[0] / first:.2f}x" if more and row["seconds"] == first else ""
+
+    return cell
+
+
+def _peak(row: dict[str, Any]) -> str:
+    peak = f"{row['peak_bytes'] / 1e6:.0f}"
+    return f"{peak} (and {row['child_peak_bytes'] / 1e6:.0f} in a child)" if row["child_peak_bytes"] else peak
+
+
+def _or_dash(number: float | None, form: str) -> str:
+    return "-" if number is None else form.format(number)

@@ -1,0 +1,143 @@
+"""What is done with a tokenizer, the same for every peer of `benchmarks.encoders`.
+
+A task is named as its subcommand. What is done when it is made is not timed; `run` is. See `benchmarks.peers.Task`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from typing import Any
+
+from benchmarks import worst_cases
+from benchmarks.encoders import Tokenizer
+from benchmarks.job import Job
+from benchmarks.slices import read_slices
+
+GREETING = "Hello world"
+
+
+class _Slice:
+    """The texts of one run, and those to warm up with: the first slice, which no round times.
+
+    The run before all rounds has all texts and nothing to warm up with.
+    """
+
+    def __init__(self, job: Job) -> None:
+        slices = read_slices(job.files, job.rounds + 1 if job.round else 1)
+        chosen = slices[job.round]
+        self.names = list(chosen)
+        self.texts = list(chosen.values())
+        before = slices[job.round if job.warm else 0] if job.round else {}
+        self.before = list(before.values())
+        self.bytes = sum(len(text.encode()) for text in self.texts)
+
+
+class Encoding:
+    """Texts to ids, as lists or as arrays."""
+
+    def __init__(self, job: Job, make: type[Tokenizer]) -> None:
+        self.slice = _Slice(job)
+        self.bytes = self.slice.bytes
+        self.tokenizer = make(job)
+        self.into = job.into
+        method = f"encode_{job.into}"
+        self.encode = _door(self.tokenizer, method, job)
+        self.door = self.tokenizer.doors[method]
+        if self.slice.before:
+            self.encode(self.slice.before)
+
+    def run(self) -> None:
+        self.encoded = self.encode(self.slice.texts)
+
+    def outcome(self) -> dict[str, str]:
+        sequences = self.encoded if self.into == "lists" else self.tokenizer.sequences(self.encoded)
+        return {name: digest(ids) for name, ids in zip(self.slice.names, sequences, strict=True)}
+
+
+class Decoding:
+    """Lists of ids, which the peer has made itself, to texts."""
+
+    def __init__(self, job: Job, make: type[Tokenizer]) -> None:
+        self.slice = _Slice(job)
+        self.bytes = self.slice.bytes
+        tokenizer = make(job)
+        self.decode = _door(tokenizer, "decode", job)
+        self.door = tokenizer.doors["decode"]
+        self.ids = tokenizer.encode_lists(self.slice.texts)
+        if self.slice.before:
+            self.decode(tokenizer.encode_lists(self.slice.before))
+
+    def run(self) -> None:
+        self.decoded = self.decode(self.ids)
+
+    def outcome(self) -> dict[str, str]:
+        parts = zip(self.slice.names, self.ids, self.decoded, strict=True)
+        return {name: f"{digest(ids)} {hashlib.blake2b(text.encode()).hexdigest()[:16]}" for name, ids, text in parts}
+
+
+class Latency:
+    """Many calls on a few words, one after the other. The loop is part of the time: some 0.02 microseconds a call."""
+
+    def __init__(self, job: Job, make: type[Tokenizer]) -> None:
+        tokenizer = make(job)
+        self.encode = _door(tokenizer, "encode_one", job)
+        self.door = tokenizer.doors["encode_one"]
+        self.calls = job.calls
+        for _ in range(1000):
+            self.encode(GREETING)
+
+    def run(self) -> None:
+        encode = self.encode
+        for _ in repeat(None, self.calls):
+            encode(GREETING)
+
+    def outcome(self) -> dict[str, str]:
+        return {GREETING: digest(self.encode(GREETING))}
+
+
+class Loading:
+    """From the library imported to the ids of a few words."""
+
+    def __init__(self, job: Job, make: type[Tokenizer]) -> None:
+        self.job, self.make = job, make
+        self.door = make.doors["encode_one"]
+
+    def run(self) -> None:
+        self.ids = self.make(self.job).encode_one(GREETING)
+
+    def outcome(self) -> dict[str, str]:
+        return {GREETING: digest(self.ids)}
+
+
+class Worst:
+    """One long text to ids, after a call on a few words."""
+
+    def __init__(self, job: Job, make: type[Tokenizer]) -> None:
+        self.text = worst_cases.make(job.case, job.size, job.files)
+        self.bytes = len(self.text.encode())
+        tokenizer = make(job)
+        self.encode = _door(tokenizer, "encode_one", job)
+        self.door = tokenizer.doors["encode_one"]
+        self.encode(GREETING)
+
+    def run(self) -> None:
+        self.ids = self.encode(self.text)
+
+    def outcome(self) -> dict[str, str]:
+        return {"the text": digest(self.ids)}
+
+
+def digest(ids: Sequence[int]) -> str:
+    """Return a few characters that say whether ids are the same: all ids of many peers are too much to keep."""
+    numbers = ids.tolist() if hasattr(ids, "tolist") else ids
+    return hashlib.blake2b(array("I", numbers).tobytes(), digest_size=8).hexdigest()
+
+
+def _door(tokenizer: Tokenizer, method: str, job: Job) -> Callable[[Any], Any]:
+    door: Callable[[Any], Any] | None = getattr(tokenizer, method, None)
+    if door is None:
+        raise ValueError(f"{job.peer} has no door for {job.task}: {method}")
+    return door
