@@ -64,14 +64,14 @@ class RawDoors:
         def convert_tokens_to_ids(self, token: str) -> int: ...  # noqa: D102
         def __len__(self) -> int: ...
 
-    def encode_bytes(self, data: bytes, *, split_special_tokens: bool | None = None) -> list[int]:
+    def encode_bytes(self, data: AnyText, *, split_special_tokens: bool | None = None) -> list[int]:
         r"""Encode bytes, UTF-8 or not, so that `decode_bytes` gives them back exactly.
 
         Special tokens are found in the bytes, none is added, and no prefix space either. (Added tokens whose flags
         eat white space lose it here as everywhere.)
 
         Args:
-            data: any bytes; each that belongs to no valid UTF-8 sequence counts as a character of no class.
+            data: any bytes, or a str; each byte that belongs to no valid UTF-8 sequence counts as a character of no class.
             split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
 
         Raises:

@@ -39,13 +39,13 @@ class Tokenizer:
         self.encode_one = self.tokenizer.encode_bytes
 
     def encode_lists(self, texts: list[str]) -> list[list[int]]:
-        return self.tokenizer.encode_to_lists(texts, num_threads=self.threads)
+        return self.tokenizer.encode_to_lists(texts, num_workers=self.threads)
 
     def encode_numpy(self, texts: list[str]) -> Any:
-        return self.tokenizer.encode_to_numpy(texts, num_threads=self.threads)
+        return self.tokenizer.encode_to_numpy(texts, num_workers=self.threads)
 
     def sequences(self, encoded: Any) -> list[Any]:
         return _flat.split(*encoded)
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
-        return self.tokenizer.decode_to_texts(sequences, num_threads=self.threads)
+        return self.tokenizer.decode_to_texts(sequences)
