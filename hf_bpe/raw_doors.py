@@ -71,7 +71,7 @@ class RawDoors:
         eat white space lose it here as everywhere.)
 
         Args:
-            data: any bytes, or a str; each byte that belongs to no valid UTF-8 sequence counts as a character of no class.
+            data: any bytes, or a str; a byte that belongs to no valid UTF-8 sequence is a character of no class.
             split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
 
         Raises:

@@ -11,6 +11,7 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer.main
 from tokenizers import Tokenizer
@@ -233,6 +234,30 @@ class TestEncode:
     def test_gpt2_files(self, test_data):
         assert run("encode", test_data / "gpt2", stdin=b"The quick brown fox").stdout == "464 2068 7586 21831\n"
         assert run("decode", test_data / "gpt2", stdin=b"464 2068\n7586").stdout == "The quick brown"
+
+    def test_several_files_are_a_line_each(self, folder, tmp_path):
+        (tmp_path / "a.txt").write_bytes(b"ab")
+        (tmp_path / "b.txt").write_bytes(b"<|x|>")
+        assert run("encode", folder, tmp_path / "a.txt", tmp_path / "b.txt").stdout.splitlines()[1] == "256"
+
+    def test_array_for_training(self, folder, tmp_path):
+        (tmp_path / "a.txt").write_bytes(ANY_BYTES + b"<|x|>a")
+        ran = run(
+            "encode", folder, tmp_path / "a.txt", "-", "-o", tmp_path / "out.npy", "--separator", "<|x|>", stdin=b"ab"
+        )
+        tokenizer = BPETokenizer.from_pretrained(folder)
+        ids = np.load(tmp_path / "out.npy")
+        assert ids.tolist() == tokenizer.encode_bytes(ANY_BYTES + b"<|x|>a") + tokenizer.encode_bytes(b"ab")
+        offsets = np.load(tmp_path / "out.offsets.npy")
+        ends = np.flatnonzero(ids == 256) + 1
+        assert offsets.tolist() == [0, *ends, len(ids) - len(tokenizer.encode_bytes(b"ab")), len(ids)]
+        assert ran.stdout == ""
+        assert f"{len(ids)} tokens of {len(offsets) - 1} documents saved in" in ran.stderr
+
+    def test_what_goes_with_printed_ids_or_an_array_only(self, folder, tmp_path):
+        assert "goes with printed ids only" in run("encode", folder, "--lines", "-o", "x.npy", code=2).stderr
+        assert "goes with --output only" in run("encode", folder, "--separator", "<|x|>", code=2).stderr
+        assert "expected a name that ends in .npy" in error("encode", folder, "-o", tmp_path / "x.bin", stdin=b"")
 
     def test_byte_without_a_token(self, tmp_path):
         run("train", "-", "-o", tmp_path, "--num-merges", 1, "--initial-alphabet", "observed", stdin=b"aa")

@@ -1,17 +1,20 @@
 """The real GPT-2 vocabulary: ids equal to those of tiktoken and of transformers."""
 
 import base64
+from itertools import accumulate, chain, pairwise
 
+import numpy as np
 import pytest
 import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers import GPT2Tokenizer
 
-from hf_bpe import BPETokenizer
+from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.patterns import PATTERNS
 
 DOCUMENT_CHARS = 1500
+TEXTS = ["english", "code", "multilingual", "nonlatin", "docs"]
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +27,14 @@ def theirs(test_data):
     return GPT2Tokenizer.from_pretrained(test_data / "gpt2")
 
 
+def read_ranks(test_data, name):
+    lines = (test_data / "tiktoken" / f"{name}_base.tiktoken").read_bytes().splitlines()
+    return {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
+
+
 @pytest.fixture(scope="module")
 def r50k(test_data):
-    lines = (test_data / "tiktoken" / "r50k_base.tiktoken").read_bytes().splitlines()
-    ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
+    ranks = read_ranks(test_data, "r50k")
     specials = {"<|endoftext|>": 50256}
     return tiktoken.Encoding("r50k", pat_str=PATTERNS["gpt2"], mergeable_ranks=ranks, special_tokens=specials)
 
@@ -37,7 +44,7 @@ def test_the_known_example(ours):
     assert ours.encode("<|endoftext|>") == [50256] == [ours.eos_token_id]
 
 
-@pytest.mark.parametrize("name", ["english", "code", "multilingual", "nonlatin", "docs"])
+@pytest.mark.parametrize("name", TEXTS)
 def test_ids_on_a_sample_of_each_text(test_data, ours, theirs, r50k, name):
     with (test_data / "text" / f"{name}.txt").open("rb") as file:
         text = file.read(3_000_000).decode("utf-8", "ignore")
@@ -63,3 +70,36 @@ def test_ids_of_any_text(ours, theirs, r50k, text):
 def test_texts_of_any_ids(ours, theirs, ids):
     assert ours.decode(ids) == theirs.decode(ids)
     assert ours.decode(ids, skip_special_tokens=True) == theirs.decode(ids, skip_special_tokens=True)
+
+
+def model_of(ranks, pattern):
+    """Make a model whose merges are those by which tiktoken makes each of its tokens."""
+    merges = []
+    for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
+        parts = [bytes([byte]) for byte in token]
+        while len(parts) > 2:
+            made = [ranks.get(first + second, rank) for first, second in pairwise(parts)]
+            at = made.index(min(made))
+            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        if len(parts) == 2:
+            merges.append((parts[0], parts[1]))
+    return BPEModel({rank: token for token, rank in ranks.items()}, merges, pattern=pattern)
+
+
+@pytest.mark.usefixtures("native")
+@pytest.mark.parametrize(("name", "pattern"), [("r50k", "gpt2"), ("cl100k", "cl100k"), ("o200k", "o200k")])
+def test_ids_on_all_texts_are_those_of_tiktoken(test_data, name, pattern):
+    ranks = read_ranks(test_data, name)
+    peer = tiktoken.Encoding(name, pat_str=PATTERNS[pattern], mergeable_ranks=ranks, special_tokens={})
+    ours = BPETokenizer(model=model_of(ranks, pattern))
+    for text in TEXTS:
+        whole = (test_data / "text" / f"{text}.txt").read_text(encoding="utf-8")
+        documents = whole.split("<|endoftext|>")
+        ids, offsets = ours.encode_to_numpy(documents)
+        expected = peer.encode_ordinary_batch(documents)
+        assert offsets.tolist() == [0, *accumulate(map(len, expected))]
+        np.testing.assert_array_equal(ids, np.fromiter(chain.from_iterable(expected), np.uint32, len(ids)))
+        # As one string, in which the separator is text.
+        ids, _ = ours.encode_to_numpy([whole])
+        np.testing.assert_array_equal(ids, np.array(peer.encode_ordinary(whole), np.uint32))
+        assert ours.decode_bytes(ids) == whole.encode()
