@@ -8,7 +8,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from itertools import chain, starmap
+from operator import add, itemgetter
 from pathlib import Path
+from typing import cast
 
 from hf_bpe.byte_level import from_printable, to_printable
 from hf_bpe.files import staged_folder
@@ -41,23 +45,38 @@ def read_gpt2(
         OSError: a file that cannot be read.
         ValueError: a file that is not in the format, with the place; or a model that is not valid.
     """
+    return read_gpt2_with_vocab(vocab_file, merges_file, special_tokens=special_tokens, pattern=pattern)[0]
+
+
+def read_gpt2_with_vocab(
+    vocab_file: str | os.PathLike[str],
+    merges_file: str | os.PathLike[str],
+    *,
+    special_tokens: Iterable[str] | None = None,
+    pattern: str | None = "gpt2",
+) -> tuple[BPEModel, dict[str, int]]:
+    """Read a model as `read_gpt2` does, and return its `printable_vocab()` too: `vocab.json` holds just that."""
     entries = _read_vocab(Path(vocab_file))
-    merges = _read_merges(Path(merges_file))
+    tokens = _Tokens(zip(entries, map(from_printable, entries), strict=True))
+    merges = _read_merges(Path(merges_file), tokens)
+    specials = {text for text, token in tokens.items() if token is None}
     if special_tokens is None:
-        ordinary = {token for first, second in merges for token in (first, second, first + second)}
-        specials = {text for text in entries if not _is_ordinary(from_printable(text), ordinary)}
+        unmade = {*tokens.values()}
+        unmade.difference_update(starmap(add, merges), chain.from_iterable(merges))
+        specials |= {to_printable(token) for token in unmade if token is not None and len(token) != 1}
     elif isinstance(special_tokens, str):
         raise TypeError(f"special_tokens: expected a list of str, got {special_tokens!r}; write [{special_tokens!r}]")
     else:
-        specials = {*special_tokens} & entries.keys() | {text for text in entries if from_printable(text) is None}
-    vocab = {
-        token_id: text.encode("utf-8", "surrogatepass") if text in specials else from_printable(text) or b""
-        for text, token_id in entries.items()
-    }
+        specials |= {*special_tokens} & entries.keys()
+    tokens.update((special, special.encode("utf-8", "surrogatepass")) for special in specials)
+    vocab = cast("dict[int, bytes]", dict(zip(entries.values(), tokens.values(), strict=True)))  # no None is left
     try:
-        return BPEModel(vocab, merges, tuple(specials), pattern)
+        model = BPEModel(vocab, merges, tuple(specials), pattern)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{vocab_file}, {merges_file}: {error}") from error
+    if [*model.vocab] != [*entries.values()]:
+        entries = dict(sorted(entries.items(), key=itemgetter(1)))
+    return model, entries
 
 
 def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str = "") -> tuple[Path, Path]:
@@ -83,8 +102,11 @@ def render_gpt2(model: BPEModel) -> tuple[str, str]:
     return json.dumps(model.printable_vocab(), ensure_ascii=False), "\n".join(lines) + "\n"
 
 
-def _is_ordinary(token: bytes | None, ordinary: set[bytes]) -> bool:
-    return token is not None and (len(token) == 1 or token in ordinary)
+class _Tokens(dict[str, "bytes | None"]):
+    """What texts stand for, as `from_printable` has it. So merges hold the very objects of the vocabulary."""
+
+    def __missing__(self, text: str) -> bytes | None:
+        return from_printable(text)  # the model will say that the vocabulary lacks it
 
 
 def _read_text(path: Path) -> str:
@@ -95,6 +117,30 @@ def _read_text(path: Path) -> str:
 
 
 def _read_vocab(path: Path) -> dict[str, int]:
+    text = _read_text(path)
+    with suppress(ValueError, RecursionError):
+        entries = json.loads(text)
+        if isinstance(entries, dict) and {*map(type, entries.values())} <= {int}:
+            ids = {*entries.values()}
+            # Only keys are strings here, so more strings than entries means that a key stands there twice. To have
+            # the parser tell the keys one by one takes a pair for each, and these set off the garbage collector.
+            if (
+                _count_strings(text) == len(entries) == len(ids)
+                and 0 <= min(ids, default=0) <= max(ids, default=0) < 2**32
+            ):
+                return entries
+    return _read_odd_vocab(path, text)
+
+
+def _count_strings(text: str) -> int:
+    """Return the number of strings in valid JSON: half of the quotes that no backslash escapes."""
+    text = text.replace(r"\\", "")
+    return (text.count('"') - text.count(r"\"")) // 2
+
+
+def _read_odd_vocab(path: Path, text: str) -> dict[str, int]:
+    """Read what is no vocabulary, naming the first thing that is wrong; what only the model can refuse is returned."""
+
     def unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
         entries = dict(pairs)
         if len(entries) < len(pairs):
@@ -109,7 +155,7 @@ def _read_vocab(path: Path) -> dict[str, int]:
         return int(digits)
 
     try:
-        entries = json.loads(_read_text(path), object_pairs_hook=unique, parse_int=bounded)
+        entries = json.loads(text, object_pairs_hook=unique, parse_int=bounded)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
@@ -126,18 +172,17 @@ def _read_vocab(path: Path) -> dict[str, int]:
     return entries
 
 
-def _read_merges(path: Path) -> list[tuple[bytes, bytes]]:
-    merges: list[tuple[bytes, bytes]] = []
+def _read_merges(path: Path, tokens: _Tokens) -> list[tuple[bytes, bytes]]:
     # Only these end a line: str.splitlines would also split at characters that merges of other vocabularies hold.
-    for number, line in enumerate(_read_text(path).replace("\r\n", "\n").split("\n"), start=1):
-        if not line or (number == 1 and line.startswith("#version")):  # real merges begin with # too
-            continue
-        parts = line.split(" ")
-        tokens = [from_printable(part) for part in parts]
-        if len(parts) != 2 or not all(tokens):
-            raise ValueError(f"{path}: line {number}: expected two printable tokens and a space, got {line[:80]!r}")
-        first, second = tokens
-        assert first is not None  # for the type checker: all(tokens) above
-        assert second is not None
-        merges.append((first, second))
-    return merges
+    lines = _read_text(path).replace("\r\n", "\n").split("\n")
+    if lines[0].startswith("#version"):  # only there: real merges begin with # too
+        lines[0] = ""
+    # A line of one part has an empty second one; one of three has a space in the second, which stands for no byte.
+    parts = (line.partition(" ") for line in lines if line)
+    merges = [(tokens[first], tokens[second]) for first, _, second in parts]
+    if not all(chain.from_iterable(merges)):
+        line = next(line for line, merge in zip(filter(None, lines), merges, strict=True) if not all(merge))
+        raise ValueError(
+            f"{path}: line {lines.index(line) + 1}: expected two printable tokens and a space, got {line[:80]!r}"
+        )
+    return cast("list[tuple[bytes, bytes]]", merges)

@@ -6,6 +6,8 @@ byte has a printable character of its own. Source: `bytes_to_unicode` of OpenAI'
 
 from __future__ import annotations
 
+import codecs
+
 
 def _printable_characters() -> list[str]:
     """Return the character of each byte: itself where it is printable, else the next free one from U+0100 on."""
@@ -17,9 +19,9 @@ def _printable_characters() -> list[str]:
 BYTE_TO_CHAR: list[str] = _printable_characters()
 CHAR_TO_BYTE: dict[str, int] = {char: byte for byte, char in enumerate(BYTE_TO_CHAR)}
 
-# str.translate is the fastest way through either table: latin-1 makes a character of every byte.
-_TO_PRINTABLE = dict(enumerate(BYTE_TO_CHAR))
-_FROM_PRINTABLE = {ord(char): byte for char, byte in CHAR_TO_BYTE.items()}
+# The same as tables of a codec: Python goes through these faster than through any other.
+_DECODING_TABLE = "".join(BYTE_TO_CHAR)
+_ENCODING_TABLE = {ord(char): byte for char, byte in CHAR_TO_BYTE.items()}
 
 
 def to_printable(token: bytes) -> str:
@@ -28,7 +30,7 @@ def to_printable(token: bytes) -> str:
     >>> to_printable(b" the\n")
     'ĠtheĊ'
     """
-    return token.decode("latin-1").translate(_TO_PRINTABLE)
+    return codecs.charmap_decode(token, "strict", _DECODING_TABLE)[0]
 
 
 def from_printable(text: str) -> bytes | None:
@@ -40,8 +42,8 @@ def from_printable(text: str) -> bytes | None:
     True
     """
     try:
-        return bytes([CHAR_TO_BYTE[char] for char in text])
-    except KeyError:
+        return codecs.charmap_encode(text, "strict", _ENCODING_TABLE)[0]
+    except UnicodeEncodeError:
         return None
 
 

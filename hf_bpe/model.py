@@ -10,6 +10,8 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import cast
 
 from hf_bpe.byte_level import from_printable, to_printable
 from hf_bpe.patterns import UNICODE_VERSION, canonical_pattern
@@ -46,8 +48,8 @@ class BPEModel:
     pattern: str | None = "gpt2"
 
     def __post_init__(self) -> None:
-        vocab = _checked_vocab(self.vocab)
-        ids = {token: token_id for token_id, token in vocab.items()}
+        ids = _checked_ids(self.vocab)
+        vocab = dict(zip(ids.values(), ids, strict=True))
         specials = sorted(check_special_tokens(self.special_tokens), key=lambda special: ids.get(special.encode(), -1))
         _check_special_tokens_in(specials, ids)
         set_field = object.__setattr__  # the one way to normalize a field of a frozen dataclass
@@ -91,19 +93,9 @@ class BPEModel:
         {'a': 0, 'Ġ': 2, '<|unused_1|>': 1}
         """
         specials = {special.encode(): special for special in self.special_tokens}
-        vocab = {specials.get(token) or to_printable(token): token_id for token_id, token in self.vocab.items()}
-        size = max(self.vocab, default=-1) + 1
-        if placeholders and size > 2 * len(vocab) + 1024:
-            raise ValueError(
-                f"the highest id is {size - 1} but there are only {len(vocab)} tokens; renumber the ids first"
-            )
-        for token_id in range(size) if placeholders else ():
-            if token_id not in self.vocab:
-                placeholder = f"<|unused_{token_id}|>"
-                while placeholder in vocab:
-                    placeholder = f"<{placeholder}>"
-                vocab[placeholder] = token_id
-        return vocab
+        texts = [specials.get(token) or to_printable(token) for token in self.vocab.values()]
+        vocab = dict(zip(texts, self.vocab, strict=True))
+        return with_placeholders(vocab) if placeholders else vocab
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -114,6 +106,26 @@ class BPEModel:
             f"BPEModel(vocab_size={self.vocab_size}, merges={len(self.merges)}, special_tokens={specials}, "
             f"pattern={self.pattern!r}, fingerprint={self.fingerprint[:12]!r})"
         )
+
+
+def with_placeholders(vocab: dict[str, int]) -> dict[str, int]:
+    """Return a printable vocabulary with an entry for each id below the highest that no token has.
+
+    Raises:
+        ValueError: far more ids than there are tokens.
+    """
+    size = max(vocab.values(), default=-1) + 1
+    if size == len(vocab):
+        return vocab
+    if size > 2 * len(vocab) + 1024:
+        raise ValueError(f"the highest id is {size - 1} but there are only {len(vocab)} tokens; renumber the ids first")
+    filled = dict(vocab)
+    for token_id in sorted({*range(size)}.difference(vocab.values())):
+        placeholder = f"<|unused_{token_id}|>"
+        while placeholder in filled:
+            placeholder = f"<{placeholder}>"
+        filled[placeholder] = token_id
+    return filled
 
 
 def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
@@ -146,10 +158,17 @@ def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
     return specials
 
 
-def _checked_vocab(vocab: Mapping[int, bytes]) -> dict[int, bytes]:
-    """Return the vocabulary as a dict in the order of the ids."""
+# A look at the whole shows whether all is right; only where it is not, each part is looked at, for the first offender.
+
+
+def _checked_ids(vocab: Mapping[int, bytes]) -> dict[bytes, int]:
+    """Return token → id of the vocabulary, in the order of the ids."""
     if not isinstance(vocab, Mapping):
         raise TypeError(f"vocab: expected a dict of int to bytes, got {type(vocab).__name__}")
+    if {*map(type, vocab)} <= {int} and {*map(type, vocab.values())} <= {bytes}:
+        ids = {vocab[token_id]: token_id for token_id in sorted(vocab)}
+        if len(ids) == len(vocab) and b"" not in ids and 0 <= min(vocab, default=0) <= max(vocab, default=0) < 2**32:
+            return ids
     seen: dict[bytes, int] = {}
     for token_id, token in vocab.items():
         if not isinstance(token_id, int) or isinstance(token_id, bool):
@@ -163,7 +182,7 @@ def _checked_vocab(vocab: Mapping[int, bytes]) -> dict[int, bytes]:
         if token in seen:
             raise ValueError(f"vocab: token {token!r} has two ids, {seen[token]} and {token_id}")
         seen[token] = token_id
-    return dict(sorted(vocab.items()))
+    return dict(sorted(seen.items(), key=itemgetter(1)))
 
 
 def _check_special_tokens_in(specials: list[str], ids: Mapping[bytes, int]) -> None:
@@ -181,6 +200,11 @@ def _check_special_tokens_in(specials: list[str], ids: Mapping[bytes, int]) -> N
 def _checked_merges(
     merges: Iterable[tuple[bytes, bytes]], ids: Mapping[bytes, int], specials: set[bytes]
 ) -> list[tuple[bytes, bytes]]:
+    merges = list(merges)
+    if {*map(type, merges)} <= {tuple, list} and {*map(len, merges)} <= {2}:
+        pairs = cast("list[tuple[bytes, bytes]]", list(map(tuple, merges)))
+        if _are_merges(pairs, ids.keys() - specials):
+            return pairs
     checked: dict[tuple[bytes, bytes], int] = {}
     for rank, merge in enumerate(merges):
         if not isinstance(merge, (tuple, list)) or [*map(type, merge)] != [bytes, bytes]:
@@ -195,3 +219,12 @@ def _checked_merges(
             raise ValueError(f"merge {rank}, {(first, second)!r}: merge {checked[first, second]} is the same pair")
         checked[first, second] = rank
     return list(checked)
+
+
+def _are_merges(pairs: list[tuple[bytes, bytes]], ordinary: set[bytes]) -> bool:
+    for first, second in pairs:
+        if type(first) is not bytes or type(second) is not bytes:
+            return False
+        if first not in ordinary or second not in ordinary or first + second not in ordinary:
+            return False
+    return len({*pairs}) == len(pairs)

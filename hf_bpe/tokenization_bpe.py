@@ -12,13 +12,13 @@ from transformers.tokenization_python import PreTrainedTokenizer
 
 from hf_bpe.added_tokens import as_special
 from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
-from hf_bpe.conversion.gpt2 import read_gpt2, write_gpt2
+from hf_bpe.conversion.gpt2 import read_gpt2_with_vocab, write_gpt2
 from hf_bpe.conversion.tokenizer_json import check_prefix_space, read_pre_tokenizer, render_tokenizer_json
 from hf_bpe.corpus import TextSource
 from hf_bpe.encoding import tuples_of
 from hf_bpe.engine import make_encoder
 from hf_bpe.files import staged_folder
-from hf_bpe.model import BPEModel
+from hf_bpe.model import BPEModel, with_placeholders
 from hf_bpe.raw_doors import RawDoors
 from hf_bpe.training import TrainingOptions, train
 
@@ -90,11 +90,13 @@ class BPETokenizer(RawDoors, PreTrainedTokenizer):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         if model is None:
-            model = _read_model(vocab_file, merges_file, pattern, kwargs)
+            model, printable_vocab = _read_model(vocab_file, merges_file, pattern, kwargs)
         elif vocab_file is not None or merges_file is not None or pattern not in ("gpt2", model.pattern):
             raise ValueError(
                 f"BPETokenizer takes a model or files and their pattern, not both; got {model}, {pattern=}"
             )
+        else:
+            printable_vocab = model.printable_vocab()
         check_prefix_space(model.pattern, add_prefix_space)
         self._engine = make_encoder(model)
         self._lacks_bytes = len({token for token in model.vocab.values() if len(token) == 1}) < 256
@@ -102,8 +104,8 @@ class BPETokenizer(RawDoors, PreTrainedTokenizer):  # type: ignore[misc]
         self.add_prefix_space = add_prefix_space
         # transformers gives a new token the number of entries as its id, and models take that number for their size:
         # with a hole in the ids both would be wrong.
-        self.encoder = model.printable_vocab(placeholders=True)
-        self.decoder = {token_id: token for token, token_id in self.encoder.items()}
+        self.encoder = with_placeholders(printable_vocab)
+        self.decoder = dict(zip(self.encoder.values(), self.encoder, strict=True))
 
         if END_OF_TEXT in model.special_tokens:
             kwargs.setdefault("bos_token", END_OF_TEXT)
@@ -378,7 +380,7 @@ def _read_model(
     merges_file: str | os.PathLike[str] | None,
     pattern: str | None,
     kwargs: dict[str, Any],
-) -> BPEModel:
+) -> tuple[BPEModel, dict[str, int]]:
     """Read the two files; what the settings call special tokens decides which tokens of them are."""
     if vocab_file is None or merges_file is None:
         raise ValueError(
@@ -386,4 +388,4 @@ def _read_model(
             f"merges_file={merges_file!r} (a folder to load must hold vocab.json and merges.txt)"
         )
     added = [token.content for token in kwargs.get("added_tokens_decoder", {}).values() if token.special]
-    return read_gpt2(vocab_file, merges_file, special_tokens=added or None, pattern=pattern)
+    return read_gpt2_with_vocab(vocab_file, merges_file, special_tokens=added or None, pattern=pattern)

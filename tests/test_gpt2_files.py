@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hf_bpe.conversion.gpt2 import read_gpt2, render_gpt2, write_gpt2
+from hf_bpe.conversion.gpt2 import read_gpt2, read_gpt2_with_vocab, render_gpt2, write_gpt2
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import models
@@ -75,6 +75,18 @@ def test_what_does_not_matter_in_the_files_changes_nothing(folder, model, header
     assert read(folder, byte_order_mark + vocab, byte_order_mark + merges, pattern=model.pattern) == model
 
 
+@given(odd_models(), st.integers(0, 99), st.booleans())
+def test_the_vocabulary_given_along_with_the_model_is_its_printable_one(folder, model, seed, ascii_only):
+    vocab, merges = render_gpt2(model)
+    entries = [*json.loads(vocab).items()]
+    random.Random(seed).shuffle(entries)
+    (folder / "vocab.json").write_text(json.dumps(dict(entries), ensure_ascii=ascii_only), encoding="utf-8")
+    (folder / "merges.txt").write_text(merges, encoding="utf-8", newline="\n")
+    read, printable = read_gpt2_with_vocab(folder / "vocab.json", folder / "merges.txt", pattern=model.pattern)
+    assert read == model
+    assert [*printable.items()] == [*model.printable_vocab().items()]
+
+
 @pytest.mark.parametrize("header", ["", "#version: 0.2\n", "#version: 0.2 - Trained by `huggingface/tokenizers`\r\n"])
 @pytest.mark.parametrize("words", [["##"], ["#!#", "!#"], ["#versio"], ["!!", "#version:"]])
 def test_merges_that_begin_with_a_hash_are_merges_on_any_line(tmp_path, header, words):
@@ -125,6 +137,15 @@ BROKEN = {
     "negative id": ('{"a": -1}', MERGES, r"vocab\.json.*id -1 of token b'a'"),
     "id of 33 bits": ('{"a": 4294967296}', MERGES, r"vocab\.json.*id 4294967296 of token b'a'"),
     "id twice": ('{"a": 0, "b": 0}', MERGES, r"vocab\.json: tokens 'a' and 'b' have the same id, 0"),
+    "number of 21 digits": ('{"a": 1' + "0" * 20 + "}", MERGES, r"vocab\.json: the number 1(0){19}… is no id"),
+    "negative of 20 digits": ('{"a": -1' + "0" * 19 + "}", MERGES, r"vocab\.json: the number -1(0){18}… is no id"),
+    "id of 20 digits": ('{"a": 1' + "0" * 19 + "}", MERGES, r"vocab\.json.*id 1(0){19} of token b'a' is not between"),
+    "key twice with one id": ('{"a": 0, "a": 0}', MERGES, r"vocab\.json: token 'a' stands there twice"),
+    "key twice, once no id": ('{"a": null, "a": 0}', MERGES, r"vocab\.json: token 'a' stands there twice"),
+    "key twice, once a string": ('{"a": "b", "a": 0}', MERGES, r"vocab\.json: token 'a' stands there twice"),
+    "key twice, once nested": ('{"a": {"b": 0}, "a": 0}', MERGES, r"vocab\.json: token 'a' stands there twice"),
+    "quotes twice": (r'{"\"": 0, "b\"": 1, "\u0022": 2}', MERGES, r"vocab\.json: token '\"' stands there twice"),
+    "backslash twice": (r'{"\\": 0, "\\\"": 1, "\\": 2}', MERGES, r"vocab\.json: token '\\\\' stands there twice"),
     "key twice": ('{"a": 0, "b": 1, "a": 2}', MERGES, r"vocab\.json: token 'a' stands there twice"),
     "token of no bytes": ('{"a": 0, "": 1}', MERGES, r"vocab\.json.*token 1 is empty"),
     "lone surrogate": ('{"\\ud800": 0}', "", r"vocab\.json.*'\\ud800' holds a lone surrogate"),
@@ -139,6 +160,8 @@ BROKEN = {
     "space at the end": (VOCAB, "a b \n", r"merges\.txt: line 1: "),
     "second header": (VOCAB, "#version: 0.2\n#version: 0.2\n", r"merges\.txt.*merge 0, \(b'#version:', b'0\.2'\)"),
     "character for no byte": (VOCAB, "\na b\nab 你", r"merges\.txt: line 3: .* got 'ab 你'"),
+    "special token as a part": ('{"a": 0, "你": 1, "a你": 2}', "a 你", r"merges\.txt: line 1: .* got 'a 你'"),
+    "two wrong lines": (VOCAB, "a b\n\nab\na  b\nab\n", r"merges\.txt: line 3: .* got 'ab'"),
     "latin-1 merges": (VOCAB, "a b\né a".encode("latin-1"), r"merges\.txt: not UTF-8 at byte 4"),
     "unknown first part": (VOCAB, "x a", r"merges\.txt.*merge 0, \(b'x', b'a'\): its first part is not a token"),
     "unknown second part": (VOCAB, "a b\na x", r"merges\.txt.*merge 1, \(b'a', b'x'\): its second part is not a token"),

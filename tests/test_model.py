@@ -1,6 +1,8 @@
 import copy
 import dataclasses
+import enum
 import pickle
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,18 @@ MERGES = [(b"a", b"b"), (b"b", b"a")]
 MODEL = BPEModel(VOCAB, MERGES, ["<|x|>"])
 
 
+class Bytes(bytes):
+    """Equal to bytes, but not bytes."""
+
+
+class Pair(NamedTuple):
+    first: bytes
+    second: bytes
+
+
+Ids = enum.IntEnum("Ids", {"A": 97})
+
+
 @pytest.mark.parametrize(
     ("vocab", "error", "message"),
     [
@@ -23,6 +37,8 @@ MODEL = BPEModel(VOCAB, MERGES, ["<|x|>"])
         ({-1: b"a"}, ValueError, "vocab: id -1 of token b'a' is not between 0 and 2**32 - 1"),
         ({2**32: b"a"}, ValueError, "vocab: id 4294967296 of token b'a' is not between"),
         ({7: b""}, ValueError, "vocab: token 7 is empty"),
+        ({7: b"a", 8: bytearray(b"b")}, TypeError, "vocab: token 8 is bytearray, expected bytes"),
+        ({9: b"a", 8: b"", -1: b"b", "7": b"c"}, ValueError, "vocab: token 8 is empty"),
         ({7: b"a", 8: b"b", 9: b"a"}, ValueError, "vocab: token b'a' has two ids, 7 and 9"),
     ],
 )
@@ -37,6 +53,10 @@ def test_vocab_is_checked(vocab, error, message):
     [
         (b"ab", TypeError, "merge 1: expected a pair of bytes, got b'ab'"),
         (("b", "a"), TypeError, "merge 1: expected a pair of bytes, got ('b', 'a')"),
+        ({b"b", b"a"}, TypeError, "merge 1: expected a pair of bytes, got {"),
+        (7, TypeError, "merge 1: expected a pair of bytes, got 7"),
+        (([b"b"], b"a"), TypeError, "merge 1: expected a pair of bytes, got ([b'b'], b'a')"),
+        ((Bytes(b"a"), b"b"), TypeError, "merge 1: expected a pair of bytes"),
         ((b"b",), TypeError, "merge 1: expected a pair of bytes"),
         ((b"b", b"a", b"b"), TypeError, "merge 1: expected a pair of bytes"),
         ((b"c", b"a"), ValueError, "merge 1, (b'c', b'a'): its first part is not a token of the vocabulary"),
@@ -52,6 +72,19 @@ def test_merges_are_checked(merge, error, message):
     with pytest.raises(error) as caught:
         BPEModel(VOCAB, [(b"a", b"b"), merge], ["<|x|>", "ba"])
     assert message in str(caught.value)
+
+
+def test_the_first_wrong_merge_is_named():
+    with pytest.raises(ValueError, match=r"merge 1, \(b'a', b'c'\): its second part is not a token"):
+        BPEModel(VOCAB, [(b"a", b"b"), (b"a", b"c"), (b"a", b"b"), (b"a",), b"ab"])
+    with pytest.raises(ValueError, match=r"merge 1, \(b'a', b'b'\): merge 0 is the same pair"):
+        BPEModel(VOCAB, [(b"a", b"b"), (b"a", b"b"), (b"a", b"c")])
+
+
+def test_subclasses_are_taken_for_what_they_are():
+    model = BPEModel({Ids.A: b"a", 98: Bytes(b"b"), 256: b"ab"}, [Pair(b"a", b"b")])
+    assert model == BPEModel({97: b"a", 98: b"b", 256: b"ab"}, [(b"a", b"b")])
+    assert [*map(type, model.merges)] == [tuple]
 
 
 @pytest.mark.parametrize(
