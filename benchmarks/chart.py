@@ -97,11 +97,11 @@ def _speeds(result: dict[str, Any], threads: int) -> tuple[list[str], list[Panel
 
 
 def _draw_panel(axis: Axes, panel: Panel, result: dict[str, Any], contenders: list[str]) -> None:
+    contenders = contenders[::-1]  # bars are drawn from below
     names = [label(result, contender) for contender in contenders]
     colors = [OURS if contender.startswith("hf_bpe") else OTHERS for contender in contenders]
-    bars = axis.barh(names, panel.values, color=colors, height=0.66)
-    axis.bar_label(bars, panel.texts, padding=4)
-    axis.invert_yaxis()  # bars are drawn from below
+    bars = axis.barh(names, panel.values[::-1], color=colors, height=0.66)
+    axis.bar_label(bars, panel.texts[::-1], padding=4)
     axis.set_title(panel.title, loc="left", fontsize=10, pad=10)
     axis.set_xlim(0, max(panel.values) * 1.35)
     axis.set_xticks([])
@@ -117,7 +117,7 @@ def _title(result: dict[str, Any]) -> str:
     options = result["options"]
     runs, processor = options["repeats"], result["machine"]["processor"]
     if result["benchmark"] == "encoding":
-        what = f"Encoding with the vocabulary of {options['vocabulary']['pattern']} in MB/s (× tiktoken's)"
+        what = f"Encoding into {options['into']}, vocabulary {options['vocabulary']['pattern']}, MB/s (× tiktoken's)"
         return f"{what}: medians of {runs} runs on {processor}, more is better"
     size = sum(file["bytes"] for file in result["files"]) / 1e6
     what = f"{result['benchmark'].capitalize()} on {size:.0f} MB"

@@ -102,14 +102,15 @@ def summarize(runs: Sequence[dict[str, Any]], size: int) -> list[dict[str, Any]]
 
 
 def label(result: dict[str, Any], contender: str) -> str:
-    """Return a contender's name for readers: peer, version, engine, ties or what the ids came in."""
+    """Return a contender's name for readers: peer, version, engine, ties, what its ids came in if others' did not."""
     peer = result["contenders"][contender]
     name = f"{contender.partition(':')[0]} {peer['version']}"
     if peer["engine"]:
         name += f", {peer['engine']}"
     if peer["ties"]:
         return f"{name} ({peer['ties']} ties)"
-    return f"{name} ({peer['into']})" if peer.get("into") else name
+    into = peer.get("into")  # results from before there was encoding do not have it
+    return f"{name} ({into})" if into != result["options"].get("into") else name
 
 
 def tiktoken(result: dict[str, Any]) -> str | None:

@@ -26,8 +26,8 @@ class _Slice:
     """
 
     def __init__(self, job: Job) -> None:
-        slices = read_slices(job.files, job.rounds + 1 if job.round else 1)
-        chosen = slices[job.round]
+        slices = read_slices(job.files, job.rounds + 1)
+        chosen = slices[job.round] if job.round else {name: text for part in slices for name, text in part.items()}
         self.names = list(chosen)
         self.texts = list(chosen.values())
         before = slices[job.round if job.warm else 0] if job.round else {}

@@ -15,8 +15,6 @@ CL100K = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
 PATTERNS = {"gpt2": GPT2, "cl100k": CL100K}
-# Where rank files leave SEPARATOR to the code around them.
-_SEPARATOR_IDS = {"gpt2": 50256, "cl100k": 100257}
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
 RANKS = "ranks.tiktoken"
@@ -37,7 +35,6 @@ def prepare(folder: Path, pattern: str, *, gpt2: Path | None = None, ranks: Path
     """
     if gpt2 is not None:
         vocab = json.loads((gpt2 / VOCAB).read_text(encoding="utf-8"))
-        vocab.setdefault(SEPARATOR, max(vocab.values()) + 1)
         lines = (gpt2 / MERGES).read_text(encoding="utf-8").split("\n")
         merges = [line for line in lines if line and not line.startswith("#version")]
         made = [vocab[line.replace(" ", "")] for line in merges]
@@ -46,10 +43,10 @@ def prepare(folder: Path, pattern: str, *, gpt2: Path | None = None, ranks: Path
     elif ranks is not None:
         tokens = read_ranks(ranks)
         vocab = {_printable(token): rank for token, rank in tokens.items()}
-        vocab[SEPARATOR] = _SEPARATOR_IDS[pattern]
         merges = [f"{_printable(one)} {_printable(two)}" for one, two in from_ranks(tokens)]
     else:
         raise ValueError("no vocabulary: expected the folder of GPT-2's two files, or a rank file")
+    vocab.setdefault(SEPARATOR, max(vocab.values()) + 1)  # rank files leave it to the code around them
 
     (folder / VOCAB).write_text(json.dumps(vocab, ensure_ascii=False), encoding="utf-8")
     (folder / MERGES).write_text("\n".join(["#version: 0.2", *merges, ""]), encoding="utf-8")

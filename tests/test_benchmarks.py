@@ -1,3 +1,4 @@
+import base64
 import json
 import os
 import subprocess
@@ -5,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from hf_bpe.conversion.gpt2 import write_gpt2
 
+import hf_bpe
 from hf_bpe import train_bpe
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,6 +23,40 @@ class Training(hf_bpe.Training):
         merges = super().outcome()
         return [*merges[:3], merges[4], merges[3], *merges[5:]]
 """
+
+WRONG_ENCODER = """
+from benchmarks.encoders import tiktoken
+
+DISTRIBUTION = "tiktoken"
+
+class Tokenizer(tiktoken.Tokenizer):
+    def __init__(self, job):
+        super().__init__(job)
+        encode = self.encode_one
+        self.encode_one = lambda text: encode(text)[::-1]
+
+    def encode_lists(self, texts):
+        return [ids if len(ids) % 2 else ids[::-1] for ids in super().encode_lists(texts)]
+
+    def decode(self, sequences):
+        return [text.upper() for text in super().decode(sequences)]
+"""
+
+SLOW_ENCODER = """
+import time
+
+from benchmarks.encoders import tiktoken
+
+DISTRIBUTION = "tiktoken"
+
+class Tokenizer(tiktoken.Tokenizer):
+    def __init__(self, job):
+        super().__init__(job)
+        encode = self.encode_one
+        self.encode_one = lambda text: time.sleep(60 if len(text) > 1500 else 0) or encode(text)
+"""
+
+PEERS = ["hf_bpe", "tiktoken", "tokenizers", "transformers"]
 
 
 @pytest.fixture
@@ -116,3 +153,120 @@ def test_merges_are_found_from_ranks(monkeypatch):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     vocab, merges = train_bpe([text], vocab_size=600)
     assert from_ranks({token: rank for rank, token in vocab.items()}) == merges
+
+
+@pytest.fixture
+def gpt2(tmp_path, text):
+    folder = tmp_path / "gpt2"
+    folder.mkdir()
+    write_gpt2(hf_bpe.train([text], 600, ["<|endoftext|>"], pattern="gpt2"), folder)
+    return folder
+
+
+def measure(tmp_path, task, *arguments):
+    output = tmp_path / f"{task}.json"
+    done = run(tmp_path, task, *arguments, "--repeats", 1, "--output", output)
+    return done, json.loads(output.read_text(encoding="utf-8")) if output.exists() else None
+
+
+@pytest.mark.parametrize("options", [["--into", "lists"], ["--into", "numpy"], ["--warm"]])
+def test_encoding_is_compared_and_timed(tmp_path, text, gpt2, options):
+    peers = ["hf_bpe", "tiktoken", "tokenizers:lists", "transformers:lists"]
+    other = tmp_path / "other.txt"
+    other.write_text("one 1\n<|endoftext|>two 2\n", encoding="utf-8")
+    done, result = measure(tmp_path, "encoding", text, other, "--gpt2", gpt2, "--peers", *peers, *options)
+    assert done.returncode == 0, done.stderr
+    assert "text: hf_bpe, tiktoken, tokenizers, transformers give the same for" in done.stderr
+    assert "other: hf_bpe, tiktoken, tokenizers, transformers give the same for 2 texts." in done.stderr
+    assert "speed / tiktoken's" in done.stdout
+    assert result["options"]["vocabulary"]["pattern"] == "gpt2"
+    assert sorted({(row["subject"], row["contender"].partition(":")[0]) for row in result["summary"]}) == sorted(
+        (subject, peer) for subject in ("text", "other") for peer in PEERS
+    )
+    for row in result["summary"]:
+        assert row["megabytes_per_second"] > 0
+        assert row["peak_bytes"] > 1_000_000
+        assert len(row["times_as_fast_as"]) == 4
+
+
+def test_rank_files_are_another_way_to_give_a_vocabulary(tmp_path, text):
+    vocab, _ = train_bpe([text.read_text(encoding="utf-8")], vocab_size=600, pattern="cl100k")
+    ranks = tmp_path / "own.tiktoken"
+    lines = [f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in vocab.items()]
+    ranks.write_text("".join(lines), encoding="utf-8")
+    options = ["--ranks", ranks, "--vocabulary", "cl100k", "--peers", *PEERS]
+    done, result = measure(tmp_path, "encoding", text, *options)
+    assert done.returncode == 0, done.stderr
+    assert result["options"]["vocabulary"]["tokens"] == 601  # with the special token
+
+
+@pytest.mark.parametrize("task", ["encoding", "decoding"])
+def test_wrong_ids_and_texts_are_refused_before_anything_is_timed(tmp_path, text, gpt2, task):
+    (tmp_path / "wrong_peer.py").write_text(WRONG_ENCODER, encoding="utf-8")
+    done, result = measure(tmp_path, task, text, "--gpt2", gpt2, "--peers", "tiktoken", "wrong_peer")
+    assert done.returncode == 1
+    assert "differ, and must not: text 1, " in done.stderr
+    assert "round 1" not in done.stderr
+    assert done.stdout == ""
+    assert result is None
+
+
+def test_a_peer_without_a_door_is_named(tmp_path, text, gpt2):
+    done, _ = measure(tmp_path, "encoding", text, "--gpt2", gpt2, "--peers", "tokenizers:numpy")
+    assert done.returncode == 1
+    assert "error: tokenizers:numpy: ValueError: tokenizers has no door for encoding: encode_numpy" in done.stderr
+
+
+@pytest.mark.parametrize("task", ["decoding", "latency", "loading"])
+def test_other_tasks_are_compared_and_timed(tmp_path, text, gpt2, task):
+    arguments = {"decoding": [text], "latency": ["--calls", 100], "loading": []}[task]
+    done, result = measure(tmp_path, task, *arguments, "--gpt2", gpt2, "--peers", *PEERS)
+    assert done.returncode == 0, done.stderr
+    assert "hf_bpe, tiktoken, tokenizers, transformers give the same" in done.stderr
+    assert sorted(row["contender"] for row in result["summary"]) == sorted(PEERS)
+    assert all(row["seconds"] > 0 and row["import_seconds"] > 0 for row in result["summary"])
+
+
+def test_the_worst_cases_are_compared_and_timed(tmp_path, text, gpt2):
+    options = ["--size", 2000, "--cases", "random bytes", "CJK without spaces", "--peers", "hf_bpe", "tiktoken"]
+    done, result = measure(tmp_path, "worst", text, "--gpt2", gpt2, *options)
+    assert done.returncode == 0, done.stderr
+    assert len(result["summary"]) == 2 * 2 * 2
+    assert "random bytes, 0.004 MB: hf_bpe, tiktoken give the same for 1 text." in done.stderr
+    assert "for twice the text" in done.stdout
+
+
+def test_every_worst_case_can_be_made_at_any_size(monkeypatch, text):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks import worst_cases
+
+    for case in worst_cases.CASES:
+        made = [worst_cases.make(case, size, (str(text),)) for size in (1000, 3000)]
+        assert all(size - 3 <= len(part.encode()) <= size for size, part in zip((1000, 3000), made, strict=True))
+        assert worst_cases.make(case, 1000, (str(text),)) == made[0]
+
+
+def test_what_takes_too_long_is_given_up_and_reported(tmp_path, text, gpt2):
+    (tmp_path / "slow_peer.py").write_text(SLOW_ENCODER, encoding="utf-8")
+    options = ["--size", 1000, "--cases", "spaces", "--limit", 0.5, "--peers", "tiktoken", "slow_peer"]
+    done, result = measure(tmp_path, "worst", text, "--gpt2", gpt2, *options)
+    assert done.returncode == 0, done.stderr
+    assert len(result["summary"]) == 3
+    assert [one["subject"] for one in result["given_up"]] == ["spaces, 0.002 MB"]
+    assert "more than 0.5 s" in done.stdout
+
+
+def test_slices_are_of_equal_size_and_hold_all_the_text(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks.slices import read_slices
+
+    path = tmp_path / "text.txt"
+    lines = "".join(f"line {number} naïve 你好\n" for number in range(2000))
+    path.write_text("<|endoftext|>".join([lines, *["é" * 9500] * 7]), encoding="utf-8")
+    (whole,) = read_slices((str(path),), 1)
+    assert "".join(whole.values()) == lines + "é" * 9500 * 7
+    assert all(1000 <= len(text.encode()) <= 9000 for text in whole.values() if text[-1] == "\n" and text not in lines)
+    slices = read_slices((str(path),), 3)
+    assert {name: text for part in slices for name, text in part.items()} == whole
+    with pytest.raises(ValueError, match="fewer documents than the 9 slices"):
+        read_slices((str(path),), 9)
