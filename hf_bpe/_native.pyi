@@ -1,7 +1,10 @@
 """The native core. Only hf_bpe.engine imports it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from mmap import mmap
+
+from hf_bpe.encoding import AddedTokenTuple, AnyText, Ids, Numbers, Options
+from hf_bpe.model import BPEModel
 
 class WordCounts:
     """How often each word occurs, in 64 bits: what `dict` takes for a mapping. Words are not empty.
@@ -65,6 +68,50 @@ class Counter:
 
     def finish(self) -> WordCounts:
         """Return the counts of all texts so far, and begin anew."""
+
+class Encoder:
+    """The native `hf_bpe.encoding.Encoder`, where every method is described.
+
+    Several threads may use it at once. Each that does holds a cache of pre-tokens, of about 64 MB at most, that waits
+    for the next call; a process may be forked at any time. No thread outlives a call.
+
+    Args:
+        model: what `model` returns.
+        rebuild: what pickle calls, with the model and the added tokens.
+        vocab: that of the model: ids below 2**31, of which the highest decides how much memory decoding takes.
+        merges: those of the model; there must be fewer than 2**22 merges and about 2**21 tokens.
+        pattern: the name of a pattern that is built in, None for no pre-tokenization.
+        simd: one of `simd_names()`, None for the best; the result does not depend on it.
+        chunk_bytes: what a thread takes at a time; the result does not depend on it.
+
+    Raises:
+        ValueError: merges of what is not in the vocabulary, merges that are given twice, or too many of anything.
+    """
+
+    def __init__(
+        self,
+        model: BPEModel,
+        rebuild: Callable[..., object],
+        vocab: dict[int, bytes],
+        merges: list[tuple[bytes, bytes]],
+        pattern: str | None,
+        *,
+        simd: str | None = None,
+        chunk_bytes: int = ...,
+    ) -> None: ...
+    @property
+    def model(self) -> BPEModel: ...
+    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder: ...
+    def encode(self, text: AnyText, options: Options) -> list[int]: ...
+    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]: ...
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]: ...
+    def encode_padded(
+        self, texts: list[AnyText], options: Options, threads: int, length: int | None, pad_id: int, pad_left: bool
+    ) -> tuple[Numbers, Numbers]: ...
+    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]: ...
+    def find_last_cut(self, data: bytes, options: Options) -> int: ...
+    def decode(self, ids: Sequence[int], skipped: list[int]) -> bytes: ...
+    def decode_batch(self, rows: list[Sequence[int]], skipped: list[int], errors: str) -> list[str]: ...
 
 def learn_merges(
     counts: WordCounts,

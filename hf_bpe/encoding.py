@@ -6,6 +6,7 @@ patterns that the core does not know: `regex` splits by those.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from operator import index
@@ -23,7 +24,7 @@ from hf_bpe.reference import Encoder as WordsEncoder
 
 AnyText = str | bytes
 Ids = npt.NDArray[np.uint32]
-Offsets = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int64]
 
 
 class AddedTokenTuple(NamedTuple):
@@ -77,7 +78,7 @@ class Encoder(Protocol):
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
         """Return the ids of each text."""
 
-    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Offsets]:
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
         """Return the ids of all texts, and where those of each begin, with the end of the last."""
 
     def encode_padded(
@@ -88,7 +89,7 @@ class Encoder(Protocol):
         length: int | None,
         pad_id: int,
         pad_left: bool,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    ) -> tuple[Numbers, Numbers]:
         """Return ids as rows of `length`, None for the longest, cut or filled up by `pad_id`; and a mask of the ids."""
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
@@ -151,7 +152,7 @@ class PythonEncoder:
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:  # noqa: D102
         return [self.encode(text, options) for text in texts]
 
-    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Offsets]:  # noqa: D102
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:  # noqa: D102
         rows = self.encode_batch(texts, options, threads)
         arrays = [np.array(row, np.uint32) for row in rows]
         offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
@@ -165,7 +166,7 @@ class PythonEncoder:
         length: int | None,
         pad_id: int,
         pad_left: bool,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    ) -> tuple[Numbers, Numbers]:
         rows = self.encode_batch(texts, options, threads)
         if length is None:
             length = max(map(len, rows), default=0)
@@ -201,15 +202,15 @@ class PythonEncoder:
 
     def _cuts(self, text: str, start: int, limit: int, contents: list[str]) -> set[int]:
         """Return where the pattern allows a cut or a token begins, from `start` to `limit`."""
-        cuts: set[int] = set()
-        finders = [lambda at: find_safe_cut(text, self.model.pattern, at)]
-        finders += [lambda at, content=content: text.find(content, at) for content in contents]
-        for find in finders:
-            cut = find(start)
-            while cut is not None and 0 <= cut < limit:
-                cuts.add(cut)
-                cut = find(cut + 1)
-        return cuts
+        cuts = {
+            match.start() for content in contents for match in re.finditer(f"(?={re.escape(content)})", text[start:])
+        }
+        cuts = {start + cut for cut in cuts}
+        cut = find_safe_cut(text, self.model.pattern, start)
+        while cut is not None and cut < limit:
+            cuts.add(cut)
+            cut = find_safe_cut(text, self.model.pattern, cut + 1)
+        return {cut for cut in cuts if cut < limit}
 
     def _is_token(self, text: str, at: int, options: Options) -> bool:
         return not options.split_special_tokens and any(

@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from tqdm import tqdm
 from transformers.utils import logging, to_py_obj
 
-from hf_bpe.encoding import AnyText, Encoder, Ids, Offsets, Options
+from hf_bpe.encoding import AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.files import staged_folder
 from hf_bpe.processes import usable_cores
 from hf_bpe.streaming import NpyWriter, encode_blocks, read_blocks
@@ -51,18 +50,15 @@ class RawDoors:
     _lacks_bytes: bool
     add_prefix_space: bool
     errors: str
-    if TYPE_CHECKING:  # what PreTrainedTokenizer has
-        split_special_tokens: bool
-        unk_token: str | None
-        unk_token_id: int | None
-        eos_token: str | None
-        pad_token_id: int | None
-        padding_side: str
-        _added_tokens_decoder: dict[int, Any]
-        all_special_ids: list[int]
-
-        def convert_tokens_to_ids(self, token: str) -> int: ...  # noqa: D102
-        def __len__(self) -> int: ...
+    # What PreTrainedTokenizer has, which is not typed.
+    split_special_tokens: bool
+    unk_token: Any
+    unk_token_id: Any
+    eos_token: Any
+    pad_token_id: Any
+    padding_side: str
+    all_special_ids: list[int]
+    _added_tokens_decoder: dict[int, Any]
 
     def encode_bytes(self, data: AnyText, *, split_special_tokens: bool | None = None) -> list[int]:
         r"""Encode bytes, UTF-8 or not, so that `decode_bytes` gives them back exactly.
@@ -102,7 +98,7 @@ class RawDoors:
 
     def encode_to_numpy(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
-    ) -> tuple[Ids, Offsets]:
+    ) -> tuple[Ids, Numbers]:
         """Return the ids of all texts in one array.
 
         Returns:
@@ -124,7 +120,7 @@ class RawDoors:
         length: int | None = None,
         split_special_tokens: bool | None = None,
         num_workers: int | None = None,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    ) -> tuple[Numbers, Numbers]:
         """Return the ids of texts as rows of one length, filled up with `pad_token` on the `padding_side`.
 
         Args:
@@ -237,7 +233,8 @@ class RawDoors:
         separator_id = self._separator_id(separator)
         options, threads = self._options(split_special_tokens), _threads(num_workers)
         total = sum(file.stat().st_size for file in files)
-        dtype = np.uint16 if len(self) <= 1 << 16 else np.uint32
+        highest = max([*self._engine.model.vocab, *self._added_tokens_decoder], default=0)
+        dtype = np.uint16 if highest < 1 << 16 else np.uint32
         names = target.name, target.stem + ".offsets.npy"
         with (
             staged_folder(target.parent) as staging,
@@ -303,7 +300,8 @@ class RawDoors:
             return -1
         if token not in {str(added) for added in self._added_tokens_decoder.values()}:
             raise ValueError(f"separator: {token!r} is not a special or added token of this tokenizer")
-        return self.convert_tokens_to_ids(token)
+        token_id: int = self.convert_tokens_to_ids(token)  # type: ignore[attr-defined]
+        return token_id
 
     def _skipped_ids(self, skip_special_tokens: bool) -> list[int]:
         if not skip_special_tokens:

@@ -42,7 +42,7 @@ _BOS_EOS_OF_PATTERN: dict[str | None, tuple[bool, bool]] = {
 _PATTERN_OF_BOS_EOS = {flags: name for name, flags in _BOS_EOS_OF_PATTERN.items()}
 
 
-class BPETokenizer(RawDoors, PreTrainedTokenizer):  # type: ignore[misc]
+class BPETokenizer(RawDoors, PreTrainedTokenizer):
     """Byte-level BPE for transformers, from a `BPEModel` or from GPT-2's two files.
 
     Args:
@@ -276,7 +276,8 @@ class BPETokenizer(RawDoors, PreTrainedTokenizer):  # type: ignore[misc]
         return b"".join(pieces).decode("utf-8", self.errors)
 
     def _convert_id_to_token(self, index: int) -> str | None:
-        return self.decoder.get(index, self.unk_token)
+        token: str | None = self.decoder.get(index, self.unk_token)
+        return token
 
     # Added tokens.
 
