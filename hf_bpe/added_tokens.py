@@ -98,8 +98,8 @@ def _finder(contents: list[str]) -> regex.Pattern[str] | None:
 
 def _in_word(text: str, start: int, stop: int) -> bool:
     before, after = text[start - 1 : start] if start else "", text[stop : stop + 1]
-    return any(WORD.match(hide_newer(char)) for char in (before, after))
+    return any(_WORD.match(hide_newer(char)) for char in (before, after))
 
 
 # What Rust's regex calls a word character, by Unicode's annex 18.
-WORD = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]")
+_WORD = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]")

@@ -1,73 +1,68 @@
 #include "added_tokens.hpp"
 
-#include <iterator>
-#include <utility>
+#include <string_view>
+#include <unordered_map>
 
 namespace hf_bpe {
 namespace {
 
-std::vector<std::string> contents(const std::vector<AddedToken>& tokens) {
-  std::vector<std::string> all;
-  for (const AddedToken& token : tokens) all.push_back(token.content);
-  return all;
-}
-
-// Where the character that ends at `at` begins; `begin < at`.
-const Byte* character_before(const Byte* begin, const Byte* at) {
-  for (const Byte* start = at - 1; start >= begin && at - start <= 4; --start) {
-    if (!is_continuation(*start)) {
-      if (start + character_at(start, at).length == at) return start;
-      break;
-    }
+std::vector<std::string> contents_of(const std::vector<AddedToken>& tokens, bool normalized) {
+  std::vector<std::string> contents;
+  for (const AddedToken& token : tokens) {
+    if (token.normalized == normalized) contents.push_back(token.content);
   }
-  return at - 1;  // of no valid sequence
-}
-
-bool is_space_at(const Byte* at, const Byte* end) {
-  const Class type = character_at(at, end).type;
-  return type == Class::kSpace || type == Class::kNewline;
-}
-
-bool is_word_at(const Byte* at, const Byte* end) {
-  const std::uint32_t code = code_at(at, end);
-  const auto* range = std::lower_bound(std::begin(kWordRanges), std::end(kWordRanges), code,
-                                       [](const auto& range, std::uint32_t code) { return range[1] < code; });
-  return range != std::end(kWordRanges) && (*range)[0] <= code;
+  return contents;
 }
 
 }  // namespace
 
-AddedTokens::AddedTokens(std::vector<AddedToken> tokens) {
-  all_ = TokenFinder(contents(tokens));
-  for (AddedToken& token : tokens) rounds_[token.normalized].tokens.push_back(std::move(token));
-  std::vector<std::string> flagged;
-  for (Round& round : rounds_) {
-    round.finder = TokenFinder(contents(round.tokens));
-    for (const AddedToken& token : round.tokens) {
-      if (token.lstrip || token.rstrip || token.single_word) flagged.push_back(token.content);
-    }
+AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens)
+    : not_normalized_(tokens, false), normalized_(tokens, true) {}
+
+AddedTokens::Round::Round(const std::vector<AddedToken>& all, bool normalized)
+    : finder(contents_of(all, normalized)) {
+  std::unordered_map<std::string_view, const AddedToken*> last;  // of equal contents, of this round or the other
+  for (const AddedToken& token : all) last[token.content] = &token;
+  for (const AddedToken& token : all) {
+    if (token.normalized != normalized) continue;
+    const AddedToken& taken = *last[token.content];
+    tokens.push_back({taken.id, taken.special, taken.lstrip, taken.rstrip, taken.single_word});
   }
-  flagged_ = TokenFinder(flagged);
 }
 
-bool AddedTokens::allows_cut(const Byte* begin, const Byte* at, const Byte* end) const {
-  return all_.allows_cut(begin, at, end) && !flagged_.is_touching(begin, at, end);
+bool AddedTokens::Round::allows_cut(const Byte* begin, const Byte* at, const Byte* end) const {
+  bool is_allowed = true;
+  finder.visit_all_around(begin, at, end, [&](const Byte* from, const Byte* to, std::uint32_t index) {
+    // No token may look across the cut.
+    const Token& token = tokens[index];
+    const bool looks_across = (from < at && at < to) || token.single_word || (to == at && token.rstrip) ||
+                              (from == at && token.lstrip);
+    is_allowed &= !looks_across;
+  });
+  return is_allowed;
 }
 
-bool AddedTokens::is_in_word(const Byte* begin, const Byte* start, const Byte* stop, const Byte* end) {
-  return (start > begin && is_word_at(character_before(begin, start), start)) || (stop < end && is_word_at(stop, end));
+bool AddedTokens::is_in_word(const Byte* begin, const TokenFinder::Found& found, const Byte* end) {
+  if (found.end < end && is_of_word(found.end, character_at(found.end, end))) return true;
+  if (found.begin == begin) return false;
+  const Character before = character_before(begin, found.begin);
+  return is_of_word(found.begin - before.length, before);
 }
 
-const Byte* AddedTokens::skip_space(const Byte* at, const Byte* end) {
-  while (at < end && is_space_at(at, end)) at += character_at(at, end).length;
+const Byte* AddedTokens::skip_white_space(const Byte* at, const Byte* end) {
+  while (at < end) {
+    const Character character = character_at(at, end);
+    if (!is_white_space(character)) break;
+    at += character.length;
+  }
   return at;
 }
 
-const Byte* AddedTokens::skip_space_back(const Byte* begin, const Byte* at) {
+const Byte* AddedTokens::skip_white_space_before(const Byte* begin, const Byte* at) {
   while (at > begin) {
-    const Byte* before = character_before(begin, at);
-    if (!is_space_at(before, at)) break;
-    at = before;
+    const Character character = character_before(begin, at);
+    if (!is_white_space(character)) break;
+    at -= character.length;
   }
   return at;
 }

@@ -1,5 +1,4 @@
-// Special and other added tokens in text, by the rules of `tokenizers`, as hf_bpe/added_tokens.py has them: first those
-// that are not normalized are found, then the others in the text between; flags are looked at only then.
+// Splits text at special and added tokens, by the rules of hf_bpe/added_tokens.py.
 #pragma once
 
 #include <algorithm>
@@ -9,75 +8,89 @@
 #include <vector>
 
 #include "token_finder.hpp"
-#include "unicode.hpp"
 
 namespace hf_bpe {
 
 struct AddedToken {
-  std::string content;
+  std::string content;  // valid UTF-8; an empty one is never found
   std::uint32_t id;
-  bool special = false;
-  bool normalized = false;
-  bool lstrip = false, rstrip = false;  // takes the white space beside it
-  bool single_word = false;             // is none inside a word
+  bool special = false, normalized = false, lstrip = false, rstrip = false, single_word = false;
 };
 
 class AddedTokens {
  public:
-  explicit AddedTokens(std::vector<AddedToken> tokens = {});
+  // Of tokens with equal contents the last is taken.
+  explicit AddedTokens(const std::vector<AddedToken>& tokens);
 
-  // Calls `on_text(begin, end)` for each stretch of text, of which none is empty, and `on_token(id)` for each token.
+  // Calls `text(begin, end)` for each stretch of ordinary text, none of them empty, and `token(id)` for each added
+  // token, in order. With `split_special_tokens` special tokens are left in the text; other added tokens are found.
   template <class OnText, class OnToken>
-  void split(const Byte* begin, const Byte* end, bool split_special_tokens, OnText on_text, OnToken on_token) const {
-    const auto in_second_round = [&](const Byte* from, const Byte* to) {
-      split_once(rounds_[1], from, to, split_special_tokens, on_text, on_token);
+  void split(const Byte* begin, const Byte* end, bool split_special_tokens, OnText text, OnToken token) const {
+    const auto split_again = [&](const Byte* from, const Byte* to) {
+      normalized_.split(from, to, split_special_tokens, text, token);
     };
-    if (rounds_[1].finder.longest() == 0) {
-      split_once(rounds_[0], begin, end, split_special_tokens, on_text, on_token);
-    } else {
-      split_once(rounds_[0], begin, end, split_special_tokens, in_second_round, on_token);
-    }
+    not_normalized_.split(begin, end, split_special_tokens, split_again, token);
   }
 
-  // The first token from `from` on, whatever its flags.
-  TokenFinder::Found find(const Byte* from, const Byte* end) const { return all_.find(from, end); }
-  std::size_t longest() const { return all_.longest(); }
+  // Whether the text from `begin` on may be cut at `at`, which is between two characters, of which the first is no white
+  // space, or where a token begins: what both parts are split into is then, one after the other, what the whole is split into, but for a stretch
+  // of text that is cut, too. The text must be readable up to `end`, its end or `longest()` bytes behind `at`.
+  bool allows_cut(const Byte* begin, const Byte* at, const Byte* end) const {
+    return not_normalized_.allows_cut(begin, at, end) && normalized_.allows_cut(begin, at, end);
+  }
 
-  // Whether text may be cut at `at`, with white space not on its left, for its parts to be split as the whole: there is no
-  // token across, nor does one touch the place that takes white space or looks beside itself.
-  bool allows_cut(const Byte* begin, const Byte* at, const Byte* end) const;
+  // The first token from `from` on, whether `split` gives it or not.
+  TokenFinder::Found find(const Byte* from, const Byte* end) const {
+    const TokenFinder::Found first = not_normalized_.finder.find(from, end);
+    const TokenFinder::Found second = normalized_.finder.find(from, end);
+    return second.begin < first.begin ? second : first;
+  }
+
+  // The size of the longest token, 0 if there is none.
+  std::size_t longest() const { return std::max(not_normalized_.finder.longest(), normalized_.finder.longest()); }
 
  private:
-  struct Round {
-    std::vector<AddedToken> tokens;
-    TokenFinder finder;
+  struct Token {
+    std::uint32_t id;
+    bool special, lstrip, rstrip, single_word;
   };
 
-  template <class OnText, class OnToken>
-  static void split_once(const Round& round, const Byte* begin, const Byte* end, bool split_special_tokens,
-                         OnText on_text, OnToken on_token) {
-    const Byte* done = begin;
-    for (const Byte* from = begin;;) {
-      auto [start, stop, index] = round.finder.find(from, end);
-      if (start == end) break;
-      from = stop;
-      const AddedToken& token = round.tokens[index];
-      if ((split_special_tokens && token.special) || (token.single_word && is_in_word(begin, start, stop, end))) continue;
-      if (token.lstrip) start = std::max(skip_space_back(done, start), done);
-      if (token.rstrip) stop = skip_space(stop, end);
-      if (done < start) on_text(done, start);
-      if (start < stop) on_token(token.id);
-      done = stop;
+  // Tokens that are looked for together: first those that are not normalized, then in what is left of the text those
+  // that are.
+  struct Round {
+    TokenFinder finder;
+    std::vector<Token> tokens;
+
+    Round(const std::vector<AddedToken>& all, bool normalized);
+    bool allows_cut(const Byte* begin, const Byte* at, const Byte* end) const;
+
+    template <class OnText, class OnToken>
+    void split(const Byte* begin, const Byte* end, bool split_special_tokens, OnText&& text, OnToken&& token) const {
+      const Byte* done = begin;
+      for (const Byte* from = begin;;) {
+        TokenFinder::Found found = finder.find(from, end);
+        if (found.begin == end) break;
+        from = found.end;  // also if it is passed over
+        const Token& each = tokens[found.index];
+        if (each.special && split_special_tokens) continue;
+        if (each.single_word && is_in_word(begin, found, end)) continue;
+        // What rstrip of the token before has eaten may be eaten or found again, as in hf_bpe/added_tokens.py. So
+        // `found.begin` may be before `done`, and `found.end`, too.
+        if (each.lstrip) found.begin = std::max(skip_white_space_before(done, found.begin), done);
+        if (each.rstrip) found.end = skip_white_space(found.end, end);
+        if (done < found.begin) text(done, found.begin);
+        if (found.begin < found.end) token(each.id);
+        done = found.end;
+      }
+      if (done < end) text(done, end);
     }
-    if (done < end) on_text(done, end);
-  }
+  };
 
-  static bool is_in_word(const Byte* begin, const Byte* start, const Byte* stop, const Byte* end);
-  static const Byte* skip_space(const Byte* at, const Byte* end);
-  static const Byte* skip_space_back(const Byte* begin, const Byte* at);
+  static bool is_in_word(const Byte* begin, const TokenFinder::Found& found, const Byte* end);
+  static const Byte* skip_white_space(const Byte* at, const Byte* end);
+  static const Byte* skip_white_space_before(const Byte* begin, const Byte* at);
 
-  Round rounds_[2];
-  TokenFinder all_, flagged_;
+  Round not_normalized_, normalized_;
 };
 
 }  // namespace hf_bpe

@@ -1,8 +1,10 @@
-// Characters of UTF-8 text and the classes that the split patterns tell apart, by Unicode 16.0.
+// Characters of UTF-8 text and the classes that the split patterns tell apart, by Unicode 16.0; and what is of words.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "unicode_tables.hpp"
 
@@ -62,14 +64,34 @@ inline Character character_at(const Byte* text, const Byte* end) {
   return non_ascii_character(text, end);
 }
 
-// The code point at `text`, 0xFFFFFFFF for a byte that belongs to no valid UTF-8 sequence; `text < end`.
-inline std::uint32_t code_at(const Byte* text, const Byte* end) {
-  switch (character_at(text, end).length) {
-    case 1: return text[0] < 0x80 ? text[0] : 0xFFFFFFFF;
-    case 2: return (text[0] & 0x1Fu) << 6 | (text[1] & 0x3Fu);
-    case 3: return (text[0] & 0x0Fu) << 12 | (text[1] & 0x3Fu) << 6 | (text[2] & 0x3Fu);
-    default: return (text[0] & 0x07u) << 18 | (text[1] & 0x3Fu) << 12 | (text[2] & 0x3Fu) << 6 | (text[3] & 0x3Fu);
+// The character that ends at `at`, in text that begins at `begin`; `begin < at`.
+inline Character character_before(const Byte* begin, const Byte* at) {
+  const auto most = static_cast<unsigned>(std::min<std::ptrdiff_t>(at - begin, 4));
+  for (unsigned length = 1; length <= most; ++length) {
+    if (is_continuation(at[-static_cast<int>(length)])) continue;
+    const Character character = character_at(at - length, at);
+    if (character.length == length) return character;
+    break;
   }
+  return {Class::kOther, 1};
+}
+
+inline bool is_white_space(Character character) {
+  return character.type == Class::kSpace || character.type == Class::kNewline;
+}
+
+// Whether the character is of words. Of those that this asks about there are few, so a search will do.
+inline bool is_of_word(const Byte* text, Character character) {
+  std::uint32_t code = *text;
+  if (character.length == 1) {
+    if (code >= 0x80) return false;
+  } else {
+    code &= 0x7Fu >> character.length;
+    for (unsigned i = 1; i < character.length; ++i) code = code << 6 | (text[i] & 0x3Fu);
+  }
+  const auto* range = std::partition_point(std::begin(kWordRanges), std::end(kWordRanges),
+                                           [&](const CodeRange& each) { return each.last < code; });
+  return range != std::end(kWordRanges) && range->first <= code;
 }
 
 }  // namespace hf_bpe

@@ -14,7 +14,16 @@ from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX as QW
 
 import hf_bpe._unicode
 from hf_bpe import patterns as module
-from hf_bpe.patterns import PATTERNS, WHITE_SPACE, canonical_pattern, find_safe_cut, pattern_expression, split
+from hf_bpe.added_tokens import _WORD
+from hf_bpe.patterns import (
+    PATTERNS,
+    WHITE_SPACE,
+    canonical_pattern,
+    find_safe_cut,
+    hide_newer,
+    pattern_expression,
+    split,
+)
 
 CODE_POINTS = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
 # Every class that a named pattern tells from another.
@@ -141,14 +150,24 @@ def test_general_categories_are_those_of_unicode_16():
             assert split(others, rf"\p{{{category}}}+") == [others], category
 
 
-def test_generated_tables_are_current():
+@pytest.fixture(scope="module")
+def generator():
     pytest.importorskip("unicodedata2")
     path = Path(__file__).parent.parent / "tools" / "generate_unicode.py"
     spec = importlib.util.spec_from_file_location("generate_unicode", path)
-    generator = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generator)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_tables_are_current(generator):
     assert generator.render_python() == generator.PYTHON.read_text(encoding="utf-8")
     assert generator.render_native() == generator.NATIVE.read_text(encoding="utf-8")
+
+
+def test_generated_characters_of_words_are_those_of_the_added_tokens(generator):
+    generated = generator.is_of_word
+    assert [char for char in CODE_POINTS if generated(ord(char)) != bool(_WORD.match(hide_newer(char)))] == []
 
 
 @pytest.mark.parametrize(

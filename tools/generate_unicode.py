@@ -11,9 +11,6 @@ from pathlib import Path
 
 import unicodedata2
 
-from hf_bpe.added_tokens import WORD
-from hf_bpe.patterns import hide_newer
-
 ROOT = Path(__file__).parent.parent
 PYTHON = ROOT / "hf_bpe" / "_unicode.py"
 NATIVE = ROOT / "native" / "unicode_tables.hpp"
@@ -21,30 +18,38 @@ NATIVE = ROOT / "native" / "unicode_tables.hpp"
 # The classes that the named patterns tell apart, as native/unicode.hpp numbers them.
 OTHER, UPPER, LOWER, LETTER, MARK, NUMBER, SPACE, NEWLINE = range(8)
 CLASSES = {"Lu": UPPER, "Lt": UPPER, "Ll": LOWER, "Lm": LETTER, "Lo": LETTER}
+# Characters of words (Unicode's annex 18) are Alphabetic, M, Nd, Pc or Join_Control. Alphabetic is no category, but all
+# of it is in L, M or Nl except for these symbols, which are letters in circles and squares.
+ALPHABETIC_SYMBOLS = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
+JOIN_CONTROLS = (0x200C, 0x200D)
 BLOCK = 128  # code points that share an entry of the first stage; of the powers of two, the smallest tables
 
 
-def ranges_of(is_member: Callable[[str], object]) -> list[tuple[int, int]]:
-    """Return the inclusive ranges of code points of some kind."""
+def is_unassigned(code: int) -> bool:
+    """Tell whether a code point has no meaning in Unicode 16.0 (general category Cn)."""
+    return unicodedata2.category(chr(code)) == "Cn"
+
+
+def is_of_word(code: int) -> bool:
+    """Tell whether a code point is a character of words."""
+    category = unicodedata2.category(chr(code))
+    return (
+        category[0] in "LM"
+        or category in ("Nd", "Nl", "Pc")
+        or code in JOIN_CONTROLS
+        or any(first <= code <= last for first, last in ALPHABETIC_SYMBOLS)
+    )
+
+
+def ranges_of(is_member: Callable[[int], bool]) -> list[tuple[int, int]]:
+    """Return the inclusive ranges of the code points that are members."""
     ranges: list[tuple[int, int]] = []
-    for code in range(sys.maxunicode + 1):
-        if not is_member(chr(code)):
-            continue
+    for code in filter(is_member, range(sys.maxunicode + 1)):
         if ranges and ranges[-1][1] == code - 1:
             ranges[-1] = (ranges[-1][0], code)
         else:
             ranges.append((code, code))
     return ranges
-
-
-def is_unassigned(char: str) -> bool:
-    """Say whether a code point has no meaning in Unicode 16.0 (general category Cn)."""
-    return unicodedata2.category(char) == "Cn"
-
-
-def is_word(char: str) -> bool:
-    """Say whether a character is part of words as added tokens have it."""
-    return WORD.match(hide_newer(char)) is not None
 
 
 def class_of(code: int) -> int:
@@ -77,7 +82,7 @@ def render_python() -> str:
 
 
 def render_native() -> str:
-    """Return the text of native/unicode_tables.hpp: the class of every code point, in two stages."""
+    """Return the text of native/unicode_tables.hpp: the class of every code point, in two stages; what is of words."""
     blocks: dict[bytes, int] = {}
     first_stage = []
     for start in range(0, sys.maxunicode + 1, BLOCK):
@@ -96,10 +101,10 @@ def render_native() -> str:
     lines += ["};", "", f"inline constexpr std::uint8_t kClassBlocks[{len(blocks)}][kClassBlockSize] = {{"]
     for block in blocks:
         lines += ["    {", *lines_of((f"{number}," for number in block), " " * 5), "    },"]
-    lines += ["};", ""]
-    words = ranges_of(is_word)
-    lines += ["// Inclusive ranges of the characters that words are made of: Alphabetic, M, Nd, Pc, Join_Control."]
-    lines += [f"inline constexpr std::uint32_t kWordRanges[{len(words)}][2] = {{"]
+    words = ranges_of(is_of_word)
+    lines += ["};", "", "struct CodeRange {", "  std::uint32_t first, last;  // last included", "};", ""]
+    lines += ["// Alphabetic, M, Nd, Pc, Join_Control: what is of words by Unicode's annex 18, in order."]
+    lines += [f"inline constexpr CodeRange kWordRanges[{len(words)}] = {{"]
     lines += lines_of((f"{{0x{first:X}, 0x{last:X}}}," for first, last in words), " " * 4)
     return "\n".join([*lines, "};", "", "}  // namespace hf_bpe"]) + "\n"
 

@@ -1,24 +1,15 @@
 // The core against naive definitions, on random input that is the same in every run.
 #include <atomic>
-#include <random>
 #include <limits>
 #include <stdexcept>
 #include <thread>
 
 #include "naive.hpp"
+#include "random.hpp"
 
 using namespace naive;
 
 namespace {
-
-std::mt19937 generator(1);
-
-std::size_t draw(std::size_t below) { return std::uniform_int_distribution<std::size_t>(0, below - 1)(generator); }
-
-template <class T>
-const T& draw_from(const std::vector<T>& choices) {
-  return choices[draw(choices.size())];
-}
 
 const std::vector<Pattern> kPatterns = {Pattern::kNone, Pattern::kGpt2, Pattern::kCl100k, Pattern::kQwen2,
                                         Pattern::kO200k};
