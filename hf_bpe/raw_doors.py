@@ -23,6 +23,9 @@ from hf_bpe.streaming import NpyWriter, encode_blocks, read_blocks
 logger = logging.get_logger(__name__)
 
 
+_PARSED, _AS_TEXT = Options(), Options(split_special_tokens=True)
+
+
 class EncodedFiles(NamedTuple):
     """What `encode_file` has written.
 
@@ -78,7 +81,14 @@ class RawDoors:
         >>> tokenizer.encode_bytes(b"\xff low")
         [255, 32, 108, 111, 119]
         """
-        return self._engine.encode(data, self._options(split_special_tokens, add_prefix_space=False))
+        # By hand what `_options` does, for it would take longer than to encode a few words.
+        as_text = self.split_special_tokens if split_special_tokens is None else split_special_tokens
+        try:
+            return self._engine.encode(data, _AS_TEXT if as_text else _PARSED)
+        except ValueError:
+            if not self._lacks_bytes:
+                raise
+            return self._engine.encode(data, self._options(split_special_tokens, add_prefix_space=False))
 
     def encode_to_lists(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None

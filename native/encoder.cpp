@@ -185,11 +185,19 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
   results.pieces.resize(results.chunks.size());
   results.offsets.assign(texts.size() + 1, 0);
   const Cuts cuts(added_tokens_, options);
+  // As many as there are bytes, which is more than there will be, but what is not written to costs nothing.
+  std::size_t likely_ids = 0;
+  for (const Chunk& chunk : results.chunks) likely_ids += chunk.end - chunk.begin;
+  likely_ids = std::min(likely_ids, std::size_t{1} << 26);
 
   const auto work = [&](std::size_t thread, std::size_t number) {
     const Chunk& chunk = results.chunks[number];
     IdBuffer& ids = results.ids[thread];
-    if (!keeps_ids) ids.clear();
+    if (keeps_ids) {
+      ids.reserve(likely_ids / threads);  // by the thread that will write them
+    } else {
+      ids.clear();
+    }
     auto& [by, begin, end, missing] = results.pieces[number];
     by = thread;
     begin = ids.size();

@@ -33,7 +33,7 @@ struct MissingByte : std::runtime_error {
 // May be used by several threads at once.
 class Encoder {
  public:
-  static constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kChunkBytes = std::size_t{1} << 18;
 
   // A thread takes `chunk_bytes` at a time.
   Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd = widest_simd(), std::size_t chunk_bytes = kChunkBytes);

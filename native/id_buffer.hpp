@@ -28,9 +28,13 @@ class IdBuffer {
   std::uint32_t* begin() { return data_; }
   const std::uint32_t* end() const { return data_ + size_; }
 
+  // Makes room for so many ids in all.
+  void reserve(std::size_t capacity) {
+    if (capacity > capacity_) grow(capacity);
+  }
   // Where the next ids go, with room for `more` of them.
   std::uint32_t* room(std::size_t more) {
-    if (capacity_ - size_ < more) grow(size_ + more);
+    if (capacity_ - size_ < more) grow(std::max(size_ + more, capacity_ + capacity_ / 2));
     return data_ + size_;
   }
   // Ends the ids that were written.
@@ -41,15 +45,17 @@ class IdBuffer {
   }
   void clear() { size_ = 0; }
 
-  // Gives the ids to the caller, who calls std::free.
+  // Gives the ids to the caller, who calls std::free; room that was not used goes back.
   std::uint32_t* release() {
+    if (void* smaller = std::realloc(data_, std::max<std::size_t>(size_, 1) * sizeof *data_)) {
+      data_ = static_cast<std::uint32_t*>(smaller);
+    }
     size_ = capacity_ = 0;
     return std::exchange(data_, nullptr);
   }
 
  private:
-  void grow(std::size_t least) {
-    const std::size_t capacity = std::max(least, capacity_ + capacity_ / 2);
+  void grow(std::size_t capacity) {
     if (capacity > static_cast<std::size_t>(-1) / 2 / sizeof *data_) throw std::bad_alloc();
     void* data = std::realloc(data_, capacity * sizeof *data_);
     if (data == nullptr) throw std::bad_alloc();
