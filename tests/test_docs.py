@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -36,9 +37,11 @@ def test_sessions_of_the_readme_print_what_they_show(tmp_path, monkeypatch):
 def test_python_of_the_readme_runs(tmp_path, monkeypatch, test_data):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(test_data / "gpt2", tmp_path / "gpt2")
+    (tmp_path / "corpus.txt").write_text("The quick brown fox<|endoftext|>jumps", encoding="utf-8")
     for code in blocks("python"):
         exec(compile(code, "README.md", "exec"), {})
     assert (tmp_path / "gpt2-tokenizer" / "tokenizer.json").exists()
+    assert np.load(tmp_path / "tokens.npy").tolist()[:5] == [464, 2068, 7586, 21831, 50256]
     original = (tmp_path / "gpt2" / "merges.txt").read_text("utf-8").splitlines()
     assert (tmp_path / "gpt2-files" / "merges.txt").read_text("utf-8").splitlines() == original
 
