@@ -105,7 +105,7 @@ class PyEncoder {
 
   nb::object encode(nb::handle text, const Options& given) const {
     const EncodingOptions options = options_of(given);
-    BorrowedTexts borrowed(kRepair);
+    BorrowedTexts borrowed(how());
     borrowed.add(text);
     const Text& only = borrowed.texts[0];
     if (only.end - only.begin > kShort) return lists(borrowed, options)[0];
@@ -115,18 +115,18 @@ class PyEncoder {
   }
 
   nb::list encode_batch(nb::list texts, const Options& options, unsigned threads) const {
-    return lists(BorrowedTexts(texts, kRepair), options_of(options, threads));
+    return lists(BorrowedTexts(texts, how()), options_of(options, threads));
   }
 
   nb::object encode_to_numpy(nb::list texts, const Options& options, unsigned threads) const {
-    Encoder::Encoded encoded = run(BorrowedTexts(texts, kRepair), options_of(options, threads));
+    Encoder::Encoded encoded = run(BorrowedTexts(texts, how()), options_of(options, threads));
     const std::size_t size = encoded.ids.size();
     return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets));
   }
 
   nb::object encode_padded(nb::list texts, const Options& options, unsigned threads, std::optional<std::size_t> length,
                            std::int64_t pad_id, bool is_left) const {
-    const Encoder::Encoded encoded = run(BorrowedTexts(texts, kRepair), options_of(options, threads));
+    const Encoder::Encoded encoded = run(BorrowedTexts(texts, how()), options_of(options, threads));
     const std::size_t rows = texts.size();
     if (!length) {
       length = 0;
@@ -144,7 +144,7 @@ class PyEncoder {
   }
 
   std::vector<std::int64_t> count_tokens(nb::list texts, const Options& options, unsigned threads) const {
-    const BorrowedTexts borrowed(texts, kRepair);
+    const BorrowedTexts borrowed(texts, how());
     Poll poll{nb::none()};
     const nb::gil_scoped_release no_gil;
     return encoder_.count(borrowed.texts, options_of(options, threads), std::ref(poll));
@@ -173,7 +173,9 @@ class PyEncoder {
   }
 
  private:
-  static constexpr BorrowedTexts::Options kRepair{.repairs_surrogates = true};
+  BorrowedTexts::Options how() const {
+    return {.repairs_surrogates = true, .most_wide_bytes = encoder_.most_wide_bytes()};
+  }
   static constexpr std::ptrdiff_t kShort = 1 << 12;  // bytes, for which releasing the GIL is not worth its time
 
   static std::string_view view_of(nb::handle bytes) {

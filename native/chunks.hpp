@@ -15,6 +15,7 @@ struct Text {
   const Byte* end;
   bool must_be_utf8 = false;
   bool is_mapped = false;  // from a file, for reading: its pages are given back once they are read
+  unsigned width = 0;      // of a unit, if these are not UTF-8 but Latin-1 (1), UCS-2 (2) or UCS-4 (4)
 };
 
 struct Chunk {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backtracking.hpp"
+#include "transcoding.hpp"
 #include "word_ids.hpp"
 
 namespace hf_bpe {
@@ -20,8 +21,25 @@ class Encoder::Worker {
   virtual std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                                 std::uint32_t* out) = 0;
 
+  // The same text in UTF-8, until the next call.
+  Text utf8_of(const Text& text) {
+    if (text.width == 0) return text;
+    utf8_.resize(static_cast<std::size_t>(text.end - text.begin) / text.width * utf8_bytes(text.width));
+    Byte* out = utf8_.data();
+    const auto write = [&]<class Unit>(Unit) {
+      return to_utf8(reinterpret_cast<const Unit*>(text.begin), reinterpret_cast<const Unit*>(text.end), out);
+    };
+    const Byte* end = text.width == 1   ? write(std::uint8_t{})
+                      : text.width == 2 ? write(std::uint16_t{})
+                                        : write(std::uint32_t{});
+    return {out, end};
+  }
+
   IdBuffer scratch;
   std::string prefixed;
+
+ private:
+  std::vector<Byte> utf8_;
 };
 
 // What encoders share that differ in their added tokens.
@@ -157,7 +175,8 @@ void Encoder::encode_short(const Text& text, const EncodingOptions& options,
   constexpr std::size_t kKept = std::size_t{1} << 16;  // ids that there stays room for
   const Lease worker(*core_);
   worker->scratch.clear();
-  encode(*worker, {text.begin, text.end}, text.end, options, worker->scratch);
+  const Text utf8 = worker->utf8_of(text);
+  encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, worker->scratch);
   use(worker->scratch);
   if (worker->scratch.capacity() > kKept) worker->scratch = IdBuffer();
 }
@@ -203,10 +222,11 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
     begin = ids.size();
     try {
       for (std::size_t index = chunk.first_text; index <= chunk.last_text; ++index) {
-        const Text& text = texts[index];
+        const Text text = workers[thread]->utf8_of(texts[index]);
         const std::size_t before = ids.size();
         const bool is_part = chunk.first_text == chunk.last_text;
-        const Part part = is_part ? part_of(text, chunk, core_->pattern, cuts) : Part{text.begin, text.end};
+        const bool is_whole = !is_part || texts[index].width != 0;
+        const Part part = is_whole ? Part{text.begin, text.end} : part_of(text, chunk, core_->pattern, cuts);
         encode(*workers[thread], part, text.end, options, ids);
         if (!is_part) results.offsets[index + 1] = static_cast<std::int64_t>(ids.size() - before);
       }
@@ -256,6 +276,8 @@ Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingO
   encoded.ids.set_end(out + total);
   return encoded;
 }
+
+std::size_t Encoder::most_wide_bytes() const { return core_->chunk_bytes; }
 
 std::vector<std::int64_t> Encoder::count(const std::vector<Text>& texts, const EncodingOptions& options,
                                          const std::function<void(std::size_t)>& poll) const {

@@ -47,6 +47,9 @@ class Encoder {
     std::vector<std::int64_t> offsets;  // where the ids of each text begin, and where the last ones end
   };
 
+  // Texts up to so many bytes may be of wider units than UTF-8.
+  std::size_t most_wide_bytes() const;
+
   // The ids of texts; throws MissingByte. `poll` is called now and then in the calling thread with the number of bytes
   // that are done; what it throws is passed on.
   Encoded encode(const std::vector<Text>& texts, const EncodingOptions& options,

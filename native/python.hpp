@@ -88,6 +88,7 @@ class BorrowedTexts {
   struct Options {
     bool must_be_utf8 = false;        // of bytes
     bool repairs_surrogates = false;  // of a str, as hf_bpe.byte_level does; else a UnicodeEncodeError
+    std::size_t most_wide_bytes = 0;  // up to which a str may stay as it is, for whoever repairs surrogates
   };
   BorrowedTexts(nb::handle list, Options options) : options_(options) {
     if (!PyList_Check(list.ptr())) throw nb::type_error("texts: expected a list");
@@ -126,6 +127,17 @@ class BorrowedTexts {
   };
 
   void add_str(nb::handle str) {
+#if PY_VERSION_HEX < 0x030C0000
+    if (PyUnicode_READY(str.ptr()) != 0) throw nb::python_error();
+#endif
+    // To ask for UTF-8 is slow, and leaves a copy with the str for as long as it lives.
+    const auto width = static_cast<unsigned>(PyUnicode_KIND(str.ptr()));
+    const std::size_t bytes = static_cast<std::size_t>(PyUnicode_GET_LENGTH(str.ptr())) * width;
+    if (!PyUnicode_IS_ASCII(str.ptr()) && bytes <= options_.most_wide_bytes) {
+      const Byte* data = bytes_of(PyUnicode_DATA(str.ptr()));
+      texts.push_back({data, data + bytes, false, false, width});
+      return;
+    }
     Py_ssize_t size;
     const char* data = PyUnicode_AsUTF8AndSize(str.ptr(), &size);  // which for ASCII is what the str holds
     if (data == nullptr && options_.repairs_surrogates && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
