@@ -202,10 +202,8 @@ class PythonEncoder:
 
     def _cuts(self, text: str, start: int, limit: int, contents: list[str]) -> set[int]:
         """Return where the pattern allows a cut or a token begins, from `start` to `limit`."""
-        cuts = {
-            match.start() for content in contents for match in re.finditer(f"(?={re.escape(content)})", text[start:])
-        }
-        cuts = {start + cut for cut in cuts}
+        finders = [re.compile(f"(?={re.escape(content)})") for content in contents]
+        cuts = {match.start() for finder in finders for match in finder.finditer(text, start)}
         cut = find_safe_cut(text, self.model.pattern, start)
         while cut is not None and cut < limit:
             cuts.add(cut)

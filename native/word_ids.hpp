@@ -37,8 +37,7 @@ class WordIds {
       : vocabulary_(vocabulary), backtracking_(backtracking), merger_(vocabulary) {}
 
   // Ids are written beyond the last one, too: so much more room is needed than there are words' bytes.
-  static constexpr std::size_t kStep = 16;
-  static constexpr std::size_t kSlack = kStep;
+  static constexpr std::size_t kSlack = 16;
 
   // Writes the ids of some words, which lie one behind the other, and returns where they end.
   std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
@@ -81,8 +80,8 @@ class WordIds {
     const Id* ids = long_.data() + value.place();
     std::size_t i = 0;
     do {
-      for (std::size_t j = 0; j < kStep; ++j) out[i + j] = ids[i + j];
-      i += kStep;
+      for (std::size_t j = 0; j < kSlack; ++j) out[i + j] = ids[i + j];
+      i += kSlack;
     } while (i < value.size);
     return out + value.size;
   }
@@ -104,7 +103,7 @@ class WordIds {
     } else {
       const auto place = static_cast<std::uint32_t>(long_.size());
       std::memcpy(value.ids, &place, sizeof place);
-      long_.resize(long_.size() + (size + kStep - 1) / kStep * kStep);
+      long_.resize(long_.size() + (size + kSlack - 1) / kSlack * kSlack);
       for (std::size_t i = 0; i < size; ++i) long_[place + i] = static_cast<Id>(ids[i]);
     }
     table_.insert(key, slot, word, length, value);
@@ -124,7 +123,7 @@ class WordIds {
   std::vector<Symbol> symbols_;
   std::size_t long_bytes_ = 0;  // of words that no scan merges
   Table table_;
-  std::vector<Id> long_;  // of words with more than fit their entry, each filled up to a multiple of 8
+  std::vector<Id> long_;  // of words with more than fit their entry, each filled up to a multiple of kSlack
 };
 
 }  // namespace hf_bpe

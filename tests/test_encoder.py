@@ -53,7 +53,7 @@ def texts_with(tokens):
     )
 
 
-@settings(max_examples=1500)
+@settings(max_examples=600)
 @given(st.data(), added_tokens(), options)
 def test_native_ids_are_those_of_the_reference(native, data, tokens, options):
     fast, slow = data.draw(encoders(native, tokens))
@@ -78,7 +78,7 @@ def test_native_ids_are_those_of_the_reference(native, data, tokens, options):
         assert array.dtype == other.dtype
 
 
-@settings(max_examples=800)
+@settings(max_examples=300)
 @given(st.data(), added_tokens(), options, st.sampled_from(["native", "python"]))
 def test_blocks_of_any_size_give_the_ids_of_the_whole(native, data, tokens, options, kind):
     fast, slow = data.draw(encoders(native, tokens))

@@ -37,7 +37,7 @@ Model draw_model() {
 void test_encoder() {
   const std::vector<Pattern> patterns = {Pattern::kNone, Pattern::kGpt2, Pattern::kCl100k, Pattern::kQwen2,
                                          Pattern::kO200k};
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < 600; ++i) {
     std::vector<std::string> specials, texts;
     for (std::size_t j = draw(4); j > 0; --j) {
       const std::string special = draw_from<std::string>({"<x>", "<x>a", "x>", "ab", " a", "\n", "你", ""});
@@ -51,7 +51,7 @@ void test_encoder() {
 
 // Of every length up to some, and long enough for each way of merging.
 void test_every_way_of_merging() {
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 150; ++i) {
     const Model model = draw_model();
     const Vocabulary vocabulary = model.vocabulary();
     const Backtracking backtracking(vocabulary);
