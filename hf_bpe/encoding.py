@@ -59,6 +59,20 @@ class Options(NamedTuple):
     unknown_id: int | None = None
 
 
+class Padding(NamedTuple):
+    """How rows of ids become a rectangle.
+
+    Attributes:
+        length: of each row, None for that of the longest; a longer row loses its last ids.
+        pad_id: what fills a row up.
+        is_left: whether it stands before the ids.
+    """
+
+    length: int | None
+    pad_id: int
+    is_left: bool
+
+
 class Encoder(Protocol):
     """What encodes and decodes for a model; may be used by several threads at once, and pickles as its definition.
 
@@ -68,6 +82,10 @@ class Encoder(Protocol):
     @property
     def model(self) -> BPEModel:
         """The model, without its added tokens."""
+
+    @property
+    def lacks_bytes(self) -> bool:
+        """Whether there are bytes that the model has no token for."""
 
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder:
         """Return an encoder for the same model and other added tokens."""
@@ -82,15 +100,9 @@ class Encoder(Protocol):
         """Return the ids of all texts, and where those of each begin, with the end of the last."""
 
     def encode_padded(
-        self,
-        texts: list[AnyText],
-        options: Options,
-        threads: int,
-        length: int | None,
-        pad_id: int,
-        pad_left: bool,
+        self, texts: list[AnyText], options: Options, threads: int, padding: Padding
     ) -> tuple[Numbers, Numbers]:
-        """Return ids as rows of `length`, None for the longest, cut or filled up by `pad_id`; and a mask of the ids."""
+        """Return a row of ids for each text, all of one length, and a mask that is 1 where there is an id."""
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
         """Return the number of ids of each text."""
@@ -135,6 +147,10 @@ class PythonEncoder:
         """As `Encoder` says, here and below."""
         return self._words.model
 
+    @property
+    def lacks_bytes(self) -> bool:  # noqa: D102
+        return self._words.lacks_bytes
+
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> PythonEncoder:  # noqa: D102
         return PythonEncoder(self._words, self._rebuild, tokens)
 
@@ -159,22 +175,15 @@ class PythonEncoder:
         return np.concatenate([np.empty(0, np.uint32), *arrays]), offsets
 
     def encode_padded(  # noqa: D102
-        self,
-        texts: list[AnyText],
-        options: Options,
-        threads: int,
-        length: int | None,
-        pad_id: int,
-        pad_left: bool,
+        self, texts: list[AnyText], options: Options, threads: int, padding: Padding
     ) -> tuple[Numbers, Numbers]:
         rows = self.encode_batch(texts, options, threads)
-        if length is None:
-            length = max(map(len, rows), default=0)
-        ids = np.full((len(rows), length), pad_id, np.int64)
+        length = max(map(len, rows), default=0) if padding.length is None else padding.length
+        ids = np.full((len(rows), length), padding.pad_id, np.int64)
         mask = np.zeros((len(rows), length), np.int64)
         for number, row in enumerate(rows):
             size = min(len(row), length)
-            place = slice(length - size, length) if pad_left else slice(size)
+            place = slice(length - size, length) if padding.is_left else slice(size)
             ids[number, place] = row[:size]
             mask[number, place] = 1
         return ids, mask

@@ -1,7 +1,8 @@
 """The one seam between what hf_bpe offers and what computes it: the native core, or `reference` where it is not built.
 
 Everything above imports the algorithms from here. What crosses the seam: documents and pre-tokens are bytes, counts a
-mapping of pre-token to int, merges a list of pairs of bytes, ids lists of int. Both engines give the same.
+mapping of pre-token to int, merges a list of pairs of bytes; texts are str or bytes, and ids lists of int or arrays, as
+`encoding.Encoder` says. Both engines give the same.
 
 The environment variable `HF_BPE_ENGINE` chooses: `native`, `reference`, or what there is if it is not set.
 """

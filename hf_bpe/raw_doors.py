@@ -9,20 +9,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 from transformers.utils import logging, to_py_obj
 
-from hf_bpe.encoding import AnyText, Encoder, Ids, Numbers, Options
+from hf_bpe.encoding import AnyText, Encoder, Ids, Numbers, Options, Padding
 from hf_bpe.files import staged_folder
 from hf_bpe.processes import usable_cores
-from hf_bpe.streaming import NpyWriter, encode_blocks, read_blocks
+from hf_bpe.streaming import NpyWriter, encode_blocks
 
 logger = logging.get_logger(__name__)
 
-
+_BLOCK_BYTES = 1 << 20
 _PARSED, _AS_TEXT = Options(), Options(split_special_tokens=True)
 
 
@@ -50,7 +50,6 @@ class RawDoors:
     """
 
     _engine: Encoder
-    _lacks_bytes: bool
     add_prefix_space: bool
     errors: str
     # What PreTrainedTokenizer has, which is not typed.
@@ -86,7 +85,7 @@ class RawDoors:
         try:
             return self._engine.encode(data, _AS_TEXT if as_text else _PARSED)
         except ValueError:
-            if not self._lacks_bytes:
+            if not self._engine.lacks_bytes:
                 raise
             return self._engine.encode(data, self._options(split_special_tokens, add_prefix_space=False))
 
@@ -154,14 +153,9 @@ class RawDoors:
         if length is not None and length < 0:
             raise ValueError(f"length: expected 0 or more, got {length}")
         pad_id = self.pad_token_id
-        ids, mask = self._engine.encode_padded(
-            _checked(texts),
-            self._options(split_special_tokens),
-            _threads(num_workers),
-            length,
-            -1 if pad_id is None else pad_id,
-            self.padding_side == "left",
-        )
+        padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
+        options = self._options(split_special_tokens)
+        ids, mask = self._engine.encode_padded(_checked(texts), options, _threads(num_workers), padding)
         if pad_id is None and not mask.all():
             raise ValueError("rows of different length need a pad_token, and there is none; set one")
         return ids, mask
@@ -256,7 +250,7 @@ class RawDoors:
             for file in files:
                 last = all_ids.size
                 with file.open("rb") as source:
-                    for ids in encode_blocks(self._engine, _seen(read_blocks(source), bar), options, threads):
+                    for ids in encode_blocks(self._engine, _read_blocks(source, bar), options, threads):
                         ends = np.flatnonzero(ids == separator_id) + (all_ids.size + 1)
                         offsets.append(ends)
                         all_ids.append(ids)
@@ -280,7 +274,7 @@ class RawDoors:
         try:
             return self._engine.decode(ids, skipped)
         except KeyError:
-            return self._engine.decode(self._known_ids(ids, skipped), skipped)
+            return self._engine.decode(self._known_ids(ids, skipped), [])
 
     def decode_to_texts(self, sequences: Sequence[Sequence[int]], *, skip_special_tokens: bool = False) -> list[str]:
         """Return the text of each sequence of ids; bytes that are not UTF-8 are handled as `errors` says.
@@ -294,13 +288,13 @@ class RawDoors:
         try:
             return self._engine.decode_batch(rows, skipped, self.errors)
         except KeyError:
-            return self._engine.decode_batch([self._known_ids(row, skipped) for row in rows], skipped, self.errors)
+            return self._engine.decode_batch([self._known_ids(row, skipped) for row in rows], [], self.errors)
 
     def _options(self, split_special_tokens: bool | None, *, add_prefix_space: bool | None = None) -> Options:
         return Options(
             self.split_special_tokens if split_special_tokens is None else split_special_tokens,
             self.add_prefix_space if add_prefix_space is None else add_prefix_space,
-            self.unk_token_id if self._lacks_bytes else None,  # which takes transformers a while to find
+            self.unk_token_id if self._engine.lacks_bytes else None,  # which takes transformers a while to find
         )
 
     def _separator_id(self, separator: str | None) -> int:
@@ -320,13 +314,15 @@ class RawDoors:
         return [*(special | set(self.all_special_ids))]
 
     def _known_ids(self, ids: Iterable[int], skipped: Sequence[int]) -> list[int]:
-        """Return the ids with `unk_token` for those outside the vocabulary, or without them and with a warning."""
+        """Return what of the ids is to be decoded, where one is outside the vocabulary: `unk_token` stands for it."""
         known: list[int] = []
         for token_id in ids:
-            if token_id in self._engine.model.vocab or token_id in self._added_tokens_decoder or token_id in skipped:
+            if token_id in skipped:
+                continue
+            if token_id in self._engine.model.vocab or token_id in self._added_tokens_decoder:
                 known.append(token_id)
             elif self.unk_token is not None:
-                known.append(self.unk_token_id)
+                known.append(self.unk_token_id)  # which is not skipped, though it is a special token
             else:
                 logger.warning("id %s is not in the vocabulary; it is skipped", token_id)
         return known
@@ -344,7 +340,7 @@ def _threads(num_workers: int | None) -> int:
     return usable_cores() if num_workers is None else min(num_workers, 2**16)
 
 
-def _seen(blocks: Iterable[bytes], bar: tqdm[Any]) -> Iterator[bytes]:
-    for block in blocks:
+def _read_blocks(file: BinaryIO, bar: tqdm[Any]) -> Iterator[bytes]:
+    while block := file.read(_BLOCK_BYTES):
         yield block
         bar.update(len(block))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -61,12 +60,6 @@ def _as_bytes(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
         else:
             raise TypeError(f"pieces: piece {index} is {type(piece).__name__}, expected str or bytes")
     yield repair_surrogates(surrogate).encode()
-
-
-def read_blocks(file: BinaryIO, block_bytes: int = 1 << 20) -> Iterator[bytes]:
-    """Yield the bytes of a file, some at a time."""
-    while block := file.read(block_bytes):
-        yield block
 
 
 class NpyWriter:

@@ -99,7 +99,6 @@ class BPETokenizer(RawDoors, PreTrainedTokenizer):
             printable_vocab = model.printable_vocab()
         check_prefix_space(model.pattern, add_prefix_space)
         self._engine = make_encoder(model)
-        self._lacks_bytes = len({token for token in model.vocab.values() if len(token) == 1}) < 256
         self.errors = errors
         self.add_prefix_space = add_prefix_space
         # transformers gives a new token the number of entries as its id, and models take that number for their size:

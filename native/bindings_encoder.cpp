@@ -69,8 +69,9 @@ std::vector<AddedToken> added_tokens(nb::handle tokens) {
   return added;
 }
 
-// As hf_bpe.encoding.Options has them.
+// As hf_bpe.encoding has them.
 using Options = std::tuple<bool, bool, std::optional<std::uint32_t>>;
+using PyPadding = std::tuple<std::optional<std::size_t>, std::int64_t, bool>;
 
 EncodingOptions options_of(const Options& given, unsigned threads = 1) {
   EncodingOptions options;
@@ -102,6 +103,7 @@ class PyEncoder {
 
   nb::object reduce() const { return nb::make_tuple(rebuild_, nb::make_tuple(model_, added_)); }
   nb::object model() const { return model_; }
+  bool lacks_bytes() const { return encoder_.lacks_bytes(); }
 
   nb::object encode(nb::handle text, const Options& given) const {
     const EncodingOptions options = options_of(given);
@@ -124,8 +126,8 @@ class PyEncoder {
     return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets));
   }
 
-  nb::object encode_padded(nb::list texts, const Options& options, unsigned threads, std::optional<std::size_t> length,
-                           std::int64_t pad_id, bool is_left) const {
+  nb::object encode_padded(nb::list texts, const Options& options, unsigned threads, const PyPadding& padding) const {
+    auto [length, pad_id, is_left] = padding;
     const Encoder::Encoded encoded = run(BorrowedTexts(texts, how()), options_of(options, threads));
     const std::size_t rows = texts.size();
     if (!length) {
@@ -284,11 +286,11 @@ void bind_encoder(nb::module_& module) {
       .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
       .def("__reduce__", &PyEncoder::reduce)
       .def_prop_ro("model", &PyEncoder::model)
+      .def_prop_ro("lacks_bytes", &PyEncoder::lacks_bytes)
       .def("encode", &PyEncoder::encode, "text"_a.none(), "options"_a)
       .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "options"_a, "threads"_a)
       .def("encode_to_numpy", &PyEncoder::encode_to_numpy, "texts"_a, "options"_a, "threads"_a)
-      .def("encode_padded", &PyEncoder::encode_padded, "texts"_a, "options"_a, "threads"_a, "length"_a.none(), "pad_id"_a,
-           "pad_left"_a)
+      .def("encode_padded", &PyEncoder::encode_padded, "texts"_a, "options"_a, "threads"_a, "padding"_a)
       .def("count_tokens", &PyEncoder::count_tokens, "texts"_a, "options"_a, "threads"_a)
       .def("find_last_cut", &PyEncoder::find_last_cut, "data"_a, "options"_a)
       .def("decode", &PyEncoder::decode, "ids"_a, "skipped"_a)

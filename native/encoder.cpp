@@ -224,11 +224,11 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
       for (std::size_t index = chunk.first_text; index <= chunk.last_text; ++index) {
         const Text text = workers[thread]->utf8_of(texts[index]);
         const std::size_t before = ids.size();
-        const bool is_part = chunk.first_text == chunk.last_text;
-        const bool is_whole = !is_part || texts[index].width != 0;
-        const Part part = is_whole ? Part{text.begin, text.end} : part_of(text, chunk, core_->pattern, cuts);
+        const bool is_only = chunk.first_text == chunk.last_text;
+        const bool may_be_part = is_only && texts[index].width == 0;  // those of wide units fit a chunk
+        const Part part = may_be_part ? part_of(text, chunk, core_->pattern, cuts) : Part{text.begin, text.end};
         encode(*workers[thread], part, text.end, options, ids);
-        if (!is_part) results.offsets[index + 1] = static_cast<std::int64_t>(ids.size() - before);
+        if (!is_only) results.offsets[index + 1] = static_cast<std::int64_t>(ids.size() - before);
       }
     } catch (const MissingByte& error) {
       missing = error.byte;
@@ -277,6 +277,7 @@ Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingO
   return encoded;
 }
 
+bool Encoder::lacks_bytes() const { return core_->vocabulary.lacks_bytes(); }
 std::size_t Encoder::most_wide_bytes() const { return core_->chunk_bytes; }
 
 std::vector<std::int64_t> Encoder::count(const std::vector<Text>& texts, const EncodingOptions& options,

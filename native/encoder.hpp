@@ -47,6 +47,8 @@ class Encoder {
     std::vector<std::int64_t> offsets;  // where the ids of each text begin, and where the last ones end
   };
 
+  bool lacks_bytes() const;
+
   // Texts up to so many bytes may be of wider units than UTF-8.
   std::size_t most_wide_bytes() const;
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -35,8 +34,12 @@ class Pages {
   explicit Pages(std::size_t size) : size_(size) {
     if (size > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
     const std::size_t bytes = size * sizeof(T);
-    data_ = static_cast<T*>(is_mapped(bytes) ? map(bytes) : std::calloc(size, sizeof(T)));
-    if (data_ == nullptr && bytes != 0) throw std::bad_alloc();
+    if (is_mapped(bytes)) {
+      data_ = static_cast<T*>(map(bytes));
+      if (data_ == nullptr) throw std::bad_alloc();
+    } else {
+      data_ = static_cast<T*>(std::memset(::operator new(bytes, kLine), 0, bytes));
+    }
   }
   Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   Pages& operator=(Pages&& other) noexcept {
@@ -48,7 +51,7 @@ class Pages {
     if (is_mapped(size_ * sizeof(T))) {
       unmap(data_, size_ * sizeof(T));
     } else {
-      std::free(data_);
+      ::operator delete(data_, kLine);
     }
   }
 
@@ -60,6 +63,8 @@ class Pages {
   const T& operator[](std::size_t index) const { return data_[index]; }
 
  private:
+  static constexpr std::align_val_t kLine{64};  // so that no small entry lies across two lines of a cache
+
 #if defined(__linux__)
   static constexpr std::size_t kHuge = std::size_t{2} << 20;
 

@@ -1,14 +1,10 @@
 // The ranks of merges by their pairs of symbols: written once, read often, and small enough for caches.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <vector>
-
-#include "pages.hpp"
 
 namespace hf_bpe {
 
@@ -21,9 +17,8 @@ class RankTable {
 
   // Of `size` pairs at most.
   explicit RankTable(std::size_t size)
-      : buckets_(std::bit_ceil(size * 2 / kBucket + 2)), shift_(64 - static_cast<unsigned>(std::countr_zero(buckets_.size()))) {
-    std::memset(buckets_.data(), 0xFF, buckets_.size() * sizeof(Bucket));
-  }
+      : buckets_(std::bit_ceil(size * 2 / kBucket + 2)),
+        shift_(64 - static_cast<unsigned>(std::countr_zero(buckets_.size()))) {}
 
   // The pair must be new.
   void insert(std::uint32_t first, std::uint32_t second, std::uint32_t rank) {
@@ -50,16 +45,12 @@ class RankTable {
     }
   }
 
-  void prefetch(std::uint32_t first, std::uint32_t second) const {
-    hf_bpe::prefetch(&buckets_[bucket_of(key_of(first, second))]);
-  }
-
  private:
   static constexpr std::size_t kBucket = 4;  // entries
   static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
 
   struct alignas(kBucket * 8) Bucket {
-    std::uint64_t entries[kBucket];
+    std::uint64_t entries[kBucket] = {kEmpty, kEmpty, kEmpty, kEmpty};
   };
 
   static std::uint64_t key_of(std::uint32_t first, std::uint32_t second) {
@@ -67,7 +58,7 @@ class RankTable {
   }
   std::size_t bucket_of(std::uint64_t key) const { return key * 0x9E3779B97F4A7C15 >> shift_; }
 
-  Pages<Bucket> buckets_;  // a power of two of them, half full at most
+  std::vector<Bucket> buckets_;  // a power of two of them, half full at most
   unsigned shift_;               // the first bits of the hash are the bucket
 };
 

@@ -36,7 +36,6 @@ class Vocabulary {
 
   // The rank of the merge of two symbols, kNoMerge if there is none; and what it makes.
   Rank rank(Symbol first, Symbol second) const { return ranks_.find(first, second); }
-  void prefetch_rank(Symbol first, Symbol second) const { ranks_.prefetch(first, second); }
   Rank rank_of_bytes(Symbol first, Symbol second) const { return ranks_of_bytes_[first << 8 | second]; }
   Symbol result(Rank rank) const { return results_.empty() ? rank + 256 : results_[rank]; }
   const std::vector<std::pair<Symbol, Symbol>>& merges() const { return merges_; }  // by rank

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import added_tokens, any_bytes, any_texts, long_bytes, mergeable, models
 
-from hf_bpe.encoding import Options, PythonEncoder
+from hf_bpe.encoding import Options, Padding, PythonEncoder
 from hf_bpe.engine import make_encoder
 from hf_bpe.model import BPEModel
 from hf_bpe.reference import Encoder as WordsEncoder
@@ -68,10 +68,10 @@ def test_native_ids_are_those_of_the_reference(native, data, tokens, options):
     ):
         np.testing.assert_array_equal(array, other)
         assert array.dtype == other.dtype
-    padding = data.draw(st.tuples(st.none() | st.integers(0, 9), st.sampled_from([0, -100]), st.booleans()))
+    padding = data.draw(st.builds(Padding, st.none() | st.integers(0, 9), st.sampled_from([0, -100]), st.booleans()))
     for array, other in zip(
-        fast.encode_padded(texts, options, threads, *padding),
-        slow.encode_padded(texts, options, threads, *padding),
+        fast.encode_padded(texts, options, threads, padding),
+        slow.encode_padded(texts, options, threads, padding),
         strict=True,
     ):
         np.testing.assert_array_equal(array, other)

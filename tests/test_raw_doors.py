@@ -109,6 +109,15 @@ def test_decoding_many_is_decoding_each(tokenizer, rows, skip):
     assert tokenizer.decode_to_texts(arrays, skip_special_tokens=skip) == expected
 
 
+def test_an_id_outside_the_vocabulary_is_unk_token_even_where_special_tokens_are_skipped(tokenizer):
+    known = BPETokenizer(model=tokenizer.model, unk_token="<pad>")
+    ids = [97, 10_000, known.eos_token_id, known.unk_token_id]
+    assert known.decode_bytes(ids) == b"a<pad><|endoftext|><pad>"
+    assert known.decode_bytes(ids, skip_special_tokens=True) == b"a<pad>"
+    assert known.decode_to_texts([ids], skip_special_tokens=True) == ["a<pad>"]
+    assert tokenizer.decode_bytes([97, 10_000, 98]) == b"ab"
+
+
 DOCUMENTS = [
     b"low lower<|endoftext|>lowest of the low\n<|endoftext|><|endoftext|>the rest",
     b"",
