@@ -43,17 +43,35 @@ class AddedTokenSplitter:
             text: any text.
             split_special_tokens: leave special tokens in the text; other added tokens are still found.
         """
-        parts: list[str | int] = [text] if text else []
-        for finder in self._rounds:
-            if finder is not None:
-                parts = [
-                    piece
-                    for part in parts
-                    for piece in (self._split(finder, part, split_special_tokens) if isinstance(part, str) else [part])
-                ]
-        return parts
+        spans = self.spans(text, split_special_tokens=split_special_tokens)
+        return [text[start:stop] if token_id is None else token_id for start, stop, token_id in spans]
 
-    def _split(self, finder: regex.Pattern[str], text: str, split_special_tokens: bool) -> Iterator[str | int]:
+    def spans(self, text: str, *, split_special_tokens: bool = False) -> list[tuple[int, int, int | None]]:
+        """Return the same as where each begins and ends, and its id, None for text.
+
+        That of a token includes the white space that its flags have eaten.
+
+        >>> AddedTokenSplitter({7: AddedToken("<|x|>", rstrip=True)}).spans("a<|x|> b")
+        [(0, 1, None), (1, 7, 7), (7, 8, None)]
+        """
+        spans: list[tuple[int, int, int | None]] = [(0, len(text), None)] if text else []
+        for finder in self._rounds:
+            if finder is None:
+                continue
+            found: list[tuple[int, int, int | None]] = []
+            for start, stop, token_id in spans:
+                if token_id is None:
+                    # What is left and right of a stretch is not looked at.
+                    inside = self._split(finder, text[start:stop], split_special_tokens)
+                    found += [(start + begin, start + end, token) for begin, end, token in inside]
+                else:
+                    found.append((start, stop, token_id))
+            spans = found
+        return spans
+
+    def _split(
+        self, finder: regex.Pattern[str], text: str, split_special_tokens: bool
+    ) -> Iterator[tuple[int, int, int | None]]:
         end = 0
         for match in finder.finditer(text):
             token_id, token = self._tokens[match.group()]
@@ -68,12 +86,12 @@ class AddedTokenSplitter:
             while token.rstrip and stop < len(text) and text[stop] in WHITE_SPACE:
                 stop += 1
             if end < start:
-                yield text[end:start]
+                yield end, start, None
             if start < stop:
-                yield token_id
+                yield start, stop, token_id
             end = stop
         if end < len(text):
-            yield text[end:]
+            yield end, len(text), None
 
 
 def as_special(token: AddedToken, content: str | None = None) -> AddedToken:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, count
 from operator import index
 from typing import NamedTuple, Protocol
 
@@ -59,11 +59,15 @@ class Options(NamedTuple):
     unknown_id: int | None = None
 
 
+Around = Sequence[Sequence[int]]
+"""The ids that stand before the first sequence of a row, and behind each."""
+
+
 class Padding(NamedTuple):
     """How rows of ids become a rectangle.
 
     Attributes:
-        length: of each row, None for that of the longest; a longer row loses its last ids.
+        length: of each row, None for that of the longest; no row may be longer.
         pad_id: what fills a row up.
         is_left: whether it stands before the ids.
     """
@@ -99,10 +103,24 @@ class Encoder(Protocol):
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
         """Return the ids of all texts, and where those of each begin, with the end of the last."""
 
-    def encode_padded(
-        self, texts: list[AnyText], options: Options, threads: int, padding: Padding
-    ) -> tuple[Numbers, Numbers]:
-        """Return a row of ids for each text, all of one length, and a mask that is 1 where there is an id."""
+    def encode_with_places(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
+        """Return what `encode_to_numpy` does, and of each id a row (begin, end, part).
+
+        Begin and end are characters of a str and bytes of bytes; a token of some bytes of a character has all of it.
+        The part is the number of the pre-token or added token, each of which is one, within the text.
+        """
+
+    def rows_to_lists(self, ids: Ids, spans: Numbers, around: Around) -> list[list[int]]:
+        """Return rows of ids, of which each has one or more sequences and what stands around them.
+
+        Args:
+            ids: those of all sequences.
+            spans: of shape (rows, sequences, 2): where each sequence begins and ends in `ids`.
+            around: one more than there are sequences in a row.
+        """
+
+    def rows_to_arrays(self, ids: Ids, spans: Numbers, around: Around, padding: Padding) -> tuple[Numbers, Numbers]:
+        """Return the same as an array of rows of one length, and a mask that is 1 where there is an id."""
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
         """Return the number of ids of each text."""
@@ -174,19 +192,68 @@ class PythonEncoder:
         offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
         return np.concatenate([np.empty(0, np.uint32), *arrays]), offsets
 
-    def encode_padded(  # noqa: D102
-        self, texts: list[AnyText], options: Options, threads: int, padding: Padding
+    def encode_with_places(  # noqa: D102
+        self, texts: list[AnyText], options: Options
+    ) -> tuple[Ids, Numbers, Numbers]:
+        rows = [self._encode_with_places(text, options) for text in texts]
+        ids = [token_id for row, _ in rows for token_id in row]
+        places = [place for _, row in rows for place in row]
+        offsets = np.array([0, *accumulate(len(row) for row, _ in rows)], np.int64)
+        return np.array(ids, np.uint32), offsets, np.array(places, np.int64).reshape(-1, 3)
+
+    def _encode_with_places(self, text: AnyText, options: Options) -> tuple[list[int], list[tuple[int, int, int]]]:
+        ids: list[int] = []
+        places: list[tuple[int, int, int]] = []  # in bytes of the repaired text
+        repaired, parts = _as_str(text), count()
+        offsets = [0, *accumulate(len(char.encode("utf-8", "surrogateescape")) for char in repaired)]
+        for start, stop, added in self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens):
+            lowest = at = offsets[start]
+            if added is not None:
+                ids.append(added)
+                places.append((lowest, offsets[stop], next(parts)))
+                continue
+            data = repaired[start:stop].encode("utf-8", "surrogateescape")
+            if options.add_prefix_space and not data.startswith(b" "):
+                data = b" " + data
+                at -= 1  # the place of this space is that of the first character
+            for _, word_ids in self._words.pre_tokens(data):
+                part = next(parts)
+                for token_id in word_ids:
+                    end = at + (len(self.model.vocab[token_id]) if token_id >= 0 else 1)
+                    places.append((max(at, lowest), max(end, lowest + 1), part))
+                    at = end
+                ids += self._words.known(word_ids, options.unknown_id)
+        if isinstance(text, str):
+            begins, ends = _characters_of_bytes(text)
+            places = [
+                (begins[begin], ends[end - 1] if begin < end else begins[begin], part) for begin, end, part in places
+            ]
+        return ids, places
+
+    def rows_to_lists(self, ids: Ids, spans: Numbers, around: Around) -> list[list[int]]:  # noqa: D102
+        rows = []
+        for row in spans.tolist():
+            ids_of_row = [*around[0]]
+            for (begin, end), behind in zip(row, around[1:], strict=True):
+                ids_of_row += [*ids[begin:end].tolist(), *behind]
+            rows.append(ids_of_row)
+        return rows
+
+    def rows_to_arrays(  # noqa: D102
+        self, ids: Ids, spans: Numbers, around: Around, padding: Padding
     ) -> tuple[Numbers, Numbers]:
-        rows = self.encode_batch(texts, options, threads)
-        length = max(map(len, rows), default=0) if padding.length is None else padding.length
-        ids = np.full((len(rows), length), padding.pad_id, np.int64)
+        rows = self.rows_to_lists(ids, spans, around)
+        longest = max(map(len, rows), default=0)
+        length = longest if padding.length is None else padding.length
+        if longest > length:
+            raise ValueError("padding: expected a length that no row exceeds")
+        filled = np.full((len(rows), length), padding.pad_id, np.int64)
         mask = np.zeros((len(rows), length), np.int64)
         for number, row in enumerate(rows):
-            size = min(len(row), length)
-            place = slice(length - size, length) if padding.is_left else slice(size)
-            ids[number, place] = row[:size]
+            place = slice(length - len(row), length) if padding.is_left else slice(len(row))
+            filled[number, place] = row
             mask[number, place] = 1
-        return ids, mask
+        return filled, mask
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:  # noqa: D102
         return [len(self.encode(text, options)) for text in texts]
@@ -261,6 +328,21 @@ def _as_str(text: AnyText) -> str:
     if isinstance(text, (bytes, bytearray, memoryview)):
         return bytes(text).decode("utf-8", "surrogateescape")
     raise TypeError(f"expected str or bytes, got {type(text).__name__}")
+
+
+def _characters_of_bytes(text: str) -> tuple[list[int], list[int]]:
+    """Return, by byte of the text's UTF-8 once it is repaired, where the character begins that it is of, and ends."""
+    begins: list[int] = []
+    ends: list[int] = []
+    at = 0
+    while at < len(text):
+        is_pair = "\ud800" <= text[at] <= "\udbff" and "\udc00" <= text[at + 1 : at + 2] <= "\udfff"
+        end = at + 1 + is_pair
+        size = len(repair_surrogates(text[at:end]).encode())
+        begins += [at] * size
+        ends += [end] * size
+        at = end
+    return [*begins, at], ends
 
 
 def tuples_of(added_tokens: Iterable[tuple[int, AddedToken]]) -> tuple[AddedTokenTuple, ...]:

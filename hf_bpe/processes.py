@@ -26,6 +26,17 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform.startswith("linux") else os.cpu_count() or 1
 
 
+def default_threads() -> int:
+    """Return how many threads encode where nobody says: one a core, or what users of `tokenizers` say to that library.
+
+    Its environment variables are `TOKENIZERS_PARALLELISM`, which can be false, and `RAYON_NUM_THREADS`.
+    """
+    if os.environ.get("TOKENIZERS_PARALLELISM", "").lower() in ("false", "off", "no", "n", "f", "0"):
+        return 1
+    wished = os.environ.get("RAYON_NUM_THREADS", "")
+    return min(int(wished), 2**16) if wished.isdecimal() and int(wished) > 0 else usable_cores()
+
+
 def map_in_processes(
     function: Callable[[Work], Result], pieces: Iterable[Work], workers: int
 ) -> Generator[Result, None, None]:

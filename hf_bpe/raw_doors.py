@@ -17,7 +17,7 @@ from transformers.utils import logging, to_py_obj
 
 from hf_bpe.encoding import AnyText, Encoder, Ids, Numbers, Options, Padding
 from hf_bpe.files import staged_folder
-from hf_bpe.processes import usable_cores
+from hf_bpe.processes import default_threads
 from hf_bpe.streaming import NpyWriter, encode_blocks
 
 logger = logging.get_logger(__name__)
@@ -155,7 +155,10 @@ class RawDoors:
         pad_id = self.pad_token_id
         padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
         options = self._options(split_special_tokens)
-        ids, mask = self._engine.encode_padded(_checked(texts), options, _threads(num_workers), padding)
+        flat, offsets = self._engine.encode_to_numpy(_checked(texts), options, _threads(num_workers))
+        begins, ends = offsets[:-1], offsets[1:]
+        spans = np.stack([begins, ends if length is None else np.minimum(ends, begins + length)], axis=1)
+        ids, mask = self._engine.rows_to_arrays(flat, spans[:, None], [(), ()], padding)
         if pad_id is None and not mask.all():
             raise ValueError("rows of different length need a pad_token, and there is none; set one")
         return ids, mask
@@ -337,7 +340,7 @@ def _checked(texts: Sequence[AnyText]) -> list[AnyText]:
 def _threads(num_workers: int | None) -> int:
     if num_workers is not None and num_workers < 1:
         raise ValueError(f"num_workers: expected at least 1, got {num_workers}")
-    return usable_cores() if num_workers is None else min(num_workers, 2**16)
+    return default_threads() if num_workers is None else min(num_workers, 2**16)
 
 
 def _read_blocks(file: BinaryIO, bar: tqdm[Any]) -> Iterator[bytes]:

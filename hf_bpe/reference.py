@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -191,7 +191,10 @@ class Encoder:
         Raises:
             ValueError: such a byte, and no `unknown_id`.
         """
-        encoded: list[int] = []
+        return self.known([token_id for _, ids in self.pre_tokens(text) for token_id in ids], unknown_id)
+
+    def pre_tokens(self, text: bytes) -> Iterator[tuple[bytes, list[int]]]:
+        """Yield each pre-token of a text with its ids, where -1 - byte stands for a byte that has no token."""
         for word in pre_tokenize(text, self.model.pattern):
             ids = self._cache.get(word)
             if ids is None:
@@ -200,13 +203,16 @@ class Encoder:
                     self._cache.clear()
                 if len(word) <= self._CACHE_BYTES:
                     self._cache[word] = ids
-            encoded += ids
-        if encoded and min(encoded) < 0:
-            if unknown_id is None:
-                byte = -1 - next(token_id for token_id in encoded if token_id < 0)
-                raise ValueError(f"the vocabulary has no token for the byte 0x{byte:02X} of the text; set unk_token")
-            encoded = [token_id if token_id >= 0 else unknown_id for token_id in encoded]
-        return encoded
+            yield word, ids
+
+    def known(self, ids: list[int], unknown_id: int | None) -> list[int]:
+        """Return ids of `pre_tokens` with `unknown_id` for bytes that have no token; ValueError if it is None."""
+        if not ids or min(ids) >= 0:
+            return ids
+        if unknown_id is None:
+            byte = -1 - next(token_id for token_id in ids if token_id < 0)
+            raise ValueError(f"the vocabulary has no token for the byte 0x{byte:02X} of the text; set unk_token")
+        return [token_id if token_id >= 0 else unknown_id for token_id in ids]
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of the ids, joined. Raises KeyError for an id that is not in the vocabulary."""

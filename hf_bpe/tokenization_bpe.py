@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken
-from transformers.tokenization_python import PreTrainedTokenizer
 
 from hf_bpe.added_tokens import as_special
 from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
+from hf_bpe.calls import Calls
 from hf_bpe.conversion.gpt2 import read_gpt2_with_vocab, write_gpt2
 from hf_bpe.conversion.tokenizer_json import check_prefix_space, read_pre_tokenizer, render_tokenizer_json
 from hf_bpe.corpus import TextSource
@@ -19,7 +19,6 @@ from hf_bpe.encoding import tuples_of
 from hf_bpe.engine import make_encoder
 from hf_bpe.files import staged_folder
 from hf_bpe.model import BPEModel, with_placeholders
-from hf_bpe.raw_doors import RawDoors
 from hf_bpe.training import TrainingOptions, train
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ _BOS_EOS_OF_PATTERN: dict[str | None, tuple[bool, bool]] = {
 _PATTERN_OF_BOS_EOS = {flags: name for name, flags in _BOS_EOS_OF_PATTERN.items()}
 
 
-class BPETokenizer(RawDoors, PreTrainedTokenizer):
+class BPETokenizer(Calls):
     """Byte-level BPE for transformers, from a `BPEModel` or from GPT-2's two files.
 
     Args:

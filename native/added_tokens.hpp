@@ -22,8 +22,8 @@ class AddedTokens {
   // Of tokens with equal contents the last is taken.
   explicit AddedTokens(const std::vector<AddedToken>& tokens);
 
-  // Calls `text(begin, end)` for each stretch of ordinary text, none of them empty, and `token(id)` for each added
-  // token, in order. With `split_special_tokens` special tokens are left in the text; other added tokens are found.
+  // Calls `text(begin, end)` for each stretch of ordinary text, none of them empty, and `token(id, begin, end)` for
+  // each added token with the white space it has eaten, in order. With `split_special_tokens` special tokens are left in the text; other added tokens are found.
   template <class OnText, class OnToken>
   void split(const Byte* begin, const Byte* end, bool split_special_tokens, OnText text, OnToken token) const {
     const auto split_again = [&](const Byte* from, const Byte* to) {
@@ -79,7 +79,7 @@ class AddedTokens {
         if (each.lstrip) found.begin = std::max(skip_white_space_before(done, found.begin), done);
         if (each.rstrip) found.end = skip_white_space(found.end, end);
         if (done < found.begin) text(done, found.begin);
-        if (found.begin < found.end) token(each.id);
+        if (found.begin < found.end) token(each.id, found.begin, found.end);
         done = found.end;
       }
       if (done < end) text(done, end);

@@ -4,13 +4,14 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string_view>
 
 #include "decoder.hpp"
 #include "encoder.hpp"
-#include "padding.hpp"
 #include "python.hpp"
+#include "rows.hpp"
 
 namespace hf_bpe {
 namespace {
@@ -72,6 +73,15 @@ std::vector<AddedToken> added_tokens(nb::handle tokens) {
 // As hf_bpe.encoding has them.
 using Options = std::tuple<bool, bool, std::optional<std::uint32_t>>;
 using PyPadding = std::tuple<std::optional<std::size_t>, std::int64_t, bool>;
+using IdArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using SpanArray = nb::ndarray<const std::int64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+Rows rows_of(const IdArray& ids, const SpanArray& spans, const std::vector<Ids>& around) {
+  if (around.empty() || spans.shape(1) != around.size() - 1 || spans.shape(2) != 2) {
+    throw nb::value_error("spans: expected the shape (rows, sequences, 2), and around one more than sequences");
+  }
+  return Rows(ids.data(), ids.size(), spans.data(), spans.shape(0), around);
+}
 
 EncodingOptions options_of(const Options& given, unsigned threads = 1) {
   EncodingOptions options;
@@ -126,23 +136,50 @@ class PyEncoder {
     return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets));
   }
 
-  nb::object encode_padded(nb::list texts, const Options& options, unsigned threads, const PyPadding& padding) const {
-    auto [length, pad_id, is_left] = padding;
-    const Encoder::Encoded encoded = run(BorrowedTexts(texts, how()), options_of(options, threads));
-    const std::size_t rows = texts.size();
-    if (!length) {
-      length = 0;
-      for (std::size_t i = 0; i < rows; ++i) {
-        length = std::max(*length, static_cast<std::size_t>(encoded.offsets[i + 1] - encoded.offsets[i]));
-      }
+  nb::object encode_with_places(nb::list texts, const Options& options) const {
+    BorrowedTexts::Options how = this->how();
+    how.most_wide_bytes = static_cast<std::size_t>(-1);  // no text is too long to be converted where places are known
+    const BorrowedTexts borrowed(texts, how);
+    Encoder::Placed placed;
+    {
+      Poll poll{nb::none()};
+      const nb::gil_scoped_release no_gil;
+      placed = encoder_.encode_with_places(borrowed.texts, options_of(options), decoder_, std::ref(poll));
     }
-    auto ids = make_array<std::int64_t>(rows * *length);
-    auto mask = make_array<std::int64_t>(rows * *length);
+    const std::size_t size = placed.places.size();
+    auto places = make_array<std::int64_t>(3 * size);
+    static_assert(sizeof(Place) == 3 * sizeof(std::int64_t));
+    std::memcpy(places.get(), placed.places.data(), size * sizeof(Place));
+    return nb::make_tuple(to_array(placed.ids.release(), {size}), to_array(placed.offsets),
+                          to_array(places.release(), {size, 3}));
+  }
+
+  nb::list rows_to_lists(const IdArray& ids, const SpanArray& spans, const std::vector<Ids>& around) const {
+    const Rows rows = rows_of(ids, spans, around);
+    Ids row(rows.longest());
+    nb::list lists;
+    for (std::size_t i = 0; i < rows.count(); ++i) {
+      rows.write(i, row.data());
+      lists.append(ints_->list(row.data(), rows.length(i)));
+    }
+    return lists;
+  }
+
+  nb::object rows_to_arrays(const IdArray& ids, const SpanArray& spans, const std::vector<Ids>& around,
+                            const PyPadding& padding) const {
+    const Rows rows = rows_of(ids, spans, around);
+    const auto [wanted, pad_id, is_left] = padding;
+    const std::size_t longest = rows.longest(), length = wanted.value_or(longest);
+    if (longest > length) throw nb::value_error("padding: expected a length that no row exceeds");
+    if (rows.count() != 0 && length > static_cast<std::size_t>(-1) / 16 / rows.count()) throw std::bad_alloc();
+    auto filled = make_array<std::int64_t>(rows.count() * length);
+    auto mask = make_array<std::int64_t>(rows.count() * length);
     {
       const nb::gil_scoped_release no_gil;
-      pad(encoded.ids.begin(), encoded.offsets, {*length, pad_id, is_left}, ids.get(), mask.get());
+      rows.write_padded(length, pad_id, is_left, filled.get(), mask.get());
     }
-    return nb::make_tuple(to_array(ids.release(), {rows, *length}), to_array(mask.release(), {rows, *length}));
+    return nb::make_tuple(to_array(filled.release(), {rows.count(), length}),
+                          to_array(mask.release(), {rows.count(), length}));
   }
 
   std::vector<std::int64_t> count_tokens(nb::list texts, const Options& options, unsigned threads) const {
@@ -290,7 +327,9 @@ void bind_encoder(nb::module_& module) {
       .def("encode", &PyEncoder::encode, "text"_a.none(), "options"_a)
       .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "options"_a, "threads"_a)
       .def("encode_to_numpy", &PyEncoder::encode_to_numpy, "texts"_a, "options"_a, "threads"_a)
-      .def("encode_padded", &PyEncoder::encode_padded, "texts"_a, "options"_a, "threads"_a, "padding"_a)
+      .def("encode_with_places", &PyEncoder::encode_with_places, "texts"_a, "options"_a)
+      .def("rows_to_lists", &PyEncoder::rows_to_lists, "ids"_a, "spans"_a, "around"_a)
+      .def("rows_to_arrays", &PyEncoder::rows_to_arrays, "ids"_a, "spans"_a, "around"_a, "padding"_a)
       .def("count_tokens", &PyEncoder::count_tokens, "texts"_a, "options"_a, "threads"_a)
       .def("find_last_cut", &PyEncoder::find_last_cut, "data"_a, "options"_a)
       .def("decode", &PyEncoder::decode, "ids"_a, "skipped"_a)

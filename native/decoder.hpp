@@ -19,6 +19,8 @@ class Decoder {
   void add(const std::vector<Token>& tokens);
 
   std::size_t ids() const { return places_.size(); }  // one more than the highest
+  // The bytes of a token, 0 if there is none.
+  std::size_t size(std::uint32_t id) const { return id < places_.size() ? places_[id].size : 0; }
 
   // Appends the bytes of ids to `out`, but for ids that are to be skipped. Returns how many ids are done: all, or those
   // before the first that there is no token for.

@@ -144,24 +144,31 @@ Encoder::~Encoder() = default;
 
 Encoder Encoder::with_added_tokens(std::vector<AddedToken> tokens) const { return Encoder(core_, std::move(tokens)); }
 
-void Encoder::encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options,
-                     IdBuffer& ids) const {
+void Encoder::encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options, IdBuffer& ids,
+                     Places* places) const {
   constexpr std::size_t kSlack = WordIds<std::uint16_t>::kSlack;
   const std::size_t before = ids.size();
   const auto on_text = [&](const Byte* begin, const Byte* end) {
     const Byte* may_read = readable;
+    const std::ptrdiff_t lowest = begin - part.begin;
+    std::ptrdiff_t offset = lowest;
     if (options.add_prefix_space && *begin != ' ') {
       worker.prefixed.assign(1, ' ').append(begin, end);
       begin = reinterpret_cast<const Byte*>(worker.prefixed.data());
       end = may_read = begin + worker.prefixed.size();
+      --offset;
     }
     core_->scan.scan_all(begin, end, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
       std::uint32_t* out = ids.room(static_cast<std::size_t>(ends[count - 1] - words) + kSlack);
       ids.set_end(worker.encode(words, ends, count, may_read, out));
+      if (places != nullptr) places->add_words(offset + (words - begin), lowest, words, ends, count, out, ids.end());
     });
   };
-  added_tokens_.split(part.begin, part.end, options.split_special_tokens, on_text,
-                      [&](std::uint32_t id) { ids.push(id); });
+  const auto on_token = [&](std::uint32_t id, const Byte* begin, const Byte* end) {
+    ids.push(id);
+    if (places != nullptr) places->add_token(begin - part.begin, end - part.begin);
+  };
+  added_tokens_.split(part.begin, part.end, options.split_special_tokens, on_text, on_token);
   if (!core_->vocabulary.lacks_bytes()) return;
   for (std::uint32_t* id = ids.begin() + before; id != ids.end(); ++id) {
     if (*id < Vocabulary::kMissing) continue;
@@ -275,6 +282,28 @@ Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingO
   for_each_chunk(results.chunks, results.ids.size(), copy, [](std::size_t) {});
   encoded.ids.set_end(out + total);
   return encoded;
+}
+
+Encoder::Placed Encoder::encode_with_places(const std::vector<Text>& texts, const EncodingOptions& options,
+                                            const Decoder& decoder,
+                                            const std::function<void(std::size_t)>& poll) const {
+  const Lease worker(*core_);
+  Placed placed;
+  placed.offsets.push_back(0);
+  std::size_t done = 0;
+  for (const Text& text : texts) {
+    const Text utf8 = worker->utf8_of(text);
+    const std::size_t before = placed.places.size();
+    Places places(decoder, placed.places);
+    encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, placed.ids, &places);
+    if (text.width != 0) {
+      const Units units(text);
+      for (std::size_t i = before; i < placed.places.size(); ++i) units.convert(placed.places[i]);
+    }
+    placed.offsets.push_back(static_cast<std::int64_t>(placed.ids.size()));
+    poll(done += static_cast<std::size_t>(text.end - text.begin));
+  }
+  return placed;
 }
 
 bool Encoder::lacks_bytes() const { return core_->vocabulary.lacks_bytes(); }

@@ -12,6 +12,7 @@
 #include "added_tokens.hpp"
 #include "chunks.hpp"
 #include "id_buffer.hpp"
+#include "places.hpp"
 #include "scanner.hpp"
 #include "vocabulary.hpp"
 
@@ -57,6 +58,13 @@ class Encoder {
   Encoded encode(const std::vector<Text>& texts, const EncodingOptions& options,
                  const std::function<void(std::size_t)>& poll) const;
 
+  // The same on the calling thread, with the place of each id in its text. `decoder` knows the tokens.
+  struct Placed : Encoded {
+    std::vector<Place> places;
+  };
+  Placed encode_with_places(const std::vector<Text>& texts, const EncodingOptions& options, const Decoder& decoder,
+                            const std::function<void(std::size_t)>& poll) const;
+
   // How many ids each text has.
   std::vector<std::int64_t> count(const std::vector<Text>& texts, const EncodingOptions& options,
                                   const std::function<void(std::size_t)>& poll) const;
@@ -77,7 +85,8 @@ class Encoder {
   struct Results;
 
   Encoder(std::shared_ptr<Core> core, std::vector<AddedToken> tokens);
-  void encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options, IdBuffer& ids) const;
+  void encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options, IdBuffer& ids,
+              Places* places = nullptr) const;
 
   Results run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
               const std::function<void(std::size_t)>& poll) const;

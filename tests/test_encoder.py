@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import added_tokens, any_bytes, any_texts, long_bytes, mergeable, models
 
-from hf_bpe.encoding import Options, Padding, PythonEncoder
+from hf_bpe.encoding import AddedTokenTuple, Options, Padding, PythonEncoder
 from hf_bpe.engine import make_encoder
 from hf_bpe.model import BPEModel
 from hf_bpe.reference import Encoder as WordsEncoder
@@ -68,14 +68,66 @@ def test_native_ids_are_those_of_the_reference(native, data, tokens, options):
     ):
         np.testing.assert_array_equal(array, other)
         assert array.dtype == other.dtype
-    padding = data.draw(st.builds(Padding, st.none() | st.integers(0, 9), st.sampled_from([0, -100]), st.booleans()))
     for array, other in zip(
-        fast.encode_padded(texts, options, threads, padding),
-        slow.encode_padded(texts, options, threads, padding),
-        strict=True,
+        fast.encode_with_places(texts, options), slow.encode_with_places(texts, options), strict=True
     ):
         np.testing.assert_array_equal(array, other)
         assert array.dtype == other.dtype
+
+
+@given(st.data(), st.integers(1, 3), st.sampled_from([0, -100]), st.booleans())
+def test_rows_are_of_sequences_and_what_stands_around_them(native, data, sequences, pad_id, is_left):
+    model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [])
+    fast, slow = make_encoder(model), python_encoder(model)
+    ids = np.array(data.draw(st.lists(st.integers(0, 2**32 - 1), max_size=20)), np.uint32)
+    span = st.tuples(st.integers(0, len(ids)), st.integers(0, len(ids))).map(sorted)
+    row = st.lists(span, min_size=sequences, max_size=sequences)
+    spans = np.array(data.draw(st.lists(row, max_size=4)), np.int64).reshape(-1, sequences, 2)
+    special = st.lists(st.integers(0, 300), max_size=2)
+    around = data.draw(st.lists(special, min_size=sequences + 1, max_size=sequences + 1))
+    rows = slow.rows_to_lists(ids, spans, around)
+    assert fast.rows_to_lists(ids, spans, around) == rows
+    longest = max(map(len, rows), default=0)
+    for length in (None, longest, longest + 3):
+        expected = slow.rows_to_arrays(ids, spans, around, Padding(length, pad_id, is_left))
+        for array, other in zip(
+            fast.rows_to_arrays(ids, spans, around, Padding(length, pad_id, is_left)), expected, strict=True
+        ):
+            np.testing.assert_array_equal(array, other)
+            assert array.dtype == other.dtype
+        assert [[*line[keep == 1]] for line, keep in zip(*expected, strict=True)] == rows
+
+
+def test_rows_that_cannot_be_are_refused(native):
+    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
+    ids = np.arange(4, dtype=np.uint32)
+    for wrong in ([[[0, 5]]], [[[3, 2]]], [[[-1, 2]]]):
+        with pytest.raises(ValueError, match="expected each to begin before it ends"):
+            encoder.rows_to_lists(ids, np.array(wrong), [[], []])
+    for around in ([], [[]], [[], [], []]):
+        with pytest.raises(ValueError, match="around one more than sequences"):
+            encoder.rows_to_lists(ids, np.array([[[0, 4]]]), around)
+    with pytest.raises(ValueError, match="a length that no row exceeds"):
+        encoder.rows_to_arrays(ids, np.array([[[0, 4]]]), [[], []], Padding(3, 0, False))
+
+
+def test_places_of_characters_and_parts(engine):
+    model = BPEModel(
+        {**{byte: bytes([byte]) for byte in range(256)}, 256: b" a", 257: "é".encode()},
+        [(b" ", b"a"), (b"\xc3", b"\xa9")],
+    )
+    token = AddedTokenTuple("<x>", 300, True, False, True, False, False)
+    encoder = make_encoder(model, (token,))
+
+    def places(text, **options):
+        return [*map(tuple, encoder.encode_with_places([text], Options(**options))[2].tolist())]
+
+    assert places("é a <x>") == [(0, 1, 0), (1, 3, 1), (3, 7, 2)]
+    assert places("你") == [(0, 1, 0)] * 3
+    assert places("\ud83d\ude00a") == [(0, 2, 0)] * 4 + [(2, 3, 1)]
+    assert places("a1", add_prefix_space=True) == [(0, 1, 0), (1, 2, 1)]
+    assert places("1", add_prefix_space=True) == [(0, 1, 0), (0, 1, 0)]
+    assert places("é a".encode()) == [(0, 2, 0), (2, 4, 1)]
 
 
 @settings(max_examples=300)

@@ -222,7 +222,10 @@ std::vector<Part> split(const AddedTokens& added, const Byte* begin, const Byte*
         CHECK(begin <= from && from < to && to <= end);
         parts.push_back({std::string(from, to)});
       },
-      [&](std::uint32_t id) { parts.push_back({"", id}); });
+      [&](std::uint32_t id, const Byte* from, const Byte* to) {
+        CHECK(begin <= from && from < to && to <= end);
+        parts.push_back({"", id});
+      });
   return parts;
 }
 

@@ -1,0 +1,260 @@
+"""What a call of the tokenizer does: texts through the core in one piece, and rows made of their ids.
+
+transformers brings every `__call__` and `encode` to `_encode_plus`. The one here gives what that of its Python
+tokenizers gives, and what fast tokenizers have besides: offsets, words, overflowing windows. Ids that are given in
+place of texts are left to transformers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+from transformers.tokenization_python import PreTrainedTokenizer
+from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
+from transformers.utils import PaddingStrategy, TensorType, is_torch_available
+
+from hf_bpe.encoding import AnyText, Around, Numbers, Padding
+from hf_bpe.encodings import Encodings, Source
+from hf_bpe.layout import Layout, kept_lengths
+from hf_bpe.processes import default_threads
+from hf_bpe.raw_doors import RawDoors
+
+
+class Inputs(NamedTuple):
+    """Texts of a call, whatever form they had.
+
+    Attributes:
+        texts: all, in order: of each row the first sequence, then the second.
+        bounds: where each sequence begins in `texts`, and the last ends, if they are given in words; else each is one.
+        per_row: how many sequences a row has.
+        is_batched: whether the call asked for rows, not for one.
+    """
+
+    texts: list[AnyText]
+    bounds: list[int] | None
+    per_row: int
+    is_batched: bool
+
+    @classmethod
+    def of(cls, text: Any, pair: Any, in_words: bool) -> Inputs | None:
+        """Read the arguments of a call; None if they are not texts, or not as many of the second as of the first."""
+        is_one = _is_words if in_words else _is_text
+        if is_one(text):
+            if pair is not None and not is_one(pair):
+                return None
+            return cls._made([text] if pair is None else [text, pair], 1 if pair is None else 2, False, in_words)
+        if not isinstance(text, (list, tuple)):
+            return None
+        if pair is not None:
+            if not isinstance(pair, (list, tuple)) or len(pair) != len(text) or not all(map(is_one, [*text, *pair])):
+                return None
+            return cls._made([each for row in zip(text, pair, strict=True) for each in row], 2, True, in_words)
+        if all(map(is_one, text)):
+            return cls._made([*text], 1, True, in_words)
+        is_pair = (tuple,) if in_words else (tuple, list)
+        if all(isinstance(row, is_pair) and len(row) == 2 and all(map(is_one, row)) for row in text):
+            return cls._made([each for row in text for each in row], 2, True, in_words)
+        return None
+
+    @classmethod
+    def _made(cls, sequences: list[Any], per_row: int, is_batched: bool, in_words: bool) -> Inputs:
+        if not in_words:
+            return cls(sequences, None, per_row, is_batched)
+        bounds = [0, *accumulate(map(len, sequences))]
+        return cls([word for words in sequences for word in words], bounds, per_row, is_batched)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(map(_is_text, value))
+
+
+class Call(NamedTuple):
+    """What `_encode_plus` is told, as transformers' documentation of `__call__` says it."""
+
+    add_special_tokens: bool = True
+    padding_strategy: PaddingStrategy = PaddingStrategy.DO_NOT_PAD
+    truncation_strategy: TruncationStrategy = TruncationStrategy.DO_NOT_TRUNCATE
+    max_length: int | None = None
+    stride: int = 0
+    is_split_into_words: bool = False
+    pad_to_multiple_of: int | None = None
+    padding_side: str | None = None
+    return_tensors: Any = None
+    return_token_type_ids: bool | None = None
+    return_attention_mask: bool | None = None
+    return_overflowing_tokens: bool = False
+    return_special_tokens_mask: bool = False
+    return_offsets_mapping: bool = False
+    return_length: bool = False
+    verbose: bool = True
+    split_special_tokens: bool | None = None
+
+
+_CALL_NAMES = frozenset(Call._fields)
+
+
+class Calls(RawDoors, PreTrainedTokenizer):
+    """The part of BPETokenizer that calls reach: `_encode_plus`, and what it shares with that of transformers."""
+
+    def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
+        in_words = given.get("is_split_into_words", False)
+        inputs = None if given.get("sanitize_control_tokens") else Inputs.of(text, text_pair, in_words)
+        around = None if inputs is None else self._around(inputs.per_row, given.get("add_special_tokens", True))
+        if inputs is None or around is None:
+            for name in ("return_offsets_mapping", "return_overflowing_tokens"):
+                if given.get(name):
+                    raise ValueError(f"{name}=True: expected texts, all of them alone or all in pairs")
+            encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
+            return encoded
+        call = Call(**{name: value for name, value in given.items() if name in _CALL_NAMES})
+        source = Source(self._engine, inputs.texts, self._options(call.split_special_tokens), inputs.bounds)
+        layout, samples = self._laid_out(source, inputs.per_row, around, call)
+        pad_id = -1 if layout.width is None else self.pad_token_id
+
+        def type_ids(row: int) -> list[int]:
+            return self._type_ids(layout, row, call.add_special_tokens)
+
+        encodings = Encodings(source, layout, pad_id, type_ids, self.convert_ids_to_tokens)
+        data = self._columns(layout, pad_id, encodings, type_ids, call, inputs.is_batched)
+        if call.return_overflowing_tokens:
+            data["overflow_to_sample_mapping"] = samples
+        if not (inputs.is_batched or call.return_tensors or call.return_overflowing_tokens):
+            data = {name: values[0] for name, values in data.items()}
+        return BatchEncoding(data, encodings, call.return_tensors, n_sequences=inputs.per_row)
+
+    def _laid_out(self, source: Source, per_row: int, around: Around, call: Call) -> tuple[Layout, list[int]]:
+        """Return the rows of a call, and the number of the text that each is of, for one may be cut into several."""
+        ids, offsets = source.encoder.encode_to_numpy(source.texts, source.options, default_threads())
+        starts = offsets if source.bounds is None else offsets[source.bounds]
+        layout = Layout(ids, np.stack([starts[:-1], starts[1:]], axis=1).reshape(-1, per_row, 2), around)
+        samples = [*range(len(layout.spans))]
+        if call.truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE or call.max_length is None:
+            longest = max(layout.lengths, default=0)
+            self._eventual_warn_about_too_long_sequence(range(longest), call.max_length, call.verbose)
+        else:
+            how, from_left = (call.max_length, call.truncation_strategy.value), self.truncation_side == "left"
+            if call.return_overflowing_tokens:
+                layout, samples = layout.windows(*how, call.stride, from_left=from_left)
+            else:
+                layout = layout.truncated(*how, from_left=from_left)
+        if call.padding_strategy != PaddingStrategy.DO_NOT_PAD:
+            length = call.max_length if call.padding_strategy == PaddingStrategy.MAX_LENGTH else None
+            side = self.padding_side if call.padding_side is None else call.padding_side
+            if side not in ("left", "right"):
+                raise ValueError(f"padding_side: expected 'left' or 'right', got {side!r}")
+            layout = layout.padded(length, call.pad_to_multiple_of, left=side == "left")
+        return layout, samples
+
+    def _columns(
+        self,
+        layout: Layout,
+        pad_id: int,
+        encodings: Encodings,
+        type_ids: Callable[[int], list[int]],
+        call: Call,
+        is_batched: bool,
+    ) -> dict[str, Any]:
+        """Return what the call is to give by name, each with a value for each row."""
+        lengths, rows = layout.lengths, range(len(layout.spans))
+        padded_lengths = [length + sum(layout.padding_of(length)) for length in lengths]
+        with_mask = self._gives("attention_mask", call.return_attention_mask)
+        data: dict[str, Any] = {}
+        mask: Any
+        if call.return_tensors and len({*padded_lengths}) <= 1:
+            padding = Padding(max(padded_lengths, default=0), pad_id, layout.pads_left)
+            ids, mask = self._engine.rows_to_arrays(layout.ids, layout.spans, layout.around, padding)
+            data["input_ids"] = _as_tensor(ids, call.return_tensors)
+            mask = _as_tensor(mask, call.return_tensors)
+        else:
+            data["input_ids"] = self._engine.rows_to_lists(layout.ids, layout.spans, layout.around)
+            mask = [[1] * length for length in lengths] if with_mask else []
+            if layout.width is not None:
+                data["input_ids"] = [layout.filled_up(row, pad_id) for row in data["input_ids"]]
+                mask = [layout.filled_up(row, 0) for row in mask]
+        if self._gives("token_type_ids", call.return_token_type_ids):
+            data["token_type_ids"] = [type_ids(row) for row in rows]
+        if call.return_special_tokens_mask:
+            sizes = layout.sequence_lengths.tolist()
+            data["special_tokens_mask"] = [layout.column(1, [[0] * size for size in row], 1) for row in sizes]
+        if call.return_offsets_mapping:
+            data["offset_mapping"] = [encodings.offsets(row) for row in rows]
+        if call.return_length:
+            # As transformers' Python tokenizers count: rows of a batch without their padding.
+            is_padding_left_out = is_batched and not call.return_overflowing_tokens
+            data["length"] = lengths if is_padding_left_out else padded_lengths
+        if with_mask:
+            data["attention_mask"] = mask
+        return data
+
+    def _gives(self, name: str, wanted: bool | None) -> bool:
+        return name in self.model_input_names if wanted is None else wanted
+
+    def _around(self, per_row: int, add_special_tokens: bool) -> Around | None:
+        """Return the special tokens around sequences; None if a subclass adds them by rules of its own."""
+        if not add_special_tokens:
+            return [()] * (per_row + 1)
+        marks = [-1, -2][:per_row]
+        row = self.build_inputs_with_special_tokens(*([mark] for mark in marks))
+        places = [at for at, token_id in enumerate(row) if token_id in marks]
+        if [row[at] for at in places] != marks:
+            return None
+        starts, ends = [0, *(at + 1 for at in places)], [*places, len(row)]
+        return [row[start:end] for start, end in zip(starts, ends, strict=True)]
+
+    def _type_ids(self, layout: Layout, row: int, add_special_tokens: bool) -> list[int]:
+        sizes = layout.sequence_lengths[row].tolist()
+        length = sum(sizes) + layout.num_special
+        if self.token_type_ids_pattern == "all_zeros" or not add_special_tokens:
+            values = [0] * length
+        else:
+            values = self.create_token_type_ids_from_sequences(*([0] * size for size in sizes))
+        return layout.filled_up(values, self.pad_token_type_id)
+
+    def truncate_sequences(
+        self,
+        ids: list[int],
+        pair_ids: list[int] | None = None,
+        num_tokens_to_remove: int = 0,
+        truncation_strategy: str | TruncationStrategy = "longest_first",
+        stride: int = 0,
+    ) -> tuple[list[int], list[int] | None, list[int]]:
+        """Cut ids as calls cut those of texts; transformers calls this for ids that it was given.
+
+        Returns:
+            What is left of both sequences, and what was cut from the one that was, with `stride` ids of what is left.
+
+        Raises:
+            ValueError: the strategy cuts a sequence that is shorter than what has to go, or that is not there.
+        """
+        strategy = TruncationStrategy(truncation_strategy)
+        if num_tokens_to_remove <= 0 or strategy == TruncationStrategy.DO_NOT_TRUNCATE:
+            return ids, pair_ids, []
+        sequences = [ids] if pair_ids is None else [ids, pair_ids]
+        lengths = np.array([[*map(len, sequences)]], np.int64)
+        room = max(int(lengths.sum()) - num_tokens_to_remove, 0)
+        kept = kept_lengths(lengths, room, strategy.value)[0].tolist()
+        from_left = self.truncation_side == "left"
+        left: list[list[int]] = []
+        overflowing: list[int] = []
+        for sequence, size in zip(sequences, kept, strict=True):
+            cut = len(sequence) - size
+            left.append(sequence[cut:] if from_left else sequence[:size])
+            if cut and not (pair_ids is not None and strategy == TruncationStrategy.LONGEST_FIRST):
+                overflowing = sequence[: cut + stride] if from_left else sequence[max(size - stride, 0) :]
+        return left[0], left[1] if pair_ids is not None else None, overflowing
+
+
+def _as_tensor(array: Numbers, kind: Any) -> Any:
+    """Return a tensor of torch that shares the memory of an array, if that is what is asked for."""
+    if TensorType(kind) != TensorType.PYTORCH or not is_torch_available():
+        return array  # of which BatchEncoding makes what else there is, or says what is missing
+    import torch
+
+    return torch.from_numpy(array)

@@ -1,0 +1,201 @@
+"""Calls give what transformers' Python tokenizers give, and what fast ones have besides: both are asked at random."""
+
+import random
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer
+from transformers import AddedToken, PreTrainedTokenizerFast
+from transformers.tokenization_python import PreTrainedTokenizer
+
+from hf_bpe import BPETokenizer
+
+CORPUS = [
+    "low low lower widest newest newest 你好 你好 42!\n\n the lowest of the low don't é e\u0301 \U0001f44b\U0001f3fd"
+]
+SPECIALS = ["<|endoftext|>", "<pad>", "<|user|>"]
+PIECES = [
+    *("low", " lowest", " the", "newest", "don't", " ", "   ", "\n\n", "\t", "42", " 1234", "你好", "é", "e\u0301"),
+    *("\U0001f44b\U0001f3fd", "\u3000", "!?", "<|endoftext|>", "<|user|>", "<pad>", " word", "<strip>", "<|", "\x00"),
+]
+SETTINGS = {
+    "none": {},
+    "bos": {"add_bos_token": True},
+    "eos": {"add_eos_token": True},
+    "bos_eos": {"add_bos_token": True, "add_eos_token": True},
+    "prefix space": {"add_prefix_space": True},
+    "left": {"padding_side": "left", "truncation_side": "left", "add_bos_token": True},
+    "qwen2": {"pattern": "qwen2"},
+    "regular expression": {"pattern": r"\w+|\s+|[^\w\s]"},
+    "model_max_length": {"model_max_length": 7, "add_eos_token": True},
+    "short": {"model_max_length": 2, "split_special_tokens": True},
+}
+ENTRIES = ("input_ids", "attention_mask", "token_type_ids", "special_tokens_mask", "length")
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+class Inherited(BPETokenizer):
+    """A tokenizer whose calls are transformers' own, but that ids are cut as ours are."""
+
+    _encode_plus = PreTrainedTokenizer._encode_plus
+
+
+def make(kind, cls=BPETokenizer):
+    tokenizer = cls.train(CORPUS, num_merges=25, special_tokens=SPECIALS, pad_token="<pad>", **SETTINGS[kind])
+    tokenizer.add_tokens([AddedToken("<strip>", lstrip=True, rstrip=True), "word"])
+    return tokenizer
+
+
+def fast_of(tokenizer):
+    """Make the fast tokenizer that someone without hf_bpe loads."""
+    names = ("model_max_length", "padding_side", "truncation_side", "split_special_tokens", "model_input_names")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(tokenizer._tokenizer_json()),
+        **{name: getattr(tokenizer, name) for name in names},
+        **tokenizer.special_tokens_map,
+    )
+
+
+def draw_text(rng):
+    return "".join(rng.choices(PIECES, k=rng.choice([0, 1, 3, 8, 20])))
+
+
+def draw_input(rng, in_words):
+    """Draw the texts of a call: one, a pair, many, pairs in the two forms; as text or as lists of words."""
+
+    def one():
+        return [draw_text(rng) for _ in range(rng.choice([1, 2, 5]))] if in_words else draw_text(rng)
+
+    form = rng.choice(["one", "pair", "many", "pairs", "tuples"])
+    if form == "one":
+        return (one(),)
+    if form == "pair":
+        return one(), one()
+    count = rng.choice([1, 2, 4])
+    if form == "many":
+        return ([one() for _ in range(count)],)
+    if form == "pairs":
+        return [one() for _ in range(count)], [one() for _ in range(count)]
+    return ([(one(), one()) for _ in range(count)],)
+
+
+def draw_options(rng, tensors=(None,)):
+    padding = rng.choice([False, True, "longest", "max_length"])
+    options = {
+        "padding": padding,
+        "truncation": rng.choice([None, False, True, "longest_first", "only_first", "only_second"]),
+        "max_length": rng.choice([None, 1, 4, 8, 16, 40]),
+        "add_special_tokens": rng.random() < 0.7,
+        "return_tensors": rng.choice(tensors),
+        "return_token_type_ids": rng.choice([None, True]),
+        "return_attention_mask": rng.choice([None, False, True]),
+        "return_special_tokens_mask": rng.random() < 0.5,
+        "return_length": rng.random() < 0.3,
+        "padding_side": rng.choice([None, "left", "right"]),
+        "verbose": False,
+    }
+    if padding is not False:
+        options["pad_to_multiple_of"] = rng.choice([None, 4])
+    if rng.random() < 0.3:
+        options["split_special_tokens"] = rng.random() < 0.5
+    return options
+
+
+def outcome(tokenizer, *texts, **options):
+    """Return what a call gives, as lists; or what kind of error it is."""
+    try:
+        encoded = tokenizer(*texts, **options)
+    except ValueError as error:
+        return str(error)
+    return {name: plain(value) for name, value in encoded.items()}
+
+
+def plain(value):
+    """Return arrays as lists, those of unequal rows too."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return [plain(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_calls_are_those_of_python_tokenizers(kind):
+    rng = random.Random(kind)
+    ours, inherited = make(kind), make(kind, Inherited)
+    equal = 0
+    for _ in range(400):
+        in_words = rng.random() < 0.2
+        texts, options = draw_input(rng, in_words), draw_options(rng, (None, None, "np"))
+        mine = outcome(ours, *texts, is_split_into_words=in_words, **options)
+        theirs = outcome(inherited, *texts, is_split_into_words=in_words, **options)
+        if isinstance(theirs, dict) and theirs["input_ids"] in ([], [[]]) and mine["input_ids"] != theirs["input_ids"]:
+            # Python tokenizers do not fill up a single text without ids; fast ones do.
+            assert options["padding"] == "max_length"
+            assert {*np.ravel(mine["input_ids"])} == {ours.pad_token_id}
+        else:
+            assert mine == theirs, (texts, options)
+            equal += isinstance(mine, dict)
+    assert equal > 250
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_offsets_words_and_windows_are_those_of_fast_tokenizers(kind):
+    rng = random.Random(kind)
+    ours = make(kind)
+    fast = fast_of(ours)
+    equal = 0
+    for _ in range(400):
+        in_words = rng.random() < 0.3
+        texts, options = draw_input(rng, in_words), draw_options(rng)
+        options |= {"return_offsets_mapping": True, "stride": rng.choice([0, 0, 1, 2])}
+        options["return_overflowing_tokens"] = rng.random() < 0.5
+        options["max_length"] = rng.choice([None, 4, 8, 16, 40])  # less than 3 is too little for their special tokens
+        if not options["return_overflowing_tokens"]:
+            options["return_length"] = False  # which is then what Python tokenizers give
+        options["return_attention_mask"] = True
+        if not texts[-1]:
+            continue  # an empty second text is none to fast tokenizers, when it is the only one
+        theirs = call_or_none(fast, *texts, is_split_into_words=in_words, **options)
+        if theirs is None:
+            continue
+        mine = call_or_none(ours, *texts, is_split_into_words=in_words, **options)
+        if mine is None:  # no id of a text fits a row; they return a row that is longer then
+            assert max(map(sum, theirs["attention_mask"])) > options["max_length"]
+            continue
+        types = mine.data.pop("token_type_ids", None), theirs.data.pop("token_type_ids", None)
+        assert (types[0] is None) == (types[1] is None)
+        assert mine.data == theirs.data, (texts, options)
+        assert mine.n_sequences == theirs.n_sequences
+        for row in range(len(theirs.encodings)):
+            assert mine.word_ids(row) == theirs.word_ids(row), (texts, options)
+            assert mine.sequence_ids(row) == theirs.sequence_ids(row), (texts, options)
+            # They show the white space that an added token has eaten.
+            stripped = [token.strip() if "<strip>" in token else token for token in theirs.tokens(row)]
+            assert mine.tokens(row) == stripped, (texts, options)
+            check_methods(mine[row], theirs[row])
+        equal += 1
+    assert equal > 100
+
+
+def call_or_none(tokenizer, *texts, **options):
+    try:
+        return tokenizer(*texts, **options)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a panic of Rust is no Exception
+        return None
+
+
+def check_methods(mine, theirs):
+    assert len(mine) == len(theirs)
+    for token in range(len(theirs)):
+        assert mine.token_to_chars(token) == theirs.token_to_chars(token)
+        assert mine.token_to_word(token) == theirs.token_to_word(token)
+        assert mine.token_to_sequence(token) == theirs.token_to_sequence(token)
+    for sequence in range(mine.n_sequences):
+        for number in range(12):
+            assert mine.char_to_token(number, sequence) == theirs.char_to_token(number, sequence)
+            assert mine.char_to_word(number, sequence) == theirs.char_to_word(number, sequence)
+            assert mine.word_to_tokens(number, sequence) == theirs.word_to_tokens(number, sequence)
+            assert mine.word_to_chars(number, sequence) == theirs.word_to_chars(number, sequence)
+    for name in ("ids", "offsets", "word_ids", "sequence_ids", "special_tokens_mask", "attention_mask", "n_sequences"):
+        assert getattr(mine, name) == getattr(theirs, name), name
