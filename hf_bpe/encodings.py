@@ -128,17 +128,22 @@ class Encodings(Sequence[Encoding]):
 
     Args:
         source: what was encoded.
-        layout: the rows made of it.
+        layout: what makes the rows.
         pad_id: what they are filled up with.
-        type_ids: row → what the model is told of which sequence each id is.
+        type_ids: layout, row → what the model is told of which sequence each id is.
         to_tokens: ids → tokens.
     """
 
     def __init__(
-        self, source: Source, layout: Layout, pad_id: int, type_ids: Callable[[int], list[int]], to_tokens: ToTokens
+        self,
+        source: Source,
+        layout: Callable[[], Layout],
+        pad_id: int,
+        type_ids: Callable[[Layout, int], list[int]],
+        to_tokens: ToTokens,
     ) -> None:
         self._source = source
-        self._layout = layout
+        self._make_layout = layout
         self._pad_id = pad_id
         self._type_ids = type_ids
         self._to_tokens = to_tokens
@@ -161,8 +166,12 @@ class Encodings(Sequence[Encoding]):
     def offsets(self, row: int) -> list[Offsets]:
         """Return the offsets of a row."""
         spans = self._layout.spans[row].tolist()
-        pairs = [[(begin, end) for begin, end, _ in self._places[first:last].tolist()] for first, last in spans]
+        pairs = [[*zip(*self._places[first:last, :2].T.tolist(), strict=True)] for first, last in spans]
         return self._layout.column((0, 0), pairs, (0, 0))
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return self._make_layout()
 
     @cached_property
     def _places(self) -> Numbers:
@@ -177,7 +186,7 @@ class Encodings(Sequence[Encoding]):
             numbers: list[list[int | None]] = [[number] * size for number, size in enumerate(sizes)]
             self._made[row] = Encoding(
                 ids=layout.row(row, self._pad_id),
-                type_ids=self._type_ids(row),
+                type_ids=self._type_ids(layout, row),
                 offsets=self.offsets(row),
                 word_ids=layout.column(None, words, None),
                 sequence_ids=layout.column(None, numbers, None),

@@ -50,6 +50,7 @@ class RawDoors:
     """
 
     _engine: Encoder
+    _special_ids: list[int]
     add_prefix_space: bool
     errors: str
     # What PreTrainedTokenizer has, which is not typed.
@@ -59,7 +60,6 @@ class RawDoors:
     eos_token: Any
     pad_token_id: Any
     padding_side: str
-    all_special_ids: list[int]
     _added_tokens_decoder: dict[int, Any]
 
     def encode_bytes(self, data: AnyText, *, split_special_tokens: bool | None = None) -> list[int]:
@@ -271,7 +271,7 @@ class RawDoors:
 
         An id outside the vocabulary is `unk_token` if there is one, else it is skipped with a warning in the log.
         """
-        ids = to_py_obj(token_ids)
+        ids = as_lists(token_ids)
         ids = [ids] if isinstance(ids, int) else ids
         skipped = self._skipped_ids(skip_special_tokens)
         try:
@@ -286,7 +286,7 @@ class RawDoors:
         >>> BPETokenizer.train(["low"], vocab_size=256).decode_to_texts([[108, 111], [], [119]])
         ['lo', '', 'w']
         """
-        rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in sequences]
+        rows = [as_lists(row) for row in sequences]
         skipped = self._skipped_ids(skip_special_tokens)
         try:
             return self._engine.decode_batch(rows, skipped, self.errors)
@@ -311,15 +311,12 @@ class RawDoors:
         return token_id
 
     def _skipped_ids(self, skip_special_tokens: bool) -> list[int]:
-        if not skip_special_tokens:
-            return []
-        special = {token_id for token_id, token in self._added_tokens_decoder.items() if token.special}
-        return [*(special | set(self.all_special_ids))]
+        return self._special_ids if skip_special_tokens else []
 
     def _known_ids(self, ids: Iterable[int], skipped: Sequence[int]) -> list[int]:
         """Return what of the ids is to be decoded, where one is outside the vocabulary: `unk_token` stands for it."""
         known: list[int] = []
-        for token_id in ids:
+        for token_id in map(int, ids):
             if token_id in skipped:
                 continue
             if token_id in self._engine.model.vocab or token_id in self._added_tokens_decoder:
@@ -329,6 +326,17 @@ class RawDoors:
             else:
                 logger.warning("id %s is not in the vocabulary; it is skipped", token_id)
         return known
+
+
+def as_lists(ids: Any) -> Any:
+    """Return the ids of an array or a tensor as lists; what is one or a list already, as it is.
+
+    transformers' `to_py_obj` goes through all of a list, one id after the other.
+    """
+    if isinstance(ids, (list, tuple)):
+        is_of_arrays = len(ids) > 0 and hasattr(ids[0], "ndim") and ids[0].ndim > 0
+        return [as_lists(row) for row in ids] if is_of_arrays else ids
+    return to_py_obj(ids)
 
 
 def _checked(texts: Sequence[AnyText]) -> list[AnyText]:

@@ -15,10 +15,12 @@ from hf_bpe.calls import Calls
 from hf_bpe.conversion.gpt2 import read_gpt2_with_vocab, write_gpt2
 from hf_bpe.conversion.tokenizer_json import check_prefix_space, read_pre_tokenizer, render_tokenizer_json
 from hf_bpe.corpus import TextSource
+from hf_bpe.decode_stream import DecodeStream
 from hf_bpe.encoding import tuples_of
 from hf_bpe.engine import make_encoder
 from hf_bpe.files import staged_folder
 from hf_bpe.model import BPEModel, with_placeholders
+from hf_bpe.raw_doors import as_lists
 from hf_bpe.training import TrainingOptions, train
 
 if TYPE_CHECKING:
@@ -39,6 +41,13 @@ _BOS_EOS_OF_PATTERN: dict[str | None, tuple[bool, bool]] = {
     **{"bos": (True, False), "eos": (False, True), "bos_eos": (True, True)},
 }
 _PATTERN_OF_BOS_EOS = {flags: name for name, flags in _BOS_EOS_OF_PATTERN.items()}
+
+
+class WarningsGiven(dict[str, bool]):
+    """What transformers has warned of and will not again: no part of a tokenizer, so of no pickle or fingerprint."""
+
+    def __reduce__(self) -> tuple[type[WarningsGiven], tuple[()]]:
+        return WarningsGiven, ()
 
 
 class BPETokenizer(Calls):
@@ -115,6 +124,7 @@ class BPETokenizer(Calls):
         self._update_total_vocab_size()
         self._set_bos_eos(add_bos_token, add_eos_token)
         self.init_kwargs.update({name: getattr(self, name) for name in _PERSISTENT})
+        self.deprecation_warnings = WarningsGiven()
         for name in ("is_local", "local_files_only"):  # of this loading, not of the tokenizer
             self.init_kwargs.pop(name, None)
 
@@ -193,6 +203,11 @@ class BPETokenizer(Calls):
         return self.model.pattern
 
     @property
+    def is_fast(self) -> bool:
+        """Whether calls give what those of fast tokenizers do: offsets, words, overflowing windows. They do."""
+        return True
+
+    @property
     def bpe_ranks(self) -> dict[tuple[str, str], int]:
         """Printable pair → rank, as GPT-2's Python tokenizer had it; transformers' converters read it."""
         return {
@@ -246,13 +261,43 @@ class BPETokenizer(Calls):
         ids = self._engine.with_added_tokens(()).encode(text, self._options(None, add_prefix_space=False))
         return [self.decoder[token_id] for token_id in ids]
 
+    def convert_tokens_to_ids(self, tokens: Any) -> Any:
+        """Return the id of a printable token, or those of several; that of `unk_token` for what is none."""
+        if isinstance(tokens, str):
+            return super().convert_tokens_to_ids(tokens)
+        added, known = self._added_tokens_encoder, self.encoder
+        return [
+            added[token] if token in added else known[token] if token in known else self._convert_token_to_id(token)
+            for token in tokens
+        ]
+
     def _convert_token_to_id(self, token: str) -> int | None:
         token_id = self.encoder.get(token)
         if token_id is None and token != self.unk_token:  # unk_token itself is not here before it is added
             token_id = self.unk_token_id
         return token_id
 
+    def _encode_without_added_tokens(self, text: str) -> list[int]:
+        """Encode text in which no added token is looked for; what sanitizes chats calls this."""
+        return self._engine.with_added_tokens(()).encode(text, self._options(None))
+
     # Ids to text.
+
+    def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> str | list[str]:
+        """Return the text of ids, or a list of texts of several rows of ids.
+
+        Args:
+            token_ids: an id, a sequence of ids, or a sequence of such sequences; lists, arrays or tensors.
+            skip_special_tokens: leave special tokens out.
+            kwargs: `clean_up_tokenization_spaces`, as in transformers; for byte-level BPE it spoils the text, and only
+                a call can ask for it. Others are ignored.
+        """
+        token_ids = as_lists(token_ids)
+        if isinstance(token_ids, (list, tuple)) and len(token_ids) > 0 and isinstance(token_ids[0], (list, tuple)):
+            texts = self.decode_to_texts(token_ids, skip_special_tokens=skip_special_tokens)
+            is_cleaned = kwargs.get("clean_up_tokenization_spaces")
+            return [*map(self.clean_up_tokenization, texts)] if is_cleaned else texts
+        return self._decode(token_ids, skip_special_tokens, **kwargs)
 
     def _decode(
         self,
@@ -262,19 +307,38 @@ class BPETokenizer(Calls):
         **kwargs: Any,
     ) -> str:
         text = self.decode_bytes(token_ids, skip_special_tokens=skip_special_tokens).decode("utf-8", self.errors)
-        # Cleaning corrupts BPE text, so only a call can ask for it, not the tokenizer's setting.
         return self.clean_up_tokenization(text) if clean_up_tokenization_spaces else text
+
+    def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
+        """Return what is fed ids as they come, and gives text as soon as it is whole UTF-8; see `DecodeStream`."""
+        return DecodeStream(self.decode_bytes, self.errors, skip_special_tokens)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
         """Return the text of printable tokens."""
-        known, pieces = self.get_vocab(), []
+        added, known, vocab = self._added_tokens_encoder, self.encoder, self.model.vocab
+        pieces = []
         for token in tokens:
-            data = self.model.vocab.get(known[token]) if token in known else from_printable(token)
+            data = vocab.get(added[token] if token in added else known.get(token, -1))
+            if data is None and token not in added:
+                data = from_printable(token)
             pieces.append(token.encode() if data is None else data)
         return b"".join(pieces).decode("utf-8", self.errors)
 
+    def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
+        """Return the printable token of an id, or those of several; `unk_token` for an id that there is none for."""
+        added, known, unknown = self._added_tokens_decoder, self.decoder, self.unk_token
+        ids = as_lists(ids)
+        if isinstance(ids, int):
+            return added[ids].content if ids in added else known.get(ids, unknown)
+        skipped = {*self._skipped_ids(skip_special_tokens)}
+        return [
+            added[token_id].content if token_id in added else known.get(token_id, unknown)
+            for token_id in map(int, ids)
+            if token_id not in skipped
+        ]
+
     def _convert_id_to_token(self, index: int) -> str | None:
-        token: str | None = self.decoder.get(index, self.unk_token)
+        token: str | None = self.convert_ids_to_tokens(index)
         return token
 
     # Added tokens.
@@ -283,6 +347,21 @@ class BPETokenizer(Calls):
         # transformers calls this whenever added tokens have changed.
         super()._update_total_vocab_size()
         self._engine = self._engine.with_added_tokens(tuples_of(self._added_tokens_decoder.items()))
+        self._find_special_ids()
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        super().__setattr__(key, value)
+        name = key.removesuffix("_ids").removesuffix("_id")
+        if name in self.SPECIAL_TOKENS_ATTRIBUTES or name == "extra_special_tokens":
+            self._find_special_ids()
+
+    def _find_special_ids(self) -> None:
+        """Find the ids that decoding can be told to skip: now, for there may be thousands, and decoding is often."""
+        flagged = (token_id for token_id, token in self._added_tokens_decoder.items() if token.special)
+        named = (
+            token_id for token_id in self.all_special_ids if token_id is not None
+        )  # one has no id before it is added
+        self._special_ids = sorted({*flagged, *named})
 
     def _keep_flags(self, kwargs: dict[str, Any]) -> None:
         """Give special tokens the flags they were given with; transformers drops them for Python tokenizers."""

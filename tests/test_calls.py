@@ -1,5 +1,7 @@
 """Calls give what transformers' Python tokenizers give, and what fast ones have besides: both are asked at random."""
 
+import logging
+import pickle
 import random
 
 import numpy as np
@@ -9,6 +11,7 @@ from transformers import AddedToken, PreTrainedTokenizerFast
 from transformers.tokenization_python import PreTrainedTokenizer
 
 from hf_bpe import BPETokenizer
+from hf_bpe.processes import default_threads, usable_cores
 
 CORPUS = [
     "low low lower widest newest newest 你好 你好 42!\n\n the lowest of the low don't é e\u0301 \U0001f44b\U0001f3fd"
@@ -28,6 +31,7 @@ SETTINGS = {
     "qwen2": {"pattern": "qwen2"},
     "regular expression": {"pattern": r"\w+|\s+|[^\w\s]"},
     "model_max_length": {"model_max_length": 7, "add_eos_token": True},
+    "bert": {"token_type_ids_pattern": "bert_style", "model_input_names": ["input_ids", "token_type_ids"]},
     "short": {"model_max_length": 2, "split_special_tokens": True},
 }
 ENTRIES = ("input_ids", "attention_mask", "token_type_ids", "special_tokens_mask", "length")
@@ -199,3 +203,125 @@ def check_methods(mine, theirs):
             assert mine.word_to_chars(number, sequence) == theirs.word_to_chars(number, sequence)
     for name in ("ids", "offsets", "word_ids", "sequence_ids", "special_tokens_mask", "attention_mask", "n_sequences"):
         assert getattr(mine, name) == getattr(theirs, name), name
+
+
+@pytest.fixture(scope="module")
+def tokenizer(engine):
+    return make("bos_eos")
+
+
+def test_a_pair_is_cut_as_fast_tokenizers_cut_it(tokenizer):
+    # transformers' Python tokenizers would leave the odd one to the first.
+    ids = tokenizer("low low low low", "low low low low", truncation=True, max_length=8)
+    assert ids.sequence_ids() == [None, 0, 0, None, 1, 1, 1, None]
+    assert (
+        ids["input_ids"]
+        == fast_of(tokenizer)("low low low low", "low low low low", truncation=True, max_length=8)["input_ids"]
+    )
+
+
+def test_a_text_too_short_to_be_cut_is_refused(tokenizer):
+    with pytest.raises(ValueError, match=r"'only_second': a row has 6 ids too many, and its text .* has only 1"):
+        tokenizer("low " * 5, "low", truncation="only_second", max_length=4, return_tensors="np")
+    with pytest.raises(ValueError, match="rows are too long, and have no second text to cut"):
+        tokenizer("low " * 5, truncation="only_second", max_length=4)
+    with pytest.raises(ValueError, match="1 ids of a text fit a row, of which 3 "):
+        tokenizer("low " * 5, truncation=True, max_length=3, stride=3, return_overflowing_tokens=True)
+
+
+def test_ids_in_place_of_text_have_no_offsets(tokenizer):
+    assert tokenizer([5, 6])["input_ids"] == [tokenizer.bos_token_id, 5, 6, tokenizer.eos_token_id]
+    for name in ("return_offsets_mapping", "return_overflowing_tokens"):
+        with pytest.raises(ValueError, match=f"{name}=True: expected texts, all of them alone or all in pairs"):
+            tokenizer([5, 6], **{name: True})
+        with pytest.raises(ValueError, match=f"{name}=True: expected texts, all of them alone or all in pairs"):
+            tokenizer(["a", ("b", "c")], **{name: True})
+
+
+def test_a_batch_of_texts_and_pairs_is_what_transformers_makes_of_it(tokenizer):
+    rows = tokenizer(["low", ("low", "the"), [5, 6]])["input_ids"]
+    assert rows == [tokenizer.encode("low"), tokenizer.encode("low", "the"), tokenizer.encode([5, 6])]
+
+
+def test_an_empty_batch_gives_no_rows(tokenizer):
+    assert tokenizer([]) == {"input_ids": [], "attention_mask": []}
+    assert tokenizer([], padding=True, return_tensors="np")["input_ids"].shape == (0, 0)
+
+
+def test_encode_gives_the_ids_of_a_call(tokenizer):
+    for text in ["", "low the", "你好<|user|>"]:
+        assert tokenizer.encode(text) == tokenizer(text)["input_ids"]
+        assert tokenizer.encode(text, None, False) == tokenizer(text, add_special_tokens=False)["input_ids"]
+        assert tokenizer.encode(text, None, True, "max_length", None, 9) == tokenizer.encode(
+            text, padding="max_length", max_length=9
+        )
+
+
+def test_arrays_are_int64_and_torch_shares_their_memory(tokenizer):
+    arrays = tokenizer(["low", "the low"], padding=True, return_tensors="np")
+    assert {array.dtype for array in arrays.values()} == {np.dtype(np.int64)}
+    torch = pytest.importorskip("torch", reason="tensors of torch need torch")
+    tensors = tokenizer(["low", "the low"], padding=True, return_tensors="pt")
+    assert {tensor.dtype for tensor in tensors.values()} == {torch.int64}
+    assert all(tensors[name].tolist() == array.tolist() for name, array in arrays.items())
+    tensors["input_ids"][0, 0] = 1  # which torch forbids, or warns of, for memory that is not its to write
+
+
+def test_encodings_survive_pickling_without_the_tokenizer(tokenizer):
+    encoded = tokenizer(["the lowest", "low"], ["low", "the"], return_offsets_mapping=True)
+    data = pickle.dumps(encoded)
+    assert b"BPETokenizer" not in data
+    loaded = pickle.loads(data)
+    assert loaded.data == encoded.data
+    for row in range(2):
+        assert loaded.tokens(row) == encoded.tokens(row)
+        assert loaded.word_ids(row) == encoded.word_ids(row)
+        assert loaded.char_to_token(row, 0, 1) == encoded.char_to_token(row, 0, 1) is not None
+
+
+def test_encodings_are_those_of_the_call_whatever_becomes_of_the_tokenizer():
+    tokenizer = make("none")
+    encoded = tokenizer("low newtoken")
+    tokenizer.add_tokens(["newtoken"])
+    assert len(encoded.tokens()) == len(encoded["input_ids"]) > len(tokenizer("low newtoken")["input_ids"])
+
+
+def test_a_text_that_is_too_long_for_the_model_is_warned_of_once(caplog):
+    tokenizer = make("short")
+    state = pickle.dumps(tokenizer)
+    logger = logging.getLogger("transformers")
+    logger.addHandler(caplog.handler)
+    try:
+        tokenizer(["low"])
+        assert not caplog.messages
+        for _ in range(2):
+            tokenizer.encode("low low low")
+            tokenizer(["low low low"])
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert len(caplog.messages) == 1
+    assert "longer than the specified maximum sequence length for this model (3 > 2)" in caplog.text
+    assert pickle.dumps(tokenizer) == state
+
+
+def test_special_tokens_of_a_subclass_that_has_rules_of_its_own():
+    class Alternating(BPETokenizer):
+        def build_inputs_with_special_tokens(self, token_ids_0, token_ids_1=None):
+            return [each for token_id in token_ids_0 for each in (self.bos_token_id, token_id)]
+
+    tokenizer = make("none", Alternating)
+    assert tokenizer("!?!")["input_ids"] == [256, 33, 256, 63, 256, 33]
+    assert tokenizer(["!?!"])["input_ids"] == [[256, 33, 256, 63, 256, 33]]
+
+
+def test_threads_of_a_call_are_those_that_users_of_tokenizers_ask_for(monkeypatch):
+    monkeypatch.delenv("TOKENIZERS_PARALLELISM", raising=False)
+    monkeypatch.delenv("RAYON_NUM_THREADS", raising=False)
+    assert default_threads() == usable_cores()
+    monkeypatch.setenv("RAYON_NUM_THREADS", "3")
+    assert default_threads() == 3
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "False")
+    assert default_threads() == 1
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
+    monkeypatch.setenv("RAYON_NUM_THREADS", "0")
+    assert default_threads() == usable_cores()
