@@ -85,13 +85,16 @@ def _jobs(name: str, options: argparse.Namespace, folder: str, vocabulary: dict[
         for case in options.cases:
             for size in (options.size, 2 * options.size):
                 yield dataclasses.replace(job, case=case, size=size, limit=options.limit)
+    elif options.task == "calls":
+        for case in options.cases:
+            yield dataclasses.replace(job, case=case, texts=options.texts, size=options.size, warm=options.warm)
     else:
         yield dataclasses.replace(job, calls=getattr(options, "calls", 1))
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options that a result has to be read with."""
-    names = ("threads", "repeats", "vocab_size", "into", "warm", "calls", "size", "cases", "limit")
+    names = ("threads", "repeats", "vocab_size", "into", "warm", "calls", "texts", "size", "cases", "limit")
     return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 

@@ -46,7 +46,8 @@ def _compare(results: Mapping[Job, tuple[str | None, Any]]) -> list[str]:
         for other in others:
             if outcomes[other] != outcomes[first]:
                 what = _difference(outcomes[first], outcomes[other])
-                raise Disagreement(f"{_name(first)} and {_name(other)} differ, and must not: {what}")
+                both = f"{_name(first)} and {_name(other)}"
+                raise Disagreement(f"{_prefix(first, ties)}{both} differ, and must not: {what}")
         peers = list(dict.fromkeys(job.peer for job in groups[ties]))
         found = "give the same" if len(peers) > 1 else "has no peer to compare with, and gives"
         sentences.append(f"{_prefix(first, ties)}{', '.join(peers)} {found} {_size(outcomes[first])}.")

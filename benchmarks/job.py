@@ -28,11 +28,12 @@ class Job:
         pattern: the name of the vocabulary's split pattern, "gpt2" or "cl100k".
         separator_id: the id of SEPARATOR in the vocabulary.
         into: encoding only: what the ids are to come in, "lists" or "numpy".
-        rounds: encoding and decoding: how many slices of the text are timed, one a round.
+        rounds: encoding, decoding and calls: how many slices of the text are timed, one a round.
         round: which round this is. 0 is the run before them: it does all the text, to be compared.
-        warm: encoding only: do the same slice once untimed before it is timed.
-        case: worst only: which of `benchmarks.worst_cases.CASES`.
-        size: worst only: how many bytes of it.
+        warm: encoding and calls: do the same slice once untimed before it is timed.
+        case: worst: which of `benchmarks.worst_cases.CASES`; calls: which of `benchmarks.calls.CASES`.
+        size: worst: how many bytes of it; calls: how many bytes of each text.
+        texts: calls only: how many texts a call has, or how many calls a text.
         calls: latency only: how many calls.
         limit: seconds after which the work is given up, 0 for never.
     """
@@ -52,6 +53,7 @@ class Job:
     warm: bool = False
     case: str = ""
     size: int = 0
+    texts: int = 0
     calls: int = 1
     limit: float = 0.0
 
@@ -66,6 +68,8 @@ class Job:
         """What is worked on, where each file or case is a measurement of its own; results are compared within one."""
         if self.task == "worst":
             return f"{self.case}, {self.size / 1e6:g} MB"
+        if self.task == "calls":
+            return self.case
         return Path(self.files[0]).stem if self.task in ("encoding", "decoding") else ""
 
 

@@ -84,7 +84,7 @@ def summarize(runs: Sequence[dict[str, Any]], size: int) -> list[dict[str, Any]]
             "seconds": statistics.median(seconds),
             "seconds_least": min(seconds),
             "seconds_most": max(seconds),
-            "megabytes_per_second": statistics.median((one["bytes"] or size) / one["seconds"] / 1e6 for one in group),
+            "megabytes_per_second": statistics.median(_bytes(one, size) / one["seconds"] / 1e6 for one in group),
         }
         row |= {
             name: statistics.median(one[name] for one in group)
@@ -99,6 +99,11 @@ def summarize(runs: Sequence[dict[str, Any]], size: int) -> list[dict[str, Any]]
         same = [other for other in rows if all(other[name] == row[name] for name in ("subject", "threads"))]
         row["times_as_fast_as"] = {other["contender"]: other["seconds"] / row["seconds"] for other in same}
     return rows
+
+
+def _bytes(one: dict[str, Any], size: int) -> int:
+    worked_on: int | None = one["bytes"]
+    return size if worked_on is None else worked_on
 
 
 def label(result: dict[str, Any], contender: str) -> str:

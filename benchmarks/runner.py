@@ -37,6 +37,7 @@ def run(job: Job) -> dict[str, Any]:
     environment = {
         **os.environ,
         "RAYON_NUM_THREADS": str(job.threads),
+        "HF_HUB_OFFLINE": "1",  # folders are loaded; nobody is to ask whether there is something newer
         "TOKENIZERS_PARALLELISM": "true" if job.threads > 1 else "false",
     }
     with tempfile.TemporaryDirectory() as folder:

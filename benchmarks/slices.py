@@ -1,9 +1,10 @@
-"""A text as short documents, and these in slices, so that every round of a measurement meets text it has not seen."""
+"""A text as short documents, and these dealt out, so that every round of a measurement meets text it has not seen."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import islice
 
 from benchmarks.job import read_documents
 
@@ -32,6 +33,35 @@ def read_slices(files: tuple[str, ...], count: int) -> list[dict[str, str]]:
     if not all(slices):
         raise ValueError(f"{', '.join(files)}: fewer documents than the {count} slices of the rounds and the first one")
     return slices
+
+
+def read_batches(files: tuple[str, ...], count: int, texts: int, size: int) -> list[list[str]]:
+    """Return batches of as many texts as asked for, each of `size` bytes, or up to three more to end its character.
+
+    Whole documents are dealt out here, too. What is too short for one more text is left out.
+
+    Raises:
+        ValueError: there is not enough text.
+    """
+    batches: list[list[str]] = [[] for _ in range(count)]
+    for document in read_documents(files):
+        batch = min(batches, key=len)
+        batch += islice(_cut_evenly(document.encode(), size), texts - len(batch))
+        if all(len(batch) == texts for batch in batches):
+            return batches
+    raise ValueError(
+        f"{', '.join(files)}: too little text for the {count} batches of the rounds and the first one, each of {texts} "
+        f"texts of {size} bytes; give more files, fewer texts or fewer repeats"
+    )
+
+
+def _cut_evenly(document: bytes, size: int) -> Iterator[str]:
+    start = 0
+    while (end := start + size) <= len(document):
+        while end < len(document) and document[end] & 0xC0 == 0x80:
+            end += 1
+        yield document[start:end].decode()
+        start = end
 
 
 def _cut(document: bytes, lengths: random.Random) -> Iterator[str]:

@@ -48,6 +48,8 @@ def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
     unit, scale, form = "seconds", 1.0, "{:.3f}"
     if task == "latency":
         unit, scale, form = "microseconds", 1e6 / result["options"]["calls"], "{:.2f}"
+    elif task == "calls":
+        unit, scale, form = "milliseconds", 1e3, "{:.2f}"
 
     def spread(row: dict[str, Any]) -> str:
         return "-".join(form.format(row[name] * scale) for name in ("seconds_least", "seconds_most"))
@@ -59,11 +61,12 @@ def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
     if task in ("training", "splitting"):
         columns.append(("ratio", lambda row: f"{1 / row['times_as_fast_as'][baseline]:.2f}x"))
     else:
-        columns += [_speed_beside(name) for name in dict.fromkeys([baseline, tiktoken(result)]) if name is not None]
+        known = "transformers" if task == "calls" else tiktoken(result)
+        columns += [_speed_beside(name) for name in dict.fromkeys([baseline, known]) if name is not None]
     if task == "loading":
         columns.append(("import s", lambda row: f"{row['import_seconds']:.3f}"))
     elif task != "latency":
-        columns.append(("MB/s", lambda row: f"{row['megabytes_per_second']:.1f}"))
+        columns.append(("MB/s", lambda row: _or_dash(row["megabytes_per_second"] or None, "{:.1f}")))
     if task == "worst":
         columns.append(("for twice the text", _growth(result["summary"])))
     columns.append(("CPU s", lambda row: f"{row['cpu_seconds']:.2f}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ PATTERNS = {"gpt2": GPT2, "cl100k": CL100K}
 VOCAB, MERGES = "vocab.json", "merges.txt"
 RANKS = "ranks.tiktoken"
 TOKENIZER = "tokenizer.json"
+TWO_FILES = "gpt2"
+"""A folder with nothing but VOCAB and MERGES, as they were given; not made from ranks."""
 
 
 def prepare(folder: Path, pattern: str, *, gpt2: Path | None = None, ranks: Path | None = None) -> dict[str, Any]:
-    """Write a vocabulary to a folder as VOCAB, MERGES, RANKS and TOKENIZER; return what to say of it in results.
+    """Write a vocabulary to a folder in every format named above; return what to say of it in results.
 
     Args:
         folder: an empty folder.
@@ -40,6 +43,9 @@ def prepare(folder: Path, pattern: str, *, gpt2: Path | None = None, ranks: Path
         made = [vocab[line.replace(" ", "")] for line in merges]
         if made != sorted(made):
             raise ValueError(f"{gpt2}: the tokens are not numbered in the order of their merges")
+        (folder / TWO_FILES).mkdir()
+        for name in (VOCAB, MERGES):
+            shutil.copy(gpt2 / name, folder / TWO_FILES)
     elif ranks is not None:
         tokens = read_ranks(ranks)
         vocab = {_printable(token): rank for token, rank in tokens.items()}

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import measure, tasks
+from benchmarks import calls, measure, tasks
 from benchmarks.job import Job, read_documents
 from benchmarks.peers import load
 
@@ -63,6 +63,8 @@ def perform(job: Job) -> dict[str, Any]:
 
 def _work(job: Job, peer: ModuleType) -> Any:
     """Return the task, ready to run: the peer's own class of that name, or ours with its tokenizer."""
+    if job.task == "calls":
+        return calls.make(job, peer)
     name = job.task.capitalize()
     if hasattr(tasks, name):
         return getattr(tasks, name)(job, peer.Tokenizer)

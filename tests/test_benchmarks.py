@@ -1,17 +1,10 @@
 import base64
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from hf_bpe.conversion.gpt2 import write_gpt2
+from benchmarking import ROOT, measure, run, write_gpt2_folder, write_text
 
-import hf_bpe
 from hf_bpe import train_bpe
-
-ROOT = Path(__file__).resolve().parent.parent
 
 WRONG_PEER = """
 from benchmarks.peers import hf_bpe
@@ -61,22 +54,12 @@ PEERS = ["hf_bpe", "tiktoken", "tokenizers", "transformers"]
 
 @pytest.fixture
 def text(tmp_path):
-    path = tmp_path / "text.txt"
-    pages = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "ARCHITECTURE.md")]
-    path.write_text("<|endoftext|>".join([*pages, "", "naïve 你好\n\n\n"]), encoding="utf-8")
-    return path
+    return write_text(tmp_path)
 
 
-def run(tmp_path, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "benchmarks", *map(str, arguments)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=120,
-    )
+@pytest.fixture
+def gpt2(tmp_path, text):
+    return write_gpt2_folder(tmp_path, text)
 
 
 def train(tmp_path, text, *peers):
@@ -153,20 +136,6 @@ def test_merges_are_found_from_ranks(monkeypatch):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     vocab, merges = train_bpe([text], vocab_size=600)
     assert from_ranks({token: rank for rank, token in vocab.items()}) == merges
-
-
-@pytest.fixture
-def gpt2(tmp_path, text):
-    folder = tmp_path / "gpt2"
-    folder.mkdir()
-    write_gpt2(hf_bpe.train([text], 600, ["<|endoftext|>"], pattern="gpt2"), folder)
-    return folder
-
-
-def measure(tmp_path, task, *arguments):
-    output = tmp_path / f"{task}.json"
-    done = run(tmp_path, task, *arguments, "--repeats", 1, "--output", output)
-    return done, json.loads(output.read_text(encoding="utf-8")) if output.exists() else None
 
 
 @pytest.mark.parametrize("options", [["--into", "lists"], ["--into", "numpy"], ["--warm"]])

@@ -1,0 +1,18 @@
+"""hf_bpe, as it is installed: with its native engine where that was built, else in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hf_bpe.engine
+from benchmarks.calls import folder
+from benchmarks.job import Job
+from hf_bpe import BPETokenizer
+
+DISTRIBUTION = "hf_bpe"
+ENGINE = "Python" if hf_bpe.engine.native_core() is None else "native"
+door = "BPETokenizer.from_pretrained"
+
+
+def load(job: Job) -> Any:
+    return BPETokenizer.from_pretrained(folder(job))
