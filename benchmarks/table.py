@@ -78,7 +78,8 @@ def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
 
 def _speed_beside(contender: str) -> tuple[str, Cell]:
     name = contender.partition(":")[0]
-    return f"speed / {name}'s", lambda row: _or_dash(row["times_as_fast_as"].get(contender), "{:.2f}")
+    whose = f"{name}'" if name.endswith("s") else f"{name}'s"
+    return f"speed / {whose}", lambda row: _or_dash(row["times_as_fast_as"].get(contender), "{:.2f}")
 
 
 def _growth(rows: Sequence[dict[str, Any]]) -> Cell:

@@ -155,7 +155,7 @@ def test_calls_are_compared_and_timed(tmp_path, text, gpt2):
     done, result = measure(tmp_path, "calls", text, "--gpt2", gpt2, "--peers", *peers, *options)
     assert done.returncode == 0, done.stderr
     assert "list, padded, numpy: hf_bpe, transformers give the same for 6 texts." in done.stderr
-    assert "speed / transformers's" in done.stdout
+    assert "speed / hf_bpe's  speed / transformers'  MB/s" in done.stdout
     assert (result["options"]["texts"], result["options"]["size"], result["options"]["warm"]) == (3, 500, False)
     list_rows, loading_rows = result["summary"][:2], result["summary"][2:]
     assert {row["contender"] for row in list_rows} == {row["contender"] for row in loading_rows} == set(peers)
