@@ -103,7 +103,7 @@ class Calls:
         for number in before:
             self._prepare(number)
             self.run()
-            self.outcome()  # kept, as it has to be right, too
+            self.outcome()  # compared with the other texts, where they are not the ones that are timed
         self._prepare(last)
 
     def _prepare(self, number: int) -> None:
