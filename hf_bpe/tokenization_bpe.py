@@ -123,7 +123,9 @@ class BPETokenizer(Calls):
         self._add_tokens([token for token in model.special_tokens if token not in self.all_special_tokens], True)
         self._update_total_vocab_size()
         self._set_bos_eos(add_bos_token, add_eos_token)
-        self.init_kwargs.update({name: getattr(self, name) for name in _PERSISTENT})
+        # save_pretrained drops add_bos_token and add_eos_token; special_tokens_pattern, which is saved, says both.
+        persistent = (*_PERSISTENT, "add_bos_token", "add_eos_token")
+        self.init_kwargs.update({name: getattr(self, name) for name in persistent})
         self.deprecation_warnings = WarningsGiven()
         for name in ("is_local", "local_files_only"):  # of this loading, not of the tokenizer
             self.init_kwargs.pop(name, None)
