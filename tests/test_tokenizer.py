@@ -230,6 +230,7 @@ def test_a_saved_folder_gives_the_same_tokenizer_with_hf_bpe_and_without(tmp_pat
         Tokenizer.from_file(str(tmp_path / "tokenizer.json")),
         PreTrainedTokenizerFast.from_pretrained(tmp_path),
     )
+    assert fast.backend == "tokenizers"
     for text in TEXTS:
         expected = tokenizer.encode(text)
         assert loaded.encode(text) == rust.encode(text).ids == fast.encode(text) == expected
