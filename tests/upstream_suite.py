@@ -14,14 +14,19 @@ import unittest
 from pathlib import Path
 
 from transformers import GPT2Tokenizer
-from upstream_tests.test_tokenization_common import TokenizerTesterMixin
+from upstream_tests import test_tokenization_common
+from upstream_tests.test_tokenizers_backend_mixin import TokenizersBackendTesterMixin
 
 from hf_bpe import BPETokenizer
 
 CORPUS = ["This is the first sentence, and this sentence is the second one.", "Numbers 12 3 and 92000; falsé 生活."] * 3
 
 
-class Case(TokenizerTesterMixin):
+# What does not fit comes back in one of two forms. Upstream asks by class which; ours has that of fast tokenizers.
+test_tokenization_common.TokenizersBackend = BPETokenizer
+
+
+class Case:
     """Tests a tokenizer saved in a folder, which stands for the name of one on the Hub."""
 
     tokenizer_class = BPETokenizer
@@ -34,6 +39,20 @@ class Case(TokenizerTesterMixin):
         cls.from_pretrained_id = folder.name
         super().setUpClass()
 
+    @classmethod
+    def make(cls):
+        return BPETokenizer.train(CORPUS, num_merges=60, special_tokens=["<|endoftext|>"])
+
+
+class Common(Case, test_tokenization_common.TokenizerTesterMixin):
+    """What upstream tests of every tokenizer."""
+
+    @classmethod
+    def get_tokenizer(cls, *args, **kwargs):
+        tokenizer = super().get_tokenizer(*args, **kwargs)
+        tokenizer.backend = "tokenizers"  # upstream asks by this name whether there are offsets
+        return tokenizer
+
     def test_tokenizer_store_full_signature(self):
         # Every parameter must be a setting that is saved, but for the vocabulary and the merges: `model` is both.
         tokenizer = self.get_tokenizer()
@@ -42,15 +61,11 @@ class Case(TokenizerTesterMixin):
         super().test_tokenizer_store_full_signature()
 
 
-class Plain(Case, unittest.TestCase):
+class Plain(Common, unittest.TestCase):
     """Trained without a padding token."""
 
-    @classmethod
-    def make(cls):
-        return BPETokenizer.train(CORPUS, num_merges=60, special_tokens=["<|endoftext|>"])
 
-
-class Decorated(Case, unittest.TestCase):
+class Decorated(Common, unittest.TestCase):
     """Trained, with everything that can be added to a text."""
 
     @classmethod
@@ -64,7 +79,7 @@ class Decorated(Case, unittest.TestCase):
         return text, tokenizer.encode(text, add_special_tokens=False)
 
 
-class GPT2(Case, unittest.TestCase):
+class GPT2(Common, unittest.TestCase):
     """GPT-2's files, beside transformers' own class."""
 
     test_tokenizer_from_extractor = False  # which makes one of a vocabulary and merges in memory; ours takes a BPEModel
@@ -79,6 +94,18 @@ class GPT2(Case, unittest.TestCase):
         cls.integration_expected_token_ids = theirs.encode(text)
         cls.integration_expected_decoded_text = theirs.decode(cls.integration_expected_token_ids)
         return BPETokenizer.from_pretrained(folder)
+
+
+class Fast(Case, TokenizersBackendTesterMixin, unittest.TestCase):
+    """What upstream tests of tokenizers in Rust, as far as it is no matter of Rust."""
+
+    # Ours refuses a vocabulary that has no room for all bytes, and add_bos_token where there is no bos_token.
+    test_training_new_tokenizer = None
+    test_training_new_tokenizer_with_special_tokens_change = None
+    test_add_bos_token_without_bos_token = None
+    # It looks into the object in Rust.
+    test_rust_tokenizer_add_prefix_space_0 = None
+    test_rust_tokenizer_add_prefix_space_1 = None
 
 
 class Outcomes(unittest.TestResult):
