@@ -127,6 +127,7 @@ class BPETokenizer(Calls):
         persistent = (*_PERSISTENT, "add_bos_token", "add_eos_token")
         self.init_kwargs.update({name: getattr(self, name) for name in persistent})
         self.deprecation_warnings = WarningsGiven()
+        self.backend = "tokenizers"  # by which others tell whether offsets and words can be asked for
         # Of this loading or this class, not of the tokenizer: without hf_bpe another backend reads the same settings.
         for name in ("is_local", "local_files_only", "backend"):
             self.init_kwargs.pop(name, None)

@@ -44,7 +44,6 @@ Vocabulary::Vocabulary(const std::vector<std::pair<std::uint32_t, std::string_vi
     results_.push_back(symbol_of(made));
     if (left < 256 && right < 256) ranks_of_bytes_[left << 8 | right] = rank;
     ranks_.insert(left, right, rank);
-
   }
   if (ids_.size() >= kNoSymbol) throw std::invalid_argument("more than 2**21 tokens are not supported");
   bool is_in_order = true;

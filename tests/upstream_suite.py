@@ -47,12 +47,6 @@ class Case:
 class Common(Case, test_tokenization_common.TokenizerTesterMixin):
     """What upstream tests of every tokenizer."""
 
-    @classmethod
-    def get_tokenizer(cls, *args, **kwargs):
-        tokenizer = super().get_tokenizer(*args, **kwargs)
-        tokenizer.backend = "tokenizers"  # upstream asks by this name whether there are offsets
-        return tokenizer
-
     def test_tokenizer_store_full_signature(self):
         # Every parameter must be a setting that is saved, but for the vocabulary and the merges: `model` is both.
         tokenizer = self.get_tokenizer()

@@ -81,6 +81,15 @@ inline std::vector<std::uint32_t> encode(const Model& model, Pattern pattern, co
 
 inline Text text_of(const std::string& text) { return {begin_of(text), end_of(text)}; }
 
+inline Decoder decoder_of(const Model& model) {
+  std::vector<Decoder::Token> tokens;
+  for (const auto& [id, token] : model.tokens) tokens.push_back({id, token});
+  Decoder decoder;
+  decoder.add(tokens);
+  decoder.add(tokens);  // which changes nothing
+  return decoder;
+}
+
 inline void check_encoder(const Model& model, Pattern pattern, const std::vector<std::string>& specials,
                           const std::vector<std::string>& texts, unsigned threads, std::size_t chunk_bytes, Simd simd) {
   std::vector<AddedToken> added;
@@ -109,6 +118,25 @@ inline void check_encoder(const Model& model, Pattern pattern, const std::vector
   CHECK(encoded.offsets == offsets);
   CHECK(encoder.count(borrowed, options, poll) == counts);
 
+  // The places of the ids, one behind the other, are the bytes of their tokens.
+  std::map<std::uint32_t, std::string> known(model.tokens.begin(), model.tokens.end());
+  for (const AddedToken& token : added) known[token.id] = token.content;
+  const Encoder::Placed placed = encoder.encode_with_places(borrowed, options, decoder_of(model), poll);
+  CHECK(std::equal(placed.ids.begin(), placed.ids.end(), expected.begin(), expected.end()));
+  CHECK(placed.offsets == offsets && placed.places.size() == expected.size());
+  for (std::size_t text = 0; text < texts.size(); ++text) {
+    std::int64_t end = 0, part = 0;
+    for (std::int64_t i = offsets[text]; i < offsets[text + 1]; ++i) {
+      const Place& place = placed.places[i];
+      CHECK(place.begin == end && place.begin < place.end && (place.part == part || place.part == part + 1));
+      const std::string bytes = texts[text].substr(place.begin, place.end - place.begin);
+      CHECK(expected[i] == kUnknown ? bytes.size() == 1 : bytes == known.at(expected[i]));
+      end = place.end;
+      part = place.part;
+    }
+    CHECK(end == static_cast<std::int64_t>(texts[text].size()));
+  }
+
   // Whatever follows the end, a cut changes nothing.
   for (const std::string& text : texts) {
     for (const std::string& more : {std::string(), texts[0]}) {
@@ -124,11 +152,7 @@ inline void check_encoder(const Model& model, Pattern pattern, const std::vector
 
 // Any ids; those that there are no tokens for end it.
 inline void check_decoder(const Model& model, const std::vector<std::uint32_t>& ids, const std::vector<bool>& is_skipped) {
-  Decoder decoder;
-  std::vector<Decoder::Token> tokens;
-  for (const auto& [id, token] : model.tokens) tokens.push_back({id, token});
-  decoder.add(tokens);
-  decoder.add(tokens);  // which changes nothing
+  const Decoder decoder = decoder_of(model);
   const std::map<std::uint32_t, std::string> known(model.tokens.begin(), model.tokens.end());
   std::string expected = "before", found = expected;
   std::size_t done = 0;
