@@ -128,10 +128,14 @@ class Encoder(Protocol):
     def find_last_cut(self, data: bytes, options: Options) -> int:
         """Return the last place to cut at for the parts to give the same ids, whatever follows; 0 if there is none."""
 
-    def decode(self, ids: Sequence[int], skipped: list[int]) -> bytes:
-        """Return the bytes of ids, but of those to be skipped. Raises KeyError for an id that there is no token for."""
+    def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
+        """Return the bytes of ids, but of those to be skipped, which `skipped` has a byte other than 0 for.
 
-    def decode_batch(self, rows: list[Sequence[int]], skipped: list[int], errors: str) -> list[str]:
+        Raises:
+            KeyError: an id that there is no token for.
+        """
+
+    def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
         """Return the text of each row of ids, likewise; `errors` is that of `bytes.decode`."""
 
 
@@ -300,12 +304,11 @@ class PythonEncoder:
                 return False
         return True
 
-    def decode(self, ids: Sequence[int], skipped: list[int]) -> bytes:  # noqa: D102
+    def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:  # noqa: D102
         vocab, added = self.model.vocab, self._added_bytes
-        left_out = frozenset(skipped)
-        return b"".join([vocab[i] if i in vocab else added[i] for i in map(index, ids) if i not in left_out])
+        return b"".join([vocab[i] if i in vocab else added[i] for i in map(index, ids) if not any(skipped[i : i + 1])])
 
-    def decode_batch(self, rows: list[Sequence[int]], skipped: list[int], errors: str) -> list[str]:  # noqa: D102
+    def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:  # noqa: D102
         return [self.decode(row, skipped).decode("utf-8", errors) for row in rows]
 
 

@@ -50,7 +50,7 @@ class RawDoors:
     """
 
     _engine: Encoder
-    _special_ids: list[int]
+    _special_ids: bytes
     add_prefix_space: bool
     errors: str
     # What PreTrainedTokenizer has, which is not typed.
@@ -277,7 +277,7 @@ class RawDoors:
         try:
             return self._engine.decode(ids, skipped)
         except KeyError:
-            return self._engine.decode(self._known_ids(ids, skipped), [])
+            return self._engine.decode(self._known_ids(ids, skipped), b"")
 
     def decode_to_texts(self, sequences: Sequence[Sequence[int]], *, skip_special_tokens: bool = False) -> list[str]:
         """Return the text of each sequence of ids; bytes that are not UTF-8 are handled as `errors` says.
@@ -291,7 +291,7 @@ class RawDoors:
         try:
             return self._engine.decode_batch(rows, skipped, self.errors)
         except KeyError:
-            return self._engine.decode_batch([self._known_ids(row, skipped) for row in rows], [], self.errors)
+            return self._engine.decode_batch([self._known_ids(row, skipped) for row in rows], b"", self.errors)
 
     def _options(self, split_special_tokens: bool | None, *, add_prefix_space: bool | None = None) -> Options:
         return Options(
@@ -310,14 +310,14 @@ class RawDoors:
         token_id: int = self.convert_tokens_to_ids(token)  # type: ignore[attr-defined]
         return token_id
 
-    def _skipped_ids(self, skip_special_tokens: bool) -> list[int]:
-        return self._special_ids if skip_special_tokens else []
+    def _skipped_ids(self, skip_special_tokens: bool) -> bytes:
+        return self._special_ids if skip_special_tokens else b""
 
-    def _known_ids(self, ids: Iterable[int], skipped: Sequence[int]) -> list[int]:
+    def _known_ids(self, ids: Iterable[int], skipped: bytes) -> list[int]:
         """Return what of the ids is to be decoded, where one is outside the vocabulary: `unk_token` stands for it."""
         known: list[int] = []
         for token_id in map(int, ids):
-            if token_id in skipped:
+            if any(skipped[token_id : token_id + 1]):
                 continue
             if token_id in self._engine.model.vocab or token_id in self._added_tokens_decoder:
                 known.append(token_id)

@@ -334,11 +334,11 @@ class BPETokenizer(Calls):
         ids = as_lists(ids)
         if isinstance(ids, int):
             return added[ids].content if ids in added else known.get(ids, unknown)
-        skipped = {*self._skipped_ids(skip_special_tokens)}
+        skipped = self._skipped_ids(skip_special_tokens)
         return [
             added[token_id].content if token_id in added else known.get(token_id, unknown)
             for token_id in map(int, ids)
-            if token_id not in skipped
+            if not any(skipped[token_id : token_id + 1])
         ]
 
     def _convert_id_to_token(self, index: int) -> str | None:
@@ -365,7 +365,11 @@ class BPETokenizer(Calls):
         named = (
             token_id for token_id in self.all_special_ids if token_id is not None
         )  # one has no id before it is added
-        self._special_ids = sorted({*flagged, *named})
+        ids = {*flagged, *named}
+        is_special = bytearray(max(ids, default=-1) + 1)
+        for token_id in ids:
+            is_special[token_id] = 1
+        self._special_ids = bytes(is_special)
 
     def _keep_flags(self, kwargs: dict[str, Any]) -> None:
         """Give special tokens the flags they were given with; transformers drops them for Python tokenizers."""

@@ -193,16 +193,15 @@ class PyEncoder {
     return encoder_.find_last_cut({bytes_of(data), bytes_of(data) + data.size()}, options_of(options));
   }
 
-  nb::bytes decode(nb::handle ids, const Ids& skipped) const {
-    const std::string bytes = decode_row(ids, skipped_of(skipped));
+  nb::bytes decode(nb::handle ids, nb::bytes skipped) const {
+    const std::string bytes = decode_row(ids, view_of(skipped));
     return nb::bytes(bytes.data(), bytes.size());
   }
 
-  nb::list decode_batch(nb::list rows, const Ids& skipped, const std::string& errors) const {
-    const std::vector<bool> is_skipped = skipped_of(skipped);
+  nb::list decode_batch(nb::list rows, nb::bytes skipped, const std::string& errors) const {
     nb::list texts;
     for (nb::handle row : rows) {
-      const std::string bytes = decode_row(row, is_skipped);
+      const std::string bytes = decode_row(row, view_of(skipped));
       const auto size = static_cast<Py_ssize_t>(bytes.size());
       nb::object text = nb::steal(PyUnicode_DecodeUTF8(bytes.data(), size, errors.c_str()));
       if (!text.is_valid()) throw nb::python_error();
@@ -262,16 +261,7 @@ class PyEncoder {
     return lists;
   }
 
-  static std::vector<bool> skipped_of(const Ids& skipped) {
-    std::vector<bool> is_skipped;
-    for (const std::uint32_t id : skipped) {
-      if (id >= is_skipped.size()) is_skipped.resize(std::size_t{id} + 1);
-      is_skipped[id] = true;
-    }
-    return is_skipped;
-  }
-
-  std::string decode_row(nb::handle row, const std::vector<bool>& is_skipped) const {
+  std::string decode_row(nb::handle row, std::string_view skipped) const {
     Ids ids;
     const nb::object sequence = nb::steal(PySequence_Fast(row.ptr(), "ids: expected a sequence of int"));
     if (!sequence.is_valid()) throw nb::python_error();
@@ -285,7 +275,7 @@ class PyEncoder {
       ids.push_back(overflow != 0 || id < 0 || id > 0xFFFFFFFF ? 0xFFFFFFFF : static_cast<std::uint32_t>(id));
     }
     std::string bytes;
-    if (const std::size_t done = decoder_.decode(ids.data(), size, is_skipped, bytes); done != size) {
+    if (const std::size_t done = decoder_.decode(ids.data(), size, skipped, bytes); done != size) {
       PyErr_SetObject(PyExc_KeyError, items[done]);
       throw nb::python_error();
     }

@@ -21,7 +21,7 @@ void Decoder::add(const std::vector<Token>& tokens) {
   bytes_.append(kStep, '\0');
 }
 
-std::size_t Decoder::decode(const std::uint32_t* ids, std::size_t size, const std::vector<bool>& is_skipped,
+std::size_t Decoder::decode(const std::uint32_t* ids, std::size_t size, std::string_view skipped,
                             std::string& out) const {
   constexpr std::size_t kRoom = std::size_t{1} << 12;
   std::size_t used = out.size();
@@ -30,7 +30,7 @@ std::size_t Decoder::decode(const std::uint32_t* ids, std::size_t size, const st
     return done;
   };
   for (std::size_t i = 0; i < size; ++i) {
-    if (ids[i] < is_skipped.size() && is_skipped[ids[i]]) continue;
+    if (ids[i] < skipped.size() && skipped[ids[i]] != 0) continue;
     if (ids[i] >= places_.size() || places_[ids[i]].size == 0) return finish(i);
     const Place place = places_[ids[i]];
     if (out.size() - used < place.size + kStep) out.resize(std::max(used + place.size + kRoom, used + used / 2));
