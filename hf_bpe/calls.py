@@ -16,8 +16,8 @@ from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import PaddingStrategy, TensorType, is_torch_available
 
-from hf_bpe.encoding import AnyText, Around, Encoder, Numbers, Options, Padding
-from hf_bpe.encodings import Encodings, Source
+from hf_bpe.encoding import AnyText, Around, Numbers, Padding
+from hf_bpe.encodings import NO_ID, Encodings, Source
 from hf_bpe.layout import Layout, kept_lengths
 from hf_bpe.processes import default_threads
 from hf_bpe.raw_doors import RawDoors
@@ -128,9 +128,9 @@ class Calls(RawDoors, PreTrainedTokenizer):
             return self._encode_plainly(source, around, given)
         call = Call(**{name: value for name, value in given.items() if name in _CALL_NAMES})
         layout, samples = self._laid_out(source, inputs.per_row, around, call)
-        pad_id = -1 if layout.width is None else self.pad_token_id
+        pad_id = NO_ID if layout.width is None else self.pad_token_id
         type_ids = partial(self._type_ids, call.add_special_tokens)
-        encodings = Encodings(source, lambda: layout, pad_id, type_ids, self.convert_ids_to_tokens)
+        encodings = Encodings(lambda: layout, source.places, pad_id, type_ids, self.convert_ids_to_tokens)
         data = self._columns(layout, pad_id, encodings, call, inputs.is_batched)
         if call.return_overflowing_tokens:
             data["overflow_to_sample_mapping"] = samples
@@ -145,12 +145,12 @@ class Calls(RawDoors, PreTrainedTokenizer):
         if not args and not kwargs and text_pair is None and isinstance(text, str):
             around = self._around(1, add_special_tokens)
             if around is not None:  # the common case, in which transformers' way here takes longer than the encoding
-                return self._plain_ids(self._engine, text, self._options(None), around, verbose=True)
+                return self._plain_ids(Source(self._engine, [text], self._options(None), None), around, None, True)
         return super().encode(text, text_pair, add_special_tokens, *args, **kwargs)
 
     def _encode_plainly(self, source: Source, around: Around, given: dict[str, Any]) -> BatchEncoding:
         """Return the ids of one text and their mask: what the other way gives as well, but sooner."""
-        ids = self._plain_ids(source.encoder, source.texts[0], source.options, around, given.get("verbose", True))
+        ids = self._plain_ids(source, around, given.get("max_length"), given.get("verbose", True))
         data = {"input_ids": ids}
         if self._gives("attention_mask", given.get("return_attention_mask")):
             data["attention_mask"] = [1] * len(ids)
@@ -159,14 +159,14 @@ class Calls(RawDoors, PreTrainedTokenizer):
             return self._laid_out(source, 1, around, Call(verbose=False))[0]
 
         type_ids = partial(self._type_ids, given.get("add_special_tokens", True))
-        encodings = Encodings(source, layout, -1, type_ids, self.convert_ids_to_tokens)
+        encodings = Encodings(layout, source.places, NO_ID, type_ids, self.convert_ids_to_tokens)
         return BatchEncoding(data, encodings, n_sequences=1)
 
-    def _plain_ids(self, encoder: Encoder, text: AnyText, options: Options, around: Around, verbose: bool) -> list[int]:
-        ids = encoder.encode(text, options)
+    def _plain_ids(self, source: Source, around: Around, max_length: int | None, verbose: bool) -> list[int]:
+        ids = source.encoder.encode(source.texts[0], source.options)
         if any(around):
             ids = [*around[0], *ids, *around[1]]
-        self._eventual_warn_about_too_long_sequence(ids, None, verbose)
+        self._eventual_warn_about_too_long_sequence(ids, max_length, verbose)
         return ids
 
     def _laid_out(self, source: Source, per_row: int, around: Around, call: Call) -> tuple[Layout, list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, overload
 
 from hf_bpe.encoding import AnyText, Encoder, Numbers, Options
@@ -13,6 +13,7 @@ from hf_bpe.layout import Layout
 
 Offsets = tuple[int, int]
 ToTokens = Callable[[list[int]], list[str]]
+NO_ID = -1  # where nothing is filled up, it needs none
 
 
 @dataclass
@@ -124,33 +125,38 @@ class Source(NamedTuple):
 
 
 class Encodings(Sequence[Encoding]):
-    """The `Encoding` of each row of a call; where the ids come from is found out when it is asked for.
+    """The `Encoding` of each row of a call, made when it is asked for.
 
     Args:
-        source: what was encoded.
-        layout: what makes the rows.
-        pad_id: what they are filled up with.
+        layout: what gives the rows.
+        places: what gives (begin, end, word) of each id of all sequences.
+        pad_id: what rows are filled up with.
         type_ids: layout, row → what the model is told of which sequence each id is.
         to_tokens: ids → tokens.
     """
 
     def __init__(
         self,
-        source: Source,
         layout: Callable[[], Layout],
+        places: Callable[[], Numbers],
         pad_id: int,
         type_ids: Callable[[Layout, int], list[int]],
         to_tokens: ToTokens,
     ) -> None:
-        self._source = source
         self._make_layout = layout
+        self._make_places = places
         self._pad_id = pad_id
         self._type_ids = type_ids
         self._to_tokens = to_tokens
         self._made: dict[int, Encoding] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
-        return list, ([*self],)
+        # Data loaders send batches from process to process, so in arrays, and without the tokenizer.
+        layout = self._layout
+        ids = [*{*layout.ids.tolist(), *chain.from_iterable(layout.around), self._pad_id} - {NO_ID}]
+        tokens = dict(zip(ids, self._to_tokens(ids), strict=True))
+        type_ids = [self._type_ids(layout, row) for row in range(len(self))]
+        return _restored, (layout, self._places, self._pad_id, type_ids, tokens)
 
     def __len__(self) -> int:
         return len(self._layout.spans)
@@ -175,7 +181,7 @@ class Encodings(Sequence[Encoding]):
 
     @cached_property
     def _places(self) -> Numbers:
-        return self._source.places()
+        return self._make_places()
 
     def _encoding(self, row: int) -> Encoding:
         if row not in self._made:
@@ -196,3 +202,11 @@ class Encodings(Sequence[Encoding]):
                 _to_tokens=self._to_tokens,
             )
         return self._made[row]
+
+
+def _restored(
+    layout: Layout, places: Numbers, pad_id: int, type_ids: list[list[int]], tokens: dict[int, str]
+) -> Encodings:
+    return Encodings(
+        lambda: layout, lambda: places, pad_id, lambda _, row: type_ids[row], lambda ids: [tokens[each] for each in ids]
+    )

@@ -271,8 +271,9 @@ def test_encodings_survive_pickling_without_the_tokenizer(tokenizer):
     encoded = tokenizer(["the lowest", "low"], ["low", "the"], return_offsets_mapping=True)
     data = pickle.dumps(encoded)
     assert b"BPETokenizer" not in data
-    loaded = pickle.loads(data)
+    loaded = pickle.loads(pickle.dumps(pickle.loads(data)))
     assert loaded.data == encoded.data
+    assert pickle.loads(pickle.dumps(encoded[0])) == encoded[0]
     for row in range(2):
         assert loaded.tokens(row) == encoded.tokens(row)
         assert loaded.word_ids(row) == encoded.word_ids(row)
