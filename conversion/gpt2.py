@@ -9,14 +9,15 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from itertools import chain, starmap
-from operator import add, itemgetter
+from itertools import chain, compress, starmap
+from operator import add, itemgetter, not_
 from pathlib import Path
 from typing import cast
 
 from hf_bpe.byte_level import from_printable, to_printable
+from hf_bpe.engine import from_printable_all, read_merges
 from hf_bpe.files import staged_folder
-from hf_bpe.model import BPEModel
+from hf_bpe.model import BPEModel, CheckedMerges
 
 VOCAB_FILE = "vocab.json"
 MERGES_FILE = "merges.txt"
@@ -57,17 +58,19 @@ def read_gpt2_with_vocab(
 ) -> tuple[BPEModel, dict[str, int]]:
     """Read a model as `read_gpt2` does, and return its `printable_vocab()` too: `vocab.json` holds just that."""
     entries = _read_vocab(Path(vocab_file))
-    tokens = _Tokens(zip(entries, map(from_printable, entries), strict=True))
-    merges = _read_merges(Path(merges_file), tokens)
+    tokens = dict(zip(entries, from_printable_all([*entries]), strict=True))
     specials = {text for text, token in tokens.items() if token is None}
+    ordinary = {text: token for text, token in tokens.items() if token is not None}
+    merges, is_used = _read_merges(Path(merges_file), ordinary)
     if special_tokens is None:
-        unmade = {*tokens.values()}
-        unmade.difference_update(starmap(add, merges), chain.from_iterable(merges))
-        specials |= {to_printable(token) for token in unmade if token is not None and len(token) != 1}
+        unused = compress(ordinary.items(), map(not_, is_used))
+        specials |= {text for text, token in unused if len(token) != 1}
     elif isinstance(special_tokens, str):
         raise TypeError(f"special_tokens: expected a list of str, got {special_tokens!r}; write [{special_tokens!r}]")
     else:
         specials |= {*special_tokens} & entries.keys()
+        if not specials.isdisjoint(compress(ordinary, is_used)):
+            merges = [*merges]  # which are not checked for that
     tokens.update((special, special.encode("utf-8", "surrogatepass")) for special in specials)
     vocab = cast("dict[int, bytes]", dict(zip(entries.values(), tokens.values(), strict=True)))  # no None is left
     try:
@@ -102,22 +105,16 @@ def render_gpt2(model: BPEModel) -> tuple[str, str]:
     return json.dumps(model.printable_vocab(), ensure_ascii=False), "\n".join(lines) + "\n"
 
 
-class _Tokens(dict[str, "bytes | None"]):
-    """What texts stand for, as `from_printable` has it. So merges hold the very objects of the vocabulary."""
-
-    def __missing__(self, text: str) -> bytes | None:
-        return from_printable(text)  # the model will say that the vocabulary lacks it
-
-
-def _read_text(path: Path) -> str:
+def _decoded(path: Path, content: bytes) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: not UTF-8 at byte {error.start}: {error.reason}") from None
 
 
 def _read_vocab(path: Path) -> dict[str, int]:
-    text = _read_text(path)
+    content = path.read_bytes()
+    text = _decoded(path, content)
     with suppress(ValueError, RecursionError):
         entries = json.loads(text)
         if isinstance(entries, dict) and {*map(type, entries.values())} <= {int}:
@@ -125,17 +122,18 @@ def _read_vocab(path: Path) -> dict[str, int]:
             # Only keys are strings here, so more strings than entries means that a key stands there twice. To have
             # the parser tell the keys one by one takes a pair for each, and these set off the garbage collector.
             if (
-                _count_strings(text) == len(entries) == len(ids)
+                _count_strings(content) == len(entries) == len(ids)
                 and 0 <= min(ids, default=0) <= max(ids, default=0) < 2**32
             ):
                 return entries
     return _read_odd_vocab(path, text)
 
 
-def _count_strings(text: str) -> int:
+def _count_strings(content: bytes) -> int:
     """Return the number of strings in valid JSON: half of the quotes that no backslash escapes."""
-    text = text.replace(r"\\", "")
-    return (text.count('"') - text.count(r"\"")) // 2
+    content = content.replace(rb"\\", b"")
+    quotes = len(content) - len(content.translate(None, b'"'))  # which is faster than to count them
+    return (quotes - content.count(rb"\"")) // 2
 
 
 def _read_odd_vocab(path: Path, text: str) -> dict[str, int]:
@@ -172,14 +170,29 @@ def _read_odd_vocab(path: Path, text: str) -> dict[str, int]:
     return entries
 
 
-def _read_merges(path: Path, tokens: _Tokens) -> list[tuple[bytes, bytes]]:
+def _read_merges(path: Path, tokens: dict[str, bytes]) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Return the merges, of the very objects in `tokens`; and a byte for each: 1 if a merge has or makes it."""
+    content = path.read_bytes()
+    read = read_merges(content, [*tokens.values()])
+    if read is not None:
+        return CheckedMerges(read[0]), read[1]
+    merges = _read_odd_merges(path, _decoded(path, content), tokens)
+    used = {*starmap(add, merges), *chain.from_iterable(merges)}
+    return merges, bytes(token in used for token in tokens.values())
+
+
+def _read_odd_merges(path: Path, text: str, tokens: dict[str, bytes]) -> list[tuple[bytes, bytes]]:
+    """Read what the engine does not, naming the first line that is none; what only the model can refuse is returned."""
     # Only these end a line: str.splitlines would also split at characters that merges of other vocabularies hold.
-    lines = _read_text(path).replace("\r\n", "\n").split("\n")
+    lines = text.replace("\r\n", "\n").split("\n")
     if lines[0].startswith("#version"):  # only there: real merges begin with # too
         lines[0] = ""
     # A line of one part has an empty second one; one of three has a space in the second, which stands for no byte.
     parts = (line.partition(" ") for line in lines if line)
-    merges = [(tokens[first], tokens[second]) for first, _, second in parts]
+    merges = [
+        (tokens.get(first) or from_printable(first), tokens.get(second) or from_printable(second))
+        for first, _, second in parts
+    ]
     if not all(chain.from_iterable(merges)):
         line = next(line for line, merge in zip(filter(None, lines), merges, strict=True) if not all(merge))
         raise ValueError(

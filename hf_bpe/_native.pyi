@@ -138,5 +138,20 @@ def pre_tokenize(text: bytes, pattern: str | None, *, simd: str | None = None) -
 def count_pre_tokens(text: bytes, pattern: str | None, *, simd: str | None = None) -> int:
     """Return the number of pre-tokens of a text."""
 
+def from_printable(texts: list[str]) -> list[bytes | None]:
+    """Return what `hf_bpe.byte_level.from_printable` does of each text."""
+
+def read_merges(text: bytes, tokens: list[bytes]) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
+    """Read the content of a `merges.txt`.
+
+    Args:
+        text: the content, with or without a header.
+        tokens: those that merges may be of.
+
+    Returns:
+        The merges, of the very objects in `tokens`, each once; and a byte for each token, 1 if it is a part of a merge
+        or made by one. None if there is anything in the text that is no such merge.
+    """
+
 def simd_names() -> list[str]:
     """Return what the scanner can be told to use on this machine: "scalar", and "avx2" or "neon"."""

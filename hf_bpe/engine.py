@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from hf_bpe import reference
+from hf_bpe.byte_level import from_printable
 from hf_bpe.patterns import PATTERNS
 from hf_bpe.reference import count_pre_tokens
 
@@ -26,7 +27,15 @@ if TYPE_CHECKING:
     from hf_bpe.encoding import AddedTokenTuple, Encoder
     from hf_bpe.model import BPEModel
 
-__all__ = ["count_pre_tokens", "learn_merges", "make_encoder", "native_core", "native_counter"]
+__all__ = [
+    "count_pre_tokens",
+    "from_printable_all",
+    "learn_merges",
+    "make_encoder",
+    "native_core",
+    "native_counter",
+    "read_merges",
+]
 
 # Ids and ranks up to which the native encoder packs a merge into 64 bits.
 _NATIVE_IDS = 2**21 - 2**10
@@ -76,6 +85,18 @@ def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()
     if not is_built_in:
         encoder = PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
     return encoder.with_added_tokens(added_tokens) if added_tokens else encoder
+
+
+def from_printable_all(texts: list[str]) -> list[bytes | None]:
+    """Return what `byte_level.from_printable` does of each text."""
+    native = native_core()
+    return [*map(from_printable, texts)] if native is None else native.from_printable(texts)
+
+
+def read_merges(text: bytes, tokens: list[bytes]) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
+    """Read a `merges.txt` that has nothing odd, as `_native.pyi` says; None as well where there is no native core."""
+    native = native_core()
+    return None if native is None else native.read_merges(text, tokens)
 
 
 def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: int) -> Counter | None:

@@ -17,6 +17,10 @@ from hf_bpe.byte_level import from_printable, to_printable
 from hf_bpe.patterns import UNICODE_VERSION, canonical_pattern
 
 
+class CheckedMerges(list[tuple[bytes, bytes]]):
+    """Merges of ordinary tokens of a vocabulary, each once: whoever makes one of these has checked it."""
+
+
 @dataclass(frozen=True, repr=False)
 class BPEModel:
     """A byte-level BPE model: a frozen value, valid by construction.
@@ -166,7 +170,8 @@ def _checked_ids(vocab: Mapping[int, bytes]) -> dict[bytes, int]:
     if not isinstance(vocab, Mapping):
         raise TypeError(f"vocab: expected a dict of int to bytes, got {type(vocab).__name__}")
     if {*map(type, vocab)} <= {int} and {*map(type, vocab.values())} <= {bytes}:
-        ids = {vocab[token_id]: token_id for token_id in sorted(vocab)}
+        ordered = sorted(vocab)
+        ids = dict(zip(map(vocab.__getitem__, ordered), ordered, strict=True))
         if len(ids) == len(vocab) and b"" not in ids and 0 <= min(vocab, default=0) <= max(vocab, default=0) < 2**32:
             return ids
     seen: dict[bytes, int] = {}
@@ -200,6 +205,8 @@ def _check_special_tokens_in(specials: list[str], ids: Mapping[bytes, int]) -> N
 def _checked_merges(
     merges: Iterable[tuple[bytes, bytes]], ids: Mapping[bytes, int], specials: set[bytes]
 ) -> list[tuple[bytes, bytes]]:
+    if isinstance(merges, CheckedMerges):
+        return [*merges]
     merges = list(merges)
     if {*map(type, merges)} <= {tuple, list} and {*map(len, merges)} <= {2}:
         pairs = cast("list[tuple[bytes, bytes]]", list(map(tuple, merges)))

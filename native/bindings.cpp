@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "counter.hpp"
+#include "merges_file.hpp"
 #include "python.hpp"
 #include "trainer.hpp"
 #include "word_counts.hpp"
@@ -117,6 +118,47 @@ std::size_t count_pre_tokens(nb::bytes text, std::optional<std::string> pattern,
   return total;
 }
 
+nb::list from_printable(nb::list texts) {
+  nb::list tokens;
+  std::string bytes;
+  for (nb::handle text : texts) {
+    if (!PyUnicode_Check(text.ptr())) throw nb::type_error("texts: expected str");
+#if PY_VERSION_HEX < 0x030C0000
+    if (PyUnicode_READY(text.ptr()) != 0) throw nb::python_error();
+#endif
+    bytes.clear();
+    bool is_printable = true;
+    for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(text.ptr()); ++i) {
+      const int byte = byte_of(PyUnicode_READ_CHAR(text.ptr(), i));
+      is_printable &= byte >= 0;
+      bytes.push_back(static_cast<char>(byte));
+    }
+    tokens.append(is_printable ? nb::object(nb::bytes(bytes.data(), bytes.size())) : nb::none());
+  }
+  return tokens;
+}
+
+// Merges of the very objects in `tokens`, and which of those are used, a byte for each; or None.
+nb::object read_merges_of(nb::bytes text, nb::list tokens) {
+  std::vector<std::string_view> views;
+  for (nb::handle token : tokens) {
+    if (!PyBytes_Check(token.ptr())) throw nb::type_error("tokens: expected bytes");
+    views.emplace_back(PyBytes_AS_STRING(token.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(token.ptr())));
+  }
+  const std::optional<MergesFile> file = read_merges({text.c_str(), text.size()}, views);
+  if (!file) return nb::none();
+  nb::object merges = nb::steal(PyList_New(static_cast<Py_ssize_t>(file->merges.size())));
+  if (!merges.is_valid()) throw nb::python_error();
+  for (std::size_t i = 0; i < file->merges.size(); ++i) {
+    const auto [first, second] = file->merges[i];
+    PyObject* pair = PyTuple_Pack(2, PyList_GET_ITEM(tokens.ptr(), first), PyList_GET_ITEM(tokens.ptr(), second));
+    if (pair == nullptr) throw nb::python_error();
+    PyList_SET_ITEM(merges.ptr(), static_cast<Py_ssize_t>(i), pair);
+  }
+  const std::string is_used(file->is_used.begin(), file->is_used.end());
+  return nb::make_tuple(merges, nb::bytes(is_used.data(), is_used.size()));
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
@@ -167,6 +209,8 @@ NB_MODULE(_native, module) {
   module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
   module.def("count_pre_tokens", &count_pre_tokens, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
   module.def("simd_names", &names_of_simd);
+  module.def("from_printable", &from_printable, "texts"_a);
+  module.def("read_merges", &read_merges_of, "text"_a, "tokens"_a);
 
   bind_encoder(module);
 }

@@ -1,36 +1,36 @@
 #include "vocabulary.hpp"
 
 #include <stdexcept>
-#include <unordered_map>
+
+#include "token_index.hpp"
 
 namespace hf_bpe {
 
 Vocabulary::Vocabulary(const std::vector<std::pair<std::uint32_t, std::string_view>>& tokens,
                        const std::vector<std::pair<std::string_view, std::string_view>>& merges)
     : ranks_(merges.size()), ranks_of_bytes_(1 << 16, kNoMerge), ids_(256) {
-  struct Token {
-    std::uint32_t id;
-    Symbol symbol;
-  };
-
-  std::unordered_map<std::string_view, Token> known(tokens.size());
+  std::vector<std::string_view> texts;
+  std::vector<Symbol> symbols;  // of each
   for (Symbol byte = 0; byte < 256; ++byte) ids_[byte] = kMissing | byte;
   for (const auto& [id, token] : tokens) {
     if (id >= kMissing) throw std::invalid_argument("ids from 2**31 on are not supported");
     const bool is_byte = token.size() == 1;
     const Symbol symbol = is_byte ? static_cast<Byte>(token[0]) : kNoSymbol;
     if (is_byte) ids_[symbol] = id;
-    known.insert({token, {id, symbol}});
+    texts.push_back(token);
+    symbols.push_back(symbol);
   }
 
-  const auto symbol_of = [&](std::string_view token) -> Symbol& {
-    const auto found = known.find(token);
-    if (found == known.end()) throw std::invalid_argument("a merge of what is not in the vocabulary");
-    if (found->second.symbol == kNoSymbol) {
-      found->second.symbol = static_cast<Symbol>(ids_.size());
-      ids_.push_back(found->second.id);
+  const TokenIndex numbers(texts);
+  const auto symbol_of = [&](std::string_view token) {
+    const std::uint32_t number = numbers.find(token);
+    if (number == TokenIndex::kNone) throw std::invalid_argument("a merge of what is not in the vocabulary");
+    Symbol& symbol = symbols[number];
+    if (symbol == kNoSymbol) {
+      symbol = static_cast<Symbol>(ids_.size());
+      ids_.push_back(tokens[number].first);
     }
-    return found->second.symbol;
+    return symbol;
   };
   if (merges.size() >= kNoMerge) throw std::invalid_argument("more than 2**22 merges are not supported");
   results_.reserve(merges.size());

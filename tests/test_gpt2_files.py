@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import models
 
+import hf_bpe.engine
 from hf_bpe import BPEModel
 
 # Names that are hard to tell from ordinary tokens, from headers or from JSON; the third is the UTF-8 of the second read
@@ -85,6 +86,30 @@ def test_the_vocabulary_given_along_with_the_model_is_its_printable_one(folder, 
     read, printable = read_gpt2_with_vocab(folder / "vocab.json", folder / "merges.txt", pattern=model.pattern)
     assert read == model
     assert [*printable.items()] == [*model.printable_vocab().items()]
+
+
+EDITS = [*("", " ", "\n", "\n\n", "\r\n", "a", "Ġ", "é", "你", "#version", "\ufeff", "\x00"), b"\xc3", b"\xa9", b"\xff"]
+
+
+@given(odd_models(), st.data())
+def test_both_engines_read_the_same_of_any_merges_and_refuse_the_same(folder, native, model, data):
+    vocab, merges = render_gpt2(model)
+    merges = merges.encode()
+    for _ in range(data.draw(st.integers(0, 2))):
+        start = data.draw(st.integers(0, len(merges)))
+        edit = data.draw(st.sampled_from(EDITS))
+        end = start + data.draw(st.integers(0, 3))
+        merges = merges[:start] + (edit.encode() if isinstance(edit, str) else edit) + merges[end:]
+    specials = data.draw(st.sampled_from([None, model.special_tokens, [*map(str, model.printable_vocab())][:3]]))
+    outcomes = []
+    for core in (native, None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(hf_bpe.engine, "native_core", lambda core=core: core)
+            try:
+                outcomes.append(read(folder, vocab, merges, special_tokens=specials, pattern=model.pattern))
+            except ValueError as error:
+                outcomes.append(str(error))
+    assert outcomes[0] == outcomes[1]
 
 
 @pytest.mark.parametrize("header", ["", "#version: 0.2\n", "#version: 0.2 - Trained by `huggingface/tokenizers`\r\n"])
