@@ -18,8 +18,8 @@ struct MergesFile {
   std::vector<bool> is_used;                         // by token: whether it is of a merge, or made by one
 };
 
-// Reads lines of UTF-8, of two printable tokens and a space between, below a header or not. None if there is anything else, or a
-// merge that is not of three of the tokens, or one that stands there twice: somebody else has to say what is wrong.
+// Reads lines of UTF-8, of two printable tokens and a space between, below a header or not. None if there is anything
+// else, or a merge that is not of three of the tokens, or one that stands there twice: somebody else says what is wrong.
 std::optional<MergesFile> read_merges(std::string_view text, const std::vector<std::string_view>& tokens);
 
 }  // namespace hf_bpe

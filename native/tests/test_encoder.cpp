@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "backtracking.hpp"
+#include "merges_file.hpp"
 #include "merging.hpp"
 #include "naive_encoding.hpp"
 #include "word_ids.hpp"
@@ -182,6 +183,29 @@ void test_decoder() {
   }
 }
 
+void test_merges_are_read_or_not_whatever_the_text() {
+  const std::vector<std::string> tokens = {"a", "b", "ab", "\xFF", " ", " a", "a\xFF"};
+  const std::vector<std::string_view> views(tokens.begin(), tokens.end());
+  const std::vector<std::string> pieces = {"a",        "b",    "ab", "\xC3\xBF", "\xC4\xA0", " ", "\n", "\n",
+                                           "#version", "\xC3", "\xBF", "\xE4\xBD\xA0", "\xC5\x83", "\r", "a b\n"};
+  std::size_t read = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (std::size_t j = draw(8); j > 0; --j) text += draw_from(pieces);
+    const std::optional<MergesFile> file = read_merges(text, views);
+    if (!file) continue;
+    read += !file->merges.empty();
+    std::vector<bool> is_used(tokens.size());
+    for (const auto& [first, second] : file->merges) {
+      const auto made = std::find(tokens.begin(), tokens.end(), tokens[first] + tokens[second]);
+      CHECK(made != tokens.end());
+      is_used[first] = is_used[second] = is_used[static_cast<std::size_t>(made - tokens.begin())] = true;
+    }
+    CHECK(file->is_used == is_used);
+  }
+  CHECK(read > 100);
+}
+
 }  // namespace
 
 int main() {
@@ -193,4 +217,5 @@ int main() {
   test_wrong_models_are_refused();
   test_cache_is_begun_anew_when_it_is_full();
   test_decoder();
+  test_merges_are_read_or_not_whatever_the_text();
 }
