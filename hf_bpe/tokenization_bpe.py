@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken
@@ -12,29 +11,22 @@ from tokenizers import AddedToken
 from hf_bpe.added_tokens import as_special
 from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.calls import Calls
-from hf_bpe.conversion.gpt2 import read_gpt2_with_vocab, write_gpt2
-from hf_bpe.conversion.tokenizer_json import check_prefix_space, read_pre_tokenizer, render_tokenizer_json
+from hf_bpe.conversion.gpt2 import read_gpt2_with_vocab
+from hf_bpe.conversion.tokenizer_json import check_prefix_space
 from hf_bpe.corpus import TextSource
 from hf_bpe.decode_stream import DecodeStream
 from hf_bpe.encoding import tuples_of
 from hf_bpe.engine import make_encoder
-from hf_bpe.files import staged_folder
 from hf_bpe.model import BPEModel, with_placeholders
 from hf_bpe.raw_doors import as_lists
+from hf_bpe.saving import PERSISTENT, Saving
 from hf_bpe.training import TrainingOptions, train
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 END_OF_TEXT = "<|endoftext|>"
-TOKENIZER_FILE = "tokenizer.json"
-CONFIG_FILE = "tokenizer_config.json"
 
-# Attributes that save_pretrained of transformers forgets unless they stand in init_kwargs.
-_PERSISTENT = (
-    *("errors", "pattern", "add_prefix_space", "special_tokens_pattern", "token_type_ids_pattern"),
-    *("padding_side", "truncation_side", "split_special_tokens"),
-)
 # What transformers calls special_tokens_pattern → (add_bos_token, add_eos_token).
 _BOS_EOS_OF_PATTERN: dict[str | None, tuple[bool, bool]] = {
     **{"none": (False, False), None: (False, False)},  # the latter is what the reverse gives
@@ -50,7 +42,7 @@ class WarningsGiven(dict[str, bool]):
         return WarningsGiven, ()
 
 
-class BPETokenizer(Calls):
+class BPETokenizer(Saving, Calls):
     """Byte-level BPE for transformers, from a `BPEModel` or from GPT-2's two files.
 
     Args:
@@ -124,7 +116,7 @@ class BPETokenizer(Calls):
         self._update_total_vocab_size()
         self._set_bos_eos(add_bos_token, add_eos_token)
         # save_pretrained drops add_bos_token and add_eos_token; special_tokens_pattern, which is saved, says both.
-        persistent = (*_PERSISTENT, "add_bos_token", "add_eos_token")
+        persistent = (*PERSISTENT, "add_bos_token", "add_eos_token")
         self.init_kwargs.update({name: getattr(self, name) for name in persistent})
         self.deprecation_warnings = WarningsGiven()
         self.backend = "tokenizers"  # by which others tell whether offsets and words can be asked for
@@ -391,74 +383,6 @@ class BPETokenizer(Calls):
             if wanted and getattr(self, name) is None:
                 raise ValueError(f"add_{name}=True needs a {name}; none is set")
         self.special_tokens_pattern = _PATTERN_OF_BOS_EOS[bos, eos]
-
-    # Files.
-
-    @classmethod
-    def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
-        """Take the pattern of a folder that does not name it from its `tokenizer.json`; from_pretrained calls this."""
-        if "pattern" not in kwargs and kwargs.get("tokenizer_file") is not None:
-            kwargs["pattern"], prefix_space = read_pre_tokenizer(kwargs["tokenizer_file"])
-            kwargs.setdefault("add_prefix_space", prefix_space)
-        return kwargs
-
-    def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
-        """Write `vocab.json` and `merges.txt`, each whole or not at all; return their paths."""
-        prefix = f"{filename_prefix}-" if filename_prefix else ""
-        return tuple(map(str, write_gpt2(self.model, save_directory, prefix=prefix)))
-
-    def save_pretrained(
-        self,
-        save_directory: str | os.PathLike[str],
-        legacy_format: bool | None = None,
-        filename_prefix: str | None = None,
-        push_to_hub: bool = False,
-        **kwargs: Any,
-    ) -> tuple[str, ...]:
-        """Save all that from_pretrained needs, and a `tokenizer.json` for those who have no hf_bpe.
-
-        Files are written beside the old ones and renamed when all are there; if anything fails the old ones stay.
-
-        Args:
-            save_directory: the folder; made if need be.
-            legacy_format: as in transformers; False is refused.
-            filename_prefix: put before each file's name, with a hyphen.
-            push_to_hub: call `push_to_hub` afterwards, with `repo_id` (default: the folder's name) and what else of
-                `kwargs` it takes.
-            kwargs: as in transformers.
-
-        Returns:
-            The paths written.
-
-        Raises:
-            OSError: the files cannot be written.
-        """
-        hub_names = ("commit_message", "commit_description", "private", "token", "revision", "create_pr", "tags")
-        hub_options = {name: kwargs.pop(name) for name in hub_names if name in kwargs}
-        repo_id = kwargs.pop("repo_id", Path(save_directory).name)
-        prefix = f"{filename_prefix}-" if filename_prefix else ""
-        with staged_folder(save_directory, last=prefix + CONFIG_FILE) as staging:
-            super().save_pretrained(staging, legacy_format, filename_prefix, **kwargs)
-            (staging / (prefix + TOKENIZER_FILE)).write_text(self._tokenizer_json(), encoding="utf-8", newline="\n")
-            written = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
-        if push_to_hub:
-            self.push_to_hub(repo_id, **hub_options)
-        return tuple(str(Path(save_directory, path)) for path in written)
-
-    def _tokenizer_json(self) -> str:
-        flags = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
-        return render_tokenizer_json(
-            self.model,
-            added_tokens={
-                token_id: {flag: getattr(token, flag) for flag in flags}
-                for token_id, token in self._added_tokens_decoder.items()
-            },
-            extra_vocab={token: self.encoder[token] for token in self.encoder.keys() - self.model.printable_vocab()},
-            add_prefix_space=self.add_prefix_space,
-            unk_token=self.unk_token,
-            prefix_tokens=[self.bos_token] if self.add_bos_token else [],
-            suffix_tokens=[self.eos_token] if self.add_eos_token else [],
-        )
 
 
 def _read_model(

@@ -1,0 +1,303 @@
+"""Saving and loading of BPETokenizer: folders that give the same ids to everybody, checked before they take effect.
+
+What transformers' own `save_pretrained` forgets or would get wrong is put right here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from hf_bpe.conversion.gpt2 import write_gpt2
+from hf_bpe.conversion.tokenizer_json import read_pre_tokenizer, render_tokenizer_json
+from hf_bpe.conversion.verify import ids_difference, verify_folder
+from hf_bpe.encoding import Encoder
+from hf_bpe.files import staged_folder
+from hf_bpe.tokenizer_config import CONFIG_FILE, check_config
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from hf_bpe.tokenization_bpe import BPETokenizer
+
+TOKENIZER_FILE = "tokenizer.json"
+MODEL_CONFIG_FILE = "config.json"
+CHAT_TEMPLATE_FILE = "chat_template.jinja"
+
+# Attributes that save_pretrained of transformers forgets unless they stand in init_kwargs.
+PERSISTENT = (
+    *("errors", "pattern", "add_prefix_space", "special_tokens_pattern", "token_type_ids_pattern"),
+    *("padding_side", "truncation_side", "split_special_tokens", "clean_up_tokenization_spaces"),
+    *("model_input_names", "token_type_ids_include_special_tokens"),
+)
+# The module that AutoTokenizer copies out of a folder and runs to find our class.
+_SHIM = "tokenization_hf_bpe"
+_REMOTE_CODE = "transformers_modules."  # where transformers puts modules that it has copied out of folders
+
+
+class Saving:
+    """Mixed into BPETokenizer."""
+
+    _registered_for_auto_class = False
+
+    # What BPETokenizer has.
+    _engine: Encoder
+    encoder: dict[str, int]
+    add_prefix_space: bool
+    add_bos_token: bool
+    add_eos_token: bool
+    bos_token: Any
+    eos_token: Any
+    unk_token: Any
+    chat_template: Any
+    model_input_names: Any
+    _auto_class: str | None
+    _added_tokens_decoder: dict[int, Any]
+
+    # Loading.
+
+    @classmethod
+    def from_pretrained(
+        cls, pretrained_model_name_or_path: str | os.PathLike[str], *init_inputs: Any, **kwargs: Any
+    ) -> Self:
+        """Load a folder, or a repository of the Hub, as every tokenizer of transformers does.
+
+        Args:
+            pretrained_model_name_or_path: a folder that holds `vocab.json` and `merges.txt`, or the name of a
+                repository that does. Where `tokenizer_config.json` names no pattern, that of `tokenizer.json` is
+                taken, and GPT-2's where there is none.
+            init_inputs, kwargs: as in transformers; settings given here go before those of the folder.
+
+        Raises:
+            OSError: there is no such folder or repository, or a file of it cannot be read.
+            ValueError: a file is damaged or missing, or the files do not fit together.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> _ = BPETokenizer.train(["low lower"], vocab_size=258).save_pretrained("my-tokenizer")
+        >>> BPETokenizer.from_pretrained("my-tokenizer", padding_side="left").encode("low")
+        [257]
+        """
+        config = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "", CONFIG_FILE)
+        if config.is_file():  # transformers reads it in several places, each with errors of its own
+            check_config(config)
+        return cast("Self", super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **kwargs))  # type: ignore[misc]
+
+    @classmethod
+    def _from_pretrained(cls, resolved_vocab_files: dict[str, str | None], *args: Any, **kwargs: Any) -> Self:
+        config = resolved_vocab_files.get("tokenizer_config_file")
+        if config is not None:  # that of a repository comes from the cache
+            check_config(Path(config))
+        return cast("Self", super()._from_pretrained(resolved_vocab_files, *args, **kwargs))  # type: ignore[misc]
+
+    @classmethod
+    def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
+        """Take the pattern of a folder that does not name it from its `tokenizer.json`; from_pretrained calls this."""
+        if "pattern" not in kwargs and kwargs.get("tokenizer_file") is not None:
+            kwargs["pattern"], prefix_space = read_pre_tokenizer(kwargs["tokenizer_file"])
+            kwargs.setdefault("add_prefix_space", prefix_space)
+        return kwargs
+
+    # Saving.
+
+    def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
+        """Write `vocab.json` and `merges.txt`, each whole or not at all; return their paths."""
+        prefix = f"{filename_prefix}-" if filename_prefix else ""
+        return tuple(map(str, write_gpt2(self._engine.model, save_directory, prefix=prefix)))
+
+    def save_pretrained(
+        self,
+        save_directory: str | os.PathLike[str],
+        legacy_format: bool | None = None,
+        filename_prefix: str | None = None,
+        push_to_hub: bool = False,
+        *,
+        portable: bool = False,
+        verify: bool = True,
+        **kwargs: Any,
+    ) -> tuple[str, ...]:
+        """Save all that from_pretrained needs, and a `tokenizer.json` for those who have no hf_bpe.
+
+        Files are written beside the old ones, loaded and compared with this tokenizer, and renamed when all is well; if
+        anything fails the old ones stay. Old files that are not written again stay as well.
+
+        Args:
+            save_directory: the folder; made if need be.
+            legacy_format: as in transformers; False is refused.
+            filename_prefix: put before each file's name, with a hyphen.
+            push_to_hub: call `push_to_hub` afterwards, with `repo_id` (default: the folder's name) and what else of
+                `kwargs` it takes.
+            portable: have AutoTokenizer load `PreTrainedTokenizerFast`, of transformers 4 and 5, whether hf_bpe is
+                installed or not; `BPETokenizer.from_pretrained` loads the folder all the same.
+            verify: load what was written with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and compare
+                vocabulary and ids, as `hf_bpe.conversion.verify` says. Takes half a second for GPT-2's vocabulary.
+            kwargs: as in transformers.
+
+        Returns:
+            The paths written.
+
+        Raises:
+            OSError: the files cannot be written.
+            ValueError: the verification found a difference; or `portable` together with `push_to_hub`.
+
+        Warns:
+            UserWarning: a `config.json` in the folder makes AutoTokenizer choose a class that gives other ids (a file
+                that is put there later cannot be seen now); or the folder holds an old chat template, which whoever
+                loads the folder will get, and this tokenizer has none.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> from transformers import AutoTokenizer
+        >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258)
+        >>> _ = tokenizer.save_pretrained("for-everybody", portable=True)
+        >>> AutoTokenizer.from_pretrained("for-everybody").is_fast
+        True
+        """
+        if portable and push_to_hub:
+            raise ValueError(
+                "portable=True with push_to_hub=True: transformers would save again for the upload, not portable; save "
+                "without push_to_hub, and send the folder with huggingface_hub.upload_folder"
+            )
+        hub_names = ("commit_message", "commit_description", "private", "token", "revision", "create_pr", "tags")
+        hub_options = {name: kwargs.pop(name) for name in hub_names if name in kwargs}
+        repo_id = kwargs.pop("repo_id", Path(save_directory).name)
+        prefix = f"{filename_prefix}-" if filename_prefix else ""
+        with staged_folder(save_directory, last=prefix + CONFIG_FILE) as staging:
+            super().save_pretrained(staging, legacy_format, **kwargs)  # type: ignore[misc]
+            (staging / TOKENIZER_FILE).write_text(self._tokenizer_json(), encoding="utf-8", newline="\n")
+            self._finish_config(staging, portable)
+            if verify:
+                verify_folder(staging, cast("BPETokenizer", self))
+                self._warn_of(Path(save_directory), staging, prefix)
+            if prefix:  # which is put on last, for no loader would find the files
+                for path in [path for path in staging.iterdir() if path.suffix != ".py"]:
+                    path.rename(staging / (prefix + path.name))
+            written = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
+        if push_to_hub:
+            self.push_to_hub(repo_id, **hub_options)  # type: ignore[attr-defined]
+        return tuple(str(Path(save_directory, path)) for path in written)
+
+    @classmethod
+    def register_for_auto_class(cls, auto_class: str | type = "AutoTokenizer") -> None:
+        """Have folders that are saved from now on tell AutoTokenizer to load this class, whatever their `config.json`.
+
+        They then hold an `auto_map` and `tokenization_hf_bpe.py`, one line that imports the class from where it is
+        installed. `AutoTokenizer.from_pretrained(folder)` runs it with `trust_remote_code=True`; where hf_bpe is
+        imported already, it needs neither. A folder that says so and is loaded and saved again goes on saying so.
+
+        Args:
+            auto_class: "AutoTokenizer"; tokenizers have no other.
+
+        A subclass is registered by itself. Its module must be importable where the folder is loaded.
+
+        Raises:
+            ValueError: another `auto_class`; or a class that cannot be imported, as one in `__main__`.
+        """
+        name = auto_class if isinstance(auto_class, str) else auto_class.__name__
+        if name != "AutoTokenizer":
+            raise ValueError(f"auto_class: expected 'AutoTokenizer', got {name!r}")
+        if cls.__module__.startswith(_REMOTE_CODE):  # a file of the folder itself, which transformers then copies
+            super().register_for_auto_class(auto_class)  # type: ignore[misc]
+        elif not cls._is_importable():
+            raise ValueError(
+                f"{cls.__qualname__} of {cls.__module__} cannot be imported by those who load the folder: expected a "
+                "class at the top of a module; move it into one that is installed where it is to be loaded"
+            )
+        else:
+            cls._registered_for_auto_class = True
+
+    def _tokenizer_json(self) -> str:
+        flags = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
+        return render_tokenizer_json(
+            self._engine.model,
+            added_tokens={
+                token_id: {flag: getattr(token, flag) for flag in flags}
+                for token_id, token in self._added_tokens_decoder.items()
+            },
+            extra_vocab={
+                token: self.encoder[token] for token in self.encoder.keys() - self._engine.model.printable_vocab()
+            },
+            add_prefix_space=self.add_prefix_space,
+            unk_token=self.unk_token,
+            prefix_tokens=[self.bos_token] if self.add_bos_token else [],
+            suffix_tokens=[self.eos_token] if self.add_eos_token else [],
+        )
+
+    def _finish_config(self, folder: Path, portable: bool) -> None:
+        """Put right in `tokenizer_config.json` what transformers has written."""
+        path = folder / CONFIG_FILE
+        config = json.loads(path.read_text(encoding="utf-8"))
+        config.pop("backend", None)  # of this class; who loads the folder as another class would take it for its own
+        auto_map = config.pop("auto_map", None) or {}
+        auto_map = dict(auto_map) if isinstance(auto_map, dict) else {"AutoTokenizer": auto_map}
+        if portable:
+            auto_map.pop("AutoTokenizer", None)
+            config["tokenizer_class"] = "PreTrainedTokenizerFast"
+            config["model_input_names"] = self.model_input_names  # transformers 4 would give token_type_ids else
+            if "extra_special_tokens" in config:  # which is something else there
+                config["additional_special_tokens"] = config.pop("extra_special_tokens")
+        elif self._auto_class is None:  # else transformers has copied the source of the class, and written the map
+            loaded = auto_map.pop("AutoTokenizer", None)
+            if self._needs_shim(loaded):
+                auto_map["AutoTokenizer"] = [f"{_SHIM}.{type(self).__name__}", None]
+                module = type(self).__module__
+                module = "hf_bpe" if module.startswith("hf_bpe.") else module
+                line = f"from {module} import {type(self).__name__}  # found here by AutoTokenizer\n"
+                (folder / f"{_SHIM}.py").write_text(line, encoding="utf-8", newline="\n")
+        if auto_map:
+            config["auto_map"] = auto_map
+        text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+    def _needs_shim(self, loaded: Any) -> bool:
+        """Tell whether to save with the shim: if the class is registered, or the tokenizer was loaded through it."""
+        if vars(type(self)).get("_registered_for_auto_class"):
+            return True
+        references = loaded if isinstance(loaded, list) else [loaded]
+        return self._is_importable() and any(str(each).split("--")[-1].startswith(f"{_SHIM}.") for each in references)
+
+    @classmethod
+    def _is_importable(cls) -> bool:
+        return cls.__module__ != "__main__" and getattr(sys.modules[cls.__module__], cls.__name__, None) is cls
+
+    def _warn_of(self, folder: Path, staging: Path, prefix: str) -> None:
+        """Warn of files that are in the folder already and change what is loaded from it."""
+        if (folder / MODEL_CONFIG_FILE).is_file() and not prefix:
+            shutil.copy(folder / MODEL_CONFIG_FILE, staging)
+            problem = self._auto_tokenizer_problem(staging)
+            (staging / MODEL_CONFIG_FILE).unlink()
+            if problem:
+                name = type(self).__name__
+                warnings.warn(
+                    f"{folder / MODEL_CONFIG_FILE} makes AutoTokenizer {problem}. Call {name}.register_for_auto_class()"
+                    f" before saving, and AutoTokenizer will load {name} (where hf_bpe is not imported, with "
+                    f"trust_remote_code=True); or load the folder with {name}.from_pretrained or "
+                    "PreTrainedTokenizerFast.from_pretrained; or save the tokenizer in a folder of its own",
+                    UserWarning,
+                    stacklevel=3,
+                )
+        template = prefix + CHAT_TEMPLATE_FILE
+        if self.chat_template is None and (folder / template).is_file():
+            warnings.warn(
+                f"{folder / template} is of an earlier tokenizer, and this one has no chat template; whoever loads the "
+                "folder will get the old one: delete the file if it is not wanted",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _auto_tokenizer_problem(self, folder: Path) -> str | None:
+        """Say what is wrong with what AutoTokenizer makes of a folder, None if nothing is."""
+        from transformers import AutoTokenizer
+
+        try:
+            # Without a word on trust it would ask the user, and wait.
+            chosen = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+            if type(chosen) is type(self):
+                return None
+            difference = ids_difference(cast("BPETokenizer", self), chosen)
+        except Exception as error:  # other classes fail with anything
+            return f"fail to load the tokenizer: {error}"
+        return difference and f"load the tokenizer as {type(chosen).__name__}, which gives wrong ids: {difference}"
