@@ -55,8 +55,15 @@ def read_gpt2_with_vocab(
     *,
     special_tokens: Iterable[str] | None = None,
     pattern: str | None = "gpt2",
+    leave_out_ordinary: bool = False,
 ) -> tuple[BPEModel, dict[str, int]]:
-    """Read a model as `read_gpt2` does, and return its `printable_vocab()` too: `vocab.json` holds just that."""
+    """Read a model as `read_gpt2` does, and return its `printable_vocab()` too: `vocab.json` holds just that.
+
+    Args:
+        vocab_file, merges_file, special_tokens, pattern: as there.
+        leave_out_ordinary: take those of `special_tokens` that are bytes or in merges for the ordinary tokens that they
+            are, instead of refusing them; transformers makes a special token of any, without taking it from the model.
+    """
     entries = _read_vocab(Path(vocab_file))
     tokens = dict(zip(entries, from_printable_all([*entries]), strict=True))
     specials = {text for text, token in tokens.items() if token is None}
@@ -68,9 +75,13 @@ def read_gpt2_with_vocab(
     elif isinstance(special_tokens, str):
         raise TypeError(f"special_tokens: expected a list of str, got {special_tokens!r}; write [{special_tokens!r}]")
     else:
-        specials |= {*special_tokens} & entries.keys()
-        if not specials.isdisjoint(compress(ordinary, is_used)):
+        chosen = {*special_tokens} & entries.keys()
+        merged = chosen.intersection(compress(ordinary, is_used))
+        if leave_out_ordinary:
+            chosen -= merged | {text for text in chosen if len(ordinary.get(text, b"")) == 1}
+        elif merged:
             merges = [*merges]  # which are not checked for that
+        specials |= chosen
     tokens.update((special, special.encode("utf-8", "surrogatepass")) for special in specials)
     vocab = cast("dict[int, bytes]", dict(zip(entries.values(), tokens.values(), strict=True)))  # no None is left
     try:

@@ -398,4 +398,6 @@ def _read_model(
             f"merges_file={merges_file!r} (a folder to load must hold vocab.json and merges.txt)"
         )
     added = [token.content for token in kwargs.get("added_tokens_decoder", {}).values() if token.special]
-    return read_gpt2_with_vocab(vocab_file, merges_file, special_tokens=added or None, pattern=pattern)
+    return read_gpt2_with_vocab(
+        vocab_file, merges_file, special_tokens=added or None, pattern=pattern, leave_out_ordinary=True
+    )

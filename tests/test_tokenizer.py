@@ -1,12 +1,10 @@
 """BPETokenizer as users of transformers meet it."""
 
 import copy
-import json
 import logging
 import pickle
 
 import pytest
-from hf_bpe.conversion.gpt2 import write_gpt2
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
@@ -212,110 +210,6 @@ def test_tokens_added_later_follow_the_model_and_survive_saving(tokenizer, tmp_p
     assert (loaded.encode(text), loaded.model, loaded.sep_token) == (ids, tokenizer.model, "<sep>")
     assert Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(text).ids == ids
     assert PreTrainedTokenizerFast.from_pretrained(tmp_path).encode(text) == ids
-
-
-# Saving and loading
-
-
-@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k", "llama3", "qwen2", None, r"\d|\D+"])
-def test_a_saved_folder_gives_the_same_tokenizer_with_hf_bpe_and_without(tmp_path, pattern):
-    tokenizer = BPETokenizer.train(
-        CORPUS, num_merges=30, special_tokens=SPECIALS, pattern=pattern, pad_token="<pad>", add_eos_token=True
-    )
-    loaded = reload(tokenizer, tmp_path)
-    assert type(loaded) is BPETokenizer
-    assert loaded.model == tokenizer.model
-    assert loaded.special_tokens_map == tokenizer.special_tokens_map
-    rust, fast = (
-        Tokenizer.from_file(str(tmp_path / "tokenizer.json")),
-        PreTrainedTokenizerFast.from_pretrained(tmp_path),
-    )
-    assert fast.backend == "tokenizers"
-    for text in TEXTS:
-        expected = tokenizer.encode(text)
-        assert loaded.encode(text) == rust.encode(text).ids == fast.encode(text) == expected
-        assert tokenizer.decode(expected) == loaded.decode(expected) == fast.decode(expected)
-        pair = tokenizer(text, "low")["input_ids"]
-        assert pair == rust.encode(text, "low").ids == loaded(text, "low")["input_ids"]
-
-
-def test_settings_survive_saving_also_those_changed_afterwards(tmp_path):
-    tokenizer = BPETokenizer.train(
-        CORPUS, 262, SPECIALS, errors="ignore", add_prefix_space=True, model_max_length=77, padding_side="left"
-    )
-    tokenizer.truncation_side = "left"
-    tokenizer.split_special_tokens = True
-    tokenizer.add_bos_token = True
-    tokenizer.chat_template = "{{ messages }}"
-    loaded = reload(tokenizer, tmp_path)
-    for name in (
-        *("errors", "add_prefix_space", "model_max_length", "padding_side", "truncation_side"),
-        *("split_special_tokens", "add_bos_token", "add_eos_token", "chat_template", "pattern"),
-        *("token_type_ids_pattern", "extra_special_tokens"),
-    ):
-        assert getattr(loaded, name) == getattr(tokenizer, name), name
-    assert loaded.errors == "ignore"
-
-
-def test_saving_again_writes_the_same_files(tokenizer, tmp_path):
-    loaded = reload(tokenizer, tmp_path / "one")
-    loaded.save_pretrained(tmp_path / "two")
-    contents = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two")]
-    assert contents[0] == contents[1]
-    assert [*sorted(contents[0])] == ["merges.txt", "tokenizer.json", "tokenizer_config.json", "vocab.json"]
-
-
-def test_save_pretrained_returns_what_it_wrote_under_its_prefix(tokenizer, tmp_path):
-    written = tokenizer.save_pretrained(tmp_path, filename_prefix="my")
-    assert sorted(written) == sorted(str(path) for path in tmp_path.iterdir())
-    assert {path.name for path in tmp_path.iterdir()} == {
-        *("my-merges.txt", "my-tokenizer.json", "my-tokenizer_config.json", "my-vocab.json")
-    }
-
-
-def test_a_failed_save_leaves_the_old_files(tokenizer, tmp_path, monkeypatch):
-    tokenizer.save_pretrained(tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    other = BPETokenizer.train(["other text"], vocab_size=260)
-    monkeypatch.setattr(BPETokenizer, "_tokenizer_json", lambda self: "\ud800")  # cannot be written
-    with pytest.raises(UnicodeEncodeError):
-        other.save_pretrained(tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-def test_push_to_hub_saves_and_hands_over(tokenizer, tmp_path, monkeypatch):
-    calls = []
-    monkeypatch.setattr(BPETokenizer, "push_to_hub", lambda self, *args, **kwargs: calls.append((args, kwargs)))
-    tokenizer.save_pretrained(tmp_path / "name", push_to_hub=True, private=True)
-    tokenizer.save_pretrained(tmp_path / "name", push_to_hub=True, repo_id="me/it", commit_message="why")
-    assert calls == [(("name",), {"private": True}), (("me/it",), {"commit_message": "why"})]
-    assert AutoTokenizer.from_pretrained(tmp_path / "name").model == tokenizer.model
-
-
-def test_a_folder_of_gpt2_files_takes_the_pattern_of_its_tokenizer_json(tmp_path):
-    model = train(CORPUS, num_merges=30, special_tokens=SPECIALS, pattern="qwen2")
-    BPETokenizer(model=model).save_pretrained(tmp_path)
-    (tmp_path / "tokenizer_config.json").write_text("{}")
-    assert BPETokenizer.from_pretrained(tmp_path).model == model
-    content = json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))
-    content["normalizer"] = {"type": "NFC"}
-    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
-    with pytest.raises(ValueError, match=r"its normalizer .*NFC.* this would be lost"):
-        BPETokenizer.from_pretrained(tmp_path)
-
-
-def test_a_folder_of_only_gpt2_files_loads_as_gpt2(tokenizer, tmp_path):
-    write_gpt2(tokenizer.model, tmp_path)
-    loaded = BPETokenizer.from_pretrained(tmp_path)
-    assert loaded.model == tokenizer.model
-    assert set(loaded.all_special_tokens) == set(SPECIALS)
-
-
-def test_a_folder_without_merges_says_what_is_missing(tokenizer, tmp_path):
-    tokenizer.save_pretrained(tmp_path)
-    (tmp_path / "merges.txt").unlink()
-    with pytest.raises(ValueError, match=r"a folder to load must hold vocab\.json and merges\.txt"):
-        BPETokenizer.from_pretrained(tmp_path)
 
 
 # Training a new one
