@@ -185,8 +185,10 @@ class Saving:
         """Have folders that are saved from now on tell AutoTokenizer to load this class, whatever their `config.json`.
 
         They then hold an `auto_map` and `tokenization_hf_bpe.py`, one line that imports the class from where it is
-        installed. `AutoTokenizer.from_pretrained(folder)` runs it with `trust_remote_code=True`; where hf_bpe is
-        imported already, it needs neither. A folder that says so and is loaded and saved again goes on saying so.
+        installed. AutoTokenizer loads them as this class where hf_bpe is imported already, and elsewhere with
+        `trust_remote_code=True`. Without trust it takes `tokenizer.json`, with the same ids, if transformers has a
+        tokenizer for the `config.json` in the folder, and else refuses the folder. What is loaded from such a folder is
+        saved like it.
 
         Args:
             auto_class: "AutoTokenizer"; tokenizers have no other.
