@@ -123,15 +123,23 @@ def stress_texts(tokenizer: BPETokenizer) -> list[str]:
 
     What the tokenizer refuses, as it lacks a byte and has no `unk_token`, is left out.
     """
-    tokens = [token.content for token in tokenizer.added_tokens_decoder.values()]
-    pairs = [*pairwise([*tokens, *tokens[:1]])]
-    around = [f"{token}{other}low{token}low {token} low  {token}\n{token}{token} 1{token}." for token, other in pairs]
-    texts = [*STRESS_TEXTS, *("".join(around[start : start + 8]) for start in range(0, len(around), 8))]
     alphabet = {token[0] for token in tokenizer.model.vocab.values() if len(token) == 1}
-    if tokenizer.unk_token is not None or len(alphabet) == 256:
+    is_whole = tokenizer.unk_token is not None or len(alphabet) == 256
+
+    def known(text: str) -> str:
+        return text if is_whole else "".join(char for char in text if alphabet.issuperset(char.encode()))
+
+    tokens = [token.content for token in tokenizer.added_tokens_decoder.values()]
+    word, space, gap, line, digit, stop = map(known, ("low", " ", "  ", "\n", "1", "."))
+    around = [
+        f"{token}{other}{word}{token}{word}{space}{token}{space}{word}{gap}{token}{line}"
+        f"{token}{token}{digit}{token}{stop}"
+        for token, other in pairwise([*tokens, *tokens[:1]])
+    ]
+    texts = [*map(known, STRESS_TEXTS), *("".join(around[start : start + 8]) for start in range(0, len(around), 8))]
+    if is_whole:
         return texts
-    texts = ["".join(char for char in text if alphabet.issuperset(char.encode())) for text in STRESS_TEXTS] + around
-    encode = _encoder(tokenizer)
+    encode = _encoder(tokenizer)  # tokens that are not found where they stand may be text that it refuses
     return [text for text in texts if _encodes(encode, text)]
 
 

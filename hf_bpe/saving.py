@@ -33,7 +33,7 @@ CHAT_TEMPLATE_FILE = "chat_template.jinja"
 PERSISTENT = (
     *("errors", "pattern", "add_prefix_space", "special_tokens_pattern", "token_type_ids_pattern"),
     *("padding_side", "truncation_side", "split_special_tokens", "clean_up_tokenization_spaces"),
-    *("model_input_names", "token_type_ids_include_special_tokens"),
+    *("model_input_names", "token_type_ids_include_special_tokens"),  # transformers 4 has other model_input_names
 )
 # The module that AutoTokenizer copies out of a folder and runs to find our class.
 _SHIM = "tokenization_hf_bpe"
@@ -55,7 +55,6 @@ class Saving:
     eos_token: Any
     unk_token: Any
     chat_template: Any
-    model_input_names: Any
     _auto_class: str | None
     _added_tokens_decoder: dict[int, Any]
 
@@ -237,7 +236,6 @@ class Saving:
         if portable:
             auto_map.pop("AutoTokenizer", None)
             config["tokenizer_class"] = "PreTrainedTokenizerFast"
-            config["model_input_names"] = self.model_input_names  # transformers 4 would give token_type_ids else
             if "extra_special_tokens" in config:  # which is something else there
                 config["additional_special_tokens"] = config.pop("extra_special_tokens")
         elif self._auto_class is None:  # else transformers has copied the source of the class, and written the map

@@ -212,6 +212,15 @@ def test_a_folder_with_an_auto_map_keeps_it_when_it_is_loaded_and_saved_again(to
     assert not (tmp_path / "portable" / "tokenization_hf_bpe.py").exists()
 
 
+@pytest.mark.usefixtures("registered")
+def test_a_subclass_of_a_registered_class_is_not_registered(tokenizer, tmp_path):
+    class Local(BPETokenizer):
+        """What nobody could import."""
+
+    assert saved_with(Local(model=tokenizer.model), tmp_path) == (None, None)
+    assert saved_with(Local(model=tokenizer.model, auto_map=AUTO_MAP), tmp_path) == (None, None)
+
+
 def test_the_map_of_another_class_is_dropped_and_other_entries_stay(tokenizer, tmp_path):
     for auto_map, kept in (
         (["other.Tokenizer", None], None),
@@ -322,12 +331,15 @@ def test_a_config_that_makes_auto_tokenizer_fail_is_told_of(tokenizer, tmp_path)
         tokenizer.save_pretrained(folder)
 
 
-def test_a_config_that_brings_code_is_neither_run_nor_asked_about(tokenizer, tmp_path):
+def test_a_config_that_brings_code_is_neither_run_nor_asked_about(tokenizer, tmp_path, monkeypatch):
+    questions = []
+    monkeypatch.setattr("builtins.input", lambda question: questions.append(question) or "y")
     folder = model_folder(tmp_path / "model", None)
     config = {"model_type": "mine", "auto_map": {"AutoConfig": "code.Config"}}
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "code.py").write_text("raise SystemExit('run')")
     tokenizer.save_pretrained(folder)
+    assert not questions
     assert sorted(path.name for path in folder.iterdir())[:2] == ["code.py", "config.json"]
 
 

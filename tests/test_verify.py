@@ -9,7 +9,7 @@ import unicodedata
 
 import pytest
 from hf_bpe.conversion.gpt2 import write_gpt2
-from hf_bpe.conversion.verify import STRESS_TEXTS, stress_texts, verify_folder
+from hf_bpe.conversion.verify import STRESS_TEXTS, ids_difference, stress_texts, verify_folder
 from transformers import PreTrainedTokenizerFast, tokenization_utils_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer
@@ -61,6 +61,12 @@ def test_stress_texts_leave_out_only_what_cannot_be_encoded():
     assert all(tokenizer.encode(text) for text in texts)
     unknown = BPETokenizer(model=dataclasses.replace(model), unk_token="<x>")
     assert tuple(stress_texts(unknown)[: len(STRESS_TEXTS)]) == STRESS_TEXTS
+
+
+def test_a_difference_is_named_where_parts_of_the_text_cannot_be_encoded():
+    few = BPEModel({97: b"a", 120: b"x", 256: b"<x>"}, [], ["<x>"])
+    difference = ids_difference(BPETokenizer(model=few), BPETokenizer(model=BPEModel(BYTES, [])))
+    assert difference == "'<x>', without added special tokens, has the ids [60, 120, 62], expected [256]"
 
 
 def test_a_model_of_few_bytes_can_be_saved(tmp_path):
