@@ -13,11 +13,12 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hf_bpe.conversion.gpt2 import write_gpt2
+from hf_bpe.conversion.gpt2 import read_gpt2_with_vocab, write_gpt2
 from hf_bpe.conversion.tokenizer_json import read_pre_tokenizer, render_tokenizer_json
 from hf_bpe.conversion.verify import ids_difference, verify_folder
 from hf_bpe.encoding import Encoder
 from hf_bpe.files import staged_folder
+from hf_bpe.model import BPEModel
 from hf_bpe.tokenizer_config import CONFIG_FILE, check_config
 
 if TYPE_CHECKING:
@@ -300,3 +301,21 @@ class Saving:
         except Exception as error:  # other classes fail with anything
             return f"fail to load the tokenizer: {error}"
         return difference and f"load the tokenizer as {type(chosen).__name__}, which gives wrong ids: {difference}"
+
+
+def read_model(
+    vocab_file: str | os.PathLike[str] | None,
+    merges_file: str | os.PathLike[str] | None,
+    pattern: str | None,
+    kwargs: dict[str, Any],
+) -> tuple[BPEModel, dict[str, int]]:
+    """Read the two files; what the settings call special tokens decides which tokens of them are."""
+    if vocab_file is None or merges_file is None:
+        raise ValueError(
+            f"BPETokenizer needs a model, or vocab_file and merges_file; got vocab_file={vocab_file!r}, "
+            f"merges_file={merges_file!r} (a folder to load must hold vocab.json and merges.txt)"
+        )
+    added = [token.content for token in kwargs.get("added_tokens_decoder", {}).values() if token.special]
+    return read_gpt2_with_vocab(
+        vocab_file, merges_file, special_tokens=added or None, pattern=pattern, leave_out_ordinary=True
+    )

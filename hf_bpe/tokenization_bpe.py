@@ -11,7 +11,6 @@ from tokenizers import AddedToken
 from hf_bpe.added_tokens import as_special
 from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.calls import Calls
-from hf_bpe.conversion.gpt2 import read_gpt2_with_vocab
 from hf_bpe.conversion.tokenizer_json import check_prefix_space
 from hf_bpe.corpus import TextSource
 from hf_bpe.decode_stream import DecodeStream
@@ -19,7 +18,7 @@ from hf_bpe.encoding import tuples_of
 from hf_bpe.engine import make_encoder
 from hf_bpe.model import BPEModel, with_placeholders
 from hf_bpe.raw_doors import as_lists
-from hf_bpe.saving import PERSISTENT, Saving
+from hf_bpe.saving import PERSISTENT, Saving, read_model
 from hf_bpe.training import TrainingOptions, train
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class BPETokenizer(Saving, Calls):
         **kwargs: Any,
     ) -> None:
         if model is None:
-            model, printable_vocab = _read_model(vocab_file, merges_file, pattern, kwargs)
+            model, printable_vocab = read_model(vocab_file, merges_file, pattern, kwargs)
         elif vocab_file is not None or merges_file is not None or pattern not in ("gpt2", model.pattern):
             raise ValueError(
                 f"BPETokenizer takes a model or files and their pattern, not both; got {model}, {pattern=}"
@@ -383,21 +382,3 @@ class BPETokenizer(Saving, Calls):
             if wanted and getattr(self, name) is None:
                 raise ValueError(f"add_{name}=True needs a {name}; none is set")
         self.special_tokens_pattern = _PATTERN_OF_BOS_EOS[bos, eos]
-
-
-def _read_model(
-    vocab_file: str | os.PathLike[str] | None,
-    merges_file: str | os.PathLike[str] | None,
-    pattern: str | None,
-    kwargs: dict[str, Any],
-) -> tuple[BPEModel, dict[str, int]]:
-    """Read the two files; what the settings call special tokens decides which tokens of them are."""
-    if vocab_file is None or merges_file is None:
-        raise ValueError(
-            f"BPETokenizer needs a model, or vocab_file and merges_file; got vocab_file={vocab_file!r}, "
-            f"merges_file={merges_file!r} (a folder to load must hold vocab.json and merges.txt)"
-        )
-    added = [token.content for token in kwargs.get("added_tokens_decoder", {}).values() if token.special]
-    return read_gpt2_with_vocab(
-        vocab_file, merges_file, special_tokens=added or None, pattern=pattern, leave_out_ordinary=True
-    )
