@@ -62,6 +62,8 @@ class _RegisteringLoader(importlib.abc.Loader):
         self._loader = loader
 
     def __getattr__(self, name: str) -> object:
+        if name == "_loader":  # which a copy, or what is being unpickled, does not have yet
+            raise AttributeError(name)
         return getattr(self._loader, name)  # what else a loader offers: get_source for tracebacks, resources
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:

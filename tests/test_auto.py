@@ -98,6 +98,18 @@ print(json.dumps(counts))
     assert run(code) == [1, 1, 1, 0, 0]
 
 
+def test_the_module_can_be_pickled_by_value_with_its_loader():
+    """As dill does with modules that are not where packages are installed."""
+    code = f"""
+import copy, importlib, pickle
+import hf_bpe
+loader = importlib.import_module({AUTO!r}).__spec__.loader
+copies = [copy.copy(loader), pickle.loads(pickle.dumps(loader))]
+print(json.dumps([each.path == loader.path for each in copies]))
+"""
+    assert run(code) == [True, True]
+
+
 def test_no_finder_is_left_where_auto_tokenizer_was_imported_first():
     assert run(f"{FINDERS}\nfrom transformers import AutoTokenizer\nimport hf_bpe\nprint(finders())") == 0
 
