@@ -7,18 +7,35 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
+import transformers
+from hf_bpe.conversion.gpt2 import write_gpt2
+from huggingface_hub import ModelCard
+
+from hf_bpe import BPETokenizer, train
 
 import hf_bpe
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").glob("*.md"))
+# What a block of the pages may need; it says so after the language.
+OPTIONAL = ("accelerate", "datasets", "jinja2", "torch")
 
 
 def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def run_session(code, name, namespace):
+    """Run an interactive session; return how many of its examples ran, and what went otherwise than it shows."""
+    test = doctest.DocTestParser().get_doctest(code, {}, name, name, 0)
+    test.globs, report = namespace, []
+    results = doctest.DocTestRunner().run(test, out=report.append, clear_globs=False)
+    return results.attempted, "".join(report)
 
 
 def run_example(name, *arguments):
@@ -28,12 +45,9 @@ def run_example(name, *arguments):
 
 def test_sessions_of_the_readme_print_what_they_show(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    sessions = "".join(blocks("pycon"))
-    test = doctest.DocTestParser().get_doctest(sessions, {}, "README.md", "README.md", 0)
-    report = []
-    results = doctest.DocTestRunner().run(test, out=report.append)
-    assert results.attempted > 10
-    assert not results.failed, "".join(report)
+    attempted, failures = run_session("".join(blocks("pycon")), "README.md", {})
+    assert attempted > 10
+    assert not failures, failures
 
 
 def test_python_of_the_readme_runs(tmp_path, monkeypatch, test_data):
@@ -47,6 +61,53 @@ def test_python_of_the_readme_runs(tmp_path, monkeypatch, test_data):
     assert np.load(tmp_path / "tokens.npy").tolist()[:5] == [464, 2068, 7586, 21831, 50256]
     original = (tmp_path / "gpt2" / "merges.txt").read_text("utf-8").splitlines()
     assert (tmp_path / "gpt2-files" / "merges.txt").read_text("utf-8").splitlines() == original
+
+
+class Hub:
+    """The Hub, as far as push_to_hub calls it: it remembers what it is given."""
+
+    def __init__(self):
+        self.commits = {}
+
+    def create_repo(self, repo_id, **_):
+        return SimpleNamespace(repo_id=repo_id)
+
+    def create_commit(self, repo_id, operations, **_):
+        self.commits[repo_id] = {operation.path_in_repo for operation in operations}
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    hub = Hub()
+    monkeypatch.setattr(transformers.utils.hub, "hf_api", lambda: hub)
+    monkeypatch.setattr(transformers.utils.hub, "create_and_tag_model_card", lambda *_, **__: ModelCard("---\n---\n"))
+    monkeypatch.setattr(BPETokenizer, "_auto_class", None)  # restored afterwards
+    return hub
+
+
+@pytest.mark.parametrize("needs", [(), OPTIONAL], ids=["what hf_bpe brings", "everything"])
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(page, needs, tmp_path, monkeypatch, hub):
+    for name in needs:
+        pytest.importorskip(name, reason=f"blocks of {page} need {name}")
+    monkeypatch.chdir(tmp_path)
+    write_gpt2(train(["low lower lowest"], vocab_size=262, special_tokens=["<|endoftext|>"]), "gpt2")
+    fences = re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)
+    for language, needed, code in fences:
+        assert language in ("pycon", "python")
+        assert {*needed.split()} <= {*OPTIONAL}
+        if not {*needed.split()} <= {*needs}:
+            continue
+        if language == "pycon":
+            _, failures = run_session(code, str(page), vars(module))
+            assert not failures, failures
+        else:
+            exec(compile(code, page, "exec"), vars(module))
+    pushed = {"README.md", "added_tokens.json", *BPETokenizer.vocab_files_names.values()}
+    pushed |= {"tokenizer.json", "tokenizer_config.json", *(["chat_template.jinja"] if needs else [])}
+    assert hub.commits == {"my-name/my-tokenizer": pushed}
 
 
 def test_shell_of_the_readme_prints_what_it_shows(tmp_path):
