@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import AddedToken
+from tokenizers import AddedToken, Tokenizer
 
 from hf_bpe.added_tokens import as_special
 from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
@@ -275,6 +275,14 @@ class BPETokenizer(Saving, Calls):
     def _encode_without_added_tokens(self, text: str) -> list[int]:
         """Encode text in which no added token is looked for; what sanitizes chats calls this."""
         return self._engine.with_added_tokens(()).encode(text, self._options(None))
+
+    @property
+    def backend_tokenizer(self) -> Tokenizer:
+        """What `tokenizers` makes of our `tokenizer.json`, made anew each time; changing it changes nothing here.
+
+        Others look at it to know a byte-level tokenizer, such as `generate(stop_strings=…)`.
+        """
+        return Tokenizer.from_str(self._tokenizer_json())
 
     # Ids to text.
 

@@ -289,6 +289,14 @@ def test_generation_stops_where_a_stop_string_is_complete(model, tokenizer, fast
     assert stop not in tokenizer.decode(ids[:-1])
 
 
+def test_what_others_call_the_backend_gives_our_ids_and_is_theirs_to_change(tokenizer):
+    backend = tokenizer.backend_tokenizer
+    assert [backend.encode(text).ids for text in TEXTS] == [tokenizer.encode(text) for text in TEXTS]
+    backend.add_tokens(["lowest"])
+    assert backend.get_vocab_size() == len(tokenizer) + 1
+    assert tokenizer.backend_tokenizer.get_vocab_size() == len(tokenizer)
+
+
 def test_streamer_prints_what_is_generated(model, tokenizer, capsys):
     ids = dictate(model, tokenizer, TEXT, streamer=TextStreamer(tokenizer, skip_prompt=True))
     assert capsys.readouterr().out == tokenizer.decode(ids) + "\n" == TEXT + "\n"
