@@ -1,6 +1,7 @@
 """What the README and the examples say is what happens."""
 
 import doctest
+import json
 import os
 import re
 import shutil
@@ -108,6 +109,45 @@ def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(pa
     pushed = {"README.md", "added_tokens.json", *BPETokenizer.vocab_files_names.values()}
     pushed |= {"tokenizer.json", "tokenizer_config.json", *(["chat_template.jinja"] if needs else [])}
     assert hub.commits == {"my-name/my-tokenizer": pushed}
+
+
+LOAD_BESIDE_EACH = """
+import json, sys
+from pathlib import Path
+if sys.argv[1] == "hf_bpe not imported":
+    sys.modules["hf_bpe"] = None
+else:
+    import hf_bpe
+from transformers import AutoTokenizer
+
+loaded = {}
+for model_type in sys.argv[2:]:
+    Path("config.json").write_text(json.dumps({"model_type": model_type}))
+    tokenizer = AutoTokenizer.from_pretrained(".")
+    loaded[model_type] = type(tokenizer).__name__, tokenizer.encode("2024")
+print(json.dumps(loaded))
+"""
+
+
+@pytest.mark.parametrize("column", [1, 2], ids=["hf_bpe imported", "hf_bpe not imported"])
+def test_auto_tokenizer_does_what_the_table_says_beside_each_config(tmp_path, column):
+    page = (ROOT / "docs" / "transformers.md").read_text("utf-8")
+    header, _, *rows = [row.strip("|").split("|") for row in re.findall(r"^\|.*\|$", page, re.MULTILINE)]
+    said = {name: row[column].strip() for row in rows for name in re.findall(r"`(\w+)`", row[0])}
+    tokenizer = BPETokenizer.train(["2024"], num_merges=3)
+    assert tokenizer.encode("2024") == [258]
+    tokenizer.save_pretrained(tmp_path)
+    command = [sys.executable, "-c", LOAD_BESIDE_EACH, header[column].strip(), *said]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    says = {
+        "`BPETokenizer`": lambda name, ids: name == "BPETokenizer" and ids == [258],
+        "a fast tokenizer, same ids": lambda name, ids: name == "TokenizersBackend" and ids == [258],
+        "**another class, wrong ids**": lambda _, ids: ids != [258],
+    }
+    loaded = json.loads(ran.stdout)
+    assert len(loaded) == 16
+    assert [name for name, found in loaded.items() if not says[said[name]](*found)] == []
 
 
 def test_shell_of_the_readme_prints_what_it_shows(tmp_path):
