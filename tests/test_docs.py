@@ -82,7 +82,7 @@ def hub(monkeypatch):
     hub = Hub()
     monkeypatch.setattr(transformers.utils.hub, "hf_api", lambda: hub)
     monkeypatch.setattr(transformers.utils.hub, "create_and_tag_model_card", lambda *_, **__: ModelCard("---\n---\n"))
-    monkeypatch.setattr(BPETokenizer, "_auto_class", None)  # restored afterwards
+    monkeypatch.setattr(BPETokenizer, "_registered_for_auto_class", False)  # so that it is restored afterwards
     return hub
 
 
