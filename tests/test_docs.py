@@ -16,7 +16,7 @@ import transformers
 from hf_bpe.conversion.gpt2 import write_gpt2
 from huggingface_hub import ModelCard
 
-from hf_bpe import BPETokenizer, train
+import hf_bpe
 
 import hf_bpe
 
@@ -82,7 +82,7 @@ def hub(monkeypatch):
     hub = Hub()
     monkeypatch.setattr(transformers.utils.hub, "hf_api", lambda: hub)
     monkeypatch.setattr(transformers.utils.hub, "create_and_tag_model_card", lambda *_, **__: ModelCard("---\n---\n"))
-    monkeypatch.setattr(BPETokenizer, "_registered_for_auto_class", False)  # so that it is restored afterwards
+    monkeypatch.setattr(hf_bpe.BPETokenizer, "_registered_for_auto_class", False)  # so that it is restored afterwards
     return hub
 
 
@@ -92,7 +92,7 @@ def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(pa
     for name in needs:
         pytest.importorskip(name, reason=f"blocks of {page} need {name}")
     monkeypatch.chdir(tmp_path)
-    write_gpt2(train(["low lower lowest"], vocab_size=262, special_tokens=["<|endoftext|>"]), "gpt2")
+    write_gpt2(hf_bpe.train(["low lower lowest"], vocab_size=262, special_tokens=["<|endoftext|>"]), "gpt2")
     fences = re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
     module = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)
@@ -106,7 +106,7 @@ def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(pa
             assert not failures, failures
         else:
             exec(compile(code, page, "exec"), vars(module))
-    pushed = {"README.md", "added_tokens.json", *BPETokenizer.vocab_files_names.values()}
+    pushed = {"README.md", "added_tokens.json", *hf_bpe.BPETokenizer.vocab_files_names.values()}
     pushed |= {"tokenizer.json", "tokenizer_config.json", *(["chat_template.jinja"] if needs else [])}
     assert hub.commits == {"my-name/my-tokenizer": pushed}
 
@@ -134,7 +134,7 @@ def test_auto_tokenizer_does_what_the_table_says_beside_each_config(tmp_path, co
     page = (ROOT / "docs" / "transformers.md").read_text("utf-8")
     header, _, *rows = [row.strip("|").split("|") for row in re.findall(r"^\|.*\|$", page, re.MULTILINE)]
     said = {name: row[column].strip() for row in rows for name in re.findall(r"`(\w+)`", row[0])}
-    tokenizer = BPETokenizer.train(["2024"], num_merges=3)
+    tokenizer = hf_bpe.BPETokenizer.train(["2024"], num_merges=3)
     assert tokenizer.encode("2024") == [258]
     tokenizer.save_pretrained(tmp_path)
     command = [sys.executable, "-c", LOAD_BESIDE_EACH, header[column].strip(), *said]
