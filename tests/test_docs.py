@@ -18,8 +18,6 @@ from huggingface_hub import ModelCard
 
 import hf_bpe
 
-import hf_bpe
-
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").glob("*.md"))
