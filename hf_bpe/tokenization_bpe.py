@@ -142,8 +142,7 @@ class BPETokenizer(Saving, Calls):
         Raises, warns: what `hf_bpe.train` does.
         """
         options = {name: kwargs.pop(name) for name in TrainingOptions.__annotations__ if name in kwargs}
-        named = [kwargs[name] for name in cls.SPECIAL_TOKENS_ATTRIBUTES if kwargs.get(name) is not None]
-        listed = [*special_tokens, *named, *(kwargs.get("extra_special_tokens") or [])]
+        listed = [*special_tokens, *_special_tokens_in(kwargs)]
         added = {str(token): token for token in reversed(listed)}  # what is listed first decides the flags
         model = train(input, vocab_size, list(dict.fromkeys(map(str, listed))), **options)
         flags = {model.special_ids()[text]: token for text, token in added.items() if isinstance(token, AddedToken)}
@@ -175,7 +174,9 @@ class BPETokenizer(Saving, Calls):
         names = special_tokens_map or {}
         special = [token for token in self.added_tokens_decoder.values() if token.special]
         added = [as_special(token, names.get(token.content)) for token in special]
-        settings = {name: value for name, value in self.init_kwargs.items() if name not in ("pattern", "name_or_path")}
+        settings = {**self.init_kwargs, **{name: getattr(self, name) for name in PERSISTENT}}
+        for name in ("pattern", "name_or_path", "add_bos_token", "add_eos_token"):  # special_tokens_pattern says both
+            settings.pop(name, None)
         for name in self.SPECIAL_TOKENS_ATTRIBUTES:
             token = self._special_tokens_map.get(name)
             settings[name] = None if token is None else names.get(str(token), str(token))
@@ -372,9 +373,7 @@ class BPETokenizer(Saving, Calls):
 
     def _keep_flags(self, kwargs: dict[str, Any]) -> None:
         """Give special tokens the flags they were given with; transformers drops them for Python tokenizers."""
-        given = [kwargs[name] for name in self.SPECIAL_TOKENS_ATTRIBUTES if name in kwargs]
-        extra = kwargs.get("extra_special_tokens") or []
-        for token in [*given, *(extra.values() if isinstance(extra, dict) else extra)]:
+        for token in _special_tokens_in(kwargs):
             if isinstance(token, AddedToken):
                 token_id = self._added_tokens_encoder[token.content]
                 self._added_tokens_decoder[token_id] = as_special(token)
@@ -390,3 +389,11 @@ class BPETokenizer(Saving, Calls):
             if wanted and getattr(self, name) is None:
                 raise ValueError(f"add_{name}=True needs a {name}; none is set")
         self.special_tokens_pattern = _PATTERN_OF_BOS_EOS[bos, eos]
+
+
+def _special_tokens_in(settings: dict[str, Any]) -> list[str | AddedToken]:
+    """Return the special tokens that settings of a tokenizer give: any that is called `…_token`, and the extra ones."""
+    named = [value for name, value in settings.items() if name.endswith("_token")]
+    extra = settings.get("extra_special_tokens", settings.get("additional_special_tokens")) or []
+    given = [*named, *(extra.values() if isinstance(extra, dict) else extra)]
+    return [token for token in given if isinstance(token, (str, AddedToken))]

@@ -187,6 +187,17 @@ def test_named_tokens_of_training_are_special_tokens_of_the_model():
     assert set(tokenizer.all_special_tokens) == {"</s>", "<a>", "<b>"}
 
 
+@pytest.mark.parametrize("name", ["extra_special_tokens", "additional_special_tokens"])
+def test_tokens_under_any_name_are_special_tokens_of_the_model(name, tmp_path):
+    extra = {"frame_token": "<b>"} if name == "extra_special_tokens" else ["<b>"]
+    tokenizer = BPETokenizer.train(CORPUS, 262, image_token=AddedToken("<img>", lstrip=True), **{name: extra})
+    assert tokenizer.model.special_tokens == ("<img>", "<b>")
+    assert len(tokenizer) == 262
+    for each in (tokenizer, reload(tokenizer, tmp_path), tokenizer.train_new_from_iterator(["low"], 258)):
+        assert each.image_token_id == 256
+        assert each.encode("a <img>") == [97, 256]
+
+
 def test_flags_of_special_tokens_are_kept(tmp_path):
     mask = AddedToken("<mask>", lstrip=True, special=True)
     tokenizer = BPETokenizer.train(CORPUS, 262, [AddedToken("<x>", rstrip=True)], mask_token=mask)
@@ -237,6 +248,15 @@ def test_train_new_from_iterator_renames_named_tokens_and_keeps_flags():
     new = tokenizer.train_new_from_iterator(["abc abc"], 260, special_tokens_map={"<m>": "[M]"}, pattern="qwen2")
     assert (new.mask_token, new.pattern, new.model_max_length) == ("[M]", "qwen2", 9)
     assert new.added_tokens_decoder[256].lstrip
+
+
+def test_train_new_from_iterator_keeps_what_was_set_later():
+    tokenizer = BPETokenizer.train(CORPUS, 262, ["<|endoftext|>"])
+    tokenizer.add_bos_token, tokenizer.padding_side, tokenizer.errors = True, "left", "ignore"
+    new = tokenizer.train_new_from_iterator(["abc abc"], 260)
+    assert (new.add_bos_token, new.add_eos_token, new.padding_side, new.errors) == (True, False, "left", "ignore")
+    tokenizer.add_bos_token = False
+    assert not tokenizer.train_new_from_iterator(["abc abc"], 260).add_bos_token
 
 
 # Python's own ways
