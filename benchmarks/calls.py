@@ -20,6 +20,7 @@ from benchmarks.tasks import GREETING, digest
 from benchmarks.vocabulary import TWO_FILES
 
 WORDS = 20
+WARM_UP = 3  # calls before the one that is timed: the first ones of a process wait for memory
 PADDED = {"padding": True, "truncation": True, "max_length": 512}
 
 
@@ -82,7 +83,7 @@ def folder(job: Job) -> Path:
 
 
 class Calls:
-    """One call, or one again and again, on the texts of a round, after the same on those that no round times.
+    """One call, or one again and again, on the texts of a round, after some on those that no round times.
 
     In the run before all rounds it is done on the texts of every round, to be compared.
     """
@@ -92,13 +93,16 @@ class Calls:
         self.job = job
         self.finish: Callable[[Any], Any] = getattr(peer, "finish", lambda result: result)
         self.call = CALLS[job.case]
-        self.batches = read_batches(job.files, job.rounds + 1, job.texts, job.size)
+        self.batches = read_batches(job.files, WARM_UP + job.rounds, job.texts, job.size)
         self.tokenizer = peer.load(job)
         self.tokenizer.pad_token = SEPARATOR
         self.bound = self.call.bind(self.tokenizer)
         self.times = job.texts if self.call.is_repeated else 1
 
-        *before, last = [job.round if job.warm else 0, job.round] if job.round else range(job.rounds + 1)
+        timed = WARM_UP + job.round - 1
+        before, last = [timed if job.warm else number for number in range(WARM_UP)], timed
+        if not job.round:  # the run before all rounds, of all texts
+            *before, last = range(WARM_UP + job.rounds)
         self.outcomes: dict[str, str] = {}
         for number in before:
             self._prepare(number)
@@ -126,7 +130,7 @@ class Calls:
         texts = self.argument if isinstance(self.argument, list) else [self.argument]
         if len(rows) != len(texts):
             raise ValueError(f"{self.job.peer} gives {len(rows)} rows for {len(texts)} texts")
-        self.outcomes |= {f"text {index + 1} of round {self.number}": row for index, row in enumerate(rows)}
+        self.outcomes |= {f"text {index + 1} of batch {self.number}": row for index, row in enumerate(rows)}
         return self.outcomes
 
 

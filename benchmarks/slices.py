@@ -50,7 +50,7 @@ def read_batches(files: tuple[str, ...], count: int, texts: int, size: int) -> l
         if all(len(batch) == texts for batch in batches):
             return batches
     raise ValueError(
-        f"{', '.join(files)}: too little text for the {count} batches of the rounds and the first one, each of {texts} "
+        f"{', '.join(files)}: too little text for the {count} batches of the rounds and those before, each of {texts} "
         f"texts of {size} bytes; give more files, fewer texts or fewer repeats"
     )
 

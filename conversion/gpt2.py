@@ -65,25 +65,29 @@ def read_gpt2_with_vocab(
             are, instead of refusing them; transformers makes a special token of any, without taking it from the model.
     """
     entries = _read_vocab(Path(vocab_file))
-    tokens = dict(zip(entries, from_printable_all([*entries]), strict=True))
-    specials = {text for text, token in tokens.items() if token is None}
-    ordinary = {text: token for text, token in tokens.items() if token is not None}
-    merges, is_used = _read_merges(Path(merges_file), ordinary)
+    # Lists, for each dict or set of this size is memory that takes longer to get than all else here.
+    texts = [*entries]
+    tokens = from_printable_all(texts)
+    specials = {text for text, token in zip(texts, tokens, strict=True) if token is None}
+    ordinary = [text for text in texts if text not in specials] if specials else texts
+    merges, is_used = _read_merges(Path(merges_file), ordinary, [token for token in tokens if token is not None])
     if special_tokens is None:
-        unused = compress(ordinary.items(), map(not_, is_used))
-        specials |= {text for text, token in unused if len(token) != 1}
+        specials |= {text for text in compress(ordinary, map(not_, is_used)) if len(text) != 1}
     elif isinstance(special_tokens, str):
         raise TypeError(f"special_tokens: expected a list of str, got {special_tokens!r}; write [{special_tokens!r}]")
     else:
         chosen = {*special_tokens} & entries.keys()
         merged = chosen.intersection(compress(ordinary, is_used))
         if leave_out_ordinary:
-            chosen -= merged | {text for text in chosen if len(ordinary.get(text, b"")) == 1}
+            chosen -= merged | {text for text in chosen if len(text) == 1 and text not in specials}
         elif merged:
             merges = [*merges]  # which are not checked for that
         specials |= chosen
-    tokens.update((special, special.encode("utf-8", "surrogatepass")) for special in specials)
-    vocab = cast("dict[int, bytes]", dict(zip(entries.values(), tokens.values(), strict=True)))  # no None is left
+    written = (
+        text.encode("utf-8", "surrogatepass") if text in specials else token
+        for text, token in zip(texts, tokens, strict=True)
+    )
+    vocab = cast("dict[int, bytes]", dict(zip(entries.values(), written, strict=True)))  # no None is left
     try:
         model = BPEModel(vocab, merges, tuple(specials), pattern)
     except (TypeError, ValueError) as error:
@@ -142,7 +146,8 @@ def _read_vocab(path: Path) -> dict[str, int]:
 
 def _count_strings(content: bytes) -> int:
     """Return the number of strings in valid JSON: half of the quotes that no backslash escapes."""
-    content = content.replace(rb"\\", b"")
+    if rb"\\" in content:
+        content = content.replace(rb"\\", b"")
     quotes = len(content) - len(content.translate(None, b'"'))  # which is faster than to count them
     return (quotes - content.count(rb"\"")) // 2
 
@@ -181,15 +186,15 @@ def _read_odd_vocab(path: Path, text: str) -> dict[str, int]:
     return entries
 
 
-def _read_merges(path: Path, tokens: dict[str, bytes]) -> tuple[list[tuple[bytes, bytes]], bytes]:
+def _read_merges(path: Path, texts: list[str], tokens: list[bytes]) -> tuple[list[tuple[bytes, bytes]], bytes]:
     """Return the merges, of the very objects in `tokens`; and a byte for each: 1 if a merge has or makes it."""
     content = path.read_bytes()
-    read = read_merges(content, [*tokens.values()])
+    read = read_merges(content, tokens)
     if read is not None:
         return CheckedMerges(read[0]), read[1]
-    merges = _read_odd_merges(path, _decoded(path, content), tokens)
+    merges = _read_odd_merges(path, _decoded(path, content), dict(zip(texts, tokens, strict=True)))
     used = {*starmap(add, merges), *chain.from_iterable(merges)}
-    return merges, bytes(token in used for token in tokens.values())
+    return merges, bytes(token in used for token in tokens)
 
 
 def _read_odd_merges(path: Path, text: str, tokens: dict[str, bytes]) -> list[tuple[bytes, bytes]]:

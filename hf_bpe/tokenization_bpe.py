@@ -111,7 +111,9 @@ class BPETokenizer(Saving, Calls):
         kwargs.setdefault("token_type_ids_pattern", "all_zeros")
         super().__init__(**kwargs)
         self._keep_flags(kwargs)
-        self._add_tokens([token for token in model.special_tokens if token not in self.all_special_tokens], True)
+        rest = [token for token in model.special_tokens if token not in self.all_special_tokens]
+        if rest:
+            self._add_tokens(rest, True)
         self._update_total_vocab_size()
         self._set_bos_eos(add_bos_token, add_eos_token)
         # save_pretrained drops add_bos_token and add_eos_token; special_tokens_pattern, which is saved, says both.
@@ -348,8 +350,9 @@ class BPETokenizer(Saving, Calls):
     # Added tokens.
 
     def _update_total_vocab_size(self) -> None:
-        # transformers calls this whenever added tokens have changed.
-        super()._update_total_vocab_size()
+        # transformers calls this whenever added tokens have changed; to count `get_vocab()`, as it does, takes a copy.
+        beyond = [token for token in self._added_tokens_encoder if token not in self.encoder]
+        self.total_vocab_size = len(self.encoder) + len(beyond)
         self._engine = self._engine.with_added_tokens(tuples_of(self._added_tokens_decoder.items()))
         self._find_special_ids()
 

@@ -55,7 +55,11 @@ std::optional<MergesFile> read_merges(std::string_view text, const std::vector<s
   const TokenIndex numbers(tokens);
   RankTable seen(lines);
 
-  if (text.starts_with("#version")) text.remove_prefix(std::min(text.find('\n'), text.size()));
+  if (text.starts_with("#version")) {
+    const std::string_view header = text.substr(0, text.find('\n'));
+    if (std::any_of(header.begin(), header.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) return std::nullopt;  // is it UTF-8?
+    text.remove_prefix(header.size());
+  }
   std::string made;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -16,7 +16,11 @@ def finish(result):
 
 @pytest.fixture
 def text(tmp_path):
-    return write_text(tmp_path)
+    path = write_text(tmp_path)
+    pages = path.read_text(encoding="utf-8")
+    documents = [pages[start : start + 2500] for start in range(0, len(pages), 2500)]
+    path.write_text("<|endoftext|>".join(documents), encoding="utf-8")
+    return path
 
 
 @pytest.fixture
@@ -78,7 +82,7 @@ def test_calls_give_what_transformers_gives(call_job, case, peer):
         task.run()
         outcomes.append(task.outcome())
     assert outcomes[0] == outcomes[1]
-    assert len(outcomes[0]) == (1 if "from" in case else 6 if "list" in case or "batch" in case else 2)
+    assert len(outcomes[0]) == (1 if "from" in case else 12 if "list" in case or "batch" in case else 4)
 
 
 class Recorder:
@@ -94,7 +98,7 @@ class Recorder:
 
 @pytest.mark.parametrize(
     ("round_number", "is_warm", "expected"),
-    [(0, False, [0, 1, 2]), (2, False, [0, 2]), (2, True, [2, 2])],
+    [(0, False, [0, 1, 2, 3, 4]), (2, False, [0, 1, 2, 4]), (2, True, [4, 4, 4, 4])],
     ids=["all texts are compared", "texts are fresh", "texts are warm"],
 )
 def test_calls_are_timed_on_fresh_texts_or_warm_ones(call_job, round_number, is_warm, expected):
@@ -106,7 +110,7 @@ def test_calls_are_timed_on_fresh_texts_or_warm_ones(call_job, round_number, is_
     task = calls.make(job, SimpleNamespace(door="a door", load=lambda job: recorder))
     assert len(recorder.calls) == len(expected) - 1
     task.run()
-    batches = read_batches(job.files, 3, 2, 20)
+    batches = read_batches(job.files, 5, 2, 20)
     assert recorder.calls == [batches[number] for number in expected]
     assert task.bytes == sum(len(text.encode()) for text in recorder.calls[-1])
     assert len(task.outcome()) == 2 * len(set(expected))
@@ -154,7 +158,7 @@ def test_calls_are_compared_and_timed(tmp_path, text, gpt2):
     peers = ["hf_bpe", "transformers"]
     done, result = measure(tmp_path, "calls", text, "--gpt2", gpt2, "--peers", *peers, *options)
     assert done.returncode == 0, done.stderr
-    assert "list, padded, numpy: hf_bpe, transformers give the same for 6 texts." in done.stderr
+    assert "list, padded, numpy: hf_bpe, transformers give the same for 12 texts." in done.stderr
     assert "speed / hf_bpe's  speed / transformers'  MB/s" in done.stdout
     assert (result["options"]["texts"], result["options"]["size"], result["options"]["warm"]) == (3, 500, False)
     list_rows, loading_rows = result["summary"][:2], result["summary"][2:]
@@ -180,7 +184,7 @@ def test_calls_with_another_dtype_are_refused_before_anything_is_timed(tmp_path,
     assert done.returncode == 1
     assert (
         "list, padded, numpy: transformers (1 thread) and wrong_drop_in (1 thread) differ, and must not: "
-        "text 1 of round 0 and 5 more of 6" in done.stderr
+        "text 1 of batch 0 and 11 more of 12" in done.stderr
     )
     assert "round 1 of 1" not in done.stderr
     assert result is None
