@@ -110,6 +110,13 @@ def _is_plain(inputs: Inputs, given: dict[str, Any]) -> bool:
     return all(given.get(name, plain) == plain for name, plain in _MORE.items())
 
 
+class WarningsGiven(dict[str, bool]):
+    """What transformers has warned of and will not again: no part of a tokenizer, so of no pickle or fingerprint."""
+
+    def __reduce__(self) -> tuple[type[WarningsGiven], tuple[()]]:
+        return WarningsGiven, ()
+
+
 class Calls(RawDoors, PreTrainedTokenizer):
     """The part of BPETokenizer that calls reach: `_encode_plus`, and what it shares with that of transformers."""
 

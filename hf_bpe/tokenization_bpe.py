@@ -10,7 +10,7 @@ from tokenizers import AddedToken, Tokenizer
 
 from hf_bpe.added_tokens import as_special
 from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
-from hf_bpe.calls import Calls
+from hf_bpe.calls import Calls, WarningsGiven
 from hf_bpe.conversion.tokenizer_json import check_prefix_space
 from hf_bpe.corpus import TextSource
 from hf_bpe.decode_stream import DecodeStream
@@ -32,13 +32,6 @@ _BOS_EOS_OF_PATTERN: dict[str | None, tuple[bool, bool]] = {
     **{"bos": (True, False), "eos": (False, True), "bos_eos": (True, True)},
 }
 _PATTERN_OF_BOS_EOS = {flags: name for name, flags in _BOS_EOS_OF_PATTERN.items()}
-
-
-class WarningsGiven(dict[str, bool]):
-    """What transformers has warned of and will not again: no part of a tokenizer, so of no pickle or fingerprint."""
-
-    def __reduce__(self) -> tuple[type[WarningsGiven], tuple[()]]:
-        return WarningsGiven, ()
 
 
 class BPETokenizer(Saving, Calls):
