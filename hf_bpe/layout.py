@@ -56,7 +56,7 @@ class Layout:
 
     def truncated(self, max_length: int, strategy: str, *, from_left: bool) -> Layout:
         """Return the layout with no row longer than `max_length`; ValueError where `strategy` cannot cut so much."""
-        kept = kept_lengths(self.sequence_lengths, max(max_length - self.num_special, 0), strategy)
+        kept = kept_lengths(self.sequence_lengths, self._room(max_length), strategy)
         spans = self.spans.copy()
         if from_left:
             spans[:, :, 0] = spans[:, :, 1] - kept
@@ -72,8 +72,7 @@ class Layout:
         Raises:
             ValueError: as `truncated`, or a stride that is no less than what fits a row.
         """
-        room = max(max_length - self.num_special, 0)
-        kept = kept_lengths(self.sequence_lengths, room, strategy)
+        kept = kept_lengths(self.sequence_lengths, self._room(max_length), strategy)
         spans: list[list[tuple[int, int]]] = []
         rows: list[int] = []
         for row, (old, sizes) in enumerate(zip(self.spans.tolist(), kept.tolist(), strict=True)):
@@ -86,11 +85,17 @@ class Layout:
         array = np.array(spans, np.int64).reshape(-1, *self.spans.shape[1:])
         return replace(self, spans=array), rows
 
+    def _room(self, max_length: int) -> int:
+        # What transformers takes for no limit is beyond the numbers of numpy.
+        return min(max(max_length - self.num_special, 0), 2**62)
+
     def padded(self, length: int | None, multiple_of: int | None, *, left: bool) -> Layout:
         """Return the layout with rows filled up to a length, that of the longest if None, rounded up to a multiple."""
         width = max(self.lengths, default=0) if length is None else length
         if multiple_of is not None:
             width = -(-width // multiple_of) * multiple_of
+        if width >= 2**40:
+            raise ValueError(f"padding to {width} ids: expected a max_length that memory can hold")
         return replace(self, width=width, pads_left=left)
 
     def padding_of(self, row_length: int) -> tuple[int, int]:

@@ -243,6 +243,19 @@ def test_a_batch_of_texts_and_pairs_is_what_transformers_makes_of_it(tokenizer):
     assert rows == [tokenizer.encode("low"), tokenizer.encode("low", "the"), tokenizer.encode([5, 6])]
 
 
+def test_a_length_without_limit_cuts_nothing_and_cannot_be_filled_up_to(tokenizer):
+    no_limit = tokenizer.model_max_length
+    assert no_limit > 2**64
+    for texts in ("low the", ["low", "the low"]):
+        expected = tokenizer(texts, return_overflowing_tokens=True)
+        options = {"truncation": True, "max_length": no_limit}
+        assert tokenizer(texts, return_overflowing_tokens=True, **options) == expected
+        assert tokenizer(texts, **options) == tokenizer(texts)
+        for tensors in (None, "np"):
+            with pytest.raises(ValueError, match="expected a max_length that memory can hold"):
+                tokenizer(texts, padding="max_length", max_length=no_limit, return_tensors=tensors)
+
+
 def test_an_empty_batch_gives_no_rows(tokenizer):
     assert tokenizer([]) == {"input_ids": [], "attention_mask": []}
     assert tokenizer([], padding=True, return_tensors="np")["input_ids"].shape == (0, 0)
