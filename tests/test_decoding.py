@@ -42,23 +42,29 @@ def test_rows_are_decoded_as_each_is(tokenizer, data, skip):
 
 def test_all_kinds_of_ids_are_decoded(tokenizer):
     ids = tokenizer.encode("low你好")
-    kinds = [ids, tuple(ids), np.array(ids, np.uint16), [*np.array(ids)]]
-    try:
-        import torch
-    except ImportError:
-        pass
-    else:
-        kinds += [torch.tensor(ids), [*torch.tensor(ids)]]
-    for kind in kinds:
-        assert tokenizer.decode(kind) == "low你好"
-        assert tokenizer.decode([kind, kind]) == tokenizer.batch_decode([kind, kind]) == ["low你好"] * 2
-        assert tokenizer.convert_ids_to_tokens(kind) == tokenizer.tokenize("low你好")
-        assert tokenizer.decode([*kind, 10**6]) == "low你好"
+    for kind in (ids, tuple(ids), np.array(ids, np.uint16), [*np.array(ids)]):
+        check_all_ways(tokenizer, kind)
     assert tokenizer.decode(np.array([ids, ids])) == ["low你好"] * 2
     assert tokenizer.decode(ids[0]) == tokenizer.decode(np.int64(ids[0])) == "low"
     assert tokenizer.batch_decode(ids[:1]) == ["low"]
     assert tokenizer.batch_decode([]) == [""]  # as transformers has it: no ids at all are one text
     assert tokenizer.decode([[], ids]) == ["", "low你好"]
+
+
+def test_tensors_of_torch_are_decoded(tokenizer):
+    torch = pytest.importorskip("torch", reason="tensors of torch need torch")
+    ids = torch.tensor(tokenizer.encode("low你好"))
+    for kind in (ids, [*ids]):
+        check_all_ways(tokenizer, kind)
+    assert tokenizer.decode(torch.stack([ids, ids])) == ["low你好"] * 2
+    assert tokenizer.decode(ids[0]) == "low"
+
+
+def check_all_ways(tokenizer, kind):
+    assert tokenizer.decode(kind) == "low你好"
+    assert tokenizer.decode([kind, kind]) == tokenizer.batch_decode([kind, kind]) == ["low你好"] * 2
+    assert tokenizer.convert_ids_to_tokens(kind) == tokenizer.tokenize("low你好")
+    assert tokenizer.decode([*kind, 10**6]) == "low你好"
 
 
 def test_cleaning_up_is_for_calls_to_ask(tokenizer):
