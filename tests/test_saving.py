@@ -9,17 +9,13 @@ from hf_bpe.conversion.gpt2 import write_gpt2
 from hf_bpe.conversion.verify import stress_texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import CORPUS, SPECIALS, make_tokenizer, reload
 from strategies import models
 from tokenizers import Tokenizer
 from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, train
 
-CORPUS = [
-    "low low low low low lower lower widest widest widest newest newest newest newest 你好 你好 42 42!\n\n",
-    "What is trained on a text of many words learns many merges; the longest of them are whole words.\n",
-]
-SPECIALS = ["<|endoftext|>", "<pad>", "<|user|>"]
 TEXTS = ["lowest of the low<|endoftext|>", "", " ", "<|user|>newest 你好<pad><pad>", "a\u0301 \U0001f44b\r\n\t x  y"]
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
@@ -27,12 +23,7 @@ FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return BPETokenizer.train(CORPUS, num_merges=40, special_tokens=SPECIALS, pad_token="<pad>")
-
-
-def reload(tokenizer, folder, **kwargs):
-    tokenizer.save_pretrained(folder)
-    return AutoTokenizer.from_pretrained(folder, **kwargs)
+    return make_tokenizer()
 
 
 def contents(folder):

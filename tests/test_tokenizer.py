@@ -7,17 +7,13 @@ import pickle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from samples import CORPUS, make_tokenizer, reload
 from tokenizers import Tokenizer
-from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AddedToken, PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import GPT2Converter
 
 from hf_bpe import BPEModel, BPETokenizer, train
 
-CORPUS = [
-    "low low low low low lower lower widest widest widest newest newest newest newest 你好 你好 42 42!\n\n",
-    "What is trained on a text of many words learns many merges; the longest of them are whole words.\n",
-]
-SPECIALS = ["<|endoftext|>", "<pad>", "<|user|>"]
 TEXTS = [
     "lowest of the low<|endoftext|>",
     "",
@@ -30,12 +26,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return BPETokenizer.train(CORPUS, num_merges=40, special_tokens=SPECIALS, pad_token="<pad>")
-
-
-def reload(tokenizer, folder, **kwargs):
-    tokenizer.save_pretrained(folder)
-    return AutoTokenizer.from_pretrained(folder, **kwargs)
+    return make_tokenizer()
 
 
 # Round trips

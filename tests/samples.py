@@ -1,0 +1,21 @@
+"""A small tokenizer that tests share, and what it was trained on."""
+
+from transformers import AutoTokenizer
+
+from hf_bpe import BPETokenizer
+
+CORPUS = [
+    "low low low low low lower lower widest widest widest newest newest newest newest 你好 你好 42 42!\n\n",
+    "What is trained on a text of many words learns many merges; the longest of them are whole words.\n",
+]
+SPECIALS = ["<|endoftext|>", "<pad>", "<|user|>"]
+
+
+def make_tokenizer():
+    return BPETokenizer.train(CORPUS, num_merges=40, special_tokens=SPECIALS, pad_token="<pad>")
+
+
+def reload(tokenizer, folder, **kwargs):
+    """Save a tokenizer, and load it as users of AutoTokenizer do."""
+    tokenizer.save_pretrained(folder)
+    return AutoTokenizer.from_pretrained(folder, **kwargs)
