@@ -1,213 +1,245 @@
-"""Sources of text: what users give to train on, as it is, or as batches of UTF-8 documents without special tokens.
+"""Sources of text: what users name, as shards, each of which one reader reads at a time.
 
-The native core takes whole texts and cuts them itself. For the Python engine batches are small enough to share out: a
-long document is cut where its pre-tokens cannot change, so no count depends on where the cuts fall.
+Nothing is read here; `hf_bpe.locations` looks at names and sizes, `hf_bpe.readers` reads.
 """
 
 from __future__ import annotations
 
-import errno
-import mmap
+import itertools
+import json
+import numbers
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Union
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal, TypeGuard, Union, get_args
 
-from hf_bpe.byte_level import repair_surrogates
-from hf_bpe.patterns import find_safe_cut
+from hf_bpe.locations import Compression, File, Format, are_paths, find_files, is_url, kind_of
 
-TextSource = Union[str, "os.PathLike[str]", Iterable[Union[str, bytes, "os.PathLike[str]", Sequence[str]]]]
-"""A path, several paths, or an iterable of texts (str, bytes, or lists of str as `datasets` gives in batches)."""
+Errors = Literal["strict", "replace", "bytes"]
+OnError = Literal["raise", "skip"]
 
-BATCH_BYTES = 1 << 20
-_SMALL = 1 << 18
-_WINDOW = 1 << 16  # how far ahead one look for a safe cut goes
+SHARD_BYTES = 1 << 28
 
 
 @dataclass(frozen=True)
-class Text:
-    """A text as it is read, with its special tokens: bytes may be any, a str has no lone surrogates."""
+class Source:
+    """Text to count or train on, and how to read it.
 
-    data: str | bytes | mmap.mmap
-    path: Path | None = None  # of the file that it is, which must be UTF-8
-
-    def check_utf8(self, start: int, end: int) -> None:
-        """Raise a ValueError that names the file and the place if a part of a file is not UTF-8."""
-        try:
-            self.data[start:end].decode()  # type: ignore[union-attr]  # no file is a str
-        except UnicodeDecodeError as error:
-            where = start + error.start
-            raise ValueError(
-                f"{self.path}: not UTF-8: byte 0x{self.data[where]:02X} at offset {where} ({error.reason}); "
-                "convert the file, or give its bytes as a text to train on them as they are"
-            ) from None
-
-
-def read_texts(source: TextSource) -> Iterator[Text]:
-    """Yield the texts of a source, whole; a large file as a mapping of it.
+    Args:
+        data: a path, glob, directory or URL (`s3://…`, `hf://…`: whatever fsspec reads), or a list of these; an
+            iterable of texts (str, bytes, or lists of str); or a dataset of the library `datasets`, streaming or not.
+            A list of str is a list of paths if every one names something that there is, of texts if none does. Bytes in
+            an iterable are taken as they are, UTF-8 or not.
+        weight: how many times each text counts. A float means the decimal number that Python prints for it, 0.1 one
+            tenth; so a weight is an exact fraction, and so are the counts.
+        format: "text", "jsonl" (an object a line) or "parquet"; None for what a file's name says, and text if it says
+            nothing. What ends in .gz or .zst is unpacked.
+        column: what has the text in objects, Parquet files and datasets.
+        errors: what to do with invalid UTF-8 in files: "strict" for an error, "replace" for U+FFFD in its place,
+            "bytes" to count the bytes as they are.
+        on_error: "raise" an error for what is wrong in a file, or "skip" it with a warning in the log: a line or row,
+            or the rest of a file that cannot be read any further. An error of the system is always raised.
+        max_document_bytes: leave out what is beyond so many bytes of a document, from the end of a character on. A
+            document ends at a special token, and where the file, line, row or text does.
 
     Raises:
-        OSError: a file that cannot be read.
+        TypeError, ValueError: an argument that is none of these; the message says which.
+
+    >>> Source("wikipedia/*.jsonl.zst", weight=0.1).weight
+    Fraction(1, 10)
+    """
+
+    data: Any
+    _: KW_ONLY
+    weight: int | float | str | Decimal | Fraction = 1
+    format: Format | None = None
+    column: str = "text"
+    errors: Errors = "strict"
+    on_error: OnError = "raise"
+    max_document_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_data(self.data)
+        object.__setattr__(self, "weight", _exact(self.weight))
+        _check_choice("format", self.format, (None, *get_args(Format)))
+        _check_choice("errors", self.errors, get_args(Errors))
+        _check_choice("on_error", self.on_error, get_args(OnError))
+        if not isinstance(self.column, str):
+            raise TypeError(f"column: expected a str, got {self.column!r}")
+        limit = self.max_document_bytes
+        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool)):
+            raise TypeError(f"max_document_bytes: expected an int or None, got {limit!r}")
+        if limit is not None and limit < 1:
+            raise ValueError(f"max_document_bytes: expected at least 1, got {limit}")
+
+
+TextSource = Union[
+    Source, str, "os.PathLike[str]", Iterable[Union[Source, str, bytes, "os.PathLike[str]", Sequence[str]]]
+]
+"""A `Source`, what it takes as its data, or a list of Sources and paths."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What one reader reads at a time: a file, a range of a large one, or an iterable. That of a file can be pickled.
+
+    Attributes:
+        source: how to read it; its data are the name of the file, or the iterable.
+        name: the absolute path or URL, or "iterable 0" and so on.
+        size: how many bytes of the file it has, as stored; None if that is not known.
+        version: changes when the file does; None for what can be read only once.
+        start, stop: the text from the first safe cut from `start` on (0: from the beginning) to the first safe cut from
+            `stop` on (None: to the end).
+    """
+
+    source: Source
+    name: str
+    size: int | None
+    version: str | None
+    start: int = 0
+    stop: int | None = None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is of a file, rather than an iterable."""
+        return isinstance(self.source.data, str)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is of a file that has a path."""
+        return self.is_file and not is_url(self.name)
+
+    @property
+    def format(self) -> Format:
+        """How its file is read."""
+        return self.source.format or kind_of(self.name)[0] or "text"
+
+    @property
+    def compression(self) -> Compression | None:
+        """How its file is packed."""
+        return kind_of(self.name)[1]
+
+    @property
+    def weight(self) -> Fraction:
+        """How many times each text counts."""
+        return Fraction(self.source.weight)
+
+    @property
+    def key(self) -> str:
+        """What it gives, in short: equal for shards of equal counts, as far as names, sizes and times tell."""
+        source = self.source
+        options = [self.format, source.column, source.errors, source.on_error, source.max_document_bytes]
+        return json.dumps([self.name, self.version, self.start, self.stop, str(self.weight), *options])
+
+
+def plan(source: TextSource | Shard | Sequence[Shard | Source], *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
+    """Return the shards of a source in its order, those of directories and globs in the order of names.
+
+    Args:
+        source: what users give. A list may hold shards, too, which are taken as they are: `shards[i::n]` is a part of a
+            plan, for one of n machines.
+        shard_bytes: local files of plain text that are longer are cut into ranges of so many bytes, unless it takes all
+            that is before a place to know what becomes of it, as it does with "replace", "skip" or a cap.
+
+    Raises:
+        OSError, ImportError: what `locations.find_files` raises; FileNotFoundError for what names nothing.
         TypeError, ValueError: a source that is none.
+
+    >>> from pathlib import Path
+    >>> _ = Path("a.txt").write_text("low lower lowest")
+    >>> [(Path(shard.name).name, shard.start, shard.stop) for shard in plan(["a.txt"], shard_bytes=10)]
+    [('a.txt', 0, 10), ('a.txt', 10, None)]
     """
-    paths = source_paths(source)
-    if paths is None:
-        for item in _flatten(source):
-            if isinstance(item, str) and not item.isascii():  # what is ASCII can be read as it is
-                item = repair_surrogates(item).encode()
-            yield Text(item)
-        return
-    for path in paths:
-        with path.open("rb") as file:
-            # What is empty, or a pipe, cannot be mapped; what is small is not worth it.
-            if os.fstat(file.fileno()).st_size < _SMALL:
-                yield Text(file.read(), path)
-            else:
-                yield Text(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path)
+    numbers_of_iterables = itertools.count()
+    shards: list[Shard] = []
+    for part in _parts(source):
+        if isinstance(part, Shard):
+            shards.append(part)
+            continue
+        names = _names(part.data)
+        if names is None:
+            if part.format is not None:
+                raise ValueError(f"format: goes with files only, got {part.format!r} for an iterable")
+            shards.append(Shard(part, f"iterable {next(numbers_of_iterables)}", None, None))
+            continue
+        for file in (file for name in names for file in find_files(name, part.format)):
+            shards += _shards_of_file(replace(part, data=file.name), file, shard_bytes)
+    return shards
 
 
-def read_batches(
-    source: TextSource, special_tokens: Sequence[str], pattern: str | None, batch_bytes: int = BATCH_BYTES
-) -> Iterator[list[bytes]]:
-    """Yield batches of documents, each batch of about `batch_bytes`, however long or short the documents are.
-
-    Raises:
-        OSError: a file that cannot be read.
-        TypeError, ValueError: a source that is none, or text that is not UTF-8 in a file; the message says where.
-    """
-    batch: list[bytes] = []
-    size = 0
-    for document in _read_documents(source, special_tokens, pattern, batch_bytes):
-        batch.append(document)
-        size += len(document)
-        if size >= batch_bytes:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+def _parts(source: Any) -> list[Source | Shard]:
+    if _is_part(source):
+        return [source]
+    if not isinstance(source, (list, tuple)) or not any(map(_is_part, source)):
+        return [Source(source)]
+    for index, item in enumerate(source):
+        if not _is_part(item) and not isinstance(item, (str, os.PathLike)):
+            raise TypeError(f"source: element {index} is {type(item).__name__}, expected a Source or a path as others")
+    return [item if _is_part(item) else Source(os.fspath(item)) for item in source]
 
 
-def source_paths(source: TextSource) -> list[Path] | None:
-    """Return the paths a source names, None if it is an iterable of texts.
-
-    A str is a path. A list or tuple holds paths if its elements are path objects, or strings that are all names of
-    existing files.
-
-    Raises:
-        FileNotFoundError, IsADirectoryError: for a single path that is no file.
-        TypeError: neither a path nor an iterable.
-        ValueError: a list of strings of which some name files and some do not.
-    """
-    if isinstance(source, bytes):
-        raise TypeError("source: expected a path or an iterable of texts, got bytes; to train on one text give [text]")
-    if isinstance(source, (str, os.PathLike)):
-        return [_existing_file(source)]
-    if isinstance(source, (list, tuple)):
-        if source and all(isinstance(item, os.PathLike) for item in source):
-            return [_existing_file(item) for item in source]
-        if source and all(isinstance(item, str) for item in source):
-            files = [item for item in source if _is_file(item)]
-            if len(files) == len(source):
-                return [Path(item) for item in source]
-            if files:
-                other = next(item for item in source if item not in files)
-                raise ValueError(
-                    f"source: {files[0]!r} names a file and {other[:80]!r} does not; "
-                    "give pathlib.Path objects for files, or iter(texts) for texts"
-                )
-    if not isinstance(source, Iterable):
-        raise TypeError(f"source: expected a path, paths or an iterable of texts, got {type(source).__name__}")
-    return None
+def _is_part(item: object) -> TypeGuard[Source | Shard]:
+    return isinstance(item, (Source, Shard))
 
 
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # too long, or with a null character: a text, not a name
-        return False
-
-
-def _existing_file(path: str | os.PathLike[str]) -> Path:
-    file = Path(path)
-    try:
-        if file.is_dir():
-            raise IsADirectoryError(f"{str(path)!r} is a directory; give the files in it, such as path.glob('*.txt')")
-        if file.exists():
-            return file
-    except ValueError:  # a null character
-        pass
-    except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-    name = str(path)
-    raise FileNotFoundError(f"no file {name[:80]!r}; a str is a path: to train on a text itself give [text]")
-
-
-def _read_documents(
-    source: TextSource, special_tokens: Sequence[str], pattern: str | None, limit: int
-) -> Iterator[bytes]:
-    specials = _special_token_finder(special_tokens)
-    for text in read_texts(source):
-        data = text.data.encode() if isinstance(text.data, str) else text.data
-        for start, end in _between(specials, data):
-            for first, last in _cut(data, start, end, pattern, limit):
-                if text.path is not None:
-                    text.check_utf8(first, last)
-                yield data[first:last]
-
-
-def _flatten(texts: TextSource) -> Iterator[str | bytes]:
-    assert isinstance(texts, Iterable)  # source_paths has seen to it
-    for index, text in enumerate(texts):
-        for item in text if isinstance(text, (list, tuple)) else [text]:
-            if not isinstance(item, (str, bytes)):
-                raise TypeError(f"source: text {index} is {type(item).__name__}, expected str or bytes")
-            yield item
-
-
-def _special_token_finder(special_tokens: Sequence[str]) -> re.Pattern[bytes] | None:
-    """Return an expression for the special tokens' UTF-8, the longest first where several begin at one place."""
-    if not special_tokens:
+def _names(data: Any) -> list[str] | None:
+    """Return the paths, globs, directories and URLs that data of a source are; None if it is an iterable of texts."""
+    if isinstance(data, (str, os.PathLike)):
+        return [os.fspath(data)]
+    if not isinstance(data, (list, tuple)):
         return None
-    longest_first = sorted((special.encode() for special in special_tokens), key=len, reverse=True)
-    return re.compile(b"|".join(map(re.escape, longest_first)))
+    if any(isinstance(item, os.PathLike) for item in data):
+        for index, item in enumerate(data):
+            if not isinstance(item, (str, os.PathLike)):
+                raise TypeError(f"source: element {index} is {type(item).__name__}, expected a path as others")
+        return [os.fspath(item) for item in data]
+    return [*data] if all(isinstance(item, str) for item in data) and are_paths(data) else None
 
 
-def _between(specials: re.Pattern[bytes] | None, data: bytes | mmap.mmap) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each stretch between special tokens, empty ones left out."""
-    start = 0
-    for match in specials.finditer(data) if specials is not None else ():
-        if match.start() > start:
-            yield start, match.start()
-        start = match.end()
-    if start < len(data):
-        yield start, len(data)
+def _shards_of_file(source: Source, file: File, shard_bytes: int) -> Iterator[Shard]:
+    whole = Shard(source, file.name, file.size, file.version)
+    if whole.format == "parquet" and whole.compression is not None:
+        raise ValueError(f"{file.name}: Parquet is compressed inside; unpack the file, or give its format")
+    splittable = whole.is_local and whole.format == "text" and whole.compression is None
+    splittable &= source.errors == "bytes" or (source.errors == "strict" and source.on_error == "raise")
+    if not splittable or source.max_document_bytes is not None or file.size is None or file.size <= shard_bytes:
+        yield whole
+        return
+    for start in range(0, file.size, shard_bytes):
+        stop = start + shard_bytes if start + shard_bytes < file.size else None
+        yield replace(whole, start=start, stop=stop, size=(stop or file.size) - start)
 
 
-def _cut(data: bytes | mmap.mmap, start: int, end: int, pattern: str | None, limit: int) -> Iterator[tuple[int, int]]:
-    """Yield start and end of pieces of a document, each the first after `limit` bytes that a safe cut allows."""
-    while end - start > limit:
-        cut = _safe_cut_from(data, start + limit, end, pattern)
-        if cut is None:
-            break
-        yield start, cut
-        start = cut
-    yield start, end
+def _check_data(data: object) -> None:
+    expected = "source: expected a path, paths or an iterable of texts, got"
+    if isinstance(data, (bytes, bytearray)):
+        raise TypeError(f"{expected} {type(data).__name__}; to train on one text give [text]")
+    if isinstance(data, Mapping):
+        advice = "one of its splits, such as dataset['train']" if hasattr(data, "column_names") else "[Source(path), …]"
+        raise TypeError(f"{expected} {type(data).__name__}; give {advice}")
+    if _is_part(data) or (isinstance(data, (list, tuple)) and any(map(_is_part, data))):
+        raise TypeError(f"{expected} Source in a Source; give a list of Sources")
+    if not isinstance(data, (str, os.PathLike, Iterable)):
+        raise TypeError(f"{expected} {type(data).__name__}")
 
 
-def _safe_cut_from(data: bytes | mmap.mmap, start: int, end: int, pattern: str | None) -> int | None:
-    while start < end:
-        for _ in range(3):  # do not begin inside a character; what is decoded wrongly at the window's end cannot be cut
-            if start < end and 0x80 <= data[start] < 0xC0:
-                start += 1
-        window = bytes(data[start : min(start + _WINDOW, end)])
-        text = window.decode("utf-8", "surrogateescape")
-        index = find_safe_cut(text, pattern)
-        if index is not None:
-            return start + len(text[:index].encode("utf-8", "surrogateescape"))
-        if pattern is None:
-            return None
-        start += len(window)
-    return None
+def _exact(weight: object) -> Fraction:
+    if isinstance(weight, bool) or not isinstance(weight, (numbers.Rational, float, str, Decimal)):
+        raise TypeError(f"weight: expected a number or a str such as '0.1' or '1/3', got {weight!r}")
+    try:
+        if isinstance(weight, numbers.Rational):
+            exact = Fraction(int(weight.numerator), int(weight.denominator))
+        else:
+            exact = Fraction(float.__repr__(weight) if isinstance(weight, float) else weight)
+    except (ValueError, ArithmeticError):  # not a number, or infinite
+        raise ValueError(f"weight: expected a finite number, got {weight!r}") from None
+    if exact <= 0:
+        raise ValueError(f"weight: expected more than 0, got {weight!r}; leave a source out to leave it out")
+    return exact
+
+
+def _check_choice(name: str, value: object, choices: Sequence[object]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {value!r}")

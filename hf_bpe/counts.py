@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from hf_bpe.corpus import Text, TextSource, read_batches, read_texts, source_paths
+from hf_bpe.corpus import Shard, TextSource, plan
+from hf_bpe.cuts import cut_into_documents
 from hf_bpe.engine import count_pre_tokens, native_counter
 from hf_bpe.processes import map_in_processes, usable_cores
+from hf_bpe.readers import Skipped, Text, read
 
 if TYPE_CHECKING:
     from hf_bpe._native import Counter, WordCounts
@@ -46,7 +48,7 @@ def count(
         show_progress: show a bar of the bytes read, on standard error.
 
     Raises:
-        OSError, TypeError, ValueError: what `corpus.read_batches` raises.
+        OSError, TypeError, ValueError: what `corpus.plan` and `readers.read` raise.
         ValueError: `num_workers` below 1.
         ChildProcessError: a process was killed, as the system does where memory runs out.
 
@@ -55,53 +57,83 @@ def count(
     """
     if num_workers is not None and num_workers < 1:
         raise ValueError(f"num_workers: expected at least 1, got {num_workers}")
-    paths = source_paths(source)
-    total = None if paths is None else sum(path.stat().st_size for path in paths)
+    shards = _plan(source)
+    total = None if any(shard.size is None for shard in shards) else sum(shard.size or 0 for shard in shards)
     counter = native_counter(pattern, special_tokens, num_workers or usable_cores())
     with tqdm(total=total, desc="Counting", unit="B", unit_scale=True, disable=not show_progress) as bar:
         if counter is not None:
-            return _count_natively(counter, source, bar)
-        return _count_in_python(source, pattern, special_tokens, num_workers, bar)
+            return _count_natively(counter, shards, pattern, special_tokens, bar)
+        return _count_in_python(shards, pattern, special_tokens, num_workers, bar)
 
 
-def _count_natively(counter: Counter, source: TextSource, bar: tqdm[Any]) -> WordCounts:
-    for batch in _batches_of_texts(source):
+def _plan(source: TextSource) -> list[Shard]:
+    shards = plan(source, shard_bytes=2**62)
+    if any(shard.weight != 1 for shard in shards):
+        raise NotImplementedError("weights other than 1")
+    return shards
+
+
+def _count_natively(
+    counter: Counter, shards: list[Shard], pattern: str | None, special_tokens: Sequence[str], bar: tqdm[Any]
+) -> WordCounts:
+    for texts, shown in _texts(shards, pattern, special_tokens):
         before = bar.n
 
-        def show(done: int, before: float = before) -> None:
-            bar.update(before + done - bar.n)
+        def show(done: int, before: float = before, shown: bool = shown) -> None:
+            if shown:
+                bar.update(before + done - bar.n)
 
-        invalid = counter.add(
-            [text.data for text in batch],
-            check_utf8=batch[0].path is not None,
-            progress=None if bar.disable else show,
-        )
-        if invalid is not None:
-            index, offset = invalid
-            batch[index].check_utf8(offset, offset + 4)
-        show(sum(len(text.data) for text in batch))
+        for checked, group in itertools.groupby(texts, lambda text: text.must_be_utf8):
+            batch = list(group)
+            invalid = counter.add(
+                [text.data for text in batch],
+                check_utf8=checked,
+                progress=None if bar.disable else show,
+            )
+            if invalid is not None:
+                index, offset = invalid
+                batch[index].check_utf8(offset, offset + 4)
+        show(sum(len(text.data) for text in texts))
     return counter.finish()
 
 
-def _batches_of_texts(source: TextSource) -> Iterator[list[Text]]:
-    batch: list[Text] = []
+def _texts(
+    shards: list[Shard], pattern: str | None, special_tokens: Sequence[str]
+) -> Iterator[tuple[list[Text], bool]]:
+    for shard in shards:
+        is_plain = not shard.is_file or (shard.format == "text" and shard.compression is None)
+        options = {"pattern": pattern, "special_tokens": special_tokens, "batch_bytes": _NATIVE_BATCH_BYTES}
+        for batch in read(shard, skipped=Skipped(), **options):  # type: ignore[arg-type]
+            yield batch.texts, is_plain
+
+
+def read_batches(
+    source: TextSource | list[Shard], special_tokens: Sequence[str], pattern: str | None, batch_bytes: int = 1 << 20
+) -> Iterator[list[bytes]]:
+    """Yield batches of documents, each batch of about `batch_bytes`, however long or short the documents are."""
+    batch: list[bytes] = []
     size = 0
-    for text in read_texts(source):
-        batch.append(text)
-        size += len(text.data)
-        if size >= _NATIVE_BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
+    for texts, _ in _texts(_plan(source), pattern, special_tokens):
+        for text in texts:
+            data = text.data.encode() if isinstance(text.data, str) else text.data
+            for start, stop in cut_into_documents(data, text.start, text.stop, pattern, special_tokens, batch_bytes):
+                if text.must_be_utf8:
+                    text.check_utf8(start, stop)
+                batch.append(data[start:stop])
+                size += stop - start
+                if size >= batch_bytes:
+                    yield batch
+                    batch, size = [], 0
     if batch:
         yield batch
 
 
 def _count_in_python(
-    source: TextSource, pattern: str | None, special_tokens: Sequence[str], num_workers: int | None, bar: tqdm[Any]
+    shards: list[Shard], pattern: str | None, special_tokens: Sequence[str], num_workers: int | None, bar: tqdm[Any]
 ) -> collections.Counter[bytes]:
     workers = num_workers or (usable_cores() if sys.platform.startswith("linux") else 1)
     counts: collections.Counter[bytes] = collections.Counter()
-    batches = _with_progress(read_batches(source, special_tokens, pattern), bar)
+    batches = _with_progress(read_batches(shards, special_tokens, pattern), bar)
     first = list(itertools.islice(batches, 2))
     batches = itertools.chain(first, batches)
     count_batch = functools.partial(count_pre_tokens, pattern=pattern)

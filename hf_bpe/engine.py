@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from hf_bpe import reference
 from hf_bpe.byte_level import from_printable
+from hf_bpe.cuts import safe_cuts
 from hf_bpe.patterns import PATTERNS
 from hf_bpe.reference import count_pre_tokens
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "count_pre_tokens",
+    "find_last_cut",
     "from_printable_all",
     "learn_merges",
     "make_encoder",
@@ -97,6 +99,11 @@ def read_merges(text: bytes, tokens: list[bytes]) -> tuple[list[tuple[bytes, byt
     """Read a `merges.txt` that has nothing odd, as `_native.pyi` says; None as well where there is no native core."""
     native = native_core()
     return None if native is None else native.read_merges(text, tokens)
+
+
+def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str]) -> int:
+    """Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none."""
+    return safe_cuts(pattern, tuple(special_tokens)).find_last(data)
 
 
 def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: int) -> Counter | None:

@@ -48,6 +48,14 @@ PATTERNS: dict[str, str] = {
 # character that is not white space stands before a space, or a letter or number before any white space.
 _SAFE_CUT = regex.compile(r"(?<=\S)(?= )|(?<=[\p{L}\p{N}])(?=\s)")
 
+# The same for UTF-8, or any bytes, where ASCII is before the cut, or a space behind it. The native core cuts at exactly
+# these places, so that parts of a file may be read by either.
+SAFE_CUT_IN_BYTES = re.compile(
+    rb"[\t-\r ](?:(?<=[0-9A-Za-z][\t-\r ])|(?<=[^\t-\r ] )"
+    # What else is white space, by WHITE_SPACE: none of it is part of a longer character.
+    rb"(?<!\xc2[\x85\xa0] )(?<!\xe1\x9a\x80 )(?<!\xe2\x80[\x80-\x8a\xa8\xa9\xaf] )(?<!\xe2\x81\x9f )(?<!\xe3\x80\x80 ))"
+)
+
 # Unicode 17 moved U+0295 from Ll to Lo; U+0252 is Ll in both.
 _RECATEGORIZED = {0x0295: 0x0252}
 _ASSIGNED = regex.compile(r"\P{Cn}+")

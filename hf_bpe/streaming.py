@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe.byte_level import repair_surrogates
+from hf_bpe.cuts import cut_into_blocks
 from hf_bpe.encoding import Encoder, Ids, Options
 
 BLOCK_BYTES = 1 << 24
@@ -28,22 +29,9 @@ def encode_blocks(
         TypeError: a piece that is neither str nor bytes.
         ValueError: a byte that the model has no token for.
     """
-    held: list[bytes] = []
-    size, enough = 0, block_bytes
-    for piece in _as_bytes(pieces):
-        held.append(piece)
-        size += len(piece)
-        if size < enough:
-            continue
-        data = b"".join(held)
-        cut = encoder.find_last_cut(data, options)
-        if cut > 0:
-            yield encoder.encode_to_numpy([data[:cut]], options, threads)[0]
-        held = [data[cut:]]
-        size -= cut
-        enough = max(block_bytes, 2 * size)  # so that a text without cuts is not joined and searched again and again
-    if size > 0:
-        yield encoder.encode_to_numpy([b"".join(held)], options, threads)[0]
+    blocks = cut_into_blocks(_as_bytes(pieces), lambda data: encoder.find_last_cut(data, options), block_bytes)
+    for block in blocks:
+        yield encoder.encode_to_numpy([block], options, threads)[0]
 
 
 def _as_bytes(pieces: Iterable[str | bytes]) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from hf_bpe import counts as counting
 from hf_bpe import train, train_bpe
 from hf_bpe.byte_level import from_printable
-from hf_bpe.corpus import read_batches
+from hf_bpe.counts import read_batches
 from hf_bpe.patterns import split
 from hf_bpe.reference import learn_merges
 
