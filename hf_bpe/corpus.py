@@ -217,7 +217,11 @@ def _check_data(data: object) -> None:
     if isinstance(data, (bytes, bytearray)):
         raise TypeError(f"{expected} {type(data).__name__}; to train on one text give [text]")
     if isinstance(data, Mapping):
-        advice = "one of its splits, such as dataset['train']" if hasattr(data, "column_names") else "[Source(path), …]"
+        advice = (
+            "one of its splits, such as dataset['train']"
+            if hasattr(type(data), "column_names")
+            else "[Source(path), …]"
+        )
         raise TypeError(f"{expected} {type(data).__name__}; give {advice}")
     if _is_part(data) or (isinstance(data, (list, tuple)) and any(map(_is_part, data))):
         raise TypeError(f"{expected} Source in a Source; give a list of Sources")

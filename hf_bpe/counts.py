@@ -66,7 +66,7 @@ def count(
         return _count_in_python(shards, pattern, special_tokens, num_workers, bar)
 
 
-def _plan(source: TextSource) -> list[Shard]:
+def _plan(source: TextSource | list[Shard]) -> list[Shard]:
     shards = plan(source, shard_bytes=2**62)
     if any(shard.weight != 1 for shard in shards):
         raise NotImplementedError("weights other than 1")

@@ -11,11 +11,10 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from hf_bpe.locations import import_fsspec, is_url
+from hf_bpe.locations import open_file
 from hf_bpe.skipping import Reading
 
 Document = str | bytes
@@ -33,18 +32,10 @@ _ESCAPE = re.compile(
 _ARROW_TEXT = re.compile(r"(large_)?(string|binary)(_view)?|fixed_size_binary\[\d+\]|null")
 
 
-def open_file(name: str) -> BinaryIO:
-    """Open a local file or a URL for reading."""
-    if not is_url(name):
-        return Path(name).open("rb")
-    file: BinaryIO = import_fsspec(name).open(name, "rb").open()
-    return file
-
-
-def not_utf8(byte: int, place: str, reason: str) -> str:
+def not_utf8(byte: int, offset: int, reason: str, where: str) -> str:
     """Say that a byte is not UTF-8, and what to do."""
     advice = "convert the file, or have it read by Source(…, errors='replace') or errors='bytes'"
-    return f"not UTF-8: byte 0x{byte:02X} at {place} ({reason}); {advice}"
+    return f"not UTF-8: byte 0x{byte:02X} at offset {offset} ({reason}) {where}; {advice}"
 
 
 def read_blocks(reading: Reading) -> Iterator[bytes]:
@@ -105,7 +96,7 @@ def read_json_lines(reading: Reading) -> Iterator[Document]:
                 decoded = _ESCAPE.sub(lambda escape: escape[0] if escape[1] is None else r"\ufffd", decoded)
             row = json.loads(decoded)
         except UnicodeDecodeError as error:
-            problem = not_utf8(line[error.start], f"offset {error.start} of the line", error.reason)
+            problem = not_utf8(line[error.start], error.start, error.reason, "of the line")
         except (ValueError, RecursionError) as error:
             problem = f"expected a JSON object, got {line[:40].decode(errors='replace')!r}: {error}"
         else:
@@ -113,7 +104,7 @@ def read_json_lines(reading: Reading) -> Iterator[Document]:
             if isinstance(text, str):
                 yield text.encode("utf-8", "surrogateescape") if errors == "bytes" else text
                 continue
-            got = _what_is(row, column) if isinstance(row, dict) else f"a {type(row).__name__}"
+            got = _what_is(row, column) if isinstance(row, dict) else type(row).__name__
             problem = f"expected a JSON object with a string as {column!r}, got {got}"
         reading.leave_out(f"line {number}", problem)
 
@@ -132,8 +123,8 @@ def _read_lines(reading: Reading) -> Iterator[bytes]:
 
 def _what_is(row: dict[str, Any], column: str) -> str:
     if column not in row:
-        return f"the keys {', '.join(map(repr, [*row][:20])) or 'of none'}; give the column of the text"
-    return "null" if row[column] is None else f"a {type(row[column]).__name__}"
+        return f"an object with {', '.join(map(repr, [*row][:20])) or 'nothing'}; give the column of the text"
+    return "null" if row[column] is None else type(row[column]).__name__
 
 
 def read_parquet(reading: Reading) -> Iterator[Document]:
@@ -146,7 +137,7 @@ def read_parquet(reading: Reading) -> Iterator[Document]:
                 yield value.decode("utf-8", errors) if is_text and errors != "bytes" else value
                 continue
             except UnicodeDecodeError as error:
-                problem = not_utf8(value[error.start], f"offset {error.start} of the text", error.reason)
+                problem = not_utf8(value[error.start], error.start, error.reason, "of the text")
         reading.leave_out(f"row {number}", problem)
 
 
@@ -182,23 +173,26 @@ def _read_column(reading: Reading) -> Iterator[tuple[bytes | None, bool]]:
 
 def read_dataset(reading: Reading) -> Iterator[Document]:
     """Yield the texts of a column of a dataset of the library `datasets`, be it in memory, on disk or streaming."""
-    data, column = reading.shard.source.data, reading.shard.source.column
-    known = data.column_names  # None if streaming has not come to them yet
-    if known is not None and column not in known:
-        names = ", ".join(map(repr, known[:20]))
+    column = reading.shard.source.column
+    data = reading.shard.source.data.with_format(None)
+    if data.column_names is None:  # streaming, and nothing is known before it is read
+        rows = iter(data)
+    elif column in data.column_names:
+        batches = data.select_columns(column).iter(batch_size=_ROWS)
+        rows = ({column: value} for batch in batches for value in batch[column])
+    else:
+        names = ", ".join(map(repr, data.column_names[:20]))
         raise ValueError(f"{reading.shard.name}: there is no column {column!r}; give the one of the text: {names}")
-    batches = data.with_format(None).select_columns(column).iter(batch_size=_ROWS)
-    for number, value in enumerate(value for rows in batches for value in rows[column]):
-        if isinstance(value, (str, bytes)):
-            yield value
+    for number, row in enumerate(rows):
+        if isinstance(row.get(column), (str, bytes)):
+            yield row[column]
         else:
-            got = "null" if value is None else type(value).__name__
-            reading.leave_out(f"row {number}", f"expected a string as {column!r}, got {got}")
+            reading.leave_out(f"row {number}", f"expected a string as {column!r}, got {_what_is(row, column)}")
 
 
 def is_dataset(data: object) -> bool:
     """Say whether something is a dataset of the library `datasets`, without importing it."""
-    return all(hasattr(data, name) for name in ("column_names", "with_format", "select_columns", "iter"))
+    return all(hasattr(type(data), name) for name in ("column_names", "with_format", "select_columns", "iter"))
 
 
 def read_iterable(reading: Reading) -> Iterator[Document]:

@@ -1,6 +1,6 @@
 """What names stand for: files, directories and globs, on this machine or wherever fsspec reaches by a URL.
 
-Only names, sizes and times are looked at here; nothing is opened.
+Names, sizes and times are looked at here, nothing is read.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from types import ModuleType
-from typing import Any, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 Format = Literal["text", "jsonl", "parquet"]
 Compression = Literal["gzip", "zstd"]
@@ -23,9 +23,9 @@ Compression = Literal["gzip", "zstd"]
 _FORMATS: dict[str, Format] = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
 _SUFFIXES = f"{' '.join(_FORMATS)}, or the first three with {' or '.join(_COMPRESSIONS)} behind"
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S+")  # of a drive of Windows there is one letter
-_GLOB = re.compile(r"[^\r\n]*[*?\[][^\r\n]*")  # a text may be long, and a glob may take long to look for
-_LONGEST_NAME = 4096
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # of a drive of Windows there is one letter
+_GLOB = re.compile(r"[*?\[]")
+_LONGEST_NAME = 4096  # bytes; no system takes more
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +40,11 @@ class File(NamedTuple):
 
 def is_url(name: str) -> bool:
     """Say whether a name is a URL rather than a path."""
-    return _URL.fullmatch(name) is not None
+    return _URL.match(name) is not None
 
 
 def _is_glob(name: str) -> bool:
-    return len(name) <= _LONGEST_NAME and _GLOB.fullmatch(name) is not None
+    return len(name) <= _LONGEST_NAME and _GLOB.search(name) is not None
 
 
 def kind_of(name: str) -> tuple[Format | None, Compression | None]:
@@ -96,10 +96,9 @@ def are_paths(strings: Iterable[str]) -> bool:
     names = sorted(strings, key=_is_glob)  # a glob may have to look far
     if all(_is_name(name, recursive=True) for name in names):
         return bool(names)
-    # A dot is a directory, and a star may match something, but each alone is rather a text. So is a sentence with a
-    # question mark, and there may be millions of them.
     for name in names:
-        if re.search(r"\w", name) and not (_is_glob(name) and re.search(r"\s", name)) and _is_name(name):
+        # A sentence with a question mark is no glob, and there may be millions of them.
+        if not (_is_glob(name) and re.search(r"\s", name)) and _is_name(name):
             other = next(other for other in names if not _is_name(other, recursive=True))
             raise ValueError(
                 f"source: {name!r} names a file or directory and {other[:80]!r} does not; "
@@ -109,16 +108,20 @@ def are_paths(strings: Iterable[str]) -> bool:
 
 
 def _is_name(text: str, recursive: bool = False) -> bool:
+    # A dot or a slash by itself would be a directory, and a star match something, but each is rather a text.
+    if len(text) > _LONGEST_NAME or "\n" in text or not re.search(r"\w", text):
+        return False
+    if is_url(text):
+        return re.search(r"\s", text) is None
     try:
-        if is_url(text) or _status(text) is not None:
-            return True
-        return _is_glob(text) and next(_glob(text, recursive), None) is not None
-    except (OSError, ValueError, RecursionError):
+        return _status(text) is not None or (_is_glob(text) and next(_glob(text, recursive), None) is not None)
+    except OSError:
         return False
 
 
 def _glob(pattern: str, recursive: bool) -> Iterator[str]:
-    return glob.iglob(pattern, recursive=recursive)  # noqa: PTH207  # Path.glob takes no absolute ones
+    with suppress(RecursionError, ValueError):  # too many slashes, a null character: it is no name
+        yield from glob.iglob(pattern, recursive=recursive)  # noqa: PTH207  # Path.glob takes no absolute ones
 
 
 def _status(name: str) -> os.stat_result | None:
@@ -182,21 +185,31 @@ def _only_files(pattern: str, matches: dict[str, bool]) -> list[str]:
     return files
 
 
-def import_fsspec(name: str) -> ModuleType:
-    """Return the package that reads URLs, such as `name`."""
-    try:
-        return importlib.import_module("fsspec")
-    except ImportError:
-        raise ImportError(f"{name}: URLs are read by fsspec, which is not installed; pip install fsspec") from None
+@contextmanager
+def open_file(name: str) -> Iterator[BinaryIO]:
+    """Open a local file or a URL for reading."""
+    if is_url(name):
+        system, path = _file_system(name)  # which must live as long as its file
+        with system.open(path, "rb") as file:
+            yield file
+    else:
+        with Path(name).open("rb") as file:
+            yield file
 
 
-def _find_remote_files(url: str, wanted: Format | None) -> list[File]:
+def _file_system(url: str) -> tuple[Any, str]:
+    """Return what has a URL, and the name by which that knows it."""
     try:
-        system, path = import_fsspec(url).core.url_to_fs(url)
+        system, path = importlib.import_module("fsspec.core").url_to_fs(url)
     except ValueError as error:
         raise ValueError(f"{url}: {error}") from None
     except ImportError as error:
-        raise ImportError(f"{url}: {error}") from None
+        raise ImportError(f"{url}: URLs are read by fsspec: {error}") from None
+    return system, path
+
+
+def _find_remote_files(url: str, wanted: Format | None) -> list[File]:
+    system, path = _file_system(url)
     archive = "".join("::" + link for link in url.split("::")[1:])  # that holds the file, as in zip://a.txt::s3://b/c
 
     def remote_file(name: str, details: dict[str, Any]) -> File:
@@ -205,7 +218,10 @@ def _find_remote_files(url: str, wanted: Format | None) -> list[File]:
     try:
         details = system.info(path)
     except FileNotFoundError:
-        found = system.glob(path, detail=True) if _is_glob(path) else {}
+        if not _is_glob(path):
+            raise FileNotFoundError(f"no file {url!r}") from None
+        found = system.glob(path, detail=True)
+        found = {name: found[name] for name in found if "/." not in name or "/." in path}  # as a local glob does
         names = _only_files(url, {name: found[name]["type"] == "directory" for name in sorted(found)})
         return [remote_file(name, found[name]) for name in names]
     if details["type"] != "directory":

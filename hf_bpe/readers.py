@@ -62,8 +62,8 @@ class Text:
         except UnicodeDecodeError as error:
             where = start + error.start
             lines = sum(self.data[i : min(i + _WINDOW, where)].count(b"\n") for i in range(0, where, _WINDOW))
-            place = f"offset {where}, in line {lines + 1}"
-            raise ValueError(f"{self.path}: {not_utf8(self.data[where], place, error.reason)}") from None
+            problem = not_utf8(self.data[where], where, error.reason, f"in line {lines + 1}")
+            raise ValueError(f"{self.path}: {problem}") from None
 
 
 @dataclass(frozen=True)
@@ -197,8 +197,7 @@ def _decode(reading: Reading, blocks: Iterable[bytes]) -> Iterator[bytes]:
         except UnicodeDecodeError as error:
             yield data[: error.start]
             line += data.count(b"\n", 0, error.start)
-            place = f"offset {offset + error.start}, in line {line}"
-            reading.give_up(not_utf8(data[error.start], place, error.reason))
+            reading.give_up(not_utf8(data[error.start], offset + error.start, error.reason, f"in line {line}"))
             return
         yield text.encode() if errors == "replace" else data[:size]
         offset += size

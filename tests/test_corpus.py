@@ -1,179 +1,139 @@
-import functools
-import multiprocessing
+"""What users name, as shards: nothing is read here."""
+
+import logging
 import os
+import pickle
 import re
-import signal
 import sys
-from collections import Counter
+import zipfile
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import any_bytes, any_texts, patterns, texts
 
-from hf_bpe import corpus, counts, engine
-from hf_bpe.byte_level import repair_surrogates
-from hf_bpe.corpus import read_batches, source_paths
-from hf_bpe.reference import count_pre_tokens
+from hf_bpe import Source
+from hf_bpe.corpus import Shard, plan
+from hf_bpe.locations import kind_of
 
-TINY = 40  # bytes a batch, so that a few words make several batches
-SPECIALS = ["<x>", "<x>y", "x>y", "yy", "你<", "<x"]
-special_texts = st.lists(st.sampled_from([*"<x>y你é ", *SPECIALS]), max_size=20).map("".join)
-
-
-pytestmark = pytest.mark.usefixtures("engine")
-
-
-def count(source, **options):
-    return dict(counts.count(source, **options))
+fsspec = pytest.importorskip("fsspec")
 
 
 @pytest.fixture
-def tiny_batches(monkeypatch):
-    def native_counter(pattern, special_tokens, threads):
-        encoded = [special.encode() for special in special_tokens]
-        native = engine.native_core()
-        return native and native.Counter(pattern, encoded, threads=threads, chunk_bytes=TINY)
-
-    monkeypatch.setattr(counts, "read_batches", functools.partial(read_batches, batch_bytes=TINY))
-    monkeypatch.setattr(counts, "native_counter", native_counter)
-    monkeypatch.setattr(counts, "_NATIVE_BATCH_BYTES", 4 * TINY)
-
-
-def documents_of(source, specials=(), pattern=None, batch_bytes=corpus.BATCH_BYTES):
-    return [document for batch in read_batches(source, specials, pattern, batch_bytes) for document in batch]
-
-
-@given(st.lists(texts, min_size=1, max_size=4), patterns)
-def test_every_road_gives_the_same_counts(tmp_path_factory, documents, pattern):
-    folder = tmp_path_factory.mktemp("documents")
-    paths = [folder / f"{number}.txt" for number in range(len(documents))]
-    encoded = [document.encode() for document in documents]
-    for path, document in zip(paths, encoded, strict=True):
-        path.write_bytes(document)
-    names = [*map(str, paths)]
-    roads = [documents, tuple(documents), iter(documents), (document for document in documents)]
-    roads += [encoded, iter(encoded), [encoded[0], *documents[1:]]]
-    roads += [[documents], iter([documents[:1], tuple(documents[1:])])]
-    roads += [names, tuple(names), paths, tuple(paths)]
-    for road in roads:
-        assert count(road, pattern=pattern) == count_pre_tokens(encoded, pattern)
-    for road in (paths[0], names[0]):
-        assert count(road, pattern=pattern) == count_pre_tokens(encoded[:1], pattern)
+def here(tmp_path, monkeypatch):
+    """Stand in a folder with some files."""
+    monkeypatch.chdir(tmp_path)
+    for name in [
+        "a.txt",
+        "b.jsonl.gz",
+        "notes.md",
+        ".hidden.txt",
+        "data/c.TXT",
+        "data/d.parquet",
+        "data/deep/e.ndjson",
+        "data/deep/f.txt.zst",
+        "data/deep/f.csv",
+        "data/.cache/g.txt",
+        "others/h.md",
+    ]:
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(name.encode())
+    return tmp_path
 
 
-@settings(max_examples=1000)
-@given(
-    st.lists(texts | any_bytes, max_size=3),
-    patterns,
-    st.integers(1, 60),
-    st.sampled_from([2, 3, 5, 17, 1 << 16]),
-)
-def test_counts_do_not_depend_on_where_long_documents_are_cut(documents, pattern, batch_bytes, window):
-    encoded = [document if isinstance(document, bytes) else document.encode() for document in documents]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus, "_WINDOW", window)
-        pieces = documents_of(documents, (), pattern, batch_bytes)
-    assert b"".join(pieces) == b"".join(encoded)
-    assert all(pieces)
-    assert count_pre_tokens(pieces, pattern) == count_pre_tokens(encoded, pattern)
+def names(source):
+    """Return the files of a plan, from the folder that we stand in."""
+    return [Path(os.path.relpath(shard.name)).as_posix() for shard in plan(source)]
 
 
-@given(st.lists(texts, max_size=9), st.integers(1, 60))
-def test_batches_are_closed_as_soon_as_they_are_full(documents, batch_bytes):
-    batches = [[*map(len, batch)] for batch in read_batches(documents, (), "gpt2", batch_bytes)]
-    assert all(sum(sizes) >= batch_bytes for sizes in batches[:-1])
-    assert all(sum(sizes[:-1]) < batch_bytes for sizes in batches)
-    assert all(batches)
-
-
-def test_a_long_document_is_cut_into_batches_where_the_pattern_is_known():
-    text = "low, lower\n" * 1000
-    assert max(map(len, documents_of([text], (), "gpt2", TINY))) <= TINY + len("low, lower\n")
-    assert documents_of([text], (), None, TINY) == [text.encode()]
-    assert documents_of([text], (), r"\w+", TINY) == [text.encode()]
-
-
-@pytest.mark.usefixtures("tiny_batches")
-@pytest.mark.parametrize("pattern", ["gpt2", "o200k", None])
-def test_counts_do_not_depend_on_the_number_of_workers(pattern):
-    documents = ["low lower lowest " * number + "<x>\n你好" for number in range(40)]
-    expected = count_pre_tokens(documents_of(documents, ["<x>"]), pattern)
-    for workers in (1, 2, 3):
-        assert count(documents, pattern=pattern, special_tokens=["<x>"], num_workers=workers) == expected
-    assert not multiprocessing.active_children()
-
-
-@given(special_texts, st.permutations(SPECIALS), st.integers(0, len(SPECIALS)))
-def test_text_is_split_at_special_tokens_longest_first(tmp_path_factory, text, specials, kept):
-    specials = specials[:kept]
-    longest_first = "|".join(map(re.escape, sorted(specials, key=len, reverse=True)))
-    expected = [piece.encode() for piece in (re.split(longest_first, text) if specials else [text]) if piece]
-    path = tmp_path_factory.getbasetemp() / "special.txt"
-    path.write_bytes(text.encode())
-    for source in ([text], [text.encode()], path):
-        assert documents_of(source, specials) == expected
-        assert count(source, pattern=None, special_tokens=specials) == Counter(expected)
-
-
-def test_special_tokens_are_not_regular_expressions():
-    assert documents_of(["a.b*c"], [".", "b*"]) == [b"a", b"c"]
-
-
-@given(any_bytes, patterns, st.integers(1, 60))
-def test_the_first_invalid_byte_of_a_file_is_named(tmp_path_factory, data, pattern, batch_bytes):
-    path = tmp_path_factory.getbasetemp() / "maybe-utf8.txt"
-    path.write_bytes(data)
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        place = f"{path}: not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start} ("
-        with pytest.raises(ValueError, match=re.escape(place)):
-            documents_of(path, (), pattern, batch_bytes)
-    else:
-        assert b"".join(documents_of(path, (), pattern, batch_bytes)) == data
-    # Its bytes given as a text are taken as they are.
-    assert count([data], pattern=pattern) == count_pre_tokens([data], pattern)
+IN_DATA = ["data/c.TXT", "data/d.parquet", "data/deep/e.ndjson", "data/deep/f.txt.zst"]
 
 
 @pytest.mark.parametrize(
-    ("data", "place"),
+    ("source", "expected"),
     [
-        (b"low \xff", "byte 0xFF at offset 4"),
-        (b"low<x>low \xe4\xbd<x>", "byte 0xE4 at offset 10"),
-        (b"low " * 50 + b"\xed\xa0\x80", "byte 0xED at offset 200"),
-        ("\ufeff你".encode("utf-16-le"), "byte 0xFF at offset 0"),
+        ("a.txt", ["a.txt"]),
+        (Path("notes.md"), ["notes.md"]),
+        ("./data/../a.txt", ["a.txt"]),
+        ("data", IN_DATA),
+        ("data/", IN_DATA),
+        (Path("data"), IN_DATA),
+        (".", ["a.txt", "b.jsonl.gz", *IN_DATA]),
+        ("*.txt", ["a.txt"]),
+        ("data/*", ["data/c.TXT", "data/d.parquet"]),
+        ("data/**", [*IN_DATA[:2], "data/deep/e.ndjson", "data/deep/f.csv", "data/deep/f.txt.zst"]),
+        ("**/[ef].*", ["data/deep/e.ndjson", "data/deep/f.csv", "data/deep/f.txt.zst"]),
+        (Path("*/*.md"), ["others/h.md"]),
+        (["notes.md", "a.txt"], ["notes.md", "a.txt"]),
+        (("*.txt", "data", Path("others/h.md")), ["a.txt", *IN_DATA, "others/h.md"]),
+        (["a.txt", "a.txt"], ["a.txt", "a.txt"]),
+        (["a.txt", Path("notes.md")], ["a.txt", "notes.md"]),
+        (["a.txt", Source("data/*.parquet"), Path("notes.md")], ["a.txt", "data/d.parquet", "notes.md"]),
+        (Source(["a.txt", "*.md"]), ["a.txt", "notes.md"]),
+        (Source("data", format="jsonl"), ["data/deep/e.ndjson"]),
+        (Source("data/*.TXT", format="jsonl"), ["data/c.TXT"]),
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("here")
+def test_names_stand_for_files(source, expected):
+    assert names(source) == expected
+
+
+def test_a_name_that_looks_like_a_glob_is_a_file_if_there_is_one(here):
+    Path("[a].txt").touch()
+    assert names("[a].txt") == ["[a].txt"]
+    assert names(["[a].txt"]) == ["[a].txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_links_are_followed_once_and_keep_their_names(here):
+    Path("data/deep/loop").symlink_to(here / "data")
+    Path("data/elsewhere").symlink_to(here / "others")
+    Path("others/i.txt").touch()
+    Path("data/z.jsonl").symlink_to(here / "notes.md")
+    assert names("data") == sorted([*IN_DATA, "data/elsewhere/i.txt", "data/z.jsonl"])
+    Path("data/broken.txt").symlink_to("nothing")
+    with pytest.raises(FileNotFoundError, match=r"broken\.txt"):
+        plan("data")
+
+
+@pytest.mark.usefixtures("here")
+def test_other_files_of_a_directory_are_counted_in_the_log(caplog):
+    with caplog.at_level(logging.INFO, "hf_bpe"):
+        plan("data")
+    assert "data: left out 1 files that end otherwise than .txt .jsonl" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [],
+        ["low"],
+        ["low", "lower"],
+        ["low", ".", "..", "/", "*", "**", "/**", "?", ""],  # which are directories, or match some
+        ["/"],
+        [".", "*"],
+        ["how are you?", "z*", "low\nlower * /", "[x]", "\0", "*\0", "low " * 80, "a/" * 5000, "*/" * 2000],
+        [" a.txt", "a.txt\n", "see https://example.com/"],
+        ["low", b"lower"],
+        [["a.txt"]],
+        [("a.txt",), "a.txt"],
+        (text for text in ["a.txt"]),
+        iter(["a.txt"]),
+        {"a.txt"},
     ],
 )
-@pytest.mark.usefixtures("tiny_batches")
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_file_that_is_not_utf8_is_refused(tmp_path, data, place, workers):
-    (tmp_path / "good.txt").write_text("low " * 50, encoding="utf-8")
-    (tmp_path / "bad.txt").write_bytes(data)
-    with pytest.raises(ValueError, match=rf"bad\.txt: not UTF-8: {place} .*; convert the file"):
-        count([tmp_path / "good.txt", tmp_path / "bad.txt"], special_tokens=["<x>"], num_workers=workers)
-
-
-@given(any_texts, patterns)
-def test_lone_surrogates_are_repaired(text, pattern):
-    assert count([text], pattern=pattern) == count_pre_tokens([repair_surrogates(text).encode()], pattern)
-
-
-def test_nothing_is_counted_of_nothing(tmp_path):
-    empty = tmp_path / "empty.txt"
-    empty.touch()
-    for source in (empty, [empty, empty], [], (), iter([]), [""], [b""], [[]], [["", ""]], ["<x>"]):
-        assert count(source, special_tokens=["<x>"]) == Counter()
-
-
-@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs /dev/fd")
-def test_a_pipe_is_read_to_its_end():
-    reading, writing = os.pipe()
-    os.write(writing, b"low low")
-    os.close(writing)
-    assert count(f"/dev/fd/{reading}") == {b"low": 1, b" low": 1}
-    os.close(reading)
+@pytest.mark.usefixtures("here")
+def test_what_names_nothing_is_texts(texts):
+    [shard] = plan(texts)
+    assert (shard.name, shard.size, shard.version) == ("iterable 0", None, None)
+    assert shard.source.data is texts
+    assert not shard.is_file
 
 
 @pytest.mark.parametrize(
@@ -182,74 +142,286 @@ def test_a_pipe_is_read_to_its_end():
         ("no-such.txt", FileNotFoundError, "no file 'no-such.txt'; a str is a path: to train on a text itself give"),
         (Path("no-such.txt"), FileNotFoundError, "no file 'no-such.txt'"),
         ([Path("a.txt"), Path("no-such.txt")], FileNotFoundError, "no file 'no-such.txt'"),
+        ([Source("a.txt"), "no-such.txt"], FileNotFoundError, "no file 'no-such.txt'"),
+        ("", FileNotFoundError, "no file ''"),
         ("low lower " * 30, FileNotFoundError, "no file 'low lower .*; a str is a path"),
+        ("low lower " * 3000, FileNotFoundError, "no file 'low lower .*; a str is a path"),
         ("low\0lower", FileNotFoundError, "no file .*; a str is a path"),
-        (".", IsADirectoryError, "'.' is a directory; give the files in it"),
-        (Path("folder"), IsADirectoryError, "'folder' is a directory"),
-        ([Path("a.txt"), Path("folder")], IsADirectoryError, "'folder' is a directory"),
-        (["a.txt", "low lower"], ValueError, "'a.txt' names a file and 'low lower' does not"),
-        (["low " * 80, "a.txt"], ValueError, "'a.txt' names a file and 'low low .*' does not"),
+        ("how are you?", FileNotFoundError, r"no file matches 'how are you\?'; a str is a path"),
+        ("*/" * 2000, FileNotFoundError, "no file matches '.*'; a str is a path"),
+        ("a.txt/b.txt", FileNotFoundError, "no file 'a.txt/b.txt'"),
+        ("dat[ab]", FileNotFoundError, r"'dat\[ab\]' matches directories only; give 'dat\[ab\]/\*\*'"),
+        ("others", FileNotFoundError, r"'others' is a directory without text files: .*\.txt \.jsonl .*others/\*\*/\*"),
+        (Source("others", format="parquet"), FileNotFoundError, "'others' is a directory without parquet files"),
+        (["a.txt", "low lower"], ValueError, "'a.txt' names a file or directory and 'low lower' does not"),
+        (["low " * 80, "a.txt"], ValueError, "'a.txt' names a file or directory and 'low low .*' does not"),
+        (["a.txt", "."], ValueError, r"'a.txt' names a file or directory and '\.' does not"),
+        (["data", "dta"], ValueError, "'data' names a file or directory and 'dta' does not"),
+        (["*.txt", "*.text"], ValueError, r"'\*\.txt' names a file or directory and '\*\.text' does not"),
+        (["s3://bucket/a.txt", "low"], ValueError, "'s3://bucket/a.txt' names a file"),
         (b"low lower", TypeError, r"got bytes; to train on one text give \[text\]"),
         (5, TypeError, "expected a path, paths or an iterable of texts, got int"),
         (None, TypeError, "got NoneType"),
-        ([5], TypeError, "source: text 0 is int, expected str or bytes"),
-        (["low", ["lower", None]], TypeError, "source: text 1 is NoneType, expected str or bytes"),
-        ([[["low"]]], TypeError, "source: text 0 is list, expected str or bytes"),
-        ([Path("a.txt"), "a.txt"], TypeError, "source: text 0 is (Posix|Windows)Path, expected str or bytes"),
+        ({"en/*.txt": 3}, TypeError, r"got dict; give \[Source\(path\), …\]"),
+        ([Path("a.txt"), b"a.txt"], TypeError, "source: element 1 is bytes, expected a path as others"),
+        ([5, Path("a.txt")], TypeError, "source: element 0 is int, expected a path as others"),
+        ([Source("a.txt"), ["low"]], TypeError, "source: element 1 is list, expected a Source or a path as others"),
+        ("a.parquet.gz", ValueError, "a.parquet.gz: Parquet is compressed inside; unpack the file"),
+        (Source(["low"], format="jsonl"), ValueError, "format: goes with files only, got 'jsonl' for an iterable"),
+        ("nosuch://bucket/a.txt", ValueError, "nosuch://bucket/a.txt: Protocol not known: nosuch"),
+        ("memory://no-such.txt", FileNotFoundError, "no file 'memory://no-such.txt'"),
+        ("memory://no-*.txt", FileNotFoundError, r"no file matches 'memory://no-\*\.txt'"),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+@pytest.mark.usefixtures("here")
+def test_what_is_no_source_is_refused(source, error, message):
+    Path("a.parquet.gz").touch()
+    with pytest.raises(error, match=message):
+        plan(source)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Source(5), TypeError, "got int"),
+        (lambda: Source(Source("a.txt")), TypeError, "got Source in a Source; give a list of Sources"),
+        (lambda: Source([Source("a.txt")]), TypeError, "got Source in a Source"),
+        (lambda: Source("a", weight=0), ValueError, "weight: expected more than 0, got 0"),
+        (lambda: Source("a", weight=-0.5), ValueError, "weight: expected more than 0, got -0.5"),
+        (lambda: Source("a", weight=float("nan")), ValueError, "weight: expected a finite number, got nan"),
+        (lambda: Source("a", weight=float("inf")), ValueError, "weight: expected a finite number, got inf"),
+        (lambda: Source("a", weight=Decimal("Infinity")), ValueError, "weight: expected a finite number"),
+        (lambda: Source("a", weight=Decimal("NaN")), ValueError, "weight: expected a finite number"),
+        (lambda: Source("a", weight="1/0"), ValueError, "weight: expected a finite number, got '1/0'"),
+        (lambda: Source("a", weight="much"), ValueError, "weight: expected a finite number, got 'much'"),
+        (lambda: Source("a", weight=True), TypeError, "weight: expected a number or a str .*, got True"),
+        (lambda: Source("a", weight=None), TypeError, "weight: expected a number or a str"),
+        (lambda: Source("a", weight=[1]), TypeError, "weight: expected a number or a str"),
+        (lambda: Source("a", format="csv"), ValueError, "format: expected one of None, 'text', 'jsonl', 'parquet'"),
+        (lambda: Source("a", errors="ignore"), ValueError, "errors: expected one of 'strict', 'replace', 'bytes'"),
+        (lambda: Source("a", on_error="warn"), ValueError, "on_error: expected one of 'raise', 'skip', got 'warn'"),
+        (lambda: Source("a", column=3), TypeError, "column: expected a str, got 3"),
+        (lambda: Source("a", max_document_bytes=0), ValueError, "max_document_bytes: expected at least 1, got 0"),
+        (lambda: Source("a", max_document_bytes=1.5), TypeError, "max_document_bytes: expected an int or None"),
+        (lambda: Source("a", max_document_bytes=True), TypeError, "max_document_bytes: expected an int or None"),
     ],
 )
-def test_what_is_no_source_is_refused(tmp_path, monkeypatch, source, error, message):
-    monkeypatch.chdir(tmp_path)
-    Path("a.txt").write_text("low", encoding="utf-8")
-    Path("folder").mkdir()
+def test_a_source_checks_itself(make, error, message):
     with pytest.raises(error, match=message):
-        count(source)
+        make()
 
 
-def test_a_list_of_strings_is_texts_if_none_names_a_file(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert source_paths(["a.txt", "low", ".", "\0", "low " * 80]) is None
-    Path("a.txt").touch()
-    assert source_paths(["a.txt"]) == [Path("a.txt")]
-    assert source_paths(iter(["a.txt"])) is None
+def test_options_are_given_by_name():
+    with pytest.raises(TypeError):
+        Source("a.txt", 3)
 
 
-@pytest.mark.parametrize("workers", [0, -1])
-def test_number_of_processes_is_checked(workers):
-    with pytest.raises(ValueError, match=f"num_workers: expected at least 1, got {workers}"):
-        count(["low"], num_workers=workers)
+@pytest.mark.parametrize(
+    ("weight", "exact"),
+    [
+        (3, Fraction(3)),
+        (0.1, Fraction(1, 10)),
+        (1e-7, Fraction(1, 10**7)),
+        (2.5e20, Fraction(25 * 10**19)),
+        ("0.30", Fraction(3, 10)),
+        ("1/3", Fraction(1, 3)),
+        (Decimal("0.1"), Fraction(1, 10)),
+        (Fraction(2, 7), Fraction(2, 7)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (np.int64(2), Fraction(2)),
+    ],
+)
+def test_weights_are_exact(weight, exact):
+    source = Source("a.txt", weight=weight)
+    assert source.weight == exact
+    assert type(source.weight) is Fraction
+    assert Shard(source, "/a.txt", 1, "1").weight == exact
 
 
-@pytest.mark.usefixtures("tiny_batches")
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_in_the_source_propagates_and_leaves_no_process(workers):
-    def interrupted():
-        for _ in range(20):
-            yield "low lower lowest " * 9
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        count(interrupted(), num_workers=workers)
-    assert not multiprocessing.active_children()
+@given(st.floats(min_value=0, exclude_min=True, allow_infinity=False))
+def test_a_float_weighs_what_python_prints_for_it(weight):
+    assert Source("a.txt", weight=weight).weight == Fraction(repr(weight)) == Fraction(Decimal(repr(weight)))
 
 
-def test_progress_is_shown_on_standard_error_when_asked_for(tmp_path, capsys):
-    path = tmp_path / "a.txt"
-    path.write_text("low" * 100, encoding="utf-8")
-    count(path)
-    assert capsys.readouterr() == ("", "")
-    count(path, show_progress=True)
-    output, errors = capsys.readouterr()
-    assert output == ""
-    assert re.search("Counting: 100%.* 300/300 ", errors)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.txt", ("text", None)),
+        ("A.TXT.GZ", ("text", "gzip")),
+        ("a.jsonl.zst", ("jsonl", "zstd")),
+        ("dir.gz/a.ndjson", ("jsonl", None)),
+        ("a.parquet", ("parquet", None)),
+        ("a.gz", (None, "gzip")),
+        ("a.md.zst", (None, "zstd")),
+        ("a", (None, None)),
+        ("dir.txt/a", (None, None)),
+        ("s3://bucket/a.jsonl", ("jsonl", None)),
+        ("https://example.com/a.jsonl.gz?download=true", ("jsonl", "gzip")),
+    ],
+)
+def test_the_name_tells_format_and_compression(name, kind):
+    assert kind_of(name) == kind
 
 
-def die(batch, pattern):
-    os.kill(os.getpid(), signal.SIGKILL)
+def test_a_shard_knows_how_its_file_is_read(here):
+    def how(source):
+        [shard] = plan(source)
+        return shard.format, shard.compression, shard.is_file, shard.is_local
+
+    assert how("a.txt") == ("text", None, True, True)
+    assert how("notes.md") == ("text", None, True, True)
+    assert how("b.jsonl.gz") == ("jsonl", "gzip", True, True)
+    assert how(Source("b.jsonl.gz", format="text")) == ("text", "gzip", True, True)
+    assert how((here / "a.txt").as_uri()) == ("text", None, True, False)
+    assert how(["low"])[2:] == (False, False)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere processes do not inherit what is patched")
-def test_a_killed_process_is_an_os_error_that_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(counts, "count_pre_tokens", die)
-    with pytest.raises(ChildProcessError, match="was killed, most likely for lack of memory; give fewer num_workers"):
-        count(["low " * 300_000] * 4, num_workers=2, pattern=r"\w+ ?")
+@given(st.integers(1, 300), st.integers(1, 60))
+def test_ranges_follow_each_other_to_the_end(tmp_path_factory, size, shard_bytes):
+    path = tmp_path_factory.getbasetemp() / "ranges.txt"
+    path.write_bytes(b"x" * size)
+    shards = plan(path, shard_bytes=shard_bytes)
+    assert shards[0].start == 0
+    assert shards[-1].stop is None
+    assert [shard.start for shard in shards[1:]] == [shard.stop for shard in shards[:-1]]
+    assert sum(shard.size for shard in shards) == size
+    assert all(0 < shard.size <= shard_bytes for shard in shards)
+    assert len({shard.key for shard in shards}) == len(shards)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_cut"),
+    [
+        (Source("a.txt"), True),
+        (Source("notes.md"), True),
+        (Source("a.txt", errors="bytes"), True),
+        (Source("a.txt", errors="bytes", on_error="skip"), True),
+        (Source("b.jsonl.gz", format="text"), False),
+        (Source("a.txt", format="jsonl"), False),
+        # Which take what is before to know what becomes of a byte.
+        (Source("a.txt", errors="replace"), False),
+        (Source("a.txt", on_error="skip"), False),
+        (Source("a.txt", max_document_bytes=9), False),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_only_plain_text_of_which_every_part_speaks_for_itself_is_cut_into_ranges(source, is_cut):
+    assert (len(plan(source, shard_bytes=2)) > 1) is is_cut
+
+
+@pytest.mark.usefixtures("here")
+def test_shards_are_taken_as_they_are():
+    shards = plan(["a.txt", "data"], shard_bytes=2)
+    assert plan(shards) == shards
+    assert plan(shards[1::2]) == shards[1::2]
+    assert plan(shards[0]) == shards[:1]
+    assert plan([*shards, Source("notes.md"), "notes.md"]) == [*shards, *plan(["notes.md"] * 2)]
+
+
+@pytest.mark.usefixtures("here")
+def test_iterables_are_numbered():
+    shards = plan([Source(["low"]), "a.txt", Source(iter(["low"]), weight=2)])
+    assert [shard.name for shard in shards] == ["iterable 0", str(Path("a.txt").absolute()), "iterable 1"]
+
+
+@pytest.mark.usefixtures("here")
+def test_shards_of_files_can_be_pickled():
+    shards = plan([Source("data", weight="1/3", column="c"), "a.txt"], shard_bytes=2)
+    assert pickle.loads(pickle.dumps(shards)) == shards
+
+
+@pytest.mark.usefixtures("here")
+def test_a_key_tells_what_is_read_and_how():
+    [shard] = plan("a.txt")
+    assert [shard.key] == [shard.key for shard in plan(Source("./a.txt", weight=1.0))]
+    others = [
+        Source("notes.md"),
+        Source("a.txt", weight=2),
+        Source("a.txt", weight="1/2"),
+        Source("a.txt", format="jsonl"),
+        Source("a.txt", column="c"),
+        Source("a.txt", errors="bytes"),
+        Source("a.txt", on_error="skip"),
+        Source("a.txt", max_document_bytes=9),
+    ]
+    keys = {shard.key, *(shard.key for shard in plan(others)), *(shard.key for shard in plan("a.txt", shard_bytes=2))}
+    assert len(keys) == 1 + len(others) + 3
+
+
+@pytest.mark.parametrize("is_url", [False, True])
+def test_a_version_changes_with_the_file(here, is_url):
+    path = here / "a.txt"
+    source = path.as_uri() if is_url else path
+    [first], [again] = plan(source), plan(source)
+    assert first.version == again.version
+    assert first == again
+    assert first.size == 5
+    os.utime(path, ns=(1, 1))
+    [later] = plan(source)
+    assert later.version not in (None, first.version)
+    path.write_bytes(b"longer")
+    os.utime(path, ns=(1, 1))
+    [longer] = plan(source)
+    assert longer.version != later.version
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs /dev/fd")
+def test_a_pipe_has_no_size_and_no_version():
+    reading, writing = os.pipe()
+    [shard] = plan(f"/dev/fd/{reading}")
+    assert (shard.size, shard.version) == (None, None)
+    os.close(reading)
+    os.close(writing)
+
+
+class TestUrls:
+    @pytest.fixture(autouse=True)
+    def _memory(self):
+        system = fsspec.filesystem("memory")
+        for name in ["a.txt", "in/b.jsonl", "in/c d.parquet", "in/deep/e.txt", "in/.f.txt", "in/.g/h.txt", "in/i.md"]:
+            system.pipe(f"/corpus/{name}", name.encode())
+        yield
+        system.rm("/corpus", recursive=True)
+
+    @pytest.mark.parametrize(
+        ("source", "expected"),
+        [
+            ("a.txt", ["a.txt"]),
+            ("in", ["in/b.jsonl", "in/c d.parquet", "in/deep/e.txt"]),
+            ("in/", ["in/b.jsonl", "in/c d.parquet", "in/deep/e.txt"]),
+            ("*.txt", ["a.txt"]),
+            ("in/*", ["in/b.jsonl", "in/c d.parquet", "in/i.md"]),
+            ("**/*.txt", ["a.txt", "in/deep/e.txt"]),
+        ],
+    )
+    def test_stand_for_files(self, source, expected):
+        shards = plan([f"memory:///corpus/{source}"])
+        assert [shard.name for shard in shards] == [f"memory:///corpus/{name}" for name in expected]
+        assert [shard.size for shard in shards] == [*map(len, expected)]
+        assert all(shard.version and shard.is_file and not shard.is_local for shard in shards)
+        assert [again for shard in shards for again in plan(shard.source)] == shards
+
+    def test_that_match_only_directories_are_refused(self):
+        with pytest.raises(FileNotFoundError, match="matches directories only"):
+            plan("memory://corpus/i*")
+
+    def test_in_archives(self, tmp_path):
+        archive = tmp_path / "all.zip"
+        with zipfile.ZipFile(archive, "w") as file:
+            file.writestr("a.txt", b"low")
+            file.writestr("in/b.txt", b"lower")
+        names = [f"zip://{name}::{archive.as_uri()}" for name in ("a.txt", "in/b.txt")]
+        assert [shard.name for shard in plan(f"zip://**/*.txt::{archive.as_uri()}")] == names
+        assert [shard.name for shard in plan(names)] == names
+
+    def test_without_the_package_of_a_protocol_say_which_it_is(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "s3fs", None)
+        monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)
+        with pytest.raises(ImportError, match=re.escape("s3://bucket/a.txt: URLs are read by fsspec: Install s3fs")):
+            plan("s3://bucket/a.txt")
+
+    def test_without_fsspec_say_so(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "fsspec.core", None)
+        with pytest.raises(ImportError, match=r"memory://a.txt: URLs are read by fsspec: .*fsspec"):
+            plan("memory://a.txt")
