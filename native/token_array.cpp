@@ -1,66 +1,73 @@
 #include "token_array.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <stdexcept>
+#include <unordered_map>
 #include <utility>
+
+#include "first_tokens.hpp"
 
 namespace hf_bpe {
 namespace {
 
-// The slots of the table that hold words of two bytes or more, the commonest first.
-std::vector<std::size_t> sort_by_count(const WordCounts& counts) {
-  constexpr std::uint64_t kFew = 1 << 12;  // counts below this are sorted by counting, the fewer others by comparing
-  std::vector<std::size_t> begins(kFew);   // of the words of count kFew - 1, then kFew - 2, …
-  std::vector<std::size_t> sorted;
-  const auto for_each_word = [&](auto visit) {
-    for (std::size_t slot = 0; slot < counts.slots(); ++slot) {
-      const std::uint64_t count = counts.count_at(slot);
-      if (count != 0 && !counts.is_one_byte_at(slot)) visit(slot, count);
+// Where the words of one count stand.
+struct Group {
+  std::size_t size = 0;                // in slots, of which each word takes one more than it has tokens
+  std::size_t next = 0;                // where the next word goes
+  std::size_t end = 0;
+};
+
+// The group of each count.
+class Groups {
+ public:
+  Group& operator[](std::uint64_t count) { return count < few_.size() ? few_[count] : many_[count]; }
+
+  // Calls `visit(count, group)` for those that have words, the highest count first.
+  template <class Visit>
+  void for_each(Visit visit) {
+    std::vector<std::uint64_t> high;
+    for (const auto& entry : many_) high.push_back(entry.first);
+    std::sort(high.begin(), high.end(), std::greater<>());
+    for (const std::uint64_t count : high) visit(count, many_[count]);
+    for (std::size_t count = few_.size(); count-- > 0;) {
+      if (few_[count].size != 0) visit(count, few_[count]);
     }
-  };
-  for_each_word([&](std::size_t slot, std::uint64_t count) {
-    if (count < kFew) {
-      ++begins[kFew - 1 - count];
-    } else {
-      sorted.push_back(slot);
-    }
-  });
-  std::sort(sorted.begin(), sorted.end(),
-            [&](std::size_t a, std::size_t b) { return counts.count_at(a) > counts.count_at(b); });
-  std::size_t total = sorted.size();
-  for (std::size_t& begin : begins) total += std::exchange(begin, total);
-  sorted.resize(total);
-  for_each_word([&](std::size_t slot, std::uint64_t count) {
-    if (count < kFew) sorted[begins[kFew - 1 - count]++] = slot;
-  });
-  return sorted;
-}
+  }
+
+ private:
+  std::vector<Group> few_ = std::vector<Group>(1 << 12);  // by count; most words have a low one
+  std::unordered_map<std::uint64_t, Group> many_;
+};
 
 }  // namespace
 
-TokenArray::TokenArray(const WordCounts& word_counts, const Symbol (&symbol_of)[256]) {
-  const std::vector<std::size_t> sorted = sort_by_count(word_counts);
-
-  // Long words and the slots of their table are fetched ahead: they are in no order that the machine could guess.
+TokenArray::TokenArray(const Words& words, FirstTokens& first_tokens, const std::function<void()>& poll) {
+  // Calls `visit(tokens, count)`, and `first_tokens` may write the tokens.
   const auto for_each_word = [&](auto visit) {
-    constexpr std::size_t kAhead = 16;
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-      if (i + 2 * kAhead < sorted.size()) word_counts.prefetch(sorted[i + 2 * kAhead]);
-      if (i + kAhead < sorted.size()) word_counts.prefetch_word(sorted[i + kAhead]);
-      visit(sorted[i], word_counts.count_at(sorted[i]), word_counts.length_at(sorted[i]));
-    }
+    constexpr std::size_t kBetweenPolls = std::size_t{1} << 14;
+    std::size_t visited = 0;
+    words.for_each([&](const Byte* word, std::size_t length, std::uint64_t count) {
+      if (++visited % kBetweenPolls == 0) poll();
+      if (length < 2) return;
+      if (const std::size_t tokens = first_tokens.split(word, length); tokens > 1) visit(tokens, count);
+    });
   };
-  size = 1;  // a boundary before the first word
-  std::uint64_t last_count = 0;
+
+  Groups groups;
   std::uint64_t pairs = 0;
-  for_each_word([&](std::size_t, std::uint64_t count, std::uint64_t length) {
-    if (count != std::exchange(last_count, count)) size = round_up(size);
-    size += length + 1;
-    if (count > (std::numeric_limits<std::uint64_t>::max() - pairs) / (length - 1)) {
+  for_each_word([&](std::size_t tokens, std::uint64_t count) {
+    groups[count].size += tokens + 1;
+    if (count > (std::numeric_limits<std::uint64_t>::max() - pairs) / (tokens - 1)) {
       throw std::overflow_error("the pre-tokens hold 2**64 pairs of bytes or more; divide their counts");
     }
-    pairs += count * (length - 1);
+    pairs += count * (tokens - 1);
+  });
+  size = 1;  // a boundary before the first word
+  groups.for_each([&](std::uint64_t, Group& group) {
+    group.next = round_up(size);
+    size = group.end = group.next + group.size;
   });
   if (size > kInside) {
     throw std::length_error(
@@ -72,15 +79,17 @@ TokenArray::TokenArray(const WordCounts& word_counts, const Symbol (&symbol_of)[
   counts = Pages<std::uint64_t>(size / kBlock + 1);
   std::size_t to = 0;
   slots[to++] = kBoundary;
-  last_count = 0;
-  for_each_word([&](std::size_t slot, std::uint64_t count, std::size_t length) {
-    if (count != std::exchange(last_count, count)) fill_up_to(round_up(to), to);
-    Byte room[16];
-    const Byte* word = word_counts.word_at(slot, room);
-    const std::size_t begin = to;
-    for (std::size_t i = 0; i < length; ++i) slots[to++] = symbol_of[word[i]];
-    slots[to++] = kBoundary;
-    set_count(begin, to, count);
+  groups.for_each([&](std::uint64_t count, const Group& group) {
+    fill_up_to(group.next, to);
+    to = group.end;
+    set_count(group.next, group.end, count);
+  });
+  for_each_word([&](std::size_t tokens, std::uint64_t count) {
+    Group& group = groups[count];
+    if (tokens >= group.end - group.next) throw std::runtime_error("the words changed while a training read them");
+    first_tokens.write(&slots[group.next]);
+    group.next += tokens;
+    slots[group.next++] = kBoundary;
   });
 }
 

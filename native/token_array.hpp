@@ -3,26 +3,30 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "pages.hpp"
-#include "word_counts.hpp"
+#include "words.hpp"
 
 namespace hf_bpe {
+
+class FirstTokens;
 
 using Symbol = std::uint32_t;    // a token of the training
 using Position = std::uint32_t;  // of a slot
 
-// Words stand one behind the other with a boundary between, the commonest first. At first a token has as many slots as
-// it has bytes; it is named in its first slot and in its last, so that both neighbours are found without links. Merging
-// two tokens makes the new one as wide as both.
+// Words stand one behind the other with a boundary between, the commonest first. At first each token has one slot.
+// Merging two makes the new one as wide as both; it is named in its first slot and in its last, so that both neighbours
+// are found without links.
 struct TokenArray {
   static constexpr Symbol kBoundary = 0xFFFFFFFF;
   static constexpr Symbol kInside = 0xFFFFFFFE;  // where a token began that was merged into the one on its left
 
-  // Of each word in `counts` that has two bytes or more; the symbols of its bytes are those of `symbol_of`. Throws
-  // std::overflow_error where pairs could be counted past 64 bits, std::length_error where positions are too few.
-  TokenArray(const WordCounts& counts, const Symbol (&symbol_of)[256]);
+  // Of each word that is two tokens or more. Goes through the words twice, and through neither them nor the array at
+  // random. `poll` is called now and then. Throws std::overflow_error where pairs could be counted past 64 bits,
+  // std::length_error where positions are too few.
+  TokenArray(const Words& words, FirstTokens& first_tokens, const std::function<void()>& poll);
 
   // Gives each token one slot, however wide it was, and leaves out words that are one token.
   void compact(const std::vector<std::uint32_t>& widths);
@@ -41,7 +45,7 @@ struct TokenArray {
   void fill_up_to(std::size_t end, std::size_t& to) {
     while (to < end) slots[to++] = kBoundary;
   }
-  // Notes the count of a word with its boundary.
+  // Notes the count of words with their boundaries.
   void set_count(std::size_t begin, std::size_t end, std::uint64_t count) {
     for (std::size_t block = begin / kBlock; block <= (end - 1) / kBlock; ++block) counts[block] = count;
   }

@@ -335,32 +335,10 @@ void Trainer::replace(Beside& beside, Symbol old_first, Symbol old_second, Symbo
 
 }  // namespace
 
-const Byte (&bytes_of_symbols())[256] {
-  struct Bytes {
-    Byte of[256];
-  };
-  static const Bytes bytes = [] {
-    // Printable ones stand for themselves in vocab.json; the others follow, as the characters from U+0100 on.
-    const auto is_printable = [](int byte) {
-      return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
-    };
-    Bytes sorted{};
-    std::size_t next = 0;
-    for (const bool printable : {true, false}) {
-      for (int byte = 0; byte < 256; ++byte) {
-        if (is_printable(byte) == printable) sorted.of[next++] = static_cast<Byte>(byte);
-      }
-    }
-    return sorted;
-  }();
-  return bytes.of;
-}
-
-std::vector<std::pair<Symbol, Symbol>> learn_merges(const WordCounts& counts, const TrainingOptions& options,
+std::vector<std::pair<Symbol, Symbol>> learn_merges(const Words& words, const TrainingOptions& options,
                                                     const std::function<void(std::size_t)>& poll) {
-  Symbol symbol_of[256];
-  for (Symbol symbol = 0; symbol < 256; ++symbol) symbol_of[bytes_of_symbols()[symbol]] = symbol;
-  return Trainer(TokenArray(counts, symbol_of), options, poll).learn();
+  FirstTokens first_tokens({});
+  return Trainer(TokenArray(words, first_tokens, [&] { poll(0); }), options, poll).learn();
 }
 
 }  // namespace hf_bpe

@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "first_tokens.hpp"
 #include "token_array.hpp"
-#include "word_counts.hpp"
+#include "words.hpp"
 
 namespace hf_bpe {
 
@@ -24,13 +25,9 @@ struct TrainingOptions {
   std::uint64_t span = 64;
 };
 
-// The bytes of the symbols 0 to 255: in the order of the printable characters of vocab.json, as
-// tokenizers.trainers.BpeTrainer numbers them. The symbol of merge i is 256 + i.
-const Byte (&bytes_of_symbols())[256];
-
 // Returns the pairs of symbols merged, in the order learned. `poll` is called now and then with their number so far; what
 // it throws is passed on. Throws what TokenArray throws.
-std::vector<std::pair<Symbol, Symbol>> learn_merges(const WordCounts& counts, const TrainingOptions& options,
+std::vector<std::pair<Symbol, Symbol>> learn_merges(const Words& words, const TrainingOptions& options,
                                                     const std::function<void(std::size_t)>& poll);
 
 }  // namespace hf_bpe

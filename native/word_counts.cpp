@@ -64,4 +64,13 @@ std::uint64_t WordCounts::find(const Byte* word, std::size_t length) const {
   return table_[table_.find_slot(key, table_.slot_of(key), word, length)].value;
 }
 
+void WordCounts::for_each(const Visit& visit) const {
+  constexpr std::size_t kAhead = 16;  // long words are in no order that the machine could guess
+  Byte room[16];
+  for (std::size_t slot = 0; slot < slots(); ++slot) {
+    if (slot + kAhead < slots()) table_.prefetch_word(table_[slot + kAhead]);
+    if (count_at(slot) != 0) visit(word_at(slot, room), length_at(slot), count_at(slot));
+  }
+}
+
 }  // namespace hf_bpe

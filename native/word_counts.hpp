@@ -5,10 +5,11 @@
 #include <cstdint>
 
 #include "word_table.hpp"
+#include "words.hpp"
 
 namespace hf_bpe {
 
-class WordCounts {
+class WordCounts : public Words {
  public:
   std::size_t size() const { return table_.size(); }
 
@@ -23,15 +24,16 @@ class WordCounts {
   // The count of a word, 0 if it is none.
   std::uint64_t find(const Byte* word, std::size_t length) const;
 
+  // In the order of the slots.
+  void for_each(const Visit& visit) const override;
+
   // Words are numbered by slots of the table, of which some are empty: of count 0. Adding moves them.
   std::size_t slots() const { return table_.slots(); }
   std::uint64_t count_at(std::size_t slot) const { return table_[slot].value; }
   std::size_t length_at(std::size_t slot) const { return table_.length_at(slot); }
-  bool is_one_byte_at(std::size_t slot) const { return table_.is_one_byte_at(slot); }  // without a look at long words
   // The bytes of the word, which `room`, of 16 bytes, may have to hold.
   const Byte* word_at(std::size_t slot, Byte* room) const { return table_.word_at(slot, room); }
   void prefetch(std::size_t slot) const { table_.prefetch(slot); }
-  void prefetch_word(std::size_t slot) const { table_.prefetch_word(table_[slot]); }
 
  private:
   using Table = WordTable<std::uint64_t, 1>;

@@ -140,7 +140,6 @@ class WordTable {
     const Key& key = entries_[slot].key;
     return is_long(key) ? load(long_words_.data() + (key.high ^ kLong) - 8) : key.high >> 56;
   }
-  bool is_one_byte_at(std::size_t slot) const { return entries_[slot].key.high >> 56 == 1; }
 
   // The bytes of the word, which `room`, of 16 bytes, may have to hold.
   const Byte* word_at(std::size_t slot, Byte* room) const {

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (data[1] / 8 % 4 == 0) options.max_token_bytes = data[1] / 32 + 1;
   options.length_penalty = data[2] % 4 == 0 ? data[2] / 4 * 0.1 : 0;
   options.span = std::uint64_t{1} << data[3] % 8;
-  Words words;
+  WordMap words;
   for (std::size_t at = 4; at + 3 <= size;) {
     const std::size_t length = data[at] % 32 + 1;
     const std::uint64_t count = std::uint64_t{data[at + 1]} << (data[at] / 32 * 8);  // up to 2^63

@@ -25,7 +25,7 @@
 namespace naive {
 
 using namespace hf_bpe;
-using Words = std::map<std::string, std::uint64_t>;
+using WordMap = std::map<std::string, std::uint64_t>;
 using Merges = std::vector<std::pair<std::string, std::string>>;
 
 inline const Byte* begin_of(const std::string& text) { return reinterpret_cast<const Byte*>(text.data()); }
@@ -58,34 +58,33 @@ inline std::vector<std::string> split_at(const std::vector<std::string>& special
   return documents;
 }
 
-inline void count(Words& words, const CountingOptions& options, const std::string& text) {
+inline void count(WordMap& words, const CountingOptions& options, const std::string& text) {
   for (const std::string& document : split_at(options.special_tokens, text)) {
     for (const std::string& piece : split(options.pattern, document)) ++words[piece];
   }
 }
 
-inline Words to_map(const WordCounts& counts) {
-  Words words;
+inline WordMap to_map(const WordCounts& counts) {
+  WordMap words;
   Byte room[16];
   for (std::size_t slot = 0; slot < counts.slots(); ++slot) {
     if (counts.count_at(slot) == 0) continue;
     const std::string word(reinterpret_cast<const char*>(counts.word_at(slot, room)), counts.length_at(slot));
     CHECK(words.emplace(word, counts.count_at(slot)).second);
     CHECK(counts.find(begin_of(word), word.size()) == counts.count_at(slot));
-    CHECK(counts.is_one_byte_at(slot) == (word.size() == 1));
   }
   CHECK(words.size() == counts.size());
   return words;
 }
 
-inline WordCounts to_table(const Words& words) {
+inline WordCounts to_table(const WordMap& words) {
   WordCounts counts;
   for (const auto& [word, count] : words) counts.add(begin_of(word), word.size(), count);
   return counts;
 }
 
 // Counts all pairs anew for each merge.
-inline Merges learn_merges(const Words& counts, const TrainingOptions& options) {
+inline Merges learn_merges(const WordMap& counts, const TrainingOptions& options) {
   std::vector<std::pair<std::vector<std::string>, std::uint64_t>> words;
   for (const auto& [word, count] : counts) {
     words.emplace_back();
@@ -180,7 +179,7 @@ inline void check_scanner(Pattern pattern, const std::string& original) {
 }
 
 inline void check_counter(const CountingOptions& options, const std::vector<std::string>& texts) {
-  Words expected;
+  WordMap expected;
   std::vector<Text> borrowed;
   for (const std::string& text : texts) {
     count(expected, options, text);
@@ -191,7 +190,7 @@ inline void check_counter(const CountingOptions& options, const std::vector<std:
   CHECK(to_map(counter.finish()) == expected);
 }
 
-inline void check_trainer(const Words& words, const TrainingOptions& options) {
+inline void check_trainer(const WordMap& words, const TrainingOptions& options) {
   std::vector<std::string> tokens;
   for (const Byte byte : bytes_of_symbols()) tokens.emplace_back(1, static_cast<char>(byte));
   Merges merges;

@@ -35,7 +35,7 @@ void test_scanner() {
 }
 
 void test_word_counts() {
-  Words expected;
+  WordMap expected;
   WordCounts counts, other;
   for (int i = 0; i < 60'000; ++i) {
     const std::string word = std::to_string(draw(9000)) + std::string(draw(20), 'x');
@@ -67,11 +67,11 @@ void test_tables_have_orders_of_their_own() {
   CHECK(words_in_order() != words_in_order());
 }
 
-// Words as a scanner gives them, the last at the end of what may be read; the table grows inside batches of them.
+// WordMap as a scanner gives them, the last at the end of what may be read; the table grows inside batches of them.
 void test_words_of_a_text() {
   for (int round = 0; round < 20; ++round) {
     WordCounts counts;
-    Words expected;
+    WordMap expected;
     std::string joined;
     std::vector<std::size_t> lengths;
     for (std::size_t i = draw(9000); i > 0; --i) {
@@ -105,7 +105,7 @@ void test_counts_past_64_bits_are_refused() {
       } catch (const std::overflow_error&) {
         is_caught = true;
       }
-      CHECK(is_caught && to_map(counts) == (Words{{word, kMost}}));
+      CHECK(is_caught && to_map(counts) == (WordMap{{word, kMost}}));
     }
   }
 }
@@ -218,14 +218,14 @@ void test_invalid_utf8_before_an_exception_is_forgotten() {
   }
   CHECK(is_caught);
   CHECK(!counter.add({{begin_of(good), end_of(good), true, false}}, [](std::size_t) {}));
-  CHECK(to_map(counter.finish()) == (Words{{"low", 1}}));
+  CHECK(to_map(counter.finish()) == (WordMap{{"low", 1}}));
 }
 
 void test_trainer() {
   const std::vector<std::string> alphabets = {"a", "ab", "abc", "a\xFF", " !\xC4"};
   for (int i = 0; i < 6000; ++i) {
     const std::string& alphabet = draw_from(alphabets);
-    Words words;
+    WordMap words;
     for (std::size_t j = draw(9); j > 0; --j) {
       std::string word;
       for (std::size_t length = 1 + draw(24); length > 0; --length) word += alphabet[draw(alphabet.size())];
@@ -258,7 +258,7 @@ void test_too_many_pairs_are_refused() {
   check_trainer({{"ab", kMost}}, {.max_merges = 1});
   check_trainer({{"abc", kMost / 2}}, {.max_merges = 2});
   check_trainer({{"ab", kMost}}, {.max_merges = 1, .min_frequency = kMost});
-  Words words = {{"abc", kMost / 2 + 1}};
+  WordMap words = {{"abc", kMost / 2 + 1}};
   bool is_caught = false;
   try {
     check_trainer(words, {.max_merges = 1});
