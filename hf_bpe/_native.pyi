@@ -118,17 +118,20 @@ class Encoder:
 def learn_merges(
     counts: WordCounts,
     *,
+    initial: list[tuple[bytes, bytes]],
     max_merges: int,
     lexicographic: bool,
     min_frequency: int,
     max_token_bytes: int | None,
     length_penalty: float,
-    progress: Callable[[int], object] | None,
+    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
     span: int = ...,
 ) -> list[tuple[bytes, bytes]]:
-    """Learn merges as hf_bpe.reference does; `progress` is called about twenty times a second.
+    """Learn merges as hf_bpe.reference does.
 
     Args:
+        progress: called about twenty times a second and at the end, with the merges since its last call, none or more,
+            and how often the last one occurred.
         span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
     """
 

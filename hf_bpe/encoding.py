@@ -319,9 +319,9 @@ class WordsMergedNatively(WordsEncoder):
         super().__init__(model)
         self._native = native
 
-    def _encode_word(self, word: bytes) -> list[int]:
+    def encode_word(self, word: bytes) -> list[int]:  # noqa: D102
         if self.lacks_bytes:  # for which the reference has ids of its own
-            return super()._encode_word(word)
+            return super().encode_word(word)
         return self._native.encode(word, Options())
 
 

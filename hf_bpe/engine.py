@@ -125,13 +125,22 @@ def learn_merges(
     min_frequency: int = 1,
     max_token_bytes: int | None = None,
     length_penalty: float = 0.0,
-    progress: Callable[[int], object] | None = None,
+    initial: Sequence[tuple[bytes, bytes]] = (),
+    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
 ) -> list[tuple[bytes, bytes]]:
-    """Learn merges as `reference.learn_merges` does; but `progress` is called only now and then.
+    """Learn merges as `reference.learn_merges` does.
+
+    Args:
+        counts: pre-token → number of occurrences.
+        max_merges, tie_break, min_frequency, max_token_bytes, length_penalty, initial: as there.
+        progress: told of the merges learned since its last call, none or more, and how often the last merge occurred (0
+            before there is one); native: about twenty times a second, and once at the end. So all that it is told of
+            joined is the result. What it raises is passed on.
 
     Raises:
         OverflowError: native: the counts make 2**64 pairs or more.
-        ValueError: native: the distinct pre-tokens have more than 2**32 bytes.
+        ValueError: an initial merge that is given twice; native: the distinct pre-tokens have more than 2**32 bytes, or
+            there are more than 2**21 initial tokens.
     """
     native = native_core()
     if native is None:
@@ -142,6 +151,7 @@ def learn_merges(
             min_frequency=min_frequency,
             max_token_bytes=max_token_bytes,
             length_penalty=length_penalty,
+            initial=initial,
             progress=progress,
         )
     if not isinstance(counts, native.WordCounts):
@@ -153,6 +163,7 @@ def learn_merges(
         max_merges = 0
     merges: list[tuple[bytes, bytes]] = native.learn_merges(
         counts,
+        initial=[*initial],
         max_merges=min(max_merges, 2**32),  # there are never as many
         lexicographic=tie_break == "lexicographic",
         min_frequency=min(min_frequency, 2**64 - 1),

@@ -11,13 +11,10 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from hf_bpe.byte_level import BYTE_TO_CHAR
+from hf_bpe.model import BPEModel
 from hf_bpe.patterns import split
-
-if TYPE_CHECKING:
-    from hf_bpe.model import BPEModel
 
 Pair = tuple[int, int]
 
@@ -51,7 +48,8 @@ def learn_merges(
     min_frequency: int = 1,
     max_token_bytes: int | None = None,
     length_penalty: float = 0.0,
-    progress: Callable[[int], object] | None = None,
+    initial: Sequence[tuple[bytes, bytes]] = (),
+    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
 ) -> list[tuple[bytes, bytes]]:
     """Learn merges from pre-tokens and how often each occurs.
 
@@ -63,6 +61,12 @@ def learn_merges(
     Two merges never make the same bytes: what happens inside a stretch of text whose ends no merge has crossed
     depends on that stretch alone, so wherever it becomes one token, it does so by the same pair at the same step.
 
+    At each step the pre-tokens are made of the tokens to which a model with the merges so far, `initial` ones first,
+    encodes them. Mostly a new merge makes a token that is in no merge yet, and to merge the pair is all there is to do.
+    But `initial` may hold a token that it does not make of that token's bytes alone. A new merge may, and initial
+    merges may go on from there, so the pre-tokens are encoded anew. Thus merges learned with the first ones of a
+    training as `initial` are those that followed there.
+
     Args:
         counts: pre-token → number of occurrences.
         max_merges: number of merges to learn.
@@ -73,20 +77,30 @@ def learn_merges(
         max_token_bytes: never make a longer token.
         length_penalty: λ in score = count − λ·(bytes of both parts), a double unless λ is 0. It orders the pairs; it
             never ends the training.
-        progress: called with the number of merges learned, after each.
+        initial: merges of before, in the order of their ranks. They are neither returned nor of the `max_merges`; their
+            tokens are numbered, in the order in which they occur there, behind the bytes.
+        progress: called after each merge with a list of it, and how often it occurred.
 
     Returns:
         The merges in the order learned.
 
-    >>> learn_merges({b"low": 5, b"lower": 2, b"widest": 3, b"newest": 6}, max_merges=3)
+    Raises:
+        ValueError: an initial merge that is given twice.
+
+    >>> counts = {b"low": 5, b"lower": 2, b"widest": 3, b"newest": 6}
+    >>> learn_merges(counts, max_merges=3)
     [(b's', b't'), (b'e', b'st'), (b'o', b'w')]
+    >>> learn_merges(counts, max_merges=1, initial=[(b"s", b"t"), (b"e", b"st")])
+    [(b'o', b'w')]
     """
-    tokens = [bytes([byte]) for byte in sorted(range(256), key=BYTE_TO_CHAR.__getitem__)]  # a symbol is an index here
-    symbol_of = {token[0]: symbol for symbol, token in enumerate(tokens)}
+    alphabet = [bytes([byte]) for byte in sorted(range(256), key=BYTE_TO_CHAR.__getitem__)]
+    parts_and_results = [token for first, second in initial for token in (first, second, first + second)]
+    tokens = list(dict.fromkeys(alphabet + parts_and_results))  # a symbol is an index here
+    symbol_of = {token: symbol for symbol, token in enumerate(tokens)}
     lexicographic = tie_break == "lexicographic"
-    tie_keys: list[str | int] = [_descending_key(token) for token in tokens] if lexicographic else [*range(256)]
-    words = [[symbol_of[byte] for byte in word] for word in counts]
+    tie_keys: list[str | int] = [*map(_descending_key, tokens)] if lexicographic else [*range(len(tokens))]
     weights = list(counts.values())
+    merges: list[tuple[bytes, bytes]] = []
 
     pair_counts: defaultdict[Pair, int] = defaultdict(int)
     where: defaultdict[Pair, set[int]] = defaultdict(set)  # pair → indices of the words that may hold it
@@ -99,24 +113,37 @@ def learn_merges(
             score = count - float(length_penalty) * length if length_penalty else count
             heapq.heappush(heap, (-score, tie_keys[first], tie_keys[second], count, pair))
 
-    for index, word in enumerate(words):
-        for pair in pairwise(word):
-            pair_counts[pair] += weights[index]
-            where[pair].add(index)
-    for pair in pair_counts:
-        push(pair)
+    def encode_words() -> list[list[int]]:
+        """Make the words of all merges so far, and the index of them."""
+        encoder = Encoder(BPEModel(dict(enumerate(tokens)), [*initial, *merges]))
+        words = [encoder.encode_word(word) for word in counts]
+        pair_counts.clear()
+        where.clear()
+        heap.clear()
+        for index, word in enumerate(words):
+            for pair in pairwise(word):
+                pair_counts[pair] += weights[index]
+                where[pair].add(index)
+        for pair in pair_counts:
+            push(pair)
+        return words
 
-    merges: list[tuple[bytes, bytes]] = []
+    words = encode_words()
     while heap and len(merges) < max_merges:
         *_, count, pair = heapq.heappop(heap)
         if count != pair_counts[pair]:
             if count > pair_counts[pair]:  # lower: a later entry has the true count
                 push(pair)
             continue
-        parts = tokens[pair[0]], tokens[pair[1]]
-        merges.append(parts)
-        merged = len(tokens)
-        tokens.append(parts[0] + parts[1])
+        first, second = tokens[pair[0]], tokens[pair[1]]
+        merges.append((first, second))
+        if progress is not None:
+            progress(merges[-1:], count)
+        merged = symbol_of.setdefault(first + second, len(tokens))
+        if merged < len(tokens):
+            words = encode_words()
+            continue
+        tokens.append(first + second)
         tie_keys.append(_descending_key(tokens[merged]) if lexicographic else merged)
 
         grown: set[Pair] = set()
@@ -128,8 +155,6 @@ def learn_merges(
                     grown.add(changed)
         for changed in grown:
             push(changed)
-        if progress is not None:
-            progress(len(merges))
     return merges
 
 
@@ -198,7 +223,7 @@ class Encoder:
         for word in pre_tokenize(text, self.model.pattern):
             ids = self._cache.get(word)
             if ids is None:
-                ids = self._encode_word(word)
+                ids = self.encode_word(word)
                 if len(self._cache) >= self._CACHE_SIZE:
                     self._cache.clear()
                 if len(word) <= self._CACHE_BYTES:
@@ -218,8 +243,10 @@ class Encoder:
         """Return the bytes of the ids, joined. Raises KeyError for an id that is not in the vocabulary."""
         return b"".join([self.model.vocab[token_id] for token_id in ids])
 
-    def _encode_word(self, word: bytes) -> list[int]:
-        """Merge the adjacent pair of lowest rank, leftmost first, until there is none; O(n log n) in len(word).
+    def encode_word(self, word: bytes) -> list[int]:
+        """Return the ids of a pre-token, where -1 - byte stands for a byte that has no token.
+
+        Merge the adjacent pair of lowest rank, leftmost first, until there is none; O(n log n) in len(word).
 
         The symbols are a linked list over the positions of the word's bytes: a merge keeps the left position and drops
         the right one. The heap holds (rank, position of the left part); an entry may be out of date.

@@ -141,9 +141,8 @@ def train(
             min_frequency=min_frequency,
             max_token_bytes=max_token_bytes,
             length_penalty=float(length_penalty),
-            progress=(lambda done: bar.update(done - bar.n)) if show_progress else None,
+            progress=(lambda merges, _: bar.update(len(merges))) if show_progress else None,
         )
-        bar.update(len(merges) - bar.n)
     if len(merges) < wanted:
         warnings.warn(
             f"the text gives {len(merges)} of the {wanted} merges asked for: no pair is left to merge; "

@@ -11,6 +11,38 @@ using namespace hf_bpe;
 
 namespace {
 
+// Pairs of bytes; `progress`, unless it is None, is told of those since its last call, and at the end.
+nb::list merges_of(const Words& words, const FirstTokens::Merges& initial, const TrainingOptions& options,
+                   nb::object progress) {
+  const Learned* learned = nullptr;
+  nb::list merges;
+  std::vector<nb::bytes> tokens;
+  const auto take = [&] {
+    nb::list added;
+    for (std::size_t i = tokens.size(); i < learned->tokens.size(); ++i) {
+      tokens.emplace_back(learned->tokens[i].data(), learned->tokens[i].size());
+    }
+    for (std::size_t i = merges.size(); i < learned->merges.size(); ++i) {
+      const auto [first, second] = learned->merges[i];
+      added.append(nb::make_tuple(tokens[first], tokens[second]));
+    }
+    merges.extend(added);
+    if (!progress.is_none()) progress(added, learned->last_count);
+  };
+  Poll poll(progress.is_none() ? nb::none() : nb::cpp_function([&](std::size_t) { take(); }));
+  Learned all;
+  {
+    const nb::gil_scoped_release no_gil;
+    all = learn_merges(words, initial, options, [&](const Learned& so_far) {
+      learned = &so_far;
+      poll(so_far.merges.size());
+    });
+  }
+  learned = &all;
+  take();
+  return merges;
+}
+
 class PyWordCounts {
  public:
   PyWordCounts() = default;
@@ -48,22 +80,9 @@ class PyWordCounts {
     return all;
   }
 
-  nb::list learn_merges(const TrainingOptions& options, nb::object progress) {
+  nb::list learn_merges(const FirstTokens::Merges& initial, const TrainingOptions& options, nb::object progress) {
     const Occupied occupied(flag_);
-    Poll poll(std::move(progress));
-    std::vector<std::pair<Symbol, Symbol>> merges;
-    {
-      const nb::gil_scoped_release no_gil;
-      merges = hf_bpe::learn_merges(counts_, options, std::ref(poll));
-    }
-    std::vector<nb::bytes> tokens;
-    for (const Byte& byte : bytes_of_symbols()) tokens.push_back(to_python(&byte, 1));
-    nb::list pairs;
-    for (const auto& [first, second] : merges) {
-      pairs.append(nb::make_tuple(tokens[first], tokens[second]));
-      tokens.push_back(nb::bytes(tokens[first] + tokens[second]));
-    }
-    return pairs;
+    return merges_of(counts_, initial, options, std::move(progress));
   }
 
  private:
@@ -197,14 +216,19 @@ NB_MODULE(_native, module) {
 
   module.def(
       "learn_merges",
-      [](PyWordCounts& counts, std::size_t max_merges, bool lexicographic, std::uint64_t min_frequency,
-         std::optional<std::size_t> max_token_bytes, double length_penalty, nb::object progress, std::uint64_t span) {
+      [](PyWordCounts& counts, std::vector<std::pair<nb::bytes, nb::bytes>> initial, std::size_t max_merges,
+         bool lexicographic, std::uint64_t min_frequency, std::optional<std::size_t> max_token_bytes,
+         double length_penalty, nb::object progress, std::uint64_t span) {
         TrainingOptions options{max_merges, lexicographic, min_frequency, {}, length_penalty, span};
         options.max_token_bytes = max_token_bytes.value_or(std::numeric_limits<std::size_t>::max());
-        return counts.learn_merges(options, std::move(progress));
+        FirstTokens::Merges merges;
+        for (const auto& [first, second] : initial) {
+          merges.emplace_back(std::string(first.c_str(), first.size()), std::string(second.c_str(), second.size()));
+        }
+        return counts.learn_merges(merges, options, std::move(progress));
       },
-      "counts"_a, nb::kw_only(), "max_merges"_a, "lexicographic"_a, "min_frequency"_a, "max_token_bytes"_a.none(),
-      "length_penalty"_a, "progress"_a.none(), "span"_a = TrainingOptions().span);
+      "counts"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "lexicographic"_a, "min_frequency"_a,
+      "max_token_bytes"_a.none(), "length_penalty"_a, "progress"_a.none(), "span"_a = TrainingOptions().span);
 
   module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
   module.def("count_pre_tokens", &count_pre_tokens, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());

@@ -14,6 +14,7 @@
 #include <array>
 #include <bit>
 #include <string>
+#include <unordered_set>
 
 #include "pair_table.hpp"
 
@@ -37,26 +38,31 @@ std::uint64_t sortable(double number) {
 
 class Trainer {
  public:
-  Trainer(TokenArray tokens, const TrainingOptions& options, const std::function<void(std::size_t)>& poll)
-      : tokens_(std::move(tokens)),
+  // Learns more merges of words that are made of the tokens in `learned`.
+  Trainer(TokenArray words, const TrainingOptions& options, const std::function<void(const Learned&)>& progress,
+          Learned& learned)
+      : tokens_(std::move(words)),
         options_(options),
-        poll_(poll),
-        least_(std::max<std::uint64_t>(options.min_frequency, 1)) {
-    for (const Byte byte : bytes_of_symbols()) bytes_.emplace_back(1, static_cast<char>(byte));
-    widths_.assign(bytes_.size(), 1);
-    beside_.resize(bytes_.size());
-  }
+        progress_(progress),
+        least_(std::max<std::uint64_t>(options.min_frequency, 1)),
+        learned_(learned),
+        bytes_(learned.tokens),
+        merges_(learned.merges),
+        known_(bytes_.begin() + 256, bytes_.end()),
+        widths_(bytes_.size(), 1),
+        beside_(bytes_.size()) {}
 
-  std::vector<std::pair<Symbol, Symbol>> learn() {
-    if (options_.max_merges == 0) return {};
-    for (;;) {
+  // Returns true when there are as many merges as are wanted, or no pair is left; false after a merge that makes a token
+  // of the beginning. It is not applied, for merges from before may go on from that token.
+  bool learn() {
+    while (merges_.size() < options_.max_merges) {
       index_pairs();
-      merge_from_heap();
+      if (!merge_from_heap()) return merges_.size() == options_.max_merges;
       if (merges_.size() == options_.max_merges || threshold_ == least_) break;
       tokens_.compact(widths_);
       std::fill(widths_.begin(), widths_.end(), 1);
     }
-    return std::move(merges_);
+    return true;
   }
 
  private:
@@ -76,7 +82,7 @@ class Trainer {
   void collect_pairs(const Pages<std::uint64_t>& estimates, std::size_t likely);
   template <class Find, class Visit>
   void for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find find, Visit visit);
-  void merge_from_heap();
+  bool merge_from_heap();
   void merge(const Pair& pair);
   void replace(Beside& beside, Symbol old_first, Symbol old_second, Symbol first, Symbol second);
 
@@ -94,7 +100,7 @@ class Trainer {
       if (at + kAhead + 1 < tokens_.size) {
         prefetch(&estimates[bucket_of(slots[at + kAhead], slots[at + kAhead + 1], estimates)]);
       }
-      if (at % kBetweenPolls == 0) poll_(merges_.size());
+      if (at % kBetweenPolls == 0) progress_(learned_);
       if (slots[at] == TokenArray::kBoundary || slots[at + 1] == TokenArray::kBoundary) continue;
       visit(slots[at], slots[at + 1], static_cast<Position>(at));
     }
@@ -125,12 +131,14 @@ class Trainer {
 
   TokenArray tokens_;
   const TrainingOptions& options_;
-  const std::function<void(std::size_t)>& poll_;
+  const std::function<void(const Learned&)>& progress_;
   const std::uint64_t least_;  // no rarer pair is merged
 
-  std::vector<std::string> bytes_;      // of each token
-  std::vector<std::uint32_t> widths_;   // of each token, in slots
-  std::vector<std::pair<Symbol, Symbol>> merges_;
+  Learned& learned_;
+  std::vector<std::string>& bytes_;                   // of each token
+  std::vector<std::pair<Symbol, Symbol>>& merges_;
+  const std::unordered_set<std::string> known_;       // the tokens of the beginning, but for bytes
+  std::vector<std::uint32_t> widths_;                 // of each token, in slots
 
   // The index, of pairs that occur at least `threshold_` times; each has one candidate in the heap, whose score is its
   // own or, while its count has fallen since, higher.
@@ -237,7 +245,7 @@ void Trainer::collect_pairs(const Pages<std::uint64_t>& estimates, std::size_t l
   });
 }
 
-void Trainer::merge_from_heap() {
+bool Trainer::merge_from_heap() {
   // No pair that is left out has a higher score than this; it may have the same where doubles are rounded.
   const std::uint64_t rest = threshold_ - 1;
   const std::uint64_t uncertain = options_.length_penalty == 0 ? rest : sortable(static_cast<double>(rest));
@@ -253,19 +261,24 @@ void Trainer::merge_from_heap() {
       std::push_heap(heap_.begin(), heap_.end(), order());
       continue;
     }
+    merges_.emplace_back(pair.first, pair.second);
+    learned_.last_count = pair.count;
+    std::string made = bytes_[pair.first] + bytes_[pair.second];
+    if (known_.contains(made)) return false;
+    bytes_.push_back(std::move(made));
     merge(pair);
-    if (merges_.size() % 64 == 0) poll_(merges_.size());
+    if (merges_.size() % 64 == 0) progress_(learned_);
   }
+  return true;
 }
 
+// Replaces the pair by the youngest token.
 void Trainer::merge(const Pair& pair) {
   const Symbol first = pair.first;
   const Symbol second = pair.second;
-  const auto token = static_cast<Symbol>(bytes_.size());
+  const auto token = static_cast<Symbol>(bytes_.size() - 1);
   const std::uint32_t first_width = widths_[first];
   const std::uint32_t width = first_width + widths_[second];
-  merges_.emplace_back(first, second);
-  bytes_.push_back(bytes_[first] + bytes_[second]);
   widths_.push_back(width);
   beside_.emplace_back();
 
@@ -335,10 +348,20 @@ void Trainer::replace(Beside& beside, Symbol old_first, Symbol old_second, Symbo
 
 }  // namespace
 
-std::vector<std::pair<Symbol, Symbol>> learn_merges(const Words& words, const TrainingOptions& options,
-                                                    const std::function<void(std::size_t)>& poll) {
-  FirstTokens first_tokens({});
-  return Trainer(TokenArray(words, first_tokens, [&] { poll(0); }), options, poll).learn();
+Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, const TrainingOptions& options,
+                     const std::function<void(const Learned&)>& progress) {
+  Learned learned;
+  FirstTokens::Merges merges = initial;
+  for (;;) {
+    FirstTokens first_tokens(merges);
+    learned.tokens = first_tokens.bytes();
+    TokenArray array(words, first_tokens, [&] { progress(learned); });
+    if (Trainer(std::move(array), options, progress, learned).learn()) return learned;
+    for (std::size_t i = merges.size() - initial.size(); i < learned.merges.size(); ++i) {
+      const auto [first, second] = learned.merges[i];
+      merges.emplace_back(learned.tokens[first], learned.tokens[second]);
+    }
+  }
 }
 
 }  // namespace hf_bpe

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,9 +26,17 @@ struct TrainingOptions {
   std::uint64_t span = 64;
 };
 
-// Returns the pairs of symbols merged, in the order learned. `poll` is called now and then with their number so far; what
-// it throws is passed on. Throws what TokenArray throws.
-std::vector<std::pair<Symbol, Symbol>> learn_merges(const Words& words, const TrainingOptions& options,
-                                                    const std::function<void(std::size_t)>& poll);
+struct Learned {
+  // The bytes of each symbol: those of FirstTokens, then what the merges make, in the order learned.
+  std::vector<std::string> tokens;
+  std::vector<std::pair<Symbol, Symbol>> merges;  // in the order learned
+  std::uint64_t last_count = 0;                   // how often the pair of the last one occurred
+};
+
+// Learns merges that follow those of `initial`. A merge may make a token that `initial` has and cannot make of these
+// bytes: then the symbol is that one's. `progress` is called now and then; what it throws is passed on. Throws what
+// FirstTokens and TokenArray throw.
+Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, const TrainingOptions& options,
+                     const std::function<void(const Learned&)>& progress);
 
 }  // namespace hf_bpe

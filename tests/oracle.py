@@ -3,32 +3,40 @@
 from collections import Counter
 from itertools import pairwise
 
+from hf_bpe.byte_level import to_printable
+
 Token = bytes
 Pair = tuple[Token, Token]
 
 
-def merge(tokens: list[Token], pair: Pair) -> list[Token]:
-    """Merge a pair everywhere, left to right."""
-    merged = []
-    while tokens:
-        if tuple(tokens[:2]) == pair:
-            merged.append(pair[0] + pair[1])
-            tokens = tokens[2:]
-        else:
-            merged.append(tokens[0])
-            tokens = tokens[1:]
-    return merged
-
-
-def learn_merges(counts, *, max_merges, min_frequency=1, max_token_bytes=None, length_penalty=0.0):
-    """Count all pairs anew before each merge and take the best; lexicographic ties."""
-    words = {word: [bytes([byte]) for byte in word] for word in counts}
+def learn_merges(
+    counts,
+    *,
+    max_merges,
+    tie_break="lexicographic",
+    min_frequency=1,
+    max_token_bytes=None,
+    length_penalty=0.0,
+    initial=(),
+):
+    """Count all pairs anew before each merge, in words encoded with all merges so far, and take the best."""
+    symbols = sorted(map(to_printable, (bytes([byte]) for byte in range(256))))
+    symbols += [to_printable(token) for first, second in initial for token in (first, second, first + second)]
+    words = {word: encode_word(word, initial) for word in counts}
     merges = []
     while len(merges) < max_merges:
         pairs = Counter()
-        for word, parts in words.items():
-            for pair in pairwise(parts):
+        for word, tokens in words.items():
+            for pair in pairwise(tokens):
                 pairs[pair] += counts[word]
+
+        def order(pair, pairs=pairs):
+            first, second = pair
+            score = pairs[pair] - length_penalty * len(first + second)
+            if tie_break == "lexicographic":
+                return score, pair
+            return score, -symbols.index(to_printable(first)), -symbols.index(to_printable(second))
+
         candidates = [
             pair
             for pair, count in pairs.items()
@@ -36,15 +44,20 @@ def learn_merges(counts, *, max_merges, min_frequency=1, max_token_bytes=None, l
         ]
         if not candidates:
             break
-        best = max(candidates, key=lambda pair: (pairs[pair] - length_penalty * len(pair[0] + pair[1]), pair))
-        merges.append(best)
-        words = {word: merge(parts, best) for word, parts in words.items()}
+        merges.append(max(candidates, key=order))
+        symbols.append(to_printable(b"".join(merges[-1])))
+        # Only where no other applies the new merge does, so this goes on where the encoding so far ended.
+        words = {word: apply_merges(tokens, [*initial, *merges]) for word, tokens in words.items()}
     return merges
 
 
 def encode_word(word: bytes, merges: list[Pair]) -> list[Token]:
+    return apply_merges([bytes([byte]) for byte in word], merges)
+
+
+def apply_merges(tokens: list[Token], merges: list[Pair]) -> list[Token]:
     """Apply the first merge that applies anywhere, at its leftmost place, and start again."""
-    tokens = [bytes([byte]) for byte in word]
+    tokens = [*tokens]
     while True:
         for first, second in merges:
             places = [i for i in range(len(tokens) - 1) if (tokens[i], tokens[i + 1]) == (first, second)]

@@ -83,6 +83,19 @@ corpora = st.dictionaries(words(), st.integers(1, 5), min_size=1, max_size=8)
 """Pre-tokens and how often each occurs; most of them share pairs, and many pairs tie."""
 
 
+@st.composite
+def initial_merges(draw):
+    """Draw merges over the bytes of `corpora` in any order: some never apply, several make one token."""
+    tokens = [b"a", b"b", b"c", b"\xff", b" "]
+    merges = []
+    for _ in range(draw(st.integers(0, 12))):
+        pair = draw(st.sampled_from(tokens)), draw(st.sampled_from(tokens))
+        if pair not in merges and len(pair[0] + pair[1]) <= 12:
+            merges.append(pair)
+            tokens.append(pair[0] + pair[1])
+    return draw(st.permutations(merges))
+
+
 _MODEL_BYTES = [b"a", b"ab", b" ab", b"a\xc3\xa9\xff"]
 
 

@@ -1,3 +1,5 @@
+import collections
+import itertools
 import json
 import random
 
@@ -43,6 +45,7 @@ def merges_of_tokenizers(counts, max_merges, min_frequency, max_token_bytes):
     min_frequency=min_frequencies,
     max_token_bytes=st.none() | st.integers(1, 9),
     length_penalty=st.sampled_from([0, 0.5, 1, 3]),
+    tie_break=tie_breaks,
 )
 def test_merges_are_those_of_the_definition(counts, **options):
     assert learn_merges(counts, **options) == oracle.learn_merges(counts, **options)
@@ -74,11 +77,22 @@ def test_fewer_merges_are_the_first_of_more_and_no_two_make_the_same_bytes(count
     assert len({first + second for first, second in merges}) == len(merges)
 
 
+def pair_counts(counts):
+    pairs = collections.Counter()
+    for word, count in counts.items():
+        for pair in itertools.pairwise(word):
+            pairs[pair] += count
+    return pairs
+
+
 @given(corpora, max_merges)
 def test_progress_is_told_of_each_merge(counts, max_merges):
     told = []
-    merges = learn_merges(counts, max_merges=max_merges, progress=told.append)
-    assert told == list(range(1, len(merges) + 1))
+    merges = learn_merges(counts, max_merges=max_merges, progress=lambda new, count: told.append((new, count)))
+    assert [new for new, _ in told] == [[merge] for merge in merges]
+    assert [count for _, count in told] == sorted((count for _, count in told), reverse=True)
+    if merges:
+        assert told[0][1] == max(pair_counts(counts).values())
 
 
 def test_counts_may_exceed_32_bits():
@@ -87,7 +101,7 @@ def test_counts_may_exceed_32_bits():
 
 
 def test_an_interrupt_in_progress_propagates():
-    def interrupt(done):
+    def interrupt(new, count):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -83,18 +83,38 @@ inline WordCounts to_table(const WordMap& words) {
   return counts;
 }
 
-// Counts all pairs anew for each merge.
-inline Merges learn_merges(const WordMap& counts, const TrainingOptions& options) {
-  std::vector<std::pair<std::vector<std::string>, std::uint64_t>> words;
-  for (const auto& [word, count] : counts) {
-    words.emplace_back();
-    for (const char byte : word) words.back().first.emplace_back(1, byte);
-    words.back().second = count;
+// Applies the first merge that applies anywhere, at its leftmost place, and starts again.
+inline std::vector<std::string> merge_word(const Merges& merges, const std::string& word) {
+  std::vector<std::string> parts;
+  for (const char byte : word) parts.emplace_back(1, byte);
+  for (bool is_merged = true; is_merged;) {
+    is_merged = false;
+    for (const auto& [first, second] : merges) {
+      for (std::size_t i = 0; i + 1 < parts.size() && !is_merged; ++i) {
+        if (parts[i] != first || parts[i + 1] != second) continue;
+        parts[i] += parts[i + 1];
+        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        is_merged = true;
+      }
+      if (is_merged) break;
+    }
   }
+  return parts;
+}
+
+// Counts all pairs anew for each merge, in words that are made of all merges so far.
+inline Merges learn_merges(const WordMap& counts, const Merges& initial, const TrainingOptions& options) {
+  Merges all = initial;
+  std::vector<std::pair<std::vector<std::string>, std::uint64_t>> words;
+  for (const auto& [word, count] : counts) words.emplace_back(merge_word(all, word), count);
   std::map<std::string, std::size_t> symbols;
   for (const Byte byte : bytes_of_symbols()) {
     const std::size_t next = symbols.size();
     symbols[std::string(1, static_cast<char>(byte))] = next;
+  }
+  const auto add_symbol = [&](const std::string& token) { return symbols.emplace(token, symbols.size()).second; };
+  for (const auto& [first, second] : initial) {
+    for (const std::string& token : {first, second, first + second}) add_symbol(token);
   }
   Merges merges;
   while (merges.size() < options.max_merges) {
@@ -125,18 +145,11 @@ inline Merges learn_merges(const WordMap& counts, const TrainingOptions& options
     }
     if (!best) break;
     merges.push_back(chosen);
-    const std::string merged = chosen.first + chosen.second;
-    const std::size_t next = symbols.size();
-    CHECK(symbols.emplace(merged, next).second);  // no two merges make the same bytes
-    for (auto& [tokens, count] : words) {
-      std::vector<std::string> done;
-      for (std::size_t i = 0; i < tokens.size(); ++i) {
-        const bool is_pair = i + 1 < tokens.size() && tokens[i] == chosen.first && tokens[i + 1] == chosen.second;
-        done.push_back(is_pair ? merged : tokens[i]);
-        i += is_pair;
-      }
-      tokens = std::move(done);
-    }
+    all.push_back(chosen);
+    const bool is_new = add_symbol(chosen.first + chosen.second);
+    CHECK(is_new || !initial.empty());  // no two merges make the same bytes
+    auto next = words.begin();
+    for (const auto& entry : counts) (next++)->first = merge_word(all, entry.first);
   }
   return merges;
 }
@@ -190,15 +203,18 @@ inline void check_counter(const CountingOptions& options, const std::vector<std:
   CHECK(to_map(counter.finish()) == expected);
 }
 
-inline void check_trainer(const WordMap& words, const TrainingOptions& options) {
-  std::vector<std::string> tokens;
-  for (const Byte byte : bytes_of_symbols()) tokens.emplace_back(1, static_cast<char>(byte));
+inline void check_trainer(const WordMap& words, const Merges& initial, const TrainingOptions& options) {
+  std::size_t told = 0;
+  const auto listen = [&](const Learned& learned) {
+    CHECK(learned.merges.size() >= told);
+    told = learned.merges.size();
+  };
+  const Learned learned = hf_bpe::learn_merges(to_table(words), initial, options, listen);
   Merges merges;
-  for (const auto& [first, second] : hf_bpe::learn_merges(to_table(words), options, [](std::size_t) {})) {
-    merges.emplace_back(tokens.at(first), tokens.at(second));
-    tokens.push_back(tokens[first] + tokens[second]);
+  for (const auto& [first, second] : learned.merges) {
+    merges.emplace_back(learned.tokens.at(first), learned.tokens.at(second));
   }
-  CHECK(merges == learn_merges(words, options));
+  CHECK(merges == learn_merges(words, initial, options));
 }
 
 }  // namespace naive

@@ -27,23 +27,8 @@ struct Model {
 
 constexpr std::uint32_t kUnknown = 5000;
 
-// Applies the first merge that applies anywhere, at its leftmost place, and starts again.
 inline void encode_word(const Model& model, const std::string& word, std::vector<std::uint32_t>& ids) {
-  std::vector<std::string> parts;
-  for (const char byte : word) parts.emplace_back(1, byte);
-  for (bool is_merged = true; is_merged;) {
-    is_merged = false;
-    for (const auto& [first, second] : model.merges) {
-      for (std::size_t i = 0; i + 1 < parts.size() && !is_merged; ++i) {
-        if (parts[i] != first || parts[i + 1] != second) continue;
-        parts[i] += parts[i + 1];
-        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-        is_merged = true;
-      }
-      if (is_merged) break;
-    }
-  }
-  for (const std::string& part : parts) {
+  for (const std::string& part : merge_word(model.merges, word)) {
     std::uint32_t id = kUnknown;
     for (const auto& [token_id, token] : model.tokens) {
       if (token == part) id = token_id;
