@@ -7,14 +7,26 @@ Importing this registers `BPETokenizer` with `transformers.AutoTokenizer`; it im
 from typing import TYPE_CHECKING
 
 from hf_bpe.auto import register_when_imported
-from hf_bpe.corpus import Source
+from hf_bpe.corpus import Source, plan
+from hf_bpe.counting import count
+from hf_bpe.counts import WordCounts
 from hf_bpe.model import BPEModel
 from hf_bpe.training import train, train_bpe
 
 if TYPE_CHECKING:
     from hf_bpe.tokenization_bpe import BPETokenizer
 
-__all__ = ["BPEModel", "BPETokenizer", "Source", "__version__", "train", "train_bpe"]
+__all__ = [
+    "BPEModel",
+    "BPETokenizer",
+    "Source",
+    "WordCounts",
+    "__version__",
+    "count",
+    "plan",
+    "train",
+    "train_bpe",
+]
 __version__ = "0.1.0"
 
 

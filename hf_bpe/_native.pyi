@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from mmap import mmap
 
+import hf_bpe.runs
 from hf_bpe.encoding import AddedTokenTuple, AnyText, Around, Ids, Numbers, Options, Padding
 from hf_bpe.model import BPEModel
+from hf_bpe.runs import Run
 
-class WordCounts:
+class WordTable:
     """How often each word occurs, in 64 bits: what `dict` takes for a mapping. Words are not empty.
 
     One thread at a time may use it; a second gets a RuntimeError.
@@ -33,6 +35,7 @@ class Counter:
         pattern: the name of a pattern that is built in, None for no pre-tokenization.
         special_tokens: text is split at them first, at the longest where several begin.
         threads: at most so many; the result does not depend on it.
+        memory: what the counts may take, in bytes; 0 for as much as they need.
         simd: one of `simd_names()`, None for the best; the result does not depend on it.
         chunk_bytes: what a thread takes at a time; the result does not depend on it.
     """
@@ -43,31 +46,62 @@ class Counter:
         special_tokens: list[bytes],
         *,
         threads: int,
+        memory: int = 0,
         simd: str | None = None,
         chunk_bytes: int = ...,
     ) -> None: ...
     def add(
-        self, texts: list[str | bytes | mmap], *, check_utf8: bool, progress: Callable[[int], object] | None
-    ) -> tuple[int, int] | None:
+        self,
+        texts: list[str | bytes | mmap],
+        *,
+        weight: int = 1,
+        first_chunk: int = 0,
+        start: int = 0,
+        stop: int | None = None,
+        check_utf8: bool,
+        progress: Callable[[int], object] | None,
+    ) -> tuple[int | None, tuple[int, int] | None]:
         """Count texts, without copying them.
 
         Args:
             texts: a str must have no lone surrogates. Of a mapping that is read only, pages are given back to the
                 system when they are counted.
+            weight: how many times each text counts.
+            first_chunk: what an earlier call with the same texts returned.
+            start, stop: count only from the first safe cut from `start` on (0: from the beginning) to the first from
+                `stop` on (None: to the end). Goes with a single text.
             check_utf8: refuse texts that are not UTF-8; a str always is.
             progress: called about twenty times a second with the number of bytes done of these texts.
 
         Returns:
-            The index of the first text that is not UTF-8 and the offset of its first byte that is not; the counts are
-            of no more use then. None if all is well.
+            None if all is counted; else the memory is used up, and this is the chunk to go on with after `drain`. And
+            the index of the first text that is not UTF-8 with the offset of its first byte that is not; the counts are
+            of no more use then. None if there is none.
 
         Raises:
+            OverflowError: counts might pass 64 bits.
             UnicodeEncodeError: a str with lone surrogates.
             KeyboardInterrupt, or what `progress` raises: part of the texts is counted.
         """
 
-    def finish(self) -> WordCounts:
+    def drain(self) -> RunMerger:
+        """Return the counts of all texts so far as a sorted run, to be read once, and begin anew."""
+
+    def finish(self) -> WordTable:
         """Return the counts of all texts so far, and begin anew."""
+
+class RunMerger(hf_bpe.runs.RunMerger):
+    """The native `hf_bpe.runs.RunMerger`."""
+
+class RunReader:
+    """Reads a sorted run.
+
+    Raises, also later: ValueError for what is no run; what reading it raises.
+    """
+
+    def __init__(self, run: Run) -> None: ...
+    def next(self, words: int) -> list[tuple[bytes, int]]:
+        """Return up to so many words and their counts; none only at the end."""
 
 class Encoder:
     """The native `hf_bpe.encoding.Encoder`, where every method is described.
@@ -116,7 +150,7 @@ class Encoder:
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]: ...
 
 def learn_merges(
-    counts: WordCounts,
+    counts: WordTable | Callable[[], Run],
     *,
     initial: list[tuple[bytes, bytes]],
     max_merges: int,
@@ -130,10 +164,14 @@ def learn_merges(
     """Learn merges as hf_bpe.reference does.
 
     Args:
+        counts: a table, or what returns a sorted run, to be read from its beginning, twice.
         progress: called about twenty times a second and at the end, with the merges since its last call, none or more,
             and how often the last one occurred.
         span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
     """
+
+def training_bytes(counts: WordTable | Callable[[], Run], max_merges: int) -> int:
+    """Return how many bytes of memory learn_merges takes beyond the words; rather too many than too few."""
 
 def pre_tokenize(text: bytes, pattern: str | None, *, simd: str | None = None) -> list[bytes]:
     """Cut text into pre-tokens."""
@@ -155,6 +193,9 @@ def read_merges(text: bytes, tokens: list[bytes]) -> tuple[list[tuple[bytes, byt
         The merges, of the very objects in `tokens`, each once; and a byte for each token, 1 if it is a part of a merge
         or made by one. None if there is anything in the text that is no such merge.
     """
+
+def find_last_cut(text: bytes, pattern: str | None, special_tokens: list[bytes]) -> int:
+    """Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none."""
 
 def simd_names() -> list[str]:
     """Return what the scanner can be told to use on this machine: "scalar", and "avx2" or "neon"."""

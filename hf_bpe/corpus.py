@@ -39,8 +39,8 @@ class Source:
         column: what has the text in objects, Parquet files and datasets.
         errors: what to do with invalid UTF-8 in files: "strict" for an error, "replace" for U+FFFD in its place,
             "bytes" to count the bytes as they are.
-        on_error: "raise" an error for what is wrong in a file, or "skip" it with a warning in the log: a line or row,
-            or the rest of a file that cannot be read any further. An error of the system is always raised.
+        on_error: "raise" an error for what is wrong, or "skip" it with a warning in the log: a line, row or text, or
+            the rest of a file that cannot be read any further. An error of the system is always raised.
         max_document_bytes: leave out what is beyond so many bytes of a document, from the end of a character on. A
             document ends at a special token, and where the file, line, row or text does.
 
@@ -62,7 +62,7 @@ class Source:
 
     def __post_init__(self) -> None:
         _check_data(self.data)
-        object.__setattr__(self, "weight", _exact(self.weight))
+        object.__setattr__(self, "weight", exact_weight(self.weight))
         _check_choice("format", self.format, (None, *get_args(Format)))
         _check_choice("errors", self.errors, get_args(Errors))
         _check_choice("on_error", self.on_error, get_args(OnError))
@@ -76,9 +76,13 @@ class Source:
 
 
 TextSource = Union[
-    Source, str, "os.PathLike[str]", Iterable[Union[Source, str, bytes, "os.PathLike[str]", Sequence[str]]]
+    Source,
+    "Shard",
+    str,
+    "os.PathLike[str]",
+    Iterable[Union[Source, "Shard", str, bytes, "os.PathLike[str]", Sequence[str]]],
 ]
-"""A `Source`, what it takes as its data, or a list of Sources and paths."""
+"""A `Source`, what it takes as its data, or a list of Sources, paths and shards."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,7 @@ class Shard:
         return json.dumps([self.name, self.version, self.start, self.stop, str(self.weight), *options])
 
 
-def plan(source: TextSource | Shard | Sequence[Shard | Source], *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
+def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
     """Return the shards of a source in its order, those of directories and globs in the order of names.
 
     Args:
@@ -152,6 +156,8 @@ def plan(source: TextSource | Shard | Sequence[Shard | Source], *, shard_bytes: 
     >>> [(Path(shard.name).name, shard.start, shard.stop) for shard in plan(["a.txt"], shard_bytes=10)]
     [('a.txt', 0, 10), ('a.txt', 10, None)]
     """
+    if shard_bytes < 1:
+        raise ValueError(f"shard_bytes: expected at least 1, got {shard_bytes}")
     numbers_of_iterables = itertools.count()
     shards: list[Shard] = []
     for part in _parts(source):
@@ -229,7 +235,8 @@ def _check_data(data: object) -> None:
         raise TypeError(f"{expected} {type(data).__name__}")
 
 
-def _exact(weight: object) -> Fraction:
+def exact_weight(weight: object) -> Fraction:
+    """Return a weight as it is meant, a float as the decimal that Python prints; TypeError, ValueError for others."""
     if isinstance(weight, bool) or not isinstance(weight, (numbers.Rational, float, str, Decimal)):
         raise TypeError(f"weight: expected a number or a str such as '0.1' or '1/3', got {weight!r}")
     try:

@@ -1,156 +1,358 @@
-"""Count the pre-tokens of any source, in threads or processes; the result never depends on how many.
+r"""WordCounts: how often each pre-token occurs, as a value that can be merged, saved and trained on.
 
-Threads of the native core do it for the patterns that are built in. Others are `regex`'s to read, under Python's lock,
-so they are shared out to processes; so is everything where the native core is not built.
+It is one sorted run (`runs`), in memory or in a file, with what it was counted by. The file is the run between two
+marks:
+
+    b"hf_bpe counts 1\n"                 16 bytes
+    the run
+    what describes it                     JSON, one object
+    the length of that                    8 bytes, little-endian
+    b"hf_bpe counts 1\n"                 16 bytes
 """
 
 from __future__ import annotations
 
-import collections
-import contextlib
-import functools
-import itertools
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import hashlib
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from heapq import nlargest
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
 
-from tqdm import tqdm
+from hf_bpe.engine import merge_runs, read_words
+from hf_bpe.files import staged_folder
+from hf_bpe.model import check_special_tokens
+from hf_bpe.patterns import UNICODE_VERSION, canonical_pattern
+from hf_bpe.runs import PIECE, FileRun, Run, RunMerger, gather, reader_of
 
-from hf_bpe.corpus import Shard, TextSource, plan
-from hf_bpe.cuts import cut_into_documents
-from hf_bpe.engine import count_pre_tokens, native_counter
-from hf_bpe.processes import map_in_processes, usable_cores
-from hf_bpe.readers import Skipped, Text, read
-
-if TYPE_CHECKING:
-    from hf_bpe._native import Counter, WordCounts
-
-_NATIVE_BATCH_BYTES = 1 << 24  # enough for many threads, whatever the length of the texts
+MARK = b"hf_bpe counts 1\n"
+FAN_IN = 64  # runs that are merged at once
+_IN_MEMORY = 1 << 26  # bytes up to which a run that is made here stays in memory
 
 
-def count(
-    source: TextSource,
-    *,
-    pattern: str | None = "gpt2",
-    special_tokens: Sequence[str] = (),
-    num_workers: int | None = None,
-    show_progress: bool = False,
-) -> Mapping[bytes, int] | WordCounts:
-    """Return how often each pre-token occurs in the source, split at special tokens first.
+@dataclass(frozen=True)
+class Settings:
+    """What two counts must have in common to be merged: what decides the words."""
+
+    pattern: str | None
+    special_tokens: tuple[str, ...]
+    unicode: str = UNICODE_VERSION
+
+    @classmethod
+    def checked(cls, pattern: str | None, special_tokens: Iterable[str]) -> Settings:
+        """Return them if they are right; TypeError and ValueError as `train` raises them."""
+        return cls(canonical_pattern(pattern), tuple(check_special_tokens(special_tokens)))
+
+    def check_same(self, other: Settings) -> None:
+        """Raise a ValueError that says what differs. The order of special tokens does not count."""
+        mine, its = self.identity(), other.identity()
+        for name in mine:
+            if mine[name] != its[name]:
+                raise ValueError(
+                    f"counts by different settings: {name} {mine[name]!r} and {its[name]!r}; "
+                    "count again with the same settings to merge them"
+                )
+
+    def identity(self) -> dict[str, Any]:
+        """Return what decides the words, as JSON has it."""
+        return {**asdict(self), "special_tokens": sorted(self.special_tokens)}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What was counted from one source."""
+
+    name: str
+    weight: str = "1"
+    files: int = 0
+    bytes: int = 0
+
+
+class WordCounts:
+    """How often each pre-token of some text occurs, in 64 bits; never changes once it is made.
 
     Args:
-        source: a path, several paths, or an iterable of texts.
-        pattern: a canonical split pattern.
-        special_tokens: text between them is counted, they are not.
-        num_workers: threads or processes to count in; None for one a core. Where it takes processes, None means one of
-            them where they cannot be forked safely (other than Linux), and a number above 1 starts new interpreters
-            there, so the calling script needs the usual `if __name__ == "__main__":`.
-        show_progress: show a bar of the bytes read, on standard error.
+        words: pre-token, as bytes or as str, → number of occurrences, 0 or more.
+        pattern, special_tokens: by which the text was cut, as in `train`.
+        scale: the number of times each occurrence was counted, so that weights which are no whole numbers are exact.
 
-    Raises:
-        OSError, TypeError, ValueError: what `corpus.plan` and `readers.read` raise.
-        ValueError: `num_workers` below 1.
-        ChildProcessError: a process was killed, as the system does where memory runs out.
+    Two are equal if their fingerprints are.
 
-    >>> sorted(count(["low low<|x|>lower"], special_tokens=["<|x|>"]).items())
-    [(b' low', 1), (b'low', 1), (b'lower', 1)]
+    >>> counts = WordCounts({"low": 5, "lower": 2})
+    >>> counts
+    WordCounts(words=2, total=7, pattern='gpt2', special_tokens=[], fingerprint='64c3ab0e3360')
+    >>> counts.merge(counts, weights=[1, "0.5"]).top(1)
+    [(b'low', 15)]
     """
-    if num_workers is not None and num_workers < 1:
-        raise ValueError(f"num_workers: expected at least 1, got {num_workers}")
-    shards = _plan(source)
-    total = None if any(shard.size is None for shard in shards) else sum(shard.size or 0 for shard in shards)
-    counter = native_counter(pattern, special_tokens, num_workers or usable_cores())
-    with tqdm(total=total, desc="Counting", unit="B", unit_scale=True, disable=not show_progress) as bar:
-        if counter is not None:
-            return _count_natively(counter, shards, pattern, special_tokens, bar)
-        return _count_in_python(shards, pattern, special_tokens, num_workers, bar)
 
+    settings: Settings
+    """What the text was cut by."""
+    scale: int
+    """What counts are to be divided by: 1, unless there were weights that are no whole numbers."""
+    total: int
+    """The sum of all counts."""
+    sources: tuple[Counted, ...]
+    """What was counted."""
+    skipped: dict[str, int]
+    """How many files and documents were left out as they were read, and how many documents were shortened."""
+    fingerprint: str
+    """SHA-256, in hex, of the words, their counts, the scale and the settings, but not of where they come from."""
 
-def _plan(source: TextSource | list[Shard]) -> list[Shard]:
-    shards = plan(source, shard_bytes=2**62)
-    if any(shard.weight != 1 for shard in shards):
-        raise NotImplementedError("weights other than 1")
-    return shards
+    def __init__(
+        self,
+        words: Mapping[bytes, int] | Mapping[str, int],
+        *,
+        pattern: str | None = "gpt2",
+        special_tokens: Sequence[str] = (),
+        scale: int = 1,
+    ) -> None:
+        settings = Settings.checked(pattern, special_tokens)
+        counts: dict[bytes, int] = {}
+        for word, count in words.items():
+            data = word.encode() if isinstance(word, str) else word
+            if not isinstance(data, bytes) or not isinstance(count, int):
+                raise TypeError(f"words: expected str or bytes with an int for each, got {word!r}: {count!r}")
+            if not data or not 0 <= count < 2**64:
+                raise ValueError(f"words: expected words that are not empty, of 0 to 2**64 - 1, got {word!r}: {count}")
+            counts[data] = counts.get(data, 0) + count
+        if not isinstance(scale, int) or scale < 1:
+            raise ValueError(f"scale: expected an int from 1 on, got {scale!r}")
+        self._take(RunMerger.of(counts), settings, scale)
 
-
-def _count_natively(
-    counter: Counter, shards: list[Shard], pattern: str | None, special_tokens: Sequence[str], bar: tqdm[Any]
-) -> WordCounts:
-    for texts, shown in _texts(shards, pattern, special_tokens):
-        before = bar.n
-
-        def show(done: int, before: float = before, shown: bool = shown) -> None:
-            if shown:
-                bar.update(before + done - bar.n)
-
-        for checked, group in itertools.groupby(texts, lambda text: text.must_be_utf8):
-            batch = list(group)
-            invalid = counter.add(
-                [text.data for text in batch],
-                check_utf8=checked,
-                progress=None if bar.disable else show,
-            )
-            if invalid is not None:
-                index, offset = invalid
-                batch[index].check_utf8(offset, offset + 4)
-        show(sum(len(text.data) for text in texts))
-    return counter.finish()
-
-
-def _texts(
-    shards: list[Shard], pattern: str | None, special_tokens: Sequence[str]
-) -> Iterator[tuple[list[Text], bool]]:
-    for shard in shards:
-        is_plain = not shard.is_file or (shard.format == "text" and shard.compression is None)
-        options = {"pattern": pattern, "special_tokens": special_tokens, "batch_bytes": _NATIVE_BATCH_BYTES}
-        for batch in read(shard, skipped=Skipped(), **options):  # type: ignore[arg-type]
-            yield batch.texts, is_plain
-
-
-def read_batches(
-    source: TextSource | list[Shard], special_tokens: Sequence[str], pattern: str | None, batch_bytes: int = 1 << 20
-) -> Iterator[list[bytes]]:
-    """Yield batches of documents, each batch of about `batch_bytes`, however long or short the documents are."""
-    batch: list[bytes] = []
-    size = 0
-    for texts, _ in _texts(_plan(source), pattern, special_tokens):
-        for text in texts:
-            data = text.data.encode() if isinstance(text.data, str) else text.data
-            for start, stop in cut_into_documents(data, text.start, text.stop, pattern, special_tokens, batch_bytes):
-                if text.must_be_utf8:
-                    text.check_utf8(start, stop)
-                batch.append(data[start:stop])
-                size += stop - start
-                if size >= batch_bytes:
-                    yield batch
-                    batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _count_in_python(
-    shards: list[Shard], pattern: str | None, special_tokens: Sequence[str], num_workers: int | None, bar: tqdm[Any]
-) -> collections.Counter[bytes]:
-    workers = num_workers or (usable_cores() if sys.platform.startswith("linux") else 1)
-    counts: collections.Counter[bytes] = collections.Counter()
-    batches = _with_progress(read_batches(shards, special_tokens, pattern), bar)
-    first = list(itertools.islice(batches, 2))
-    batches = itertools.chain(first, batches)
-    count_batch = functools.partial(count_pre_tokens, pattern=pattern)
-    if workers == 1 or len(first) < 2:  # not worth a process
-        for batch in batches:
-            counts.update(count_batch(batch))
+    @classmethod
+    def of_run(cls, merger: RunMerger, settings: Settings, scale: int, **about: Any) -> WordCounts:
+        """Return those of a run that is read now; `_take` says what may be given about it."""
+        counts = cls.__new__(cls)
+        counts._take(merger, settings, scale, **about)
         return counts
-    try:
-        with contextlib.closing(map_in_processes(count_batch, batches, workers)) as partial_counts:
-            for partial in partial_counts:
-                counts.update(partial)
-    except ChildProcessError as error:
-        raise ChildProcessError(f"{error}, most likely for lack of memory; give fewer num_workers") from None
+
+    def _take(
+        self,
+        merger: RunMerger,
+        settings: Settings,
+        scale: int,
+        *,
+        sources: Iterable[Counted] = (),
+        skipped: Mapping[str, int] | None = None,
+        folder: Path | None = None,
+        most_in_memory: int | None = None,
+    ) -> None:
+        self.settings, self.scale = settings, scale
+        self.sources, self.skipped = _summed(sources), dict(skipped or {})
+        digest = self._digest()
+        limit = _IN_MEMORY if most_in_memory is None else most_in_memory
+        self._run = gather(merger, most_in_memory=limit, folder=folder, digest=digest)
+        self._words, self.total, self.fingerprint = merger.words, merger.total, digest.hexdigest()
+
+    def _digest(self) -> Any:
+        return hashlib.sha256(json.dumps([self.settings.identity(), self.scale]).encode())
+
+    @property
+    def pattern(self) -> str | None:
+        """The split pattern: a name, a regular expression, or None."""
+        return self.settings.pattern
+
+    @property
+    def special_tokens(self) -> tuple[str, ...]:
+        """The tokens that the text was split at."""
+        return self.settings.special_tokens
+
+    # What it holds.
+
+    def __len__(self) -> int:
+        return self._words
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (word for word, _ in self.items())
+
+    def items(self) -> Iterator[tuple[bytes, int]]:
+        """Yield each pre-token and its count, in the order of the bytes."""
+        return read_words(self.run())
+
+    def top(self, n: int) -> list[tuple[bytes, int]]:
+        """Return the `n` commonest pre-tokens and their counts, the commonest first, equal ones in order of bytes."""
+        return nlargest(n, self.items(), key=itemgetter(1))
+
+    @cached_property
+    def word_bytes(self) -> int:
+        """How many bytes the distinct pre-tokens have in all."""
+        return sum(map(len, self))
+
+    def run(self) -> Run:
+        """Return the sorted run, to be read from its beginning."""
+        return reader_of(self._run)
+
+    # Others made of it.
+
+    def merge(self, *others: WordCounts, weights: Sequence[object] | None = None) -> WordCounts:
+        """Return the sum of these and other counts; in any order and grouping the result is the same.
+
+        Args:
+            others: counts by the same pattern and special tokens.
+            weights: one for these and for each of the others, by which their counts are multiplied: as in `Source`.
+
+        Raises:
+            ValueError: counts by other settings, or a wrong number of weights.
+            OverflowError: a count past 64 bits.
+        """
+        from hf_bpe.corpus import exact_weight
+
+        all_counts = [self, *others]
+        if weights is not None and len(weights) != len(all_counts):
+            raise ValueError(f"weights: expected one for each of {len(all_counts)} counts, got {len(weights)}")
+        for other in others:
+            self.settings.check_same(other.settings)
+        exact = [exact_weight(weight) for weight in weights] if weights is not None else [Fraction(1)] * len(all_counts)
+        factors = [weight / counts.scale for weight, counts in zip(exact, all_counts, strict=True)]
+        scale = math.lcm(*(factor.denominator for factor in factors), *(counts.scale for counts in all_counts))
+        sources = [
+            replace(source, weight=str(Fraction(source.weight) * weight))
+            for weight, counts in zip(exact, all_counts, strict=True)
+            for source in counts.sources
+        ]
+        skipped: Counter[str] = Counter()
+        for counts in all_counts:
+            skipped.update(counts.skipped)
+        merger = merge_all([counts.run() for counts in all_counts], [int(factor * scale) for factor in factors])
+        return WordCounts.of_run(merger, self.settings, scale, sources=sources, skipped=skipped)
+
+    def prune(self, min_count: int) -> WordCounts:
+        """Return those that occur at least `min_count` times.
+
+        Training on them takes less memory; merges that rare pre-tokens would have decided change.
+        """
+        merger = merge_runs([self.run()], [1], least=min_count * self.scale)
+        return WordCounts.of_run(merger, self.settings, self.scale, sources=self.sources, skipped=self.skipped)
+
+    # Files.
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a counts file, whole or not at all.
+
+        Raises:
+            OSError: what writing raises.
+        """
+        path = Path(path)
+        about = {
+            **asdict(self.settings),
+            "scale": self.scale,
+            "words": len(self),
+            "total": self.total,
+            "fingerprint": self.fingerprint,
+            "skipped": self.skipped,
+            "sources": [asdict(source) for source in self.sources],
+        }
+        footer = json.dumps(about, indent=1).encode()
+        with staged_folder(path.parent) as staging, (staging / path.name).open("wb") as file:
+            file.write(MARK)
+            run = self.run()
+            if isinstance(run, bytes):
+                file.write(run)
+            else:
+                while piece := run(PIECE):
+                    file.write(piece)
+            file.write(footer + len(footer).to_bytes(8, "little") + MARK)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> WordCounts:
+        """Open a counts file and check it; its words stay in the file until they are asked for.
+
+        Raises:
+            OSError: it cannot be read.
+            ValueError: it is no counts file, or is damaged.
+        """
+        path = Path(path)
+        file = path.open("rb", buffering=0)
+        try:
+            return cls._opened(file, path)
+        except BaseException:
+            file.close()
+            raise
+
+    @classmethod
+    def _opened(cls, file: Any, path: Path) -> WordCounts:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(size - 24, 0))
+        end = file.read(24)
+        file.seek(0)
+        if file.read(16) != MARK:
+            raise ValueError(f"{path}: expected a counts file, as WordCounts.save and `hf-bpe count` write it")
+        footer = size - 24 - int.from_bytes(end[:8], "little")
+        if len(end) != 24 or end[8:] != MARK or footer < 16:
+            raise ValueError(f"{path}: this counts file is cut off or damaged; count again, or copy it again")
+        counts = cls.__new__(cls)
+        counts._run = FileRun(file, 16, footer - 16)
+        file.seek(footer)
+        try:
+            about = json.loads(file.read(size - 24 - footer))
+            if about["unicode"] != UNICODE_VERSION:
+                raise ValueError(f"it is by Unicode {about['unicode']}, this version of hf_bpe by {UNICODE_VERSION}")
+            counts.settings = Settings.checked(about["pattern"], about["special_tokens"])
+            counts.sources = tuple(Counted(**source) for source in about["sources"])
+            counts.scale, counts._words, counts.total = about["scale"], about["words"], about["total"]
+            counts.fingerprint, counts.skipped = about["fingerprint"], about["skipped"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path}: this counts file cannot be read: {error!r}") from None
+        digest = counts._digest()
+        read = counts._run.reader()
+        while piece := read(PIECE):
+            digest.update(piece)
+        if digest.hexdigest() != counts.fingerprint:
+            raise ValueError(f"{path}: this counts file is damaged, its fingerprint does not fit; copy it again")
+        return counts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        run = self._run if isinstance(self._run, bytes) else self._run.reader()(self._run.size)
+        state = {**self.__dict__, "_run": run}
+        return _unpickle, (state,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WordCounts) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        scale = "" if self.scale == 1 else f"scale={self.scale}, "
+        return (
+            f"WordCounts(words={len(self)}, total={self.total}, {scale}pattern={self.pattern!r}, "
+            f"special_tokens={[*self.special_tokens]}, fingerprint={self.fingerprint[:12]!r})"
+        )
+
+
+def _unpickle(state: dict[str, Any]) -> WordCounts:
+    counts = WordCounts.__new__(WordCounts)
+    counts.__dict__.update(state)
     return counts
 
 
-def _with_progress(batches: Iterator[list[bytes]], bar: tqdm[Any]) -> Iterator[list[bytes]]:
-    for batch in batches:
-        yield batch
-        bar.update(sum(map(len, batch)))
+def merge_all(runs: Sequence[Run], multipliers: Sequence[int] | None = None, folder: Path | None = None) -> RunMerger:
+    """Return the merge of any number of runs, of which few are read at once.
+
+    Args:
+        runs, multipliers: as `RunMerger` takes them.
+        folder: where to put what is merged in between, in files without names; None for where temporary files go.
+    """
+    runs, multipliers = [*runs], [*(multipliers or [1] * len(runs))]
+    while len(runs) > FAN_IN:
+        merged = gather(merge_runs(runs[:FAN_IN], multipliers[:FAN_IN]), folder=folder)
+        runs = [*runs[FAN_IN:], reader_of(merged)]
+        multipliers = [*multipliers[FAN_IN:], 1]
+    return merge_runs(runs, multipliers)
+
+
+def _summed(sources: Iterable[Counted]) -> tuple[Counted, ...]:
+    """Return sources in the order of their names, those of one name and weight put together."""
+    summed: dict[tuple[str, str], Counted] = {}
+    for source in sources:
+        key = source.name, source.weight
+        known = summed.get(key, replace(source, files=0, bytes=0))
+        summed[key] = replace(known, files=known.files + source.files, bytes=known.bytes + source.bytes)
+    return tuple(summed[key] for key in sorted(summed))

@@ -13,34 +13,36 @@ import functools
 import importlib
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
-from hf_bpe import reference
+from hf_bpe import cuts, reference, runs
 from hf_bpe.byte_level import from_printable
-from hf_bpe.cuts import safe_cuts
 from hf_bpe.patterns import PATTERNS
 from hf_bpe.reference import count_pre_tokens
 
 if TYPE_CHECKING:
-    from hf_bpe._native import Counter, WordCounts
+    from hf_bpe._native import Counter, WordTable
     from hf_bpe.encoding import AddedTokenTuple, Encoder
     from hf_bpe.model import BPEModel
 
 __all__ = [
     "count_pre_tokens",
-    "find_last_cut",
     "from_printable_all",
     "learn_merges",
     "make_encoder",
+    "merge_runs",
     "native_core",
     "native_counter",
     "read_merges",
+    "read_words",
+    "training_bytes",
 ]
 
 # Ids and ranks up to which the native encoder packs a merge into 64 bits.
 _NATIVE_IDS = 2**21 - 2**10
+_WORDS_AT_ONCE = 4096
 
 
 @functools.cache
@@ -101,24 +103,54 @@ def read_merges(text: bytes, tokens: list[bytes]) -> tuple[list[tuple[bytes, byt
     return None if native is None else native.read_merges(text, tokens)
 
 
-def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str]) -> int:
-    """Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none."""
-    return safe_cuts(pattern, tuple(special_tokens)).find_last(data)
+def merge_runs(all_runs: Sequence[runs.Run], multipliers: Sequence[int], least: int = 1) -> runs.RunMerger:
+    """Return the merge of sorted runs, as `runs.RunMerger` does."""
+    native = native_core()
+    if native is None:
+        return runs.RunMerger(all_runs, multipliers, least)
+    # Counts that a multiplier or a limit of more than 64 bits meets are beyond 64 bits, or below the limit.
+    merger: runs.RunMerger = native.RunMerger(all_runs, multipliers, min(least, 2**64 - 1))
+    return merger
 
 
-def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: int) -> Counter | None:
-    """Return what counts the pre-tokens of texts in native threads, None if this engine cannot for this pattern."""
+def read_words(run: runs.Run) -> Iterator[tuple[bytes, int]]:
+    """Yield the words of a sorted run and their counts, as `runs.read_words` does."""
+    native = native_core()
+    if native is None:
+        yield from runs.read_words(run)
+        return
+    reader = native.RunReader(run)
+    while words := reader.next(_WORDS_AT_ONCE):
+        yield from words
+
+
+def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: int, memory: int = 0) -> Counter | None:
+    """Return what counts the pre-tokens of texts in native threads, None if this engine cannot for this pattern.
+
+    `memory` is what its counts may take, 0 for as much as they need.
+    """
     native = native_core()
     if native is None or (pattern is not None and pattern not in PATTERNS):
         return None
     specials = [special.encode() for special in special_tokens]
     # What does not fit the core's 32 bits is more than it would start.
-    counter: Counter = native.Counter(pattern, specials, threads=min(threads, 2**31))
+    counter: Counter = native.Counter(pattern, specials, threads=min(threads, 2**31), memory=memory)
     return counter
 
 
+@runtime_checkable
+class HasRun(Protocol):
+    """Counts that are a sorted run."""
+
+    def run(self) -> runs.Run:
+        """Return the run, to be read from its beginning."""
+
+    def items(self) -> Iterable[tuple[bytes, int]]:
+        """Return its words and their counts."""
+
+
 def learn_merges(
-    counts: Mapping[bytes, int] | WordCounts,
+    counts: Mapping[bytes, int] | WordTable | HasRun,
     *,
     max_merges: int,
     tie_break: str = "lexicographic",
@@ -145,7 +177,7 @@ def learn_merges(
     native = native_core()
     if native is None:
         return reference.learn_merges(
-            dict(counts),
+            dict(counts.items()),
             max_merges=max_merges,
             tie_break=tie_break,
             min_frequency=min_frequency,
@@ -154,15 +186,10 @@ def learn_merges(
             initial=initial,
             progress=progress,
         )
-    if not isinstance(counts, native.WordCounts):
-        words = native.WordCounts()
-        for word, count in counts.items():
-            words.add(word, count)
-        counts = words
     if min_frequency >= 2**64:  # no pair has such a count
         max_merges = 0
     merges: list[tuple[bytes, bytes]] = native.learn_merges(
-        counts,
+        _native_words(native, counts),
         initial=[*initial],
         max_merges=min(max_merges, 2**32),  # there are never as many
         lexicographic=tie_break == "lexicographic",
@@ -172,3 +199,48 @@ def learn_merges(
         progress=progress,
     )
     return merges
+
+
+def training_bytes(counts: Mapping[bytes, int] | WordTable | HasRun, max_merges: int) -> int:
+    """Return how many bytes of memory `learn_merges` takes at its peak, beyond what the counts take.
+
+    It is meant to be too much rather than too little: on real text up to half as much again.
+
+    Args:
+        counts: native: in a table of the core or a run, for others are copied into a table first.
+        max_merges: number of merges to learn, and of initial ones.
+
+    Raises:
+        OverflowError, ValueError: what `learn_merges` would raise.
+    """
+    native = native_core()
+    if native is None:
+        return reference.training_bytes(word for word, _ in counts.items())
+    needed: int = native.training_bytes(_native_words(native, counts), min(max_merges, 2**32))
+    return needed
+
+
+def _native_words(
+    native: ModuleType, counts: Mapping[bytes, int] | WordTable | HasRun
+) -> WordTable | Callable[[], runs.Run]:
+    """Return what the native core learns from: a table, or what returns a run."""
+    if isinstance(counts, native.WordTable):
+        return cast("WordTable", counts)
+    if isinstance(counts, HasRun):
+        return counts.run
+    words: WordTable = native.WordTable()
+    for word, count in counts.items():
+        words.add(word, count)
+    return words
+
+
+def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str]) -> int:
+    """Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none."""
+    native = native_core()
+    if native is None:
+        return cuts.safe_cuts(pattern, tuple(special_tokens)).find_last(data)
+    is_built_in = pattern is None or pattern in PATTERNS
+    last: int = native.find_last_cut(
+        data, pattern if is_built_in else None, [token.encode() for token in special_tokens]
+    )
+    return last

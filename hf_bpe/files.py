@@ -62,3 +62,28 @@ def _flush(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def append_line(path: Path, line: str) -> None:
+    """Add a line to a file, which is made if need be, and have the system write it to the disk.
+
+    A crash may leave a part of the line, which `read_lines` takes away.
+    """
+    is_new = not path.exists()
+    with path.open("ab") as file:
+        file.write(line.encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    if is_new:
+        _flush(path.parent)
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines that `append_line` has written, and take away a last one that is not whole."""
+    if not path.exists():
+        return []
+    data = path.read_bytes()
+    whole = data.rfind(b"\n") + 1
+    if whole < len(data):
+        os.truncate(path, whole)
+    return data[:whole].decode().split("\n")[:-1]

@@ -84,6 +84,29 @@ class BPEModel:
         ids = {token: token_id for token_id, token in self.vocab.items()}
         return {special: ids[special.encode()] for special in self.special_tokens}
 
+    def truncate(self, vocab_size: int) -> BPEModel:
+        """Return the model of so many tokens that the first merges make; all that are left keep their ids.
+
+        A trained model becomes what training to that size gives. Bytes, special tokens and whatever else no merge makes
+        stay, so ids may have gaps if special tokens stand behind the merges.
+
+        Raises:
+            ValueError: more tokens than there are, or less than no merge makes.
+
+        >>> model = BPEModel({97: b"a", 98: b"b", 99: b"ab", 100: b"abb"}, [(b"a", b"b"), (b"ab", b"b")])
+        >>> model.truncate(3).vocab
+        {97: b'a', 98: b'b', 99: b'ab'}
+        """
+        made_by = {first + second: rank for rank, (first, second) in reversed([*enumerate(self.merges)])}
+        made = [token for token in self.vocab.values() if token in made_by]
+        others = self.vocab_size - len(made)
+        if not isinstance(vocab_size, int) or not others <= vocab_size <= self.vocab_size:
+            raise ValueError(f"vocab_size: expected {others} to {self.vocab_size}, got {vocab_size!r}")
+        gone = {*sorted(made, key=made_by.__getitem__)[vocab_size - others :]}
+        vocab = {token_id: token for token_id, token in self.vocab.items() if token not in gone}
+        merges = [(first, second) for first, second in self.merges if first + second not in gone]
+        return BPEModel(vocab, merges, self.special_tokens, self.pattern)
+
     def printable_vocab(self, *, placeholders: bool = False) -> dict[str, int]:
         """Return what `vocab.json` holds: the printable form of each token, special tokens as they are → id.
 

@@ -14,11 +14,12 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
-from types import FrameType
 from typing import Any, TypeVar
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
+
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
 
 def usable_cores() -> int:
@@ -78,7 +79,7 @@ def map_in_processes(
         raise ChildProcessError("a process was killed") from None
     except BaseException:
         for process in processes:
-            process.terminate()
+            process.kill()  # they hear nothing less
         raise
     finally:
         for connection in connections:
@@ -100,8 +101,9 @@ def _receive(busy: list[Connection], idle: list[Connection]) -> Iterator[Result]
 
 
 def _work(function: Callable[[Work], Result], connection: Connection, inherited: list[Connection]) -> None:
-    # Ctrl-C is for the parent: a process that died while it sent a result would look as if it had been killed.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # These may be sent to all processes, and are for the parent: one that died would look as if it had been killed.
+    for number in _INTERRUPTS:
+        signal.signal(number, signal.SIG_IGN)
     for other in inherited:  # the parent's ends: held here, they would keep us waiting after its death
         other.close()
     while True:
@@ -122,11 +124,12 @@ def _interrupts_held_back() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    received: list[tuple[int, FrameType | None]] = []
-    handler = signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
+    received: list[int] = []
+    handlers = {number: signal.signal(number, lambda number, _: received.append(number)) for number in _INTERRUPTS}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
-        if received and callable(handler):
-            handler(*received[0])
+        for number, handler in handlers.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        if received:
+            signal.raise_signal(received[0])

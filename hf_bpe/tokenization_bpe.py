@@ -13,6 +13,7 @@ from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.calls import Calls, WarningsGiven
 from hf_bpe.conversion.tokenizer_json import check_prefix_space
 from hf_bpe.corpus import TextSource
+from hf_bpe.counts import WordCounts
 from hf_bpe.decode_stream import DecodeStream
 from hf_bpe.encoding import tuples_of
 from hf_bpe.engine import make_encoder
@@ -121,25 +122,29 @@ class BPETokenizer(Saving, Calls):
     @classmethod
     def train(
         cls,
-        input: TextSource,
+        input: TextSource | WordCounts,
         vocab_size: int | None = None,
         special_tokens: Sequence[str | AddedToken] = (),
         **kwargs: Any,
     ) -> Self:
-        """Train a tokenizer on a path, several paths or an iterable of texts.
+        """Train a tokenizer on paths, an iterable of texts, or counts.
 
         Args:
-            input, vocab_size, special_tokens: as in `hf_bpe.train`. A token given as `bos_token`, `eos_token`,
-                `unk_token`, `pad_token` or the like is a special token, too, and need not be listed.
+            input, vocab_size, special_tokens: as in `hf_bpe.train`, but of one size. A token given as `bos_token`,
+                `eos_token`, `unk_token`, `pad_token` or the like is a special token, too, and need not be listed. If
+                there are none at all, they are those of the counts.
             kwargs: options of `hf_bpe.train` (`pattern`, `tie_break`, `min_frequency`, `num_workers`, …); all others
                 go to the constructor.
 
         Raises, warns: what `hf_bpe.train` does.
         """
         options = {name: kwargs.pop(name) for name in TrainingOptions.__annotations__ if name in kwargs}
+        for size in (vocab_size, options.get("num_merges")):
+            if size is not None and not isinstance(size, int):
+                raise TypeError(f"expected one size, got {size!r}; hf_bpe.train gives several models to make them of")
         listed = [*special_tokens, *_special_tokens_in(kwargs)]
         added = {str(token): token for token in reversed(listed)}  # what is listed first decides the flags
-        model = train(input, vocab_size, list(dict.fromkeys(map(str, listed))), **options)
+        model = train(input, vocab_size, list(dict.fromkeys(map(str, listed))) or None, **options)
         flags = {model.special_ids()[text]: token for text, token in added.items() if isinstance(token, AddedToken)}
         return cls(model=model, added_tokens_decoder={**flags, **kwargs.pop("added_tokens_decoder", {})}, **kwargs)
 

@@ -2,44 +2,63 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import re
 import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypedDict, get_args
-
-from tqdm import tqdm
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TypedDict, get_args, overload
 
 from hf_bpe.byte_level import from_printable
 from hf_bpe.corpus import TextSource
-from hf_bpe.counts import count
-from hf_bpe.engine import learn_merges
+from hf_bpe.counting import count, count_for_training
+from hf_bpe.counts import Settings, WordCounts
+from hf_bpe.growing import Goal, base_model, check_number
+from hf_bpe.learning import Learning
+from hf_bpe.memory import parse_bytes
 from hf_bpe.model import BPEModel, check_special_tokens
 from hf_bpe.patterns import canonical_pattern
+from hf_bpe.progress import Listener
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+logger = logging.getLogger(__name__)
 
 TieBreak = Literal["lexicographic", "huggingface"]
 InitialAlphabet = Literal["bytes", "observed"]
 
 
-class TrainingOptions(TypedDict, total=False):
-    """The keyword options of every training door; `train` explains them."""
+class _Shown(TypedDict):
+    show_progress: bool
+    callback: Listener | None
 
-    num_merges: int | None
+
+class _OtherOptions(TypedDict, total=False):
     pattern: str | None
     tie_break: TieBreak
     min_frequency: int
     max_token_bytes: int | None
     length_penalty: float
     initial_alphabet: InitialAlphabet
+    initial: BPEModel | None
     num_workers: int | None
+    max_memory: int | str | None
+    work_dir: str | os.PathLike[str] | None
     show_progress: bool
+    callback: Listener | None
+
+
+class TrainingOptions(_OtherOptions, total=False):
+    """The keyword options of every training door; `train` explains them."""
+
+    num_merges: int | None
 
 
 def train_bpe(
-    input: TextSource,
+    input: TextSource | WordCounts,
     vocab_size: int | None = None,
-    special_tokens: Sequence[str] = (),
+    special_tokens: Sequence[str] | None = None,
     **options: Unpack[TrainingOptions],
 ) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
     """Train byte-level BPE and return the vocabulary and the merges.
@@ -57,101 +76,195 @@ def train_bpe(
     >>> vocab[256], vocab[259]
     (b'<|endoftext|>', b'ow')
     """
+    if isinstance(vocab_size, (list, tuple, range)):
+        raise TypeError(f"vocab_size: expected one size, got {vocab_size!r}; `train` gives several models")
     model = train(input, vocab_size, special_tokens, **options)
     return model.vocab, model.merges
 
 
+@overload
 def train(
-    input: TextSource,
+    input: TextSource | WordCounts,
     vocab_size: int | None = None,
-    special_tokens: Sequence[str] = (),
+    special_tokens: Sequence[str] | None = None,
     *,
     num_merges: int | None = None,
-    pattern: str | None = "gpt2",
+    **options: Unpack[_OtherOptions],
+) -> BPEModel: ...
+@overload
+def train(
+    input: TextSource | WordCounts,
+    vocab_size: Sequence[int],
+    special_tokens: Sequence[str] | None = None,
+    **options: Unpack[_OtherOptions],
+) -> list[BPEModel]: ...
+@overload
+def train(
+    input: TextSource | WordCounts,
+    vocab_size: None = None,
+    special_tokens: Sequence[str] | None = None,
+    *,
+    num_merges: Sequence[int],
+    **options: Unpack[_OtherOptions],
+) -> list[BPEModel]: ...
+def train(
+    input: TextSource | WordCounts,
+    vocab_size: int | Sequence[int] | None = None,
+    special_tokens: Sequence[str] | None = None,
+    *,
+    num_merges: int | Sequence[int] | None = None,
+    pattern: str | None = "auto",
     tie_break: TieBreak = "lexicographic",
-    min_frequency: int = 1,
+    min_frequency: int = 0,
     max_token_bytes: int | None = None,
     length_penalty: float = 0.0,
     initial_alphabet: InitialAlphabet = "bytes",
+    initial: BPEModel | None = None,
     num_workers: int | None = None,
+    max_memory: int | str | None = None,
+    work_dir: str | os.PathLike[str] | None = None,
     show_progress: bool = False,
-) -> BPEModel:
-    """Train a byte-level BPE model. The result depends on the text and the options only, never on `num_workers`.
+    callback: Listener | None = None,
+) -> BPEModel | list[BPEModel]:
+    """Train a byte-level BPE model. The result depends on the text and the options only, never on how it is counted.
 
     Args:
-        input: a path or several paths of UTF-8 text, or an iterable of texts (str, bytes, or lists of str). A str is
-            a path; strings in a list are paths if every one names an existing file, texts if none does.
-        vocab_size: number of tokens in all: bytes, special tokens and merges.
-        special_tokens: tokens that are never split and never learned; text is split at them, the longest first.
-        num_merges: number of merges to learn, instead of `vocab_size`.
+        input: what to learn from: a path, glob, directory or URL, several of them, `Source` objects, an iterable of
+            texts (str, bytes, or lists of str), or `WordCounts`. A str is a path; strings in a list are paths if every
+            one names an existing file, texts if none does.
+        vocab_size: number of tokens in all: bytes, special tokens and merges. Of several sizes each gives a model, by
+            one training: the smaller are beginnings of the larger.
+        special_tokens: tokens that are never split and never learned; text is split at them, the longest first. None
+            for those of the counts and the initial model.
+        num_merges: number of merges to learn, or several, instead of `vocab_size`.
         pattern: how text is cut into pre-tokens: a name of `hf_bpe.patterns.PATTERNS`, a regular expression of the
-            `regex` package, or None to merge across whole documents.
+            `regex` package, or None to merge across whole documents. "auto" is that of the counts or the initial
+            model, or else "gpt2".
         tie_break: among pairs of equal count take the greatest, compared as (bytes, bytes): "lexicographic"; or the
             one that `tokenizers.trainers.BpeTrainer` takes, so that its merges result: "huggingface".
-        min_frequency: pairs that occur less often are not merged.
+        min_frequency: pairs that occur less often, by the weights of the text, are not merged.
         max_token_bytes: longest token a merge may make, in bytes.
         length_penalty: λ of the score count − λ·(bytes of both parts) by which pairs are ordered; 0 for the count.
         initial_alphabet: "bytes" for all 256, or "observed" for only those that occur, in the order of the bytes.
-        num_workers: threads to count in, or processes for a pattern of your own; None for one a core (see
-            `counts.count`).
-        show_progress: show progress on standard error.
+        initial: a model to go on from: its tokens keep their ids and its merges go first; missing bytes, special
+            tokens and merges that are new follow behind the highest id. A merge that makes a token it has already takes
+            no new one.
+        num_workers: threads to count in, or processes for a pattern of your own; None for one a core (see `count`).
+        max_memory: bound of the memory of this process, in bytes or as "2GB" (see `count`).
+        work_dir: a folder from which the same training goes on after whatever has ended it: it has what was counted and
+            the merges that were learned, every ten seconds. Delete it once you have the result.
+        show_progress: show bars on standard error, with rate, time left, and the merge just made.
+        callback: called with a `Progress` event about twenty times a second; what it raises ends the training.
 
     Raises:
-        TypeError, ValueError: a wrong argument, or a file that is not UTF-8; the message says which.
+        TypeError, ValueError: a wrong argument, or a file that is not as it should be; the message says which.
         OSError: a file that cannot be read.
+        MemoryError: learning would take more memory than there is; the message says how much, and what to do.
+        OverflowError: counts and weights by which pairs could be counted past 64 bits.
 
     Warns:
         UserWarning: the text has fewer merges than were asked for; the model has as many tokens as there are.
 
     >>> train(["low lower lowest"], vocab_size=258)
     BPEModel(vocab_size=258, merges=2, special_tokens=[], pattern='gpt2', fingerprint='4065a1dbec78')
+    >>> [model.vocab_size for model in train(["low lower lowest"], vocab_size=[257, 258])]
+    [257, 258]
     """
-    specials = check_special_tokens(special_tokens)
-    _refuse_printable_twins(specials)
-    pattern = canonical_pattern(pattern)
+    settings = _settings(input, special_tokens, pattern, initial)
+    _refuse_printable_twins(settings.special_tokens)
     _check_choice("tie_break", tie_break, get_args(TieBreak))
     _check_choice("initial_alphabet", initial_alphabet, get_args(InitialAlphabet))
-    _check_number("min_frequency", min_frequency, 0)
+    check_number("min_frequency", min_frequency, 0)
     if max_token_bytes is not None:
-        _check_number("max_token_bytes", max_token_bytes, 1)
+        check_number("max_token_bytes", max_token_bytes, 1)
     if not isinstance(length_penalty, (int, float)) or not 0 <= length_penalty < float("inf"):
         raise ValueError(f"length_penalty: expected a number from 0 on, got {length_penalty!r}")
-    wanted = num_merges or 0
-    if (vocab_size is None) == (num_merges is None):
-        raise ValueError(f"give either vocab_size or num_merges, got vocab_size={vocab_size}, num_merges={num_merges}")
-    if vocab_size is None:
-        _check_number("num_merges", num_merges, 0)
-    else:
-        _check_number("vocab_size", vocab_size, 1)
-        if initial_alphabet == "bytes":
-            _check_room(vocab_size, 256, len(specials))
+    goal = Goal(vocab_size, num_merges)
+    if initial_alphabet == "bytes":
+        goal.check_room(base_model(range(256), settings.special_tokens, settings.pattern, initial))
+    memory = None if max_memory is None else parse_bytes(max_memory, "max_memory")
 
-    counts = count(
-        input, pattern=pattern, special_tokens=specials, num_workers=num_workers, show_progress=show_progress
-    )
-    alphabet = range(256) if initial_alphabet == "bytes" else sorted(set().union(*counts))
-    if vocab_size is not None:
-        _check_room(vocab_size, len(alphabet), len(specials))
-        wanted = vocab_size - len(alphabet) - len(specials)
-    with tqdm(total=wanted, desc="Merging", unit="merge", disable=not show_progress) as bar:
-        merges = learn_merges(
-            counts,
-            max_merges=wanted,
-            tie_break=tie_break,
-            min_frequency=min_frequency,
-            max_token_bytes=max_token_bytes,
-            length_penalty=float(length_penalty),
-            progress=(lambda merges, _: bar.update(len(merges))) if show_progress else None,
+    shown: _Shown = {"show_progress": show_progress, "callback": callback}
+    words: Mapping[bytes, int] | WordCounts
+    if isinstance(input, WordCounts):
+        words, scale = input, input.scale
+        _check_not_inside(set(settings.special_tokens).difference(input.special_tokens), words)
+    elif memory is not None or work_dir is not None:
+        words = count(
+            input,
+            pattern=settings.pattern,
+            special_tokens=settings.special_tokens,
+            num_workers=num_workers,
+            max_memory=memory,
+            work_dir=work_dir,
+            **shown,
         )
-    if len(merges) < wanted:
+        scale = words.scale
+    else:
+        words, scale = count_for_training(input, settings, num_workers=num_workers, **shown)
+    alphabet = range(256) if initial_alphabet == "bytes" else set().union(*words)
+    base = base_model(alphabet, settings.special_tokens, settings.pattern, initial)
+    goal.check_room(base)
+
+    learning = Learning(
+        words,
+        [] if initial is None else initial.merges,
+        max_memory=memory,
+        work_dir=work_dir,
+        tie_break=tie_break,
+        min_frequency=min_frequency * scale,
+        max_token_bytes=max_token_bytes,
+        length_penalty=float(length_penalty) * scale,
+    )
+    models = goal.reach(base, lambda number: learning.learn(number, **shown))
+    if len(learning.merges) < learning.wanted:
         warnings.warn(
-            f"the text gives {len(merges)} of the {wanted} merges asked for: no pair is left to merge; "
-            "train on more text, or change min_frequency or max_token_bytes",
+            f"the text gives {len(learning.merges)} of the {learning.wanted} merges asked for: no pair is left to "
+            "merge; train on more text, or change min_frequency or max_token_bytes",
             stacklevel=2,
         )
-    tokens = [*(bytes([byte]) for byte in alphabet), *(special.encode() for special in specials)]
-    tokens += [first + second for first, second in merges]
-    return BPEModel(dict(enumerate(tokens)), merges, tuple(specials), pattern)
+    return models if goal.is_ladder else models[0]
+
+
+def _settings(
+    input: TextSource | WordCounts, special_tokens: Sequence[str] | None, pattern: str | None, initial: BPEModel | None
+) -> Settings:
+    """Return the pattern and special tokens to train with, if counts, initial model and arguments agree on them."""
+    first = [] if initial is None else [*initial.special_tokens]
+    known = [*input.special_tokens] if isinstance(input, WordCounts) else []
+    given = known if special_tokens is None else check_special_tokens(special_tokens)
+    if lacking := set(known).difference(given, first):
+        raise ValueError(
+            f"special_tokens: {sorted(lacking)} are missing, at which the text of these counts was split; "
+            "give all, or None for just those"
+        )
+    patterns = {
+        "that of the counts": input.pattern if isinstance(input, WordCounts) else "auto",
+        "that of the initial model": "auto" if initial is None else initial.pattern,
+        "the argument": "auto" if pattern == "auto" else canonical_pattern(pattern),
+    }
+    chosen = {name: value for name, value in patterns.items() if value != "auto"}
+    if len({*chosen.values()}) > 1:
+        raise ValueError(
+            "pattern: "
+            + ", ".join(f"{name} is {value!r}" for name, value in chosen.items())
+            + "; they must be the same"
+        )
+    return Settings(next(iter(chosen.values()), "gpt2"), tuple(dict.fromkeys([*first, *given])))
+
+
+def _check_not_inside(specials: set[str], words: WordCounts) -> None:
+    """Refuse special tokens that the text was not split at and that pre-tokens hold: merges could make them."""
+    if not specials:
+        return
+    logger.warning("these counts were not split at %s: right only where the text has none", sorted(specials))
+    finder = re.compile(b"|".join(re.escape(special.encode()) for special in specials))
+    for word in words:
+        if found := finder.search(word):
+            raise ValueError(
+                f"special token {found[0].decode()!r}: these counts were not split at it, and the pre-token "
+                f"{word[:80]!r} holds it; count again with special_tokens"
+            )
 
 
 def _refuse_printable_twins(specials: Sequence[str]) -> None:
@@ -165,21 +278,6 @@ def _refuse_printable_twins(specials: Sequence[str]) -> None:
             )
 
 
-def _check_room(vocab_size: int, alphabet: int, specials: int) -> None:
-    if vocab_size < alphabet + specials:
-        raise ValueError(
-            f"vocab_size {vocab_size} is too small: {alphabet} bytes and {specials} special tokens need at least "
-            f"{alphabet + specials}"
-        )
-
-
 def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     if value not in choices:
         raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {value!r}")
-
-
-def _check_number(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name}: expected an int, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name}: expected at least {least}, got {value}")

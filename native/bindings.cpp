@@ -43,10 +43,25 @@ nb::list merges_of(const Words& words, const FirstTokens::Merges& initial, const
   return merges;
 }
 
-class PyWordCounts {
+// What learn_merges takes beyond the words, in bytes.
+std::uint64_t training_bytes_of(const Words& words, std::size_t max_merges) {
+  Poll poll{nb::none()};
+  const nb::gil_scoped_release no_gil;
+  return training_bytes(words, max_merges, [&] { poll(0); });
+}
+
+// The words of a run that a Python function gives, each time to be read from its beginning.
+RunWords run_of(nb::handle open) {
+  return RunWords([open] {
+    const nb::gil_scoped_acquire gil;
+    return refill_from(open());
+  });
+}
+
+class PyWordTable {
  public:
-  PyWordCounts() = default;
-  explicit PyWordCounts(WordCounts counts) : counts_(std::move(counts)) {}
+  PyWordTable() = default;
+  explicit PyWordTable(WordCounts counts) : counts_(std::move(counts)) {}
 
   void add(nb::bytes word, std::uint64_t count) {
     const Occupied occupied(flag_);
@@ -84,31 +99,52 @@ class PyWordCounts {
     const Occupied occupied(flag_);
     return merges_of(counts_, initial, options, std::move(progress));
   }
+  std::uint64_t training_bytes(std::size_t max_merges) {
+    const Occupied occupied(flag_);
+    return training_bytes_of(counts_, max_merges);
+  }
 
  private:
   WordCounts counts_;
   std::atomic<bool> flag_ = false;
 };
 
+std::vector<std::string> strings_of(const std::vector<nb::bytes>& all) {
+  std::vector<std::string> strings;
+  for (const nb::bytes& bytes : all) strings.emplace_back(bytes.c_str(), bytes.size());
+  return strings;
+}
+
 class PyCounter {
  public:
   explicit PyCounter(const CountingOptions& options) : counter_(options) {}
 
-  std::optional<std::pair<std::size_t, std::size_t>> add(nb::list objects, bool check_utf8, nb::object progress) {
+  nb::tuple add(nb::list objects, std::uint64_t weight, std::size_t first_chunk, std::size_t start,
+                std::optional<std::size_t> stop, bool check_utf8, nb::object progress) {
     const Occupied occupied(flag_);
-    const BorrowedTexts borrowed(objects, {.must_be_utf8 = check_utf8});
+    BorrowedTexts borrowed(objects, {.must_be_utf8 = check_utf8});
+    if (start != 0 || stop) {
+      if (borrowed.texts.size() != 1) throw nb::value_error("expected one text of which to count a part");
+      borrowed.texts[0].from = start;
+      borrowed.texts[0].to = stop.value_or(borrowed.texts[0].to);
+    }
     Poll poll(std::move(progress));
-    std::optional<InvalidUtf8> invalid;
+    Counter::Added added;
     {
       const nb::gil_scoped_release no_gil;
-      invalid = counter_.add(borrowed.texts, std::ref(poll));
+      added = counter_.add(borrowed.texts, std::ref(poll), weight, first_chunk);
     }
-    if (!invalid) return std::nullopt;
-    return std::pair(invalid->text, invalid->offset);
+    nb::object invalid = nb::none();
+    if (added.invalid) invalid = nb::make_tuple(added.invalid->text, added.invalid->offset);
+    return nb::make_tuple(added.is_done ? nb::none() : nb::object(nb::int_(added.chunks)), invalid);
   }
-  PyWordCounts* finish() {
+  nb::object drain() {
     const Occupied occupied(flag_);
-    return new PyWordCounts(counter_.finish());
+    return merger_of(counter_.take());
+  }
+  PyWordTable* finish() {
+    const Occupied occupied(flag_);
+    return new PyWordTable(counter_.finish());
   }
 
  private:
@@ -135,6 +171,18 @@ std::size_t count_pre_tokens(nb::bytes text, std::optional<std::string> pattern,
   std::size_t total = 0;
   scan.scan_all(begin, end, [&](const Byte*, const Byte* const*, std::size_t count) { total += count; });
   return total;
+}
+
+std::size_t find_last_cut_in(nb::bytes text, std::optional<std::string> pattern, const std::vector<nb::bytes>& tokens) {
+  const TokenFinder finder(strings_of(tokens));
+  const Pattern known = pattern_of(pattern);
+  const Text whole{bytes_of(text), bytes_of(text) + text.size()};
+  // What begins before the end may go on behind it: a token, or a character of up to 4 bytes.
+  const std::size_t unsure = std::max<std::size_t>(finder.longest(), 4);
+  if (text.size() <= unsure) return 0;
+  const nb::gil_scoped_release no_gil;
+  const Byte* cut = find_last_cut(whole, whole.end - unsure, known, finder);
+  return cut == nullptr ? 0 : static_cast<std::size_t>(cut - whole.begin);
 }
 
 nb::list from_printable(nb::list texts) {
@@ -183,18 +231,18 @@ nb::object read_merges_of(nb::bytes text, nb::list tokens) {
 NB_MODULE(_native, module) {
   module.doc() = "The native core of hf_bpe; hf_bpe.engine is the only module that imports it.";
 
-  nb::class_<PyWordCounts>(module, "WordCounts")
+  nb::class_<PyWordTable>(module, "WordTable")
       .def(nb::init<>())
-      .def("add", &PyWordCounts::add, "word"_a, "count"_a)
-      .def("__len__", &PyWordCounts::size)
-      .def("__getitem__", &PyWordCounts::get, "word"_a)
-      .def("__contains__", [](PyWordCounts& self, nb::bytes word) { return self.find(word) != 0; }, "word"_a)
-      .def("keys", [](PyWordCounts& self) { return self.list([](nb::bytes word, std::uint64_t) { return word; }); })
-      .def("values", [](PyWordCounts& self) { return self.list([](nb::bytes, std::uint64_t count) { return count; }); })
-      .def("items", [](PyWordCounts& self) {
+      .def("add", &PyWordTable::add, "word"_a, "count"_a)
+      .def("__len__", &PyWordTable::size)
+      .def("__getitem__", &PyWordTable::get, "word"_a)
+      .def("__contains__", [](PyWordTable& self, nb::bytes word) { return self.find(word) != 0; }, "word"_a)
+      .def("keys", [](PyWordTable& self) { return self.list([](nb::bytes word, std::uint64_t) { return word; }); })
+      .def("values", [](PyWordTable& self) { return self.list([](nb::bytes, std::uint64_t count) { return count; }); })
+      .def("items", [](PyWordTable& self) {
         return self.list([](nb::bytes word, std::uint64_t count) { return nb::make_tuple(word, count); });
       })
-      .def("__iter__", [](PyWordCounts& self) {
+      .def("__iter__", [](PyWordTable& self) {
         return nb::iter(self.list([](nb::bytes word, std::uint64_t) { return word; }));
       });
 
@@ -202,21 +250,21 @@ NB_MODULE(_native, module) {
       .def(
           "__init__",
           [](PyCounter* self, std::optional<std::string> pattern, std::vector<nb::bytes> special_tokens,
-             unsigned threads, std::optional<std::string> simd, std::size_t chunk_bytes) {
-            CountingOptions options{pattern_of(pattern), {}, threads, simd_of(simd), chunk_bytes};
-            for (const nb::bytes& token : special_tokens) {
-              options.special_tokens.emplace_back(token.c_str(), token.size());
-            }
+             unsigned threads, std::size_t memory, std::optional<std::string> simd, std::size_t chunk_bytes) {
+            CountingOptions options{pattern_of(pattern), {}, threads, simd_of(simd), chunk_bytes, memory};
+            options.special_tokens = strings_of(special_tokens);
             new (self) PyCounter(options);
           },
-          "pattern"_a.none(), "special_tokens"_a, nb::kw_only(), "threads"_a, "simd"_a = nb::none(),
-          "chunk_bytes"_a = CountingOptions().chunk_bytes)
-      .def("add", &PyCounter::add, "texts"_a, nb::kw_only(), "check_utf8"_a, "progress"_a.none())
+          "pattern"_a.none(), "special_tokens"_a, nb::kw_only(), "threads"_a, "memory"_a = 0,
+          "simd"_a = nb::none(), "chunk_bytes"_a = CountingOptions().chunk_bytes)
+      .def("add", &PyCounter::add, "texts"_a, nb::kw_only(), "weight"_a = 1, "first_chunk"_a = 0, "start"_a = 0,
+           "stop"_a = nb::none(), "check_utf8"_a, "progress"_a.none())
+      .def("drain", &PyCounter::drain)
       .def("finish", &PyCounter::finish);
 
   module.def(
       "learn_merges",
-      [](PyWordCounts& counts, std::vector<std::pair<nb::bytes, nb::bytes>> initial, std::size_t max_merges,
+      [](nb::object counts, std::vector<std::pair<nb::bytes, nb::bytes>> initial, std::size_t max_merges,
          bool lexicographic, std::uint64_t min_frequency, std::optional<std::size_t> max_token_bytes,
          double length_penalty, nb::object progress, std::uint64_t span) {
         TrainingOptions options{max_merges, lexicographic, min_frequency, {}, length_penalty, span};
@@ -225,10 +273,21 @@ NB_MODULE(_native, module) {
         for (const auto& [first, second] : initial) {
           merges.emplace_back(std::string(first.c_str(), first.size()), std::string(second.c_str(), second.size()));
         }
-        return counts.learn_merges(merges, options, std::move(progress));
+        if (nb::isinstance<PyWordTable>(counts)) {
+          return nb::cast<PyWordTable&>(counts).learn_merges(merges, options, std::move(progress));
+        }
+        return merges_of(run_of(counts), merges, options, std::move(progress));
       },
       "counts"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "lexicographic"_a, "min_frequency"_a,
       "max_token_bytes"_a.none(), "length_penalty"_a, "progress"_a.none(), "span"_a = TrainingOptions().span);
+
+  module.def(
+      "training_bytes",
+      [](nb::object counts, std::size_t max_merges) {
+        if (nb::isinstance<PyWordTable>(counts)) return nb::cast<PyWordTable&>(counts).training_bytes(max_merges);
+        return training_bytes_of(run_of(counts), max_merges);
+      },
+      "counts"_a, "max_merges"_a);
 
   module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
   module.def("count_pre_tokens", &count_pre_tokens, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
@@ -236,5 +295,8 @@ NB_MODULE(_native, module) {
   module.def("from_printable", &from_printable, "texts"_a);
   module.def("read_merges", &read_merges_of, "text"_a, "tokens"_a);
 
+  module.def("find_last_cut", &find_last_cut_in, "text"_a, "pattern"_a.none(), "special_tokens"_a);
+
   bind_encoder(module);
+  bind_runs(module);
 }

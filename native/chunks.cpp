@@ -12,29 +12,30 @@ std::vector<Chunk> share_out(const std::vector<Text>& texts, std::size_t chunk_b
   std::vector<Chunk> chunks;
   std::size_t room = 0;  // in the last chunk, for more short texts
   for (std::size_t text = 0; text < texts.size(); ++text) {
-    const auto size = static_cast<std::size_t>(texts[text].end - texts[text].begin);
-    if (size == 0) continue;
-    if (size <= room) {
-      chunks.back().last_text = text;
-      chunks.back().end += size;
-      room -= size;
-    } else if (size <= chunk_bytes) {
-      chunks.push_back({text, text, 0, size});
-      room = chunk_bytes - size;
-    } else {
-      for (std::size_t begin = 0; begin < size; begin += chunk_bytes) {
+    const std::size_t from = texts[text].from;
+    const std::size_t size = std::min(static_cast<std::size_t>(texts[text].end - texts[text].begin), texts[text].to);
+    if (size <= from) continue;
+    if (const bool is_part = from != 0 || size == texts[text].to; is_part || size > chunk_bytes) {
+      for (std::size_t begin = from; begin < size; begin += chunk_bytes) {
         chunks.push_back({text, text, begin, std::min(begin + chunk_bytes, size)});
       }
       room = 0;
+    } else if (size <= room) {
+      chunks.back().last_text = text;
+      chunks.back().end += size;
+      room -= size;
+    } else {
+      chunks.push_back({text, text, 0, size});
+      room = chunk_bytes - size;
     }
   }
   return chunks;
 }
 
-void for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads,
-                    const std::function<bool(std::size_t, std::size_t)>& work,
-                    const std::function<void(std::size_t)>& poll) {
-  std::atomic<std::size_t> next{0}, done_bytes{0};
+std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads,
+                           const std::function<bool(std::size_t, std::size_t)>& work,
+                           const std::function<void(std::size_t)>& poll, std::size_t first) {
+  std::atomic<std::size_t> next{first}, done_bytes{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::exception_ptr error;
@@ -62,6 +63,7 @@ void for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads,
   }
   if (error) std::rethrow_exception(error);
   poll(done_bytes);  // others may have left no chunk to the calling thread
+  return std::min<std::size_t>(next, chunks.size());
 }
 
 }  // namespace hf_bpe

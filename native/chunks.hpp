@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "scanner.hpp"
@@ -16,6 +17,8 @@ struct Text {
   bool must_be_utf8 = false;
   bool is_mapped = false;  // from a file, for reading: its pages are given back once they are read
   unsigned width = 0;      // of a unit, if these are not UTF-8 but Latin-1 (1), UCS-2 (2) or UCS-4 (4)
+  // Only what is from the first safe cut at `from` or behind it, to the first at `to` or behind it, is wanted.
+  std::size_t from = 0, to = std::numeric_limits<std::size_t>::max();
 };
 
 struct Chunk {
@@ -25,12 +28,13 @@ struct Chunk {
 
 std::vector<Chunk> share_out(const std::vector<Text>& texts, std::size_t chunk_bytes);
 
-// Calls `work(thread, chunk)` for the number of each chunk, in order, from up to `threads` threads, of which the calling
-// one is number 0. Calls `poll` now and then in the calling thread with the number of bytes that are done. After either
-// has thrown, or `work` has returned false, no more chunks are begun; what was thrown is passed on.
-void for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads,
-                    const std::function<bool(std::size_t thread, std::size_t chunk)>& work,
-                    const std::function<void(std::size_t)>& poll);
+// Calls `work(thread, chunk)` for the number of each chunk, in order, beginning with `first`, from up to `threads` threads,
+// of which the calling one is number 0. Calls `poll` now and then in the calling thread with the number of bytes that are
+// done. After either has thrown, or `work` has returned false, no more chunks are begun; what was thrown is passed on.
+// Returns the number of the first chunk that was not begun.
+std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads,
+                           const std::function<bool(std::size_t thread, std::size_t chunk)>& work,
+                           const std::function<void(std::size_t)>& poll, std::size_t first = 0);
 
 // The first place from `at` on and before `limit` at which a text can be cut without changing what becomes of it;
 // nullptr if there is none. Either the pattern allows it, or one of the tokens begins there that the text is split at

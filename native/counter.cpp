@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 #if defined(__linux__) || defined(__APPLE__)
@@ -51,13 +53,16 @@ const Byte* find_invalid_utf8(const Byte* text, const Byte* end) {
 // Counts chunks for one thread.
 class Counter::Worker {
  public:
-  Worker(const CountingOptions& options, const TokenFinder& specials)
-      : pattern_(options.pattern), specials_(specials), scan_(options.pattern, options.simd) {}
+  Worker(WordCounts empty, const CountingOptions& options, const TokenFinder& specials)
+      : counts(std::move(empty)),
+        pattern_(options.pattern),
+        specials_(specials),
+        scan_(options.pattern, options.simd) {}
 
   WordCounts counts;
   std::optional<InvalidUtf8> invalid;  // the first that this thread has seen
 
-  void count(const std::vector<Text>& texts, const Chunk& chunk) {
+  void count(const std::vector<Text>& texts, const Chunk& chunk, std::uint64_t weight) {
     for (std::size_t index = chunk.first_text; index <= chunk.last_text && !invalid; ++index) {
       const Text& text = texts[index];
       const Byte* from = text.begin;
@@ -73,18 +78,18 @@ class Counter::Worker {
           return;
         }
       }
-      count(from, to, text.end);
+      count(from, to, text.end, weight);
       if (text.is_mapped) release_pages(text.begin, from, to);
     }
   }
 
  private:
   // Counts from one safe cut to another of a text that may be read as far as `readable`.
-  void count(const Byte* from, const Byte* to, const Byte* readable) {
+  void count(const Byte* from, const Byte* to, const Byte* readable, std::uint64_t weight) {
     while (from < to) {
       const auto special = specials_.find(from, to);
       scan_.scan_all(from, special.begin, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
-        counts.add_each(words, ends, count, readable);
+        counts.add_each(words, ends, count, readable, weight);
       });
       from = special.end;
     }
@@ -96,35 +101,71 @@ class Counter::Worker {
 };
 
 Counter::Counter(const CountingOptions& options) : options_(options), specials_(options.special_tokens) {
-  workers_.emplace_back(options_, specials_);
+  options_.threads = std::max(options_.threads, 1u);
+  options_.chunk_bytes = std::max<std::size_t>(options_.chunk_bytes, 1);
+  // A table is taken for full when what a chunk can hold might not go in.
+  if (options_.memory != 0) options_.chunk_bytes = std::min(options_.chunk_bytes, options_.memory / options_.threads / 128 + 1);
 }
 
 Counter::~Counter() = default;
 
-std::optional<InvalidUtf8> Counter::add(const std::vector<Text>& texts, const std::function<void(std::size_t)>& poll) {
-  const std::vector<Chunk> chunks = share_out(texts, std::max<std::size_t>(options_.chunk_bytes, 1));
+WordCounts Counter::empty_counts() const {
+  return options_.memory == 0 ? WordCounts() : WordCounts(options_.memory / options_.threads);
+}
+
+void Counter::note(const std::vector<Text>& texts, std::uint64_t weight) {
+  for (const Text& text : texts) {
+    const std::uint64_t end = std::min(static_cast<std::size_t>(text.end - text.begin), text.to);
+    const std::uint64_t bytes = end - std::min<std::uint64_t>(end, text.from);
+    if (bytes > (std::numeric_limits<std::uint64_t>::max() - most_) / std::max<std::uint64_t>(weight, 1)) {
+      throw std::overflow_error("the bytes of the text, times their weights, are 2**64 or more; choose smaller weights");
+    }
+    most_ += bytes * weight;
+  }
+}
+
+Counter::Added Counter::add(const std::vector<Text>& texts, const std::function<void(std::size_t)>& poll,
+                            std::uint64_t weight, std::size_t first_chunk) {
+  if (first_chunk == 0) note(texts, weight);
+  const std::vector<Chunk> chunks = share_out(texts, options_.chunk_bytes);
   const std::size_t useful = std::min<std::size_t>(options_.threads, chunks.size());
-  while (workers_.size() < useful) workers_.emplace_back(options_, specials_);
-  for (Worker& worker : workers_) worker.invalid.reset();  // an exception may have left it
-  const auto work = [&](std::size_t thread, std::size_t chunk) {
-    workers_[thread].count(texts, chunks[chunk]);
-    return !workers_[thread].invalid;
+  while (workers_.size() < useful) workers_.emplace_back(empty_counts(), options_, specials_);
+  const auto is_full = [&](const Worker& worker) {
+    return options_.memory != 0 && worker.counts.is_full(options_.chunk_bytes);
   };
-  // Chunks are taken in order, so that all before the first that is found invalid have been looked at.
-  for_each_chunk(chunks, useful, work, poll);
+  for (Worker& worker : workers_) {
+    worker.invalid.reset();  // an exception may have left it
+    if (is_full(worker)) return {first_chunk, first_chunk == chunks.size(), std::nullopt};
+  }
+  const auto work = [&](std::size_t thread, std::size_t chunk) {
+    workers_[thread].count(texts, chunks[chunk], weight);
+    return !workers_[thread].invalid && !is_full(workers_[thread]);
+  };
+  // Chunks are taken in order, and what is taken is done; so all before the first that is found invalid have been looked
+  // at, and all before the first that is not taken have been counted.
+  const std::size_t done = for_each_chunk(chunks, useful, work, poll, first_chunk);
 
   std::optional<InvalidUtf8> first;
   for (const Worker& worker : workers_) {
     const auto& found = worker.invalid;
     if (found && (!first || std::pair(found->text, found->offset) < std::pair(first->text, first->offset))) first = found;
   }
-  return first;
+  return {done, done == chunks.size(), first};
+}
+
+std::vector<WordCounts> Counter::take() {
+  std::vector<WordCounts> all;
+  for (Worker& worker : workers_) all.push_back(std::move(worker.counts));
+  workers_.clear();
+  most_ = 0;
+  return all;
 }
 
 WordCounts Counter::finish() {
-  WordCounts counts = std::exchange(workers_[0].counts, WordCounts());
-  for (std::size_t i = 1; i < workers_.size(); ++i) counts.add(std::exchange(workers_[i].counts, WordCounts()));
-  return counts;
+  std::vector<WordCounts> parts = take();
+  if (parts.empty()) return WordCounts();
+  for (std::size_t i = 1; i < parts.size(); ++i) parts[0].add(std::exchange(parts[i], WordCounts()));
+  return std::move(parts[0]);
 }
 
 }  // namespace hf_bpe

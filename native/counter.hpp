@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ struct CountingOptions {
   unsigned threads = 1;
   Simd simd = widest_simd();
   std::size_t chunk_bytes = std::size_t{1} << 20;  // what a thread takes at a time
+  std::size_t memory = 0;  // for the counts of all threads; 0 for as much as they need
 };
 
 struct InvalidUtf8 {
@@ -31,20 +33,37 @@ class Counter {
   explicit Counter(const CountingOptions& options);
   ~Counter();
 
-  // Counts the pre-tokens of texts. Returns where the first invalid UTF-8 is, if any is in a text where it must not be.
-  //
-  // `poll` is called now and then in the calling thread with the number of bytes of these texts that are done; what it
-  // throws is passed on. After an exception or invalid UTF-8 some of the texts are counted and some are not.
-  std::optional<InvalidUtf8> add(const std::vector<Text>& texts, const std::function<void(std::size_t)>& poll);
+  struct Added {
+    std::size_t chunks;                  // how many of the texts' chunks are counted
+    bool is_done;                        // whether these are all
+    std::optional<InvalidUtf8> invalid;  // the first in a text where there must be none
+  };
 
-  // The counts of all texts so far; the counter begins anew.
+  // Counts the pre-tokens of texts, each as if it stood `weight` times in the text, from one of their chunks on. Where
+  // memory is limited, it may stop before all chunks are done; then the counts must be taken before it can go on.
+  //
+  // `poll` is called now and then in the calling thread with the number of bytes that are done; what it throws is passed
+  // on. After an exception or invalid UTF-8 some of the texts are counted and some are not.
+  //
+  // Throws std::overflow_error where the bytes of the texts, by their weights, are 2**64 or more.
+  Added add(const std::vector<Text>& texts, const std::function<void(std::size_t)>& poll, std::uint64_t weight = 1,
+            std::size_t first_chunk = 0);
+
+  // The counts of all texts so far, in as many parts as threads made; the counter begins anew.
+  std::vector<WordCounts> take();
+
+  // The same in one part.
   WordCounts finish();
 
  private:
   class Worker;
+  WordCounts empty_counts() const;
+  void note(const std::vector<Text>& texts, std::uint64_t weight);
+
   CountingOptions options_;
   TokenFinder specials_;
   std::vector<Worker> workers_;
+  std::uint64_t most_ = 0;  // what no count can be greater than
 };
 
 }  // namespace hf_bpe

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -24,53 +26,14 @@ inline void prefetch(const void* address) {
 #endif
 }
 
-template <class T>
-class Pages {
-  static_assert(std::is_trivially_copyable_v<T>);
-
+// Memory straight from the system, if it is large: zeros, and given back at once when it is freed.
+class PageMemory {
  public:
-  Pages() = default;
-  // Of zeros.
-  explicit Pages(std::size_t size) : size_(size) {
-    if (size > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
-    const std::size_t bytes = size * sizeof(T);
-    if (is_mapped(bytes)) {
-      data_ = static_cast<T*>(map(bytes));
-      if (data_ == nullptr) throw std::bad_alloc();
-    } else {
-      data_ = static_cast<T*>(std::memset(::operator new(bytes, kLine), 0, bytes));
-    }
-  }
-  Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  Pages& operator=(Pages&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~Pages() {
-    if (is_mapped(size_ * sizeof(T))) {
-      unmap(data_, size_ * sizeof(T));
-    } else {
-      ::operator delete(data_, kLine);
-    }
-  }
-
-  std::size_t size() const { return size_; }
-  T* data() { return data_; }
-  T* begin() { return data_; }
-  T* end() { return data_ + size_; }
-  T& operator[](std::size_t index) { return data_[index]; }
-  const T& operator[](std::size_t index) const { return data_[index]; }
-
- private:
   static constexpr std::align_val_t kLine{64};  // so that no small entry lies across two lines of a cache
 
 #if defined(__linux__)
-  static constexpr std::size_t kHuge = std::size_t{2} << 20;
-
   static bool is_mapped(std::size_t bytes) { return bytes >= 2 * kHuge; }
-  static std::size_t round_up(std::size_t bytes) { return (bytes + kHuge - 1) / kHuge * kHuge; }
-  // Straight from the system, which gives zeros: not to be written twice.
+  // Null if there is none.
   static void* map(std::size_t bytes) {
     const std::size_t rounded = round_up(bytes);
     void* mapped = mmap(nullptr, rounded + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -85,14 +48,95 @@ class Pages {
   static void unmap(void* begin, std::size_t bytes) {
     if (begin != nullptr) munmap(begin, round_up(bytes));
   }
+  // Gives back what lies behind the first bytes, which are mapped as well.
+  static void shrink(void* begin, std::size_t from, std::size_t to) {
+    if (round_up(to) < round_up(from)) munmap(static_cast<char*>(begin) + round_up(to), round_up(from) - round_up(to));
+  }
+
+ private:
+  static constexpr std::size_t kHuge = std::size_t{2} << 20;
+  static std::size_t round_up(std::size_t bytes) { return (bytes + kHuge - 1) / kHuge * kHuge; }
 #else
   static bool is_mapped(std::size_t) { return false; }
   static void* map(std::size_t) { return nullptr; }
   static void unmap(void*, std::size_t) {}
+  static void shrink(void*, std::size_t, std::size_t) {}
 #endif
+};
 
+template <class T>
+class Pages {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Pages() = default;
+  // Of zeros.
+  explicit Pages(std::size_t size) : size_(size) {
+    if (size > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
+    const std::size_t bytes = size * sizeof(T);
+    if (PageMemory::is_mapped(bytes)) {
+      data_ = static_cast<T*>(PageMemory::map(bytes));
+      if (data_ == nullptr) throw std::bad_alloc();
+    } else {
+      data_ = static_cast<T*>(std::memset(::operator new(bytes, PageMemory::kLine), 0, bytes));
+    }
+  }
+  Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Pages& operator=(Pages&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~Pages() {
+    if (PageMemory::is_mapped(size_ * sizeof(T))) {
+      PageMemory::unmap(data_, size_ * sizeof(T));
+    } else {
+      ::operator delete(data_, PageMemory::kLine);
+    }
+  }
+
+  // Gives back what lies behind, if it is much.
+  void shrink(std::size_t size) {
+    if (size >= size_ || !PageMemory::is_mapped(size * sizeof(T))) return;
+    PageMemory::shrink(data_, size_ * sizeof(T), size * sizeof(T));
+    size_ = size;
+  }
+
+  std::size_t size() const { return size_; }
+  T* data() { return data_; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  T& operator[](std::size_t index) { return data_[index]; }
+  const T& operator[](std::size_t index) const { return data_[index]; }
+
+ private:
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };
+
+// For vectors that grow to a size not known before.
+template <class T>
+struct PageAllocator {
+  using value_type = T;
+
+  PageAllocator() = default;
+  template <class Other>
+  PageAllocator(const PageAllocator<Other>&) {}
+
+  T* allocate(std::size_t size) {
+    if (!PageMemory::is_mapped(size * sizeof(T))) return std::allocator<T>().allocate(size);
+    void* const memory = PageMemory::map(size * sizeof(T));
+    if (memory == nullptr) throw std::bad_alloc();
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, std::size_t size) {
+    if (!PageMemory::is_mapped(size * sizeof(T))) return std::allocator<T>().deallocate(memory, size);
+    PageMemory::unmap(memory, size * sizeof(T));
+  }
+  friend bool operator==(const PageAllocator&, const PageAllocator&) { return true; }
+};
+
+template <class T>
+using PagedVector = std::vector<T, PageAllocator<T>>;
 
 }  // namespace hf_bpe

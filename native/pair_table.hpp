@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "hashing.hpp"
 #include "pages.hpp"
@@ -25,7 +24,8 @@ class PairTable {
 
   // Empties the table and makes room for about `size` pairs.
   void reset(std::size_t size) {
-    entries_.assign(std::bit_ceil(std::max<std::size_t>(size * 4, 1 << 10)), Entry{});
+    entries_ = PagedVector<Entry>();  // first, for its memory
+    entries_.resize(std::bit_ceil(std::max<std::size_t>(size * 4, 1 << 10)));
     size_ = 0;
   }
 
@@ -61,13 +61,13 @@ class PairTable {
   }
 
   void grow() {
-    const std::vector<Entry> old = std::exchange(entries_, std::vector<Entry>(entries_.size() * 2));
+    const PagedVector<Entry> old = std::exchange(entries_, PagedVector<Entry>(entries_.size() * 2));
     for (const Entry& entry : old) {
       if (entry.number != kNone) entries_[find_slot(entry.first, entry.second)] = entry;
     }
   }
 
-  std::vector<Entry> entries_{1};
+  PagedVector<Entry> entries_{1};
   std::size_t size_ = 0;
 };
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "chunks.hpp"
+#include "runs.hpp"
 #include "scanner.hpp"
 
 namespace nb = nanobind;
@@ -164,5 +165,12 @@ class BorrowedTexts {
 };
 
 void bind_encoder(nb::module_& module);
+void bind_runs(nb::module_& module);
+
+// A `RunMerger` of the tables.
+nb::object merger_of(std::vector<WordCounts> tables);
+
+// Reads a run in memory, or one that a function gives piece by piece. What it throws are errors of Python.
+RunReader::Refill refill_from(nb::handle run);
 
 }  // namespace hf_bpe

@@ -12,21 +12,55 @@
 namespace hf_bpe {
 namespace {
 
-// Where the words of one count stand.
-struct Group {
-  std::size_t size = 0;                // in slots, of which each word takes one more than it has tokens
-  std::size_t next = 0;                // where the next word goes
-  std::size_t end = 0;
-};
+// Calls `visit(tokens, count)` for each word of two tokens or more, when `first_tokens` may write them.
+template <class Visit>
+void for_each_word(const Words& words, FirstTokens& first_tokens, const std::function<void()>& poll, Visit visit) {
+  constexpr std::size_t kBetweenPolls = std::size_t{1} << 14;
+  std::size_t visited = 0;
+  words.for_each([&](const Byte* word, std::size_t length, std::uint64_t count) {
+    if (++visited % kBetweenPolls == 0) poll();
+    if (length < 2) return;
+    if (const std::size_t tokens = first_tokens.split(word, length); tokens > 1) visit(tokens, count);
+  });
+}
 
-// The group of each count.
-class Groups {
+}  // namespace
+
+// Where the words of each count stand.
+class TokenArray::Layout {
  public:
-  Group& operator[](std::uint64_t count) { return count < few_.size() ? few_[count] : many_[count]; }
+  struct Group {
+    std::size_t size = 0;  // in slots, of which each word takes one more than it has tokens
+    std::size_t next = 0;  // where the next word goes
+    std::size_t end = 0;
+  };
 
-  // Calls `visit(count, group)` for those that have words, the highest count first.
+  Layout(const Words& words, FirstTokens& first_tokens, const std::function<void()>& poll) {
+    std::uint64_t pairs = 0;
+    for_each_word(words, first_tokens, poll, [&](std::size_t tokens, std::uint64_t count) {
+      group(count).size += tokens + 1;
+      ++size.words;
+      if (count > (std::numeric_limits<std::uint64_t>::max() - pairs) / (tokens - 1)) {
+        throw std::overflow_error("the pre-tokens hold 2**64 pairs of bytes or more; divide their counts");
+      }
+      pairs += count * (tokens - 1);
+    });
+    for_each_group([&](std::uint64_t, Group& group) {
+      group.next = round_up(size.slots);
+      size.slots = group.end = group.next + group.size;
+    });
+    if (size.slots > kInside) {
+      throw std::length_error(
+          "the distinct pre-tokens have more than 2**32 bytes in all; train on less text, leave out rare pre-tokens, or "
+          "choose a pattern that cuts finer");
+    }
+  }
+
+  Group& group(std::uint64_t count) { return count < few_.size() ? few_[count] : many_[count]; }
+
+  // Calls `visit(count, group)` for each, the highest count first.
   template <class Visit>
-  void for_each(Visit visit) {
+  void for_each_group(Visit visit) {
     std::vector<std::uint64_t> high;
     for (const auto& entry : many_) high.push_back(entry.first);
     std::sort(high.begin(), high.end(), std::greater<>());
@@ -36,61 +70,37 @@ class Groups {
     }
   }
 
+  Size size;  // of all words; the first slot is a boundary
+
  private:
   std::vector<Group> few_ = std::vector<Group>(1 << 12);  // by count; most words have a low one
   std::unordered_map<std::uint64_t, Group> many_;
 };
 
-}  // namespace
-
 TokenArray::TokenArray(const Words& words, FirstTokens& first_tokens, const std::function<void()>& poll) {
-  // Calls `visit(tokens, count)`, and `first_tokens` may write the tokens.
-  const auto for_each_word = [&](auto visit) {
-    constexpr std::size_t kBetweenPolls = std::size_t{1} << 14;
-    std::size_t visited = 0;
-    words.for_each([&](const Byte* word, std::size_t length, std::uint64_t count) {
-      if (++visited % kBetweenPolls == 0) poll();
-      if (length < 2) return;
-      if (const std::size_t tokens = first_tokens.split(word, length); tokens > 1) visit(tokens, count);
-    });
-  };
-
-  Groups groups;
-  std::uint64_t pairs = 0;
-  for_each_word([&](std::size_t tokens, std::uint64_t count) {
-    groups[count].size += tokens + 1;
-    if (count > (std::numeric_limits<std::uint64_t>::max() - pairs) / (tokens - 1)) {
-      throw std::overflow_error("the pre-tokens hold 2**64 pairs of bytes or more; divide their counts");
-    }
-    pairs += count * (tokens - 1);
-  });
-  size = 1;  // a boundary before the first word
-  groups.for_each([&](std::uint64_t, Group& group) {
-    group.next = round_up(size);
-    size = group.end = group.next + group.size;
-  });
-  if (size > kInside) {
-    throw std::length_error(
-        "the distinct pre-tokens have more than 2**32 bytes in all; train on less text, leave out rare pre-tokens, or "
-        "choose a pattern that cuts finer");
-  }
-
+  Layout layout(words, first_tokens, poll);
+  size = layout.size.slots;
   slots = Pages<Symbol>(size);
   counts = Pages<std::uint64_t>(size / kBlock + 1);
   std::size_t to = 0;
   slots[to++] = kBoundary;
-  groups.for_each([&](std::uint64_t count, const Group& group) {
+  layout.for_each_group([&](std::uint64_t count, const Layout::Group& group) {
     fill_up_to(group.next, to);
     to = group.end;
     set_count(group.next, group.end, count);
   });
-  for_each_word([&](std::size_t tokens, std::uint64_t count) {
-    Group& group = groups[count];
+  for_each_word(words, first_tokens, poll, [&](std::size_t tokens, std::uint64_t count) {
+    Layout::Group& group = layout.group(count);
     if (tokens >= group.end - group.next) throw std::runtime_error("the words changed while a training read them");
     first_tokens.write(&slots[group.next]);
     group.next += tokens;
     slots[group.next++] = kBoundary;
   });
+}
+
+TokenArray::Size TokenArray::measure(const Words& words, const std::function<void()>& poll) {
+  FirstTokens bytes({});
+  return Layout(words, bytes, poll).size;
 }
 
 void TokenArray::compact(const std::vector<std::uint32_t>& widths) {
@@ -114,6 +124,8 @@ void TokenArray::compact(const std::vector<std::uint32_t>& widths) {
     set_count(begin, to, count);
   }
   size = to;
+  slots.shrink(size);
+  counts.shrink(size / kBlock + 1);
 }
 
 }  // namespace hf_bpe

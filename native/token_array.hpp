@@ -28,6 +28,14 @@ struct TokenArray {
   // std::length_error where positions are too few.
   TokenArray(const Words& words, FirstTokens& first_tokens, const std::function<void()>& poll);
 
+  struct Size {
+    std::size_t slots = 1, words = 0;
+  };
+  // Of the array of words as bytes. Throws what the constructor throws.
+  static Size measure(const Words& words, const std::function<void()>& poll);
+  // How much memory so many slots take.
+  static std::uint64_t bytes(std::uint64_t slots) { return slots * sizeof(Symbol) + slots / kBlock * sizeof(std::uint64_t); }
+
   // Gives each token one slot, however wide it was, and leaves out words that are one token.
   void compact(const std::vector<std::uint32_t>& widths);
 
@@ -38,6 +46,8 @@ struct TokenArray {
   std::size_t size = 0;
 
  private:
+  class Layout;
+
   // Words of equal count stand together, and each such group begins at a multiple of this many slots: so one number for
   // as many slots is enough.
   static constexpr std::size_t kBlock = 32;

@@ -36,6 +36,12 @@ std::uint64_t sortable(double number) {
   return bits & sign ? ~bits : bits | sign;
 }
 
+// More are more exact, but stay in caches less.
+std::size_t number_of_estimates(std::size_t slots) {
+  const std::size_t most = slots < std::size_t{1} << 24 ? 1 << 19 : 1 << 20;
+  return std::bit_ceil(std::clamp<std::size_t>(slots / 2, 1 << 12, most));
+}
+
 class Trainer {
  public:
   // Learns more merges of words that are made of the tokens in `learned`.
@@ -79,7 +85,7 @@ class Trainer {
 
   void index_pairs();
   std::size_t estimate_counts(Pages<std::uint64_t>& estimates);
-  void collect_pairs(const Pages<std::uint64_t>& estimates, std::size_t likely);
+  void collect_pairs(Pages<std::uint64_t>& estimates, std::size_t likely);
   template <class Find, class Visit>
   void for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find find, Visit visit);
   bool merge_from_heap();
@@ -143,27 +149,26 @@ class Trainer {
   // The index, of pairs that occur at least `threshold_` times; each has one candidate in the heap, whose score is its
   // own or, while its count has fallen since, higher.
   std::uint64_t threshold_ = std::numeric_limits<std::uint64_t>::max();
-  std::vector<Pair> pairs_;
+  PagedVector<Pair> pairs_;
   PairTable numbers_;
-  std::vector<Position> places_;
+  PagedVector<Position> places_;
   std::vector<Candidate> heap_;
 
   // Of use inside `merge` only, and kept for their memory.
-  std::vector<std::array<Beside, 2>> beside_;  // by symbol: on the left of the new token, and on its right
-  std::vector<Position> merged_;
+  PagedVector<std::array<Beside, 2>> beside_;  // by symbol: on the left of the new token, and on its right
+  PagedVector<Position> merged_;
   std::vector<Symbol> left_, right_;
 };
 
 void Trainer::index_pairs() {
+  places_ = PagedVector<Position>();  // first, for its memory
+  heap_.clear();
   // Estimates, because counting all pairs exactly takes a table that is far larger than any cache.
-  Pages<std::uint64_t> estimates(std::bit_ceil(std::clamp<std::size_t>(tokens_.size / 2, 1 << 12, 1 << 19)));
+  Pages<std::uint64_t> estimates(number_of_estimates(tokens_.size));
   const std::size_t likely = estimate_counts(estimates);
   collect_pairs(estimates, likely);
 
-  heap_.clear();
-  for (std::uint32_t pair = 0; pair < pairs_.size(); ++pair) {
-    if (is_candidate(pairs_[pair])) heap_.push_back({score_of(pairs_[pair]), pair});
-  }
+  for (std::uint32_t pair = 0; pair < pairs_.size(); ++pair) heap_.push_back({score_of(pairs_[pair]), pair});
   std::make_heap(heap_.begin(), heap_.end(), order());
 }
 
@@ -179,10 +184,10 @@ std::size_t Trainer::estimate_counts(Pages<std::uint64_t>& estimates) {
   // with; so this is enough for all the merges that are wanted, if it is not too many to begin with.
   const std::size_t left = std::min(options_.max_merges - merges_.size(), estimates.size());
   const std::size_t enough = std::min(left + left / 2, estimates.size() - 1);
-  std::vector<std::uint64_t> sorted(estimates.begin(), estimates.end());
+  PagedVector<std::uint64_t> sorted(estimates.begin(), estimates.end());
   std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(enough), sorted.end(), std::greater<>());
   const std::uint64_t wanted = std::max(sorted[enough], highest / options_.span);
-  threshold_ = std::max(least_, std::min(wanted, threshold_ / 2));  // lower each time, even if no pair was merged
+  threshold_ = std::max(least_, std::min(wanted, threshold_ / 4 * 3));  // lower each time, even if no pair was merged
 
   return static_cast<std::size_t>(
       std::count_if(estimates.begin(), estimates.end(), [&](std::uint64_t count) { return count >= threshold_; }));
@@ -201,9 +206,11 @@ void Trainer::for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find f
     for (std::size_t i = 0; i < batched; ++i) numbers_.prefetch(slots[batch[i]], slots[batch[i] + 1]);
     for (std::size_t i = 0; i < batched; ++i) {
       pairs[i] = find(slots[batch[i]], slots[batch[i] + 1]);
-      prefetch(&pairs_[pairs[i]]);
+      if (pairs[i] != PairTable::kNone) prefetch(&pairs_[pairs[i]]);
     }
-    for (std::size_t i = 0; i < batched; ++i) visit(pairs_[pairs[i]], batch[i]);
+    for (std::size_t i = 0; i < batched; ++i) {
+      if (pairs[i] != PairTable::kNone) visit(pairs_[pairs[i]], batch[i]);
+    }
     batched = 0;
   };
   for_each_pair(estimates, [&](Symbol first, Symbol second, Position position) {
@@ -214,8 +221,8 @@ void Trainer::for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find f
   flush();
 }
 
-// Indexes the pairs that reach the threshold; `likely` is about their number.
-void Trainer::collect_pairs(const Pages<std::uint64_t>& estimates, std::size_t likely) {
+// Indexes the pairs that reach the threshold, of which there are about `likely`, and uses up the estimates.
+void Trainer::collect_pairs(Pages<std::uint64_t>& estimates, std::size_t likely) {
   pairs_.clear();
   numbers_.reset(likely);
   const auto insert = [&](Symbol first, Symbol second) {
@@ -229,19 +236,26 @@ void Trainer::collect_pairs(const Pages<std::uint64_t>& estimates, std::size_t l
     ++pair.size;
   });
 
-  // A second look is no slower than to remember all places until their number is known, and takes less memory.
+  // The others only shared a bucket, or make too long a token; they are never merged.
+  std::erase_if(pairs_, [&](const Pair& pair) { return !is_candidate(pair); });
+  pairs_.shrink_to_fit();
+  numbers_.reset(pairs_.size());
+  std::fill(estimates.begin(), estimates.end(), 0);
   std::size_t places = 0;
-  for (Pair& pair : pairs_) {
+  for (std::uint32_t number = 0; number < pairs_.size(); ++number) {
+    Pair& pair = pairs_[number];
+    numbers_.insert(pair.first, pair.second, number);
+    estimates[bucket_of(pair.first, pair.second, estimates)] = pair.count;
     pair.places = places;
-    if (is_candidate(pair)) places += pair.size;
-    pair.size = 0;
+    places += std::exchange(pair.size, 0);
   }
-  places_.clear();
-  places_.reserve(places + places / 2);
+
+  // A second look is no slower than to remember all places until their number is known, and takes less memory.
+  places_.reserve(places * 2);  // in texts of all kinds they become 1.1 to 1.6 times as many
   places_.resize(places);
   const auto find = [&](Symbol first, Symbol second) { return numbers_.find(first, second); };
   for_each_likely_pair(estimates, find, [&](Pair& pair, Position position) {
-    if (is_candidate(pair)) places_[pair.places + pair.size++] = position;
+    places_[pair.places + pair.size++] = position;
   });
 }
 
@@ -362,6 +376,21 @@ Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, con
       merges.emplace_back(learned.tokens[first], learned.tokens[second]);
     }
   }
+}
+
+// The constants are measured, on texts of all kinds and on 5 million words. What grows with the words is largest at an
+// early index, which has places for 0.6 to 0.9 of the slots of the beginning; what grows with the merges, at a late one.
+// Long words come of text that no pattern cuts: that has more pairs, and up to 1.4 times as many places as slots.
+std::uint64_t training_bytes(const Words& words, std::size_t max_merges, const std::function<void()>& poll) {
+  const auto [slots, number_of_words] = TokenArray::measure(words, poll);
+  const bool is_cut = slots / 64 < number_of_words;
+  const std::uint64_t merges = std::min<std::uint64_t>(max_merges, slots);  // each leaves a token less at least
+  const std::uint64_t places = slots * sizeof(Position) * (is_cut ? 2 : 3) / 2;            // places_, merged_
+  const std::uint64_t estimates = number_of_estimates(slots) * 2 * sizeof(std::uint64_t);  // and their sorted copy
+  const std::uint64_t pairs = merges * (is_cut ? 220 : 640);  // pairs_, numbers_, heap_, and what they grow from
+  const std::uint64_t learned = merges * 140;  // Learned, widths_, beside_, and what Python makes of the result
+  const std::uint64_t in_part = std::min<std::uint64_t>(slots * 4, std::uint64_t{4} << 20);  // pages used in part
+  return TokenArray::bytes(slots) + std::max(places, estimates + pairs) + learned + in_part;
 }
 
 }  // namespace hf_bpe

@@ -11,11 +11,18 @@ namespace hf_bpe {
 
 class WordCounts : public Words {
  public:
+  WordCounts() = default;
+  // For so many bytes of memory, in which they stay as long as nothing is added to them when they are full.
+  explicit WordCounts(std::size_t memory);
+  // Whether the words of so many bytes of text might be too many.
+  bool is_full(std::size_t text_bytes) const;
+
   std::size_t size() const { return table_.size(); }
 
-  // Adds one to the count of each word; the first begins at `text`, the others where the one before ends. As far as
+  // Adds `weight` to the count of each word; the first begins at `text`, the others where the one before ends. As far as
   // `readable`, memory may be read beyond a word's end.
-  void add_each(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable);
+  void add_each(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                std::uint64_t weight = 1);
 
   // Adds to the count of one word; throws std::overflow_error past 64 bits.
   void add(const Byte* word, std::size_t length, std::uint64_t count);
@@ -23,6 +30,9 @@ class WordCounts : public Words {
 
   // The count of a word, 0 if it is none.
   std::uint64_t find(const Byte* word, std::size_t length) const;
+
+  // Moves the words to the first slots, in the order of their bytes. Nothing can be found or added afterwards.
+  void sort() { table_.sort(); }
 
   // In the order of the slots.
   void for_each(const Visit& visit) const override;
@@ -41,6 +51,7 @@ class WordCounts : public Words {
   void add(Table::Key key, std::size_t slot, const Byte* word, std::size_t length, std::uint64_t count);
 
   Table table_;
+  std::size_t long_bytes_ = 0;  // for which there is room, where the memory was given
 };
 
 }  // namespace hf_bpe

@@ -38,7 +38,9 @@ class WordTable {
     bool is_empty() const { return key.high == 0; }
   };
 
-  WordTable() : entries_(std::size_t{1} << kFirstBits), shift_(64 - kFirstBits) {
+  WordTable() : WordTable(kFirstBits) {}
+  // Of 2**bits slots at first.
+  explicit WordTable(unsigned bits) : entries_(std::size_t{1} << bits), shift_(64 - bits) {
     std::random_device device;
     for (std::uint64_t& seed : seeds_) seed = std::uint64_t{device()} << 32 | device() | 1;
   }
@@ -47,6 +49,10 @@ class WordTable {
 
   // What the words beyond 15 bytes take.
   std::size_t long_bytes() const { return long_words_.size(); }
+
+  // How many words go in before it grows, and makes room for the long ones among them beforehand.
+  std::size_t capacity() const { return entries_.size() / 8 * 5; }
+  void reserve_long_bytes(std::size_t bytes) { long_words_.reserve(bytes); }
 
   // Words are numbered by slots of the table, of which some are empty. Inserting moves them.
   std::size_t slots() const { return entries_.size(); }
@@ -89,7 +95,7 @@ class WordTable {
 
   // The entry of a word that the empty `slot` was found for.
   Entry& insert(Key key, std::size_t slot, const Byte* word, std::size_t length, const Value& value) {
-    if (size_ + 1 > entries_.size() / 8 * 5) {  // before anything changes: there may be no memory
+    if (size_ + 1 > capacity()) {  // before anything changes: there may be no memory
       grow();
       slot = find_slot(key, slot_of(key), word, length);
     }
@@ -148,6 +154,23 @@ class WordTable {
     std::memcpy(room, &key, sizeof key);
     return room;
   }
+  // Moves all words to the first slots, in the order of their bytes, without further memory. Nothing can be found or
+  // inserted afterwards.
+  void sort() {
+    std::size_t to = 0;
+    for (Entry& entry : entries_) {
+      if (!entry.is_empty()) entries_[to++] = entry;
+    }
+    // For the while, the lower half of each key is the word's first 8 bytes as a number that is greater where they are.
+    for (std::size_t slot = 0; slot < to; ++slot) {
+      Key& key = entries_[slot].key;
+      key.low = big_endian(is_long(key) ? load(bytes_at(key)) : key.low);
+    }
+    std::sort(entries_.begin(), entries_.begin() + to,
+              [this](const Entry& a, const Entry& b) { return is_before(a.key, b.key); });
+    for (std::size_t slot = 0; slot < to; ++slot) entries_[slot].key.low = big_endian(entries_[slot].key.low);
+  }
+
   void prefetch_word(const Entry& entry) const {
     if (is_long(entry.key)) hf_bpe::prefetch(long_words_.data() + (entry.key.high ^ kLong) - 8);
   }
@@ -175,6 +198,31 @@ class WordTable {
     hash = fold(load(word + length - 16) ^ hash, load(word + length - 8) ^ seeds_[0]);
     return {hash, kLong};
   }
+
+  static std::uint64_t big_endian(std::uint64_t bytes) {
+#if defined(_MSC_VER) && !defined(__clang__)
+    return _byteswap_uint64(bytes);
+#else
+    return __builtin_bswap64(bytes);
+#endif
+  }
+
+  // Of words in `sort`.
+  bool is_before(const Key& a, const Key& b) const {
+    if (a.low != b.low) return a.low < b.low;
+    if (!is_long(a) && !is_long(b)) return big_endian(a.high) < big_endian(b.high);  // the length decides last
+    if (!is_long(a) || !is_long(b)) {
+      // Of a short word that has its first 15 bytes, or zeros for what it lacks, in common with a long one, the long one
+      // is a continuation.
+      const std::uint64_t seven_of_a = big_endian(is_long(a) ? load(bytes_at(a) + 8) : a.high) >> 8;
+      const std::uint64_t seven_of_b = big_endian(is_long(b) ? load(bytes_at(b) + 8) : b.high) >> 8;
+      return seven_of_a != seven_of_b ? seven_of_a < seven_of_b : is_long(b);
+    }
+    const std::size_t length_of_a = load(bytes_at(a) - 8), length_of_b = load(bytes_at(b) - 8);
+    const int order = std::memcmp(bytes_at(a), bytes_at(b), std::min(length_of_a, length_of_b));
+    return order != 0 ? order < 0 : length_of_a < length_of_b;
+  }
+  const Byte* bytes_at(const Key& key) const { return long_words_.data() + (key.high ^ kLong); }
 
   void grow() {
     Pages<Entry> old(entries_.size() << kGrowthBits);

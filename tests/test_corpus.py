@@ -290,6 +290,11 @@ def test_ranges_follow_each_other_to_the_end(tmp_path_factory, size, shard_bytes
     assert len({shard.key for shard in shards}) == len(shards)
 
 
+def test_ranges_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="shard_bytes: expected at least 1, got 0"):
+        plan(["low"], shard_bytes=0)
+
+
 @pytest.mark.parametrize(
     ("source", "is_cut"),
     [

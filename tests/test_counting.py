@@ -1,4 +1,3 @@
-import functools
 import multiprocessing
 import os
 import re
@@ -12,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import any_bytes, patterns, texts
 
-from hf_bpe import Source, counts, engine
-from hf_bpe.counts import read_batches
+from hf_bpe import Source, counting, engine, plan, tallies
+from hf_bpe.counts import Settings
+from hf_bpe.readers import Skipped, read
 from hf_bpe.reference import count_pre_tokens
 
 TINY = 40  # bytes a batch, so that a few words make several batches
@@ -25,23 +25,32 @@ pytestmark = pytest.mark.usefixtures("engine")
 
 
 def count(source, **options):
-    return dict(counts.count(source, **options))
+    return dict(counting.count(source, **options).items())
 
 
 @pytest.fixture
 def tiny_batches(monkeypatch):
-    def native_counter(pattern, special_tokens, threads):
+    def native_counter(pattern, special_tokens, threads, memory):
         encoded = [special.encode() for special in special_tokens]
         native = engine.native_core()
         return native and native.Counter(pattern, encoded, threads=threads, chunk_bytes=TINY)
 
-    monkeypatch.setattr(counts, "read_batches", functools.partial(read_batches, batch_bytes=TINY))
-    monkeypatch.setattr(counts, "native_counter", native_counter)
-    monkeypatch.setattr(counts, "_NATIVE_BATCH_BYTES", 4 * TINY)
+    monkeypatch.setattr(tallies, "_PIECE_BYTES", TINY)
+    monkeypatch.setattr(tallies, "native_counter", native_counter)
+    monkeypatch.setattr(counting, "_BATCH_BYTES", 4 * TINY)
 
 
-def documents_of(source, specials=(), pattern=None, batch_bytes=1 << 20):
-    return [document for batch in read_batches(source, specials, pattern, batch_bytes) for document in batch]
+def pieces_of(source, specials=(), pattern=None, piece_bytes=1 << 20):
+    """Return what the Python engine counts at a time."""
+    options = {"pattern": pattern, "special_tokens": specials, "batch_bytes": 1 << 20, "skipped": Skipped()}
+    batches = (batch for shard in plan(source) for batch in read(shard, **options))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tallies, "_PIECE_BYTES", piece_bytes)
+        return [*tallies.PythonTally(Settings(pattern, tuple(specials)), 1, 0)._pieces(batches, lambda done: None)]
+
+
+def documents_of(*arguments):
+    return [document for piece in pieces_of(*arguments) for document in piece]
 
 
 @given(st.lists(texts, min_size=1, max_size=4), patterns)
@@ -64,7 +73,7 @@ def test_every_road_gives_the_same_counts(tmp_path_factory, documents, pattern):
 
 @given(st.lists(texts, max_size=9), st.integers(1, 60))
 def test_batches_are_closed_as_soon_as_they_are_full(documents, batch_bytes):
-    batches = [[*map(len, batch)] for batch in read_batches(documents, (), "gpt2", batch_bytes)]
+    batches = [[*map(len, batch)] for batch in pieces_of(documents, (), "gpt2", batch_bytes)]
     assert all(sum(sizes) >= batch_bytes for sizes in batches[:-1])
     assert all(sum(sizes[:-1]) < batch_bytes for sizes in batches)
     assert all(batches)
@@ -189,7 +198,7 @@ def die(batch, pattern):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere processes do not inherit what is patched")
 def test_a_killed_process_is_an_os_error_that_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(counts, "count_pre_tokens", die)
+    monkeypatch.setattr(tallies, "count_pre_tokens", die)
     with pytest.raises(ChildProcessError, match="was killed, most likely for lack of memory; give fewer num_workers"):
         count(["low " * 300_000] * 4, num_workers=2, pattern=r"\w+ ?")
 

@@ -1,5 +1,10 @@
 """Learning merges on both engines: what goes on from initial merges, and what a listener is told."""
 
+import json
+import os
+import subprocess
+import sys
+
 import oracle
 import pytest
 from hf_bpe.conversion.gpt2 import read_gpt2
@@ -8,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import corpora, initial_merges
 
 from hf_bpe import reference
-from hf_bpe.engine import learn_merges
+from hf_bpe.engine import learn_merges, training_bytes
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -92,3 +97,44 @@ def test_merges_after_those_of_gpt2_on_real_text(test_data, name):
         assert not {first + second for first, second in merges} & {first + second for first, second in initial}
         more = learn_merges(counts, max_merges=50, initial=initial + merges[:150], tie_break=tie_break)
         assert merges == merges[:150] + more
+
+
+MEASURE = """
+import gc, json, pathlib, sys
+from hf_bpe import engine, reference
+
+def status(key):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(key)) * 1024
+
+with open(sys.argv[1], "rb") as file:
+    words = reference.count_pre_tokens(file.read(int(sys.argv[2])).split(b"<|endoftext|>"), sys.argv[3] or None)
+native = engine.native_core()
+if native is not None:
+    table = native.WordTable()
+    for word, count in words.items():
+        table.add(word, count)
+    words = table
+needed = engine.training_bytes(words, 8000)
+pathlib.Path("/proc/self/clear_refs").write_text("5")  # sets the peak to what there is
+before = status("VmRSS")
+merges = engine.learn_merges(words, max_merges=8000)
+print(json.dumps([needed, status("VmHWM") - before, len(merges)]))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of memory is read from /proc")
+@pytest.mark.parametrize(("name", "size", "pattern"), [("english", 2_000_000, "gpt2"), ("code", 500_000, "")])
+def test_training_takes_no_more_memory_than_it_said(engine, test_data, name, size, pattern):
+    command = [sys.executable, "-c", MEASURE, str(test_data / "text" / f"{name}.txt"), str(size), pattern]
+    environment = {**os.environ, "HF_BPE_ENGINE": engine}
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    needed, used, merges = json.loads(ran.stdout)
+    assert merges == 8000
+    assert used <= needed <= 2 * used + 10_000_000  # some of what is used was there before
+
+
+@given(corpora, st.integers(0, 100))
+def test_more_words_and_more_merges_take_more_memory(counts, max_merges):
+    needed = training_bytes(counts, max_merges)
+    assert needed <= training_bytes(counts, max_merges + 1)
+    assert needed < training_bytes({**counts, b"a long word that is not there": 1}, max_merges)

@@ -104,13 +104,45 @@ def test_counts_are_those_of_the_reference(native, texts, pattern, specials, kep
     counter = native.Counter(pattern, specials, threads=threads, chunk_bytes=chunk_bytes, simd=simd)
     half = len(texts) // 2
     for part in (texts[:half], texts[half:]):
-        assert counter.add(part, check_utf8=False, progress=None) is None
+        assert counter.add(part, check_utf8=False, progress=None) == (None, None)
     counts = counter.finish()
     assert dict(counts.items()) == dict(zip(counts.keys(), counts.values(), strict=True)) == expected
     assert len(counts) == len(expected)
     assert sorted(counts) == sorted(expected)
     assert all(counts[word] == count for word, count in expected.items())
     assert len(counter.finish()) == 0
+
+
+@given(
+    st.lists(st.sampled_from([b"low ", b"<x>", b"y", b" 12", b"\n", "é".encode()]), max_size=60).map(b"".join),
+    st.sampled_from(BUILT_IN),
+    st.integers(1, 70),
+    st.integers(1, 30),
+    st.integers(0, 100_000),
+    st.integers(1, 9),
+)
+def test_parts_of_a_text_sum_up_in_any_memory_with_any_weight(native, text, pattern, step, chunk_bytes, memory, weight):
+    expected = collections.Counter()
+    for document in re.split(b"<x>y|<x>", text):
+        for word, count in reference.count_pre_tokens([document], pattern).items():
+            expected[word] += weight * count
+    counter = native.Counter(pattern, [b"<x>", b"<x>y"], threads=2, chunk_bytes=chunk_bytes, memory=memory)
+    runs = []
+    for start in range(0, len(text), step):
+        chunk = 0
+        while chunk is not None:
+            chunk, _ = counter.add(
+                [text],
+                weight=weight,
+                first_chunk=chunk,
+                start=start,
+                stop=start + step,
+                check_utf8=False,
+                progress=None,
+            )
+            runs.append(counter.drain().read(1 << 40))
+    merged = native.RunMerger(runs, [1] * len(runs)).read(1 << 40)
+    assert dict(engine.read_words(merged)) == expected
 
 
 @given(st.lists(any_bytes, max_size=5), st.integers(1, 3), st.integers(1, 40))
@@ -123,13 +155,14 @@ def test_the_first_byte_that_is_not_utf8_is_found(native, texts, threads, chunk_
             expected = (index, error.start)
             break
     counter = native.Counter("gpt2", [], threads=threads, chunk_bytes=chunk_bytes)
-    assert counter.add(texts, check_utf8=True, progress=None) == expected
+    _, invalid = counter.add(texts, check_utf8=True, progress=None)
+    assert invalid == expected
 
 
 def test_many_words_of_every_length_are_counted(native):
     rng = random.Random(0)
     text = [rng.randbytes(rng.choice([1, 2, 7, 8, 9, 14, 15, 16, 17, 31, 32, 33, 100])) for _ in range(30_000)]
-    counts = native.WordCounts()
+    counts = native.WordTable()
     for word in text + text[::2]:
         counts.add(word, 3)
     expected = collections.Counter(text * 3 + text[::2] * 3)
@@ -137,7 +170,7 @@ def test_many_words_of_every_length_are_counted(native):
 
 
 def test_a_word_that_is_not_there_is_a_key_error(native):
-    counts = native.WordCounts()
+    counts = native.WordTable()
     counts.add(b"low", 2)
     counts.add(b"", 5)
     counts.add(b"lower", 0)
@@ -150,7 +183,7 @@ def test_a_word_that_is_not_there_is_a_key_error(native):
 
 
 def test_counts_past_64_bits_are_an_overflow_error(native):
-    counts = native.WordCounts()
+    counts = native.WordTable()
     counts.add(b"low", 2**64 - 1)
     with pytest.raises(OverflowError, match="counted more than"):
         counts.add(b"low", 1)
@@ -170,7 +203,7 @@ def test_the_highest_frequencies_are_told_apart(min_frequency):
 
 
 def learn_natively(native, counts, tie_break="lexicographic", max_token_bytes=None, length_penalty=0.0, **options):
-    table = native.WordCounts()
+    table = native.WordTable()
     for word, count in counts.items():
         table.add(word, count)
     options = {"initial": [], "min_frequency": 1, "progress": None, **options}
@@ -244,11 +277,12 @@ def test_what_progress_raises_is_passed_on_and_its_numbers_grow(native):
             raise Stop
 
     for threads in (1, 2):
+        told.clear()
         counter = native.Counter("gpt2", [], threads=threads, simd="scalar")
         with pytest.raises(Stop):
             counter.add([text] * 100, check_utf8=False, progress=stop)
         told.clear()
-        assert counter.add([text], check_utf8=False, progress=told.append) is None
+        assert counter.add([text], check_utf8=False, progress=told.append) == (None, None)
         assert told == sorted(told)
 
 

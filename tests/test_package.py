@@ -8,7 +8,17 @@ import hf_bpe
 
 
 def test_the_public_names_are_these_and_all_are_there():
-    assert hf_bpe.__all__ == ["BPEModel", "BPETokenizer", "Source", "__version__", "train", "train_bpe"]
+    assert hf_bpe.__all__ == [
+        "BPEModel",
+        "BPETokenizer",
+        "Source",
+        "WordCounts",
+        "__version__",
+        "count",
+        "plan",
+        "train",
+        "train_bpe",
+    ]
     for name in hf_bpe.__all__:
         assert getattr(hf_bpe, name) is not None
 

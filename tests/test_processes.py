@@ -83,3 +83,26 @@ def test_processes_end_with_their_parent():
         assert len(children) == 2
         parent.kill()
         parent.communicate(timeout=30)  # the children hold its standard output, too: it ends when the last of them does
+
+
+def test_sigterm_to_all_processes_is_for_the_parent_alone():
+    code = (
+        "import signal, sys\n"
+        "from hf_bpe.processes import map_in_processes\n"
+        "def stop(number, frame):\n"
+        "    raise KeyboardInterrupt\n"
+        "signal.signal(signal.SIGTERM, stop)\n"
+        "try:\n"
+        "    for _ in map_in_processes(abs, iter(int, 1), 2):\n"
+        "        print(flush=True)\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.exit(7)"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as parent:
+        parent.stdout.readline()
+        os.killpg(parent.pid, signal.SIGTERM)
+        assert parent.communicate(timeout=30)[1] == ""
+    assert parent.returncode == 7

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import any_bytes, any_texts, patterns, texts
 
-from hf_bpe import Source, formats, readers
+from hf_bpe import Source, counting, formats, readers
 from hf_bpe.byte_level import repair_surrogates
 from hf_bpe.corpus import plan
 from hf_bpe.cuts import cut_into_documents
@@ -165,6 +165,23 @@ def test_ranges_sum_to_the_whole_and_a_mapping_is_the_same_as_a_stream(
         shards = plan(Source(path, errors="bytes"), shard_bytes=shard_bytes)
         parts = (count([shard], pattern, special_tokens) for shard in reversed(shards))
         assert sum(parts, Counter()) == expected
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode), max_size=8).map(b"".join),
+    patterns,
+    specials,
+    st.integers(1, 60),
+)
+def test_whoever_counts_a_range_cuts_it_at_the_same_places(
+    tmp_path_factory, data, pattern, special_tokens, shard_bytes
+):
+    path = tmp_path_factory.getbasetemp() / "whoever.txt"
+    path.write_bytes(data)
+    for shard in plan(Source(path, errors="bytes"), shard_bytes=shard_bytes):
+        counted = dict(counting.count([shard], pattern=pattern, special_tokens=special_tokens).items())
+        assert counted == count([shard], pattern, special_tokens)
 
 
 @given(texts, st.integers(1, 20), st.integers(1, 20))

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from transformers import AddedToken, PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import GPT2Converter
 
-from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe import BPEModel, BPETokenizer, count, train
 
 TEXTS = [
     "lowest of the low<|endoftext|>",
@@ -215,6 +215,13 @@ def test_tokens_added_later_follow_the_model_and_survive_saving(tokenizer, tmp_p
 
 
 # Training a new one
+
+
+def test_train_takes_counts_and_their_special_tokens():
+    counts = count(["low lower<|x|>lowest"], special_tokens=["<|x|>"], pattern="cl100k")
+    tokenizer = BPETokenizer.train(counts, 260)
+    assert tokenizer.model == train(["low lower<|x|>lowest"], 260, ["<|x|>"], pattern="cl100k")
+    assert tokenizer.encode("<|x|>") == [256]
 
 
 def test_train_new_from_iterator_keeps_settings_and_special_tokens(tokenizer):

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from strategies import texts
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from hf_bpe import counts as counting
-from hf_bpe import train, train_bpe
+from hf_bpe import tallies, train, train_bpe
 from hf_bpe.byte_level import from_printable
-from hf_bpe.counts import read_batches
 from hf_bpe.patterns import split
 from hf_bpe.reference import learn_merges
 
@@ -132,7 +130,7 @@ def test_no_token_holds_a_special_token(text):
     "options", [{}, {"tie_break": "huggingface"}, {"pattern": None}, {"initial_alphabet": "observed"}]
 )
 def test_the_result_does_not_depend_on_the_number_of_workers(options, monkeypatch):
-    monkeypatch.setattr(counting, "read_batches", lambda *arguments: read_batches(*arguments, batch_bytes=20))
+    monkeypatch.setattr(tallies, "_PIECE_BYTES", 20)
     one, two = (train(CORPUS, num_merges=40, special_tokens=["<|x|>"], num_workers=n, **options) for n in (1, 2))
     assert one == two
     assert one == train(CORPUS[::-1], num_merges=40, special_tokens=["<|x|>"], num_workers=2, **options)

@@ -24,7 +24,7 @@ if [ -z "$clang" ]; then
   exit
 fi
 configure build/core-fuzz -DCMAKE_CXX_COMPILER="$clang" -DHF_BPE_FUZZ=ON -DHF_BPE_SANITIZE=address,undefined
-for fuzzer in fuzz_scanner fuzz_trainer fuzz_encoder; do
+for fuzzer in fuzz_scanner fuzz_runs fuzz_trainer fuzz_encoder; do
   mkdir -p "build/core-fuzz/$fuzzer.corpus"
   "build/core-fuzz/$fuzzer" -max_total_time="$seconds" -max_len=512 -print_final_stats=1 \
     -artifact_prefix="build/core-fuzz/$fuzzer-" "build/core-fuzz/$fuzzer.corpus" 2>"build/core-fuzz/$fuzzer.log" || {

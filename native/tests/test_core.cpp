@@ -141,9 +141,10 @@ void test_invalid_utf8_is_found() {
     const auto found = counter.add({{begin_of(good), end_of(good), true, false},
                                     {begin_of(bad), end_of(bad), false, false},
                                     {begin_of(text), end_of(text), true, false}},
-                                   [](std::size_t) {});
+                                   [](std::size_t) {})
+                           .invalid;
     CHECK(found && found->text == 2 && found->offset == offset);
-    CHECK(!counter.add({{begin_of(good), end_of(good), true, false}}, [](std::size_t) {}));  // which is forgotten
+    CHECK(!counter.add({{begin_of(good), end_of(good), true, false}}, [](std::size_t) {}).invalid);  // which is forgotten
   }
 }
 
@@ -163,7 +164,7 @@ void test_first_of_many_invalid_places_is_found() {
     options.pattern = draw_from(kPatterns);
     options.threads = static_cast<unsigned>(1 + draw(4));
     options.chunk_bytes = 1 + draw(100);
-    const auto found = Counter(options).add(borrowed, [](std::size_t) {});
+    const auto found = Counter(options).add(borrowed, [](std::size_t) {}).invalid;
     CHECK(found.has_value() == expected.has_value());
     CHECK(!found || std::pair(found->text, found->offset) == *expected);
   }
@@ -217,7 +218,7 @@ void test_invalid_utf8_before_an_exception_is_forgotten() {
     is_caught = true;
   }
   CHECK(is_caught);
-  CHECK(!counter.add({{begin_of(good), end_of(good), true, false}}, [](std::size_t) {}));
+  CHECK(!counter.add({{begin_of(good), end_of(good), true, false}}, [](std::size_t) {}).invalid);
   CHECK(to_map(counter.finish()) == (WordMap{{"low", 1}}));
 }
 

@@ -1,0 +1,138 @@
+"""Learning merges from counts: the memory it takes, the log it can be gone on from, and what is said meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hf_bpe.counts import WordCounts
+from hf_bpe.engine import learn_merges, training_bytes
+from hf_bpe.memory import available_bytes, in_words, resident_bytes
+from hf_bpe.merge_log import MergeLog
+from hf_bpe.progress import Listener, Progress
+
+logger = logging.getLogger(__name__)
+
+Merge = tuple[bytes, bytes]
+
+
+class Learning:
+    """Merges learned from counts, as many as are asked for, and more when more are.
+
+    Args:
+        words: the counts.
+        initial: merges that go before.
+        max_memory: bound of the memory of this process, in bytes.
+        work_dir: a folder from which learning goes on, if the words are `WordCounts`.
+        options: of `engine.learn_merges`.
+
+    Raises:
+        ValueError: the folder is of another training.
+    """
+
+    def __init__(
+        self,
+        words: Mapping[bytes, int] | WordCounts,
+        initial: Sequence[Merge],
+        *,
+        max_memory: int | None,
+        work_dir: str | os.PathLike[str] | None,
+        **options: Any,
+    ) -> None:
+        self._words, self._initial, self._max_memory, self._options = words, initial, max_memory, options
+        self.merges: list[Merge] = []
+        self.wanted = 0
+        self._log: MergeLog | None = None
+        if work_dir is not None:
+            assert isinstance(words, WordCounts)
+            digest = hashlib.sha256(repr([*initial]).encode()).hexdigest()
+            self._log = MergeLog(work_dir, {"counts": words.fingerprint, **options, "initial": digest})
+            self.merges = [*self._log.merges]
+
+    def learn(self, number: int, *, show_progress: bool, callback: Listener | None) -> list[Merge]:
+        """Return the first so many merges, less if there are no more.
+
+        Args:
+            number: how many.
+            show_progress, callback: as in `train`.
+
+        Raises:
+            MemoryError: there is too little; the message says how much it takes.
+            OverflowError, ValueError: counts or words that are too much to learn from.
+        """
+        self.wanted = number
+        if number > len(self.merges):
+            check_memory(self._words, len(self._initial) + number, self._max_memory)
+            self._go_on(number, show_progress, callback)
+        return self.merges[:number]
+
+    def _go_on(self, number: int, show_progress: bool, callback: Listener | None) -> None:
+        known = len(self.merges)
+        if known:
+            logger.info("%d merges were learned before", known)
+        with Progress("merging", number, done=known, show=show_progress, listener=callback) as progress:
+            done = known
+
+            def note(merges: list[Merge], count: int) -> None:
+                nonlocal done
+                if not merges:
+                    return
+                done += len(merges)
+                if self._log is not None:
+                    self._log.add(merges)
+                progress.show(done, merges[-1], count)
+
+            is_heard = self._log is not None or show_progress or callback is not None
+            try:
+                self.merges += learn_merges(
+                    self._words,
+                    max_merges=number - known,
+                    **self._options,
+                    initial=[*self._initial, *self.merges],
+                    progress=note if is_heard else None,
+                )
+            finally:
+                if self._log is not None:
+                    self._log.close()
+
+
+def check_memory(words: Mapping[bytes, int] | WordCounts, max_merges: int, max_memory: int | None) -> None:
+    """Say how much memory learning takes, and refuse if there is not as much.
+
+    Raises:
+        MemoryError: there is not; the message says what to do.
+    """
+    needed = training_bytes(words, max_merges)
+    there = available_bytes() if max_memory is None else max_memory - resident_bytes()
+    logger.info("training on %d distinct pre-tokens takes up to %s", len(words), in_words(needed))
+    if there is None or needed <= there:
+        return
+    raise MemoryError(
+        f"training on {len(words)} distinct pre-tokens takes up to {in_words(needed)}, and there is "
+        f"{in_words(max(there, 0))}; {_advice(words, needed, there)}"
+    )
+
+
+def _advice(words: Mapping[bytes, int] | WordCounts, needed: int, there: int) -> str:
+    """Say from which count on the words would fit."""
+    scale = words.scale if isinstance(words, WordCounts) else 1
+    limits = [limit * scale for limit in (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)]
+    sizes = dict.fromkeys(limits, 0)
+    numbers = dict.fromkeys(limits, 0)
+    total = 0
+    for word, count in words.items():
+        total += len(word) + 1
+        for limit in itertools.takewhile(count.__ge__, limits):
+            sizes[limit] += len(word) + 1
+            numbers[limit] += 1
+    for limit in limits:
+        if 0 < sizes[limit] / total * needed <= there:
+            return (
+                f"counts.prune({limit // scale}) would leave {numbers[limit]} of them, which takes about "
+                f"{in_words(int(sizes[limit] / total * needed))}; or train on less text"
+            )
+    return "train on less text, or on a machine with more memory"
