@@ -2,9 +2,7 @@
 
 import json
 import os
-import random
 import select
-import signal
 import struct
 import subprocess
 import sys
@@ -14,38 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer.main
+from commands import PROGRAM, error, program, run
 from tokenizers import Tokenizer
-from typer.testing import CliRunner
 
 from hf_bpe import BPETokenizer, __version__
 from hf_bpe.cli import app, main
+from hf_bpe.tallies import PythonTally
 
 TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
-PROGRAM = [sys.executable, "-m", "hf_bpe"]
-COMMANDS = ["train", "encode", "decode", "convert"]
-
-
-def run(*args, stdin=b"", code=0):
-    result = CliRunner().invoke(app, [*map(str, args)], input=stdin, prog_name="hf-bpe")
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == code, result.stderr
-    return result
-
-
-def error(*args, stdin=b"", code=1):
-    """Return what a command that fails says, which must be one line."""
-    result = run(*args, stdin=stdin, code=code)
-    assert result.stdout_bytes == b""
-    assert result.stderr.startswith("hf-bpe: error: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr.removeprefix("hf-bpe: error: ").rstrip()
-
-
-def program(*args, **kwargs):
-    done = subprocess.run([*PROGRAM, *map(str, args)], stderr=subprocess.PIPE, timeout=60, check=False, **kwargs)
-    assert b"Traceback" not in done.stderr
-    return done
+COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "convert"]
 
 
 @pytest.fixture(autouse=True)
@@ -97,12 +73,12 @@ class TestHelp:
     def test_tells_the_defaults_that_are_no_values(self):
         help_text = " ".join(run("train", "--help").stdout.split())
         assert "[default: (if stderr is a terminal)]" in help_text
-        assert "[default: gpt2]" in help_text
+        assert "[default: auto]" in help_text
 
     def test_imports_no_transformers(self):
         lines = ["import sys", "from hf_bpe.cli import app"]
         lines += [f"app([{name!r}, '--help'], standalone_mode=False)" for name in COMMANDS]
-        lines += ["assert not {'transformers', 'torch'} & {*sys.modules}"]
+        lines += ["assert not {'transformers', 'torch', 'pyarrow', 'fsspec', 'ray', 'datasets'} & {*sys.modules}"]
         subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True, stdout=subprocess.DEVNULL, timeout=60)
 
     def test_without_arguments_is_help(self):
@@ -179,19 +155,28 @@ class TestTrain:
 
     def test_passes_workers_on(self, text, tmp_path, monkeypatch):
         asked = []
-        monkeypatch.setattr("hf_bpe.training.count", lambda *_, num_workers, **__: asked.append(num_workers) or {})
+
+        def make_tally(settings, num_workers, memory):
+            asked.append(num_workers)
+            return PythonTally(settings, 1, memory)
+
+        monkeypatch.setattr("hf_bpe.counting.make_tally", make_tally)
         for arguments in ([], ["--workers", 3]):
             run("train", text, "-o", tmp_path, "--num-merges", 0, *arguments)
-        assert asked == [None, 3]
+            run("count", text, "-o", tmp_path / "c.counts", *arguments)
+        assert asked == [None, None, 3, 3]
 
-    def test_says_one_line(self, text, tmp_path):
+    def test_says_what_it_does(self, text, tmp_path):
         result = run("train", text, "--output", tmp_path / "new", "--num-merges", 9)
         assert result.stdout_bytes == b""
-        assert result.stderr == f"hf-bpe: 265 tokens, 9 of them merges, saved in {tmp_path / 'new'}\n"
+        read, needed, saved_in = result.stderr.splitlines()
+        assert read == "hf-bpe: read 1 shards, 1.2 kB"
+        assert needed.startswith("hf-bpe: training on 16 distinct pre-tokens takes up to ")
+        assert saved_in == f"hf-bpe: 265 tokens, 9 of them merges, saved in {tmp_path / 'new'}"
 
     def test_warns_in_one_line(self, tmp_path):
         result = run("train", "-", "-o", tmp_path, "--num-merges", 9, stdin=b"low low")
-        warning, saved_line = result.stderr.splitlines()
+        *_, warning, saved_line = result.stderr.splitlines()
         assert warning.startswith("hf-bpe: warning: the text gives 3 of the 9 merges asked for")
         assert saved_line.startswith("hf-bpe: 259 tokens")
 
@@ -414,7 +399,7 @@ class TestErrors:
             (["train", "text", "-o", "out"], "'--vocab-size' / '--num-merges'"),
             (["train", "text", "-o", "out", "--vocab-size", "300", "--num-merges", "9"], "give one of the two"),
             (["train", "text", "--vocab-size", "300"], "Missing option '--output' / '-o'"),
-            (["train", "-o", "out", "--vocab-size", "300"], "Missing argument 'FILE"),
+            (["train", "-o", "out", "--vocab-size", "300"], "'SOURCE' / '--counts': give one of the two"),
             (["train", "text", "-o", "out", "--vocab-size", "many"], "'--vocab-size'"),
             (["train", "text", "-o", "out", "--vocab-size", "300", "--workers", "0"], "'--workers'"),
             (["train", "text", "-o", "out", "--vocab-size", "300", "--tie-break", "random"], "'--tie-break'"),
@@ -458,28 +443,3 @@ class TestStreams:
                 decoder.stdin.write(ids)
                 assert select.select([decoder.stdout], [], [], 60)[0]
                 assert decoder.stdout.readline() == answer
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-@pytest.mark.parametrize("stage", ["Counting", "Merging"])
-def test_interrupt(tmp_path, stage):
-    numbers = random.Random(0)
-    letters = str.maketrans("0123456789", "ghijklmnop")
-    words = (f"{numbers.getrandbits(64):x}".translate(letters) for _ in range(200_000))
-    (tmp_path / "text").write_text(" ".join(words), encoding="utf-8")
-    command = [*PROGRAM, "train", tmp_path / "text", "-o", tmp_path / "out", "--num-merges", "1000000"]
-    # A test run in the background may ignore SIGINT, and what it starts would inherit that.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    command += ["--progress", "--workers", "2"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as trainer:
-        signal.signal(signal.SIGINT, before)
-        said = b""
-        while stage.encode() not in said or not said.endswith(b"]"):  # the bar is drawn, so work has begun
-            said += (character := trainer.stderr.read(1))
-            assert character, said
-        os.killpg(trainer.pid, signal.SIGINT)  # to all its processes, as a terminal does
-        said += trainer.communicate(timeout=30)[1]
-    assert trainer.returncode == 130
-    assert b"Traceback" not in said
-    assert said.endswith(b"hf-bpe: interrupted\n")
-    assert not (tmp_path / "out").exists()

@@ -1,0 +1,156 @@
+"""`hf-bpe count` and `merge-counts`: the step before training, which many machines can share."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hf_bpe.cli.shared import EXAMPLE, SPLIT, Progress, app, argument, option, say, shows_progress
+from hf_bpe.cli.sources import (
+    SOURCE_HELP,
+    WEIGHT_HELP,
+    Cap,
+    Column,
+    ErrorsInFiles,
+    ErrorsInText,
+    FileFormat,
+    Memory,
+    Weight,
+    Workers,
+    WorkFolder,
+    sources_of,
+    weights_of,
+)
+from hf_bpe.corpus import plan
+from hf_bpe.counting import count as count_shards
+from hf_bpe.counts import FAN_IN, WordCounts
+
+_SPECIAL_HELP = "Text is split at it, so nothing is learned across it. Repeat the option for more."
+_SHARD_HELP = (
+    "Count share I of N, I from 0 on: every Nth of the shards that the sources make (files, and ranges of large ones), "
+    "for N jobs on the same files. merge-counts puts them together."
+)
+_LEAST_HELP = "Leave out what occurs less often than N: training takes less memory, and merges of rare pairs change."
+_COUNT_EXAMPLE = (
+    "hf-bpe count wikipedia/ 'books/*.jsonl.gz' -o all.counts --special-token '<|endoftext|>'\n"
+    "  hf-bpe count wikipedia/ -o parts/7.counts --shard 7/100 --work-dir work/7"
+)
+_MERGE_EXAMPLE = (
+    "hf-bpe merge-counts parts/*.counts -o all.counts\n"
+    "  hf-bpe merge-counts en.counts fi.counts -o mixed.counts --weight 0.2 --weight 3"
+)
+_Output = Annotated[Path, option("The counts file to write.", "--output", "-o", metavar="FILE")]
+_Least = Annotated[int, option(_LEAST_HELP, metavar="N", min=1)]
+_Top = Annotated[int, option("Print the N commonest pre-tokens, with their counts.", metavar="N", min=0)]
+
+
+@app.command(epilog=EXAMPLE + _COUNT_EXAMPLE)
+def count(
+    context: typer.Context,
+    sources: Annotated[list[str], argument("SOURCE", SOURCE_HELP)],
+    output: _Output,
+    special_token: Annotated[list[str] | None, option(_SPECIAL_HELP, metavar="TEXT", show_default="none")] = None,
+    pattern: Annotated[str, option(f"How text is split: {SPLIT}", metavar="PATTERN")] = "gpt2",
+    shard: Annotated[str, option(_SHARD_HELP, metavar="I/N")] = "0/1",
+    min_count: _Least = 1,
+    top: _Top = 0,
+    weight: Weight = None,
+    format: FileFormat = None,
+    column: Column = "text",
+    errors: ErrorsInText = "strict",
+    on_error: ErrorsInFiles = "raise",
+    max_document_bytes: Cap = None,
+    workers: Workers = None,
+    max_memory: Memory = None,
+    work_dir: WorkFolder = None,
+    progress: Progress = None,
+) -> None:
+    """Count how often each pre-token occurs in text, and write a counts file, which train learns from.
+
+    It is the only step that reads the text. Counts of parts of it, of other machines, or of other days go together
+    with merge-counts: in whatever order, the result is that of counting everything at once.
+    """
+    share = _share(shard)
+    _check_file(output)
+    with sources_of(context, sources, weight) as text:
+        shards = plan(text)
+        if shard != "0/1":
+            say(f"share {shard} has {len(shards[share])} of {len(shards)} shards")
+        counts = count_shards(
+            shards[share],
+            pattern=pattern,
+            special_tokens=special_token or [],
+            num_workers=workers,
+            max_memory=max_memory,
+            work_dir=work_dir,
+            show_progress=shows_progress(progress),
+        )
+    _save(counts, output, min_count, top)
+
+
+@app.command(epilog=EXAMPLE + _MERGE_EXAMPLE)
+def merge_counts(
+    files: Annotated[list[str], argument("FILE", "Counts files, by the same pattern and special tokens.")],
+    output: _Output,
+    weight: Annotated[list[str] | None, option(WEIGHT_HELP.format("file"), metavar="X", show_default="1 each")] = None,
+    min_count: _Least = 1,
+    top: _Top = 0,
+) -> None:
+    """Put counts files together in one, each with a weight if you like: no text is read again."""
+    _check_file(output)
+    weights = weights_of(weight, len(files))
+    merged: WordCounts | None = None
+    for start in range(0, len(files), FAN_IN):  # there may be more than a process may open
+        counts = [*_load(files[start : start + FAN_IN], merged)]
+        factors: list[object] = [*weights[start : start + FAN_IN]]
+        if merged is not None:
+            counts, factors = [merged, *counts], [1, *factors]
+        merged = counts[0].merge(*counts[1:], weights=factors)
+    assert merged is not None
+    _save(merged, output, min_count, top)
+
+
+def _load(files: Sequence[str], first: WordCounts | None) -> Iterator[WordCounts]:
+    """Yield counts files, of which all must be like the first."""
+    for file in files:
+        counts = WordCounts.load(file)
+        first = first or counts
+        try:
+            first.settings.check_same(counts.settings)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
+        yield counts
+
+
+def _save(counts: WordCounts, output: Path, min_count: int, top: int) -> None:
+    if min_count > 1:
+        whole, counts = counts, counts.prune(min_count)
+        say(f"left out {len(whole) - len(counts)} of {len(whole)} distinct pre-tokens")
+    counts.save(output)
+    for word, number in counts.top(top):
+        line = f"{_number(number, counts.scale)}\t{word.decode(errors='backslashreplace')!r}\n"
+        sys.stdout.buffer.write(line.encode())
+    sys.stdout.buffer.flush()
+    total = _number(counts.total, counts.scale)
+    say(f"{len(counts)} distinct pre-tokens, {total} in all, saved in {output}; fingerprint {counts.fingerprint[:12]}")
+
+
+def _number(count: int, scale: int) -> str:
+    return str(count // scale) if count % scale == 0 else f"{count / scale:.3f}"
+
+
+def _share(text: str) -> slice:
+    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+    if match is None or int(match[1]) >= int(match[2]):
+        raise typer.BadParameter(f"expected I/N, from 0/N to N-1/N, got {text!r}", param_hint="'--shard'")
+    return slice(int(match[1]), None, int(match[2]))
+
+
+def _check_file(output: Path) -> None:
+    if output.is_dir():  # better said now than after hours
+        raise IsADirectoryError(f"{output} is a folder; expected the name of a file to write")

@@ -1,0 +1,158 @@
+"""`hf-bpe train`: a tokenizer from text or from counts."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hf_bpe.cli.shared import (
+    EXAMPLE,
+    FOLDER_HELP,
+    SPLIT,
+    Progress,
+    app,
+    argument,
+    load,
+    option,
+    say,
+    shows_progress,
+    tokenizer_class,
+    warnings_said,
+)
+from hf_bpe.cli.sources import (
+    SOURCE_HELP,
+    Cap,
+    Column,
+    ErrorsInFiles,
+    ErrorsInText,
+    FileFormat,
+    Memory,
+    Weight,
+    Workers,
+    WorkFolder,
+    refuse_source_options,
+    sources_of,
+)
+from hf_bpe.counts import WordCounts
+from hf_bpe.training import InitialAlphabet, TieBreak
+from hf_bpe.training import train as train_models
+
+if TYPE_CHECKING:
+    from hf_bpe.model import BPEModel
+    from hf_bpe.tokenization_bpe import BPETokenizer
+
+_TRAIN_EXAMPLE = "hf-bpe train book.txt -o my-tokenizer --vocab-size 8000"
+_PIPE_EXAMPLE = "\n  cat *.txt | hf-bpe train - -o my-tokenizer --num-merges 32000 --special-token '<|endoftext|>'"
+_COUNTS_EXAMPLE = "\n  hf-bpe train --counts all.counts -o sizes --vocab-size 8000 --vocab-size 32000"
+_SIZE_HELP = (
+    "Number of tokens in all: 256 bytes, special tokens and merges. Either this or --num-merges is needed. "
+    "Repeat the option for several sizes by one training, in FOLDER/8000 and so on."
+)
+_COUNTS_HELP = "A counts file to learn from instead of sources, as count and merge-counts write it."
+_INITIAL_HELP = f"A tokenizer to go on from: its tokens keep their ids, its merges go first. {FOLDER_HELP}"
+_PATTERN_HELP = f"How text is split; auto: as the counts or the initial tokenizer say, else gpt2. Or {SPLIT}"
+_SPECIAL_HELP = "A token such as <|endoftext|> that is never split and never learned. Repeat the option for more."
+_TIE_HELP = "Of pairs that are equally frequent merge the greatest in byte order, or what Hugging Face's trainer takes."
+_LENGTH_HELP = "Make no token longer than this many bytes."
+_PENALTY_HELP = "Prefer short tokens: subtract this for each byte of a pair from its number of occurrences."
+_ALPHABET_HELP = "Begin with all 256 bytes, or with those that occur; then no others can be encoded."
+
+
+@app.command(epilog=EXAMPLE + _TRAIN_EXAMPLE + _PIPE_EXAMPLE + _COUNTS_EXAMPLE)
+def train(
+    context: typer.Context,
+    output: Annotated[Path, option("The folder to save in; made if need be.", "--output", "-o", metavar="FOLDER")],
+    sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP)] = None,
+    counts: Annotated[Path | None, option(_COUNTS_HELP, metavar="FILE", show_default="none")] = None,
+    vocab_size: Annotated[list[int] | None, option(_SIZE_HELP, metavar="N", min=1, show_default="none")] = None,
+    num_merges: Annotated[
+        list[int] | None,
+        option("Number of merges, instead of --vocab-size.", metavar="N", min=0, show_default="none"),
+    ] = None,
+    special_token: Annotated[
+        list[str] | None,
+        option(_SPECIAL_HELP, metavar="TEXT", show_default="none, or those of the counts and the initial tokenizer"),
+    ] = None,
+    pattern: Annotated[str, option(_PATTERN_HELP, metavar="PATTERN")] = "auto",
+    initial: Annotated[str | None, option(_INITIAL_HELP, metavar="FOLDER", show_default="none")] = None,
+    tie_break: Annotated[TieBreak, option(_TIE_HELP)] = "lexicographic",
+    min_frequency: Annotated[int, option("Do not merge pairs that occur less often than N.", metavar="N", min=0)] = 0,
+    max_token_bytes: Annotated[int | None, option(_LENGTH_HELP, metavar="N", min=1, show_default="no limit")] = None,
+    length_penalty: Annotated[float, option(_PENALTY_HELP, metavar="X", min=0)] = 0.0,
+    initial_alphabet: Annotated[InitialAlphabet, option(_ALPHABET_HELP)] = "bytes",
+    weight: Weight = None,
+    format: FileFormat = None,
+    column: Column = "text",
+    errors: ErrorsInText = "strict",
+    on_error: ErrorsInFiles = "raise",
+    max_document_bytes: Cap = None,
+    workers: Workers = None,
+    max_memory: Memory = None,
+    work_dir: WorkFolder = None,
+    progress: Progress = None,
+) -> None:
+    """Learn a tokenizer from text, or from counts of it, and save it in a folder.
+
+    The text is split into words by a pattern. Then the two neighbouring tokens that occur together most often are
+    merged into a new token, again and again, until there are as many as asked for. The folder can be loaded by
+    AutoTokenizer.from_pretrained of transformers.
+    """
+    if (not vocab_size) == (not num_merges):
+        raise typer.BadParameter("give one of the two", param_hint="'--vocab-size' / '--num-merges'")
+    if (not sources) == (counts is None):
+        raise typer.BadParameter("give one of the two", param_hint="'SOURCE' / '--counts'")
+    if counts is not None:
+        refuse_source_options(context)
+    sizes = vocab_size or num_merges or []
+    folders = [output / str(size) for size in sizes] if len(sizes) > 1 else [output]
+    for folder in (output, *folders):
+        if folder.exists() and not folder.is_dir():  # better said now than after hours
+            raise NotADirectoryError(f"{folder} is a file; expected a folder to save in")
+    first = None if initial is None else _load_without_added_tokens(initial)
+    options: dict[str, Any] = {
+        "special_tokens": special_token,
+        "pattern": pattern,
+        "initial": first and first.model,
+        "tie_break": tie_break,
+        "min_frequency": min_frequency,
+        "max_token_bytes": max_token_bytes,
+        "length_penalty": length_penalty,
+        "initial_alphabet": initial_alphabet,
+        "num_workers": workers,
+        "max_memory": max_memory,
+        "work_dir": work_dir,
+        "show_progress": shows_progress(progress),
+        "vocab_size" if vocab_size else "num_merges": sizes,
+    }
+    text: contextlib.AbstractContextManager[Any]
+    if counts is None:
+        text = sources_of(context, sources or [], weight)
+    else:
+        text = contextlib.nullcontext(WordCounts.load(counts))
+    with text as input, warnings_said():
+        models: list[BPEModel] = train_models(input, **options)
+    for model, folder in zip(models, folders, strict=True):
+        tokenizer = tokenizer_class()(model=model) if first is None else _with_settings_of(first, model)
+        tokenizer.save_pretrained(folder)
+        say(f"{model.vocab_size} tokens, {len(model.merges)} of them merges, saved in {folder}")
+
+
+def _load_without_added_tokens(folder: str) -> BPETokenizer:
+    tokenizer = load(folder)
+    for token_id in sorted(tokenizer.added_tokens_decoder.keys() - tokenizer.model.vocab.keys()):
+        raise ValueError(
+            f"{folder}: token {token_id}, {str(tokenizer.added_tokens_decoder[token_id])!r}, was added to the model, "
+            "and a new token would take its id; expected a tokenizer as it was trained"
+        )
+    return tokenizer
+
+
+def _with_settings_of(tokenizer: BPETokenizer, model: BPEModel) -> BPETokenizer:
+    """Return a tokenizer of another model that has the same tokens and more, all else being equal."""
+    of_model = ("pattern", "name_or_path", "tokenizer_file", "add_bos_token", "add_eos_token")
+    settings = {name: value for name, value in tokenizer.init_kwargs.items() if name not in of_model}
+    flags = {**tokenizer.added_tokens_decoder, **settings.pop("added_tokens_decoder", {})}
+    return type(tokenizer)(model=model, added_tokens_decoder=flags, **settings)

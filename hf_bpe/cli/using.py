@@ -1,0 +1,162 @@
+"""The commands that use a tokenizer: `encode`, `decode` and `convert`.
+
+Bytes go in and out as they are, in no encoding and with no line end translated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, BinaryIO, Literal
+
+import typer
+
+from hf_bpe.cli.shared import (
+    EXAMPLE,
+    FOLDER_HELP,
+    SPLIT,
+    STDIN,
+    WORKERS_HELP,
+    Progress,
+    app,
+    argument,
+    load,
+    option,
+    say,
+    shows_progress,
+    text_file,
+)
+from hf_bpe.files import write_atomically
+
+_TOKEN_ID = re.compile(rb"-?[0-9]{1,19}")  # int() alone would take 1_000 too, and complain about long numbers
+_Folder = Annotated[str, argument("FOLDER", FOLDER_HELP)]
+_File = Annotated[str, argument("FILE", "The file to read; - for standard input.")]
+
+_LINES_HELP = "Encode each line by itself, without its newline, and print a line of ids each."
+_AS_TEXT_HELP = "Take special tokens in the text for ordinary text."
+_ARRAY_HELP = "Write the ids to this .npy file instead, for training; and where documents begin beside it."
+_SEPARATOR_HELP = "With --output, the token that ends a document, and is its last id; a file ends one as well."
+_ENCODE_EXAMPLE = "echo 'Hello, world' | hf-bpe encode my-tokenizer\n  hf-bpe encode my-tokenizer *.txt -o tokens.npy"
+
+
+@app.command(epilog=EXAMPLE + _ENCODE_EXAMPLE)
+def encode(
+    folder: _Folder,
+    files: Annotated[list[str] | None, argument("FILE", "Files to read; - or none for standard input.")] = None,
+    output: Annotated[Path | None, option(_ARRAY_HELP, "--output", "-o", metavar="FILE")] = None,
+    separator: Annotated[
+        str | None, option(_SEPARATOR_HELP, metavar="TOKEN", show_default="the tokenizer's eos_token")
+    ] = None,
+    lines: Annotated[bool, option(_LINES_HELP, "--lines")] = False,
+    split_special_tokens: Annotated[bool, option(_AS_TEXT_HELP, "--split-special-tokens")] = False,
+    workers: Annotated[int | None, option(WORKERS_HELP, metavar="N", min=1, show_default="one a core")] = None,
+    progress: Progress = None,
+) -> None:
+    """Print the token ids of texts, separated by spaces, or write them to a file for training.
+
+    Each file is one text, its last newline included, unless --lines is given. It may hold any bytes, UTF-8 or not:
+    decode gives back the same. Nothing is added to the text, no special tokens either. What is printed is held in
+    memory; what is written to a file may be of any size.
+    """
+    if output is not None and lines:
+        raise typer.BadParameter("goes with printed ids only", param_hint="'--lines'")
+    if output is None and separator is not None:
+        raise typer.BadParameter("goes with --output only", param_hint="'--separator'")
+    tokenizer = load(folder)
+    as_text = split_special_tokens or None  # None: as it is set
+    if output is not None:
+        with contextlib.ExitStack() as stack:
+            written = tokenizer.encode_file(
+                [stack.enter_context(text_file(name)) for name in files or [STDIN]],
+                output,
+                separator=separator,
+                split_special_tokens=as_text,
+                num_workers=workers,
+                show_progress=shows_progress(progress),
+            )
+        found = f"{written.num_tokens} tokens of {written.num_documents} documents"
+        say(f"{found} saved in {written.ids}, where the documents begin in {written.offsets}")
+        return
+    for file in files or [STDIN]:
+        with _open_input(file) as source:
+            for text in (line.removesuffix(b"\n") for line in source) if lines else [source.read()]:
+                ids = tokenizer.encode_bytes(text, split_special_tokens=as_text)
+                sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
+                sys.stdout.buffer.flush()  # who writes line by line may wait for each answer
+
+
+@app.command(epilog=EXAMPLE + "echo 72 105 10 | hf-bpe decode my-tokenizer")
+def decode(
+    folder: _Folder,
+    file: _File = STDIN,
+    lines: Annotated[bool, option("Write a newline after the text of each line of ids.", "--lines")] = False,
+    skip_special_tokens: Annotated[bool, option("Leave special tokens out.", "--skip-special-tokens")] = False,
+) -> None:
+    """Write the text of token ids.
+
+    The ids are separated by white space. Exactly the bytes of the tokens are written, with nothing between or after
+    them unless --lines is given. An id that is not in the vocabulary is an error, unless there is an unk_token for it.
+    """
+    tokenizer = load(folder)
+    known = None if tokenizer.unk_token is not None else {*tokenizer.model.vocab, *tokenizer.added_tokens_decoder}
+    with _open_input(file) as source:
+        for number, line in enumerate(source, start=1):
+            words = line.split()
+            for word in words:
+                if not _TOKEN_ID.fullmatch(word):
+                    raise ValueError(f"line {number}: expected a token id, got {word[:80].decode(errors='replace')!r}")
+                if known is not None and int(word) not in known:
+                    raise ValueError(f"line {number}: the id {int(word)} is not in the vocabulary")
+            text = tokenizer.decode_bytes([*map(int, words)], skip_special_tokens=skip_special_tokens)
+            sys.stdout.buffer.write(text + b"\n" if lines else text)
+            sys.stdout.buffer.flush()
+
+
+_OUT_HELP = "The folder to write to, made if need be; with --to tokenizer.json also the name of a .json file."
+_TO_HELP = "hf: a whole folder for transformers; gpt2: vocab.json and merges.txt; tokenizer.json: that file alone."
+_PATTERN_HELP = f"The split pattern, if IN does not tell it, as GPT-2's two files do not: {SPLIT}"
+_DROP_HELP = "With --to gpt2, write the files though they do not tell the pattern and readers take GPT-2's."
+
+
+@app.command(epilog=EXAMPLE + "hf-bpe convert gpt2-files my-tokenizer\n  hf-bpe convert my-tokenizer files --to gpt2")
+def convert(
+    source: Annotated[str, argument("IN", FOLDER_HELP)],
+    target: Annotated[Path, argument("OUT", _OUT_HELP)],
+    to: Annotated[Literal["hf", "gpt2", "tokenizer.json"], option(_TO_HELP)] = "hf",
+    pattern: Annotated[str | None, option(_PATTERN_HELP, metavar="PATTERN", show_default="gpt2")] = None,
+    drop_pattern: Annotated[bool, option(_DROP_HELP, "--drop-pattern")] = False,
+) -> None:
+    """Write a tokenizer in another format.
+
+    Ids stay as they are: another pattern, added tokens or a prefix, which GPT-2's files cannot carry, are refused.
+    """
+    if drop_pattern and to != "gpt2":
+        raise typer.BadParameter("goes with --to gpt2 only", param_hint="'--drop-pattern'")
+    tokenizer = load(source, pattern)
+    if to == "hf":
+        tokenizer.save_pretrained(target)
+    elif to == "gpt2":
+        for token_id in tokenizer.added_tokens_decoder.keys() - tokenizer.model.vocab.keys():
+            raise ValueError(f"GPT-2's files cannot carry token {token_id}, which was added to the model; use --to hf")
+        if tokenizer.add_prefix_space or tokenizer.add_bos_token or tokenizer.add_eos_token:
+            raise ValueError("GPT-2's files cannot carry add_prefix_space, add_bos_token, add_eos_token; use --to hf")
+        if tokenizer.pattern != "gpt2" and not drop_pattern:
+            raise ValueError(
+                f"GPT-2's files cannot carry the pattern {tokenizer.pattern or 'none'!r}, so readers would take gpt2 "
+                "and get other ids; use --to hf, or --drop-pattern to write them all the same"
+            )
+        for name in ("tokenizer_config.json", "tokenizer.json"):
+            if (target / name).exists():  # whoever loads the folder would believe it
+                raise FileExistsError(f"{target} holds another tokenizer's {name}; choose another folder")
+        tokenizer.save_vocabulary(str(target))
+    else:
+        if target.is_dir() or target.suffix != ".json":
+            target /= "tokenizer.json"
+        write_atomically(target, tokenizer._tokenizer_json())
+    say(f"{len(tokenizer)} tokens saved in {target}")
+
+
+def _open_input(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    return contextlib.nullcontext(sys.stdin.buffer) if file == STDIN else Path(file).open("rb")

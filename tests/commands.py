@@ -1,0 +1,33 @@
+"""Commands run for tests: in this process, or as a program."""
+
+import subprocess
+import sys
+
+from typer.testing import CliRunner
+
+from hf_bpe.cli import app
+
+PROGRAM = [sys.executable, "-m", "hf_bpe"]
+
+
+def run(*args, stdin=b"", code=0):
+    result = CliRunner().invoke(app, [*map(str, args)], input=stdin, prog_name="hf-bpe")
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == code, result.stderr
+    return result
+
+
+def error(*args, stdin=b"", code=1):
+    """Return what a command that fails says in one line, which is the last."""
+    result = run(*args, stdin=stdin, code=code)
+    assert result.stdout_bytes == b""
+    *before, last = result.stderr.splitlines()
+    assert all(line.startswith("hf-bpe: ") and "error" not in line for line in before)
+    assert last.startswith("hf-bpe: error: ")
+    return last.removeprefix("hf-bpe: error: ")
+
+
+def program(*args, **kwargs):
+    done = subprocess.run([*PROGRAM, *map(str, args)], stderr=subprocess.PIPE, timeout=60, check=False, **kwargs)
+    assert b"Traceback" not in done.stderr
+    return done
