@@ -3,6 +3,7 @@
 import doctest
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").glob("*.md"))
 # What a block of the pages may need; it says so after the language.
-OPTIONAL = ("accelerate", "datasets", "jinja2", "torch")
+OPTIONAL = ("accelerate", "datasets", "jinja2", "ray", "torch")
 
 
 def blocks(language):
@@ -84,29 +85,83 @@ def hub(monkeypatch):
     return hub
 
 
-@pytest.mark.parametrize("needs", [(), OPTIONAL], ids=["what hf_bpe brings", "everything"])
+def run_console(text, folder):
+    """Run the commands of a shell session, each of which must print what stands below it."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # where hf-bpe is installed
+    for line, expected in re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", text, re.MULTILINE):
+        environment = {**os.environ, "PATH": path}
+        ran = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+        assert ran.stdout.strip() == expected.strip(), line
+
+
+def run_array_job(script, folder):
+    """Run the script of an array of jobs for three of them, one of them twice, with what Slurm tells a job."""
+    (folder / "job.sh").write_text(script, encoding="utf-8")
+    for number in (2, 0, 1, 0):
+        run_console(f"$ SLURM_ARRAY_TASK_ID={number} SLURM_CPUS_PER_TASK=2 bash job.sh 3\n", folder)
+
+
+class Spark:
+    """What the page calls of Spark: values go from step to step pickled, and are reduced in an order of its own."""
+
+    def __init__(self, values=()):
+        self.values = values
+        self.sparkContext = self
+
+    def parallelize(self, values, number):
+        assert number == len(values)
+        return Spark(pickle.loads(pickle.dumps(values)))
+
+    def map(self, function):
+        return Spark([pickle.loads(pickle.dumps(function(value))) for value in self.values])
+
+    def treeReduce(self, function, depth):
+        values = [*self.values]
+        while len(values) > 1:
+            values.append(function(values.pop(), values.pop(0)))
+        return values[0]
+
+
+@pytest.fixture
+def spark(monkeypatch):
+    session = SimpleNamespace(builder=SimpleNamespace(getOrCreate=Spark))
+    monkeypatch.setitem(sys.modules, "pyspark", ModuleType("pyspark"))
+    monkeypatch.setitem(sys.modules, "pyspark.sql", SimpleNamespace(SparkSession=session))
+
+
+@pytest.mark.parametrize("has_all", [False, True], ids=["what hf_bpe brings", "everything"])
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(page, needs, tmp_path, monkeypatch, hub):
-    for name in needs:
+def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(
+    page, has_all, tmp_path, monkeypatch, hub, spark
+):
+    fences = re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    words = {word for _, needed, _ in fences for word in needed.split()} - {"slurm", "spark"}
+    assert words <= {*OPTIONAL}
+    for name in sorted(words) if has_all else ():
         pytest.importorskip(name, reason=f"blocks of {page} need {name}")
     monkeypatch.chdir(tmp_path)
     write_gpt2(hf_bpe.train(["low lower lowest"], vocab_size=262, special_tokens=["<|endoftext|>"]), "gpt2")
-    fences = re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
     module = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)
     for language, needed, code in fences:
-        assert language in ("pycon", "python")
-        assert {*needed.split()} <= {*OPTIONAL}
-        if not {*needed.split()} <= {*needs}:
+        if words.intersection(needed.split()) and not has_all:
             continue
         if language == "pycon":
             _, failures = run_session(code, str(page), vars(module))
             assert not failures, failures
+        elif language == "console":
+            run_console(code, tmp_path)
+        elif language == "sh":
+            run_array_job(code, tmp_path)
         else:
+            assert language == "python"
             exec(compile(code, page, "exec"), vars(module))
-    pushed = {"README.md", "added_tokens.json", *hf_bpe.BPETokenizer.vocab_files_names.values()}
-    pushed |= {"tokenizer.json", "tokenizer_config.json", *(["chat_template.jinja"] if needs else [])}
-    assert hub.commits == {"my-name/my-tokenizer": pushed}
+    if page.name == "transformers.md":
+        pushed = {"README.md", "added_tokens.json", *hf_bpe.BPETokenizer.vocab_files_names.values()}
+        pushed |= {"tokenizer.json", "tokenizer_config.json", *(["chat_template.jinja"] if has_all else [])}
+        assert hub.commits == {"my-name/my-tokenizer": pushed}
+    else:
+        assert (tmp_path / "cluster-tokenizer" / "tokenizer.json").exists()
 
 
 LOAD_BESIDE_EACH = """
@@ -150,12 +205,7 @@ def test_auto_tokenizer_does_what_the_table_says_beside_each_config(tmp_path, co
 
 def test_shell_of_the_readme_prints_what_it_shows(tmp_path):
     shutil.copy(ROOT / "README.md", tmp_path / "corpus.txt")
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # where hf-bpe is installed
-    for line, expected in re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", "".join(blocks("console")), re.MULTILINE):
-        ran = subprocess.run(
-            line, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True
-        )
-        assert ran.stdout.strip() == expected.strip(), line
+    run_console("".join(blocks("console")), tmp_path)
     assert (tmp_path / "gpt2-files" / "merges.txt").exists()
 
 
