@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hf_bpe._native import Counter
 
 _PIECE_BYTES = 1 << 20  # that a process counts at a time
-_WORD_BYTES = 200  # that Python takes for a word and its count in a dict
+_WORD_BYTES = 500  # that Python takes for a word and its count, in a dict and while they are sorted
 
 
 class Tally(Protocol):
@@ -103,6 +103,7 @@ class PythonTally:
 
     def __init__(self, settings: Settings, workers: int, memory: int) -> None:
         self._settings, self._workers, self._memory = settings, workers, memory
+        self._piece_bytes = min(_PIECE_BYTES, memory // 100) if memory else _PIECE_BYTES  # whose counts wait, too
         self._counts: collections.Counter[bytes] = collections.Counter()
 
     def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
@@ -121,12 +122,12 @@ class PythonTally:
         for batch in batches:
             for text in batch.texts:
                 data = text.data.encode() if isinstance(text.data, str) else text.data
-                for start, end in cut_into_documents(data, text.start, text.stop, pattern, specials, _PIECE_BYTES):
+                for start, end in cut_into_documents(data, text.start, text.stop, pattern, specials, self._piece_bytes):
                     if text.must_be_utf8:
                         text.check_utf8(start, end)
                     piece.append(data[start:end])
                     size += end - start
-                    if size >= _PIECE_BYTES:
+                    if size >= self._piece_bytes:
                         yield piece
                         piece, size = [], 0
             show(batch.read)

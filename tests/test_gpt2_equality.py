@@ -60,7 +60,7 @@ def test_ids_on_a_sample_of_each_text(test_data, ours, theirs, r50k, name):
 @given(text=st.text())
 def test_ids_of_any_text(ours, theirs, r50k, text):
     ids = ours.encode(text)
-    assert ids == r50k.encode_ordinary(text)
+    assert ids == r50k.encode(text, allowed_special="all")  # hypothesis finds the special token in what it tests
     repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     assert ids == theirs.encode(repaired)
     assert ours.decode(ids) == repaired
