@@ -59,7 +59,8 @@ def count(
             any more, that is an error. Iterables and pipes are counted each time. Once you have the result it may be
             deleted.
         show_progress: show a bar of the bytes read, on standard error.
-        callback: called with a `Progress` about twenty times a second; what it raises ends the counting.
+        callback: called with a `progress.Event` for each batch of text that is read, and in a long one about twenty
+            times a second; what it raises ends the counting.
 
     Raises:
         OSError, TypeError, ValueError: what `plan` and `readers.read` raise.

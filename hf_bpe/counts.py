@@ -26,6 +26,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from hf_bpe.corpus import exact_weight
 from hf_bpe.engine import merge_runs, read_words
 from hf_bpe.files import staged_folder
 from hf_bpe.model import check_special_tokens
@@ -202,8 +203,6 @@ class WordCounts:
             ValueError: counts by other settings, or a wrong number of weights.
             OverflowError: a count past 64 bits.
         """
-        from hf_bpe.corpus import exact_weight
-
         all_counts = [self, *others]
         if weights is not None and len(weights) != len(all_counts):
             raise ValueError(f"weights: expected one for each of {len(all_counts)} counts, got {len(weights)}")
@@ -309,8 +308,9 @@ class WordCounts:
         return counts
 
     def __reduce__(self) -> tuple[Any, ...]:
-        run = self._run if isinstance(self._run, bytes) else self._run.reader()(self._run.size)
-        state = {**self.__dict__, "_run": run}
+        run = self.run()
+        whole = run if isinstance(run, bytes) else b"".join(iter(lambda: run(PIECE), b""))  # one read has 2 GB at most
+        state = {**self.__dict__, "_run": whole}
         return _unpickle, (state,)
 
     def __eq__(self, other: object) -> bool:

@@ -7,7 +7,6 @@ other map and reduce may call them (docs/scale.md). Counts go from worker to wor
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,8 +15,6 @@ from hf_bpe import counting
 from hf_bpe.corpus import Shard, TextSource, plan
 from hf_bpe.counts import Settings, WordCounts
 from hf_bpe.progress import Listener, Progress
-
-logger = logging.getLogger(__name__)
 
 
 def count(
@@ -70,7 +67,7 @@ def count(
         count_some, merge = task(_count), task(_merge)
         at_once = 2 * _cpus(ray)
         total = sum(shard.size or 0 for shard in shards)
-        groups = _in_groups(shards, shard_bytes)
+        groups = _in_tasks(shards, shard_bytes)
         levels: defaultdict[int, list[Any]] = defaultdict(list)  # counts by how many merges they have been through
         running: dict[Any, tuple[int, int]] = {}  # task → the level of its result, and the bytes that it reads
         with Progress("counting", total, show=show_progress, listener=callback) as progress:
@@ -86,8 +83,9 @@ def count(
                     progress.show(progress.done + size)
                     if len(levels[level]) == fan_in:
                         running[merge.remote(*levels.pop(level))] = level + 1, 0
-            while (left := [one for level in sorted(levels) for one in levels[level]])[1:]:
-                levels = defaultdict(list, {0: [*left[fan_in:], merge.remote(*left[:fan_in])]})
+            left = [one for level in sorted(levels) for one in levels[level]]
+            while len(left) > 1:
+                left = [*left[fan_in:], merge.remote(*left[:fan_in])]
             counts: WordCounts = ray.get(left[0])
         return counts
 
@@ -106,7 +104,7 @@ def _merge(first: WordCounts, *others: WordCounts) -> WordCounts:
     return first.merge(*others)
 
 
-def _in_groups(shards: Sequence[Shard], size: int) -> Iterator[list[Shard]]:
+def _in_tasks(shards: Sequence[Shard], size: int) -> Iterator[list[Shard]]:
     """Yield small shards together, so that no task is too small to be worth it."""
     group: list[Shard] = []
     total = 0

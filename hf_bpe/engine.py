@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "count_pre_tokens",
+    "find_last_cut",
     "from_printable_all",
     "learn_merges",
     "make_encoder",

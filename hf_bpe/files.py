@@ -33,13 +33,13 @@ def staged_folder(folder: str | os.PathLike[str], last: str = "") -> Iterator[Pa
             yield staging
             written = sorted(filter(Path.is_file, staging.rglob("*")), key=lambda path: path.name == last)
             for path in written:
-                _flush(path)
+                flush(path)
             for path in written:
                 destination = target / path.relative_to(staging)
                 destination.parent.mkdir(parents=True, exist_ok=True)
                 path.replace(destination)
             for parent in {path.parent for path in written}:
-                _flush(target / parent.relative_to(staging))
+                flush(target / parent.relative_to(staging))
     except BaseException:
         for folder in made:
             with suppress(OSError):  # not empty: something was moved into it before the failure, and stays
@@ -53,7 +53,7 @@ def write_atomically(path: Path, text: str) -> None:
         (staging / path.name).write_text(text, encoding="utf-8", newline="\n")
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Have the system write a file, or a folder's list of names, to the disk."""
     if os.name == "nt" and path.is_dir():
         return  # Windows opens no folders
@@ -75,7 +75,7 @@ def append_line(path: Path, line: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     if is_new:
-        _flush(path.parent)
+        flush(path.parent)
 
 
 def read_lines(path: Path) -> list[str]:

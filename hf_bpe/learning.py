@@ -75,16 +75,13 @@ class Learning:
         if known:
             logger.info("%d merges were learned before", known)
         with Progress("merging", number, done=known, show=show_progress, listener=callback) as progress:
-            done = known
 
             def note(merges: list[Merge], count: int) -> None:
-                nonlocal done
                 if not merges:
                     return
-                done += len(merges)
                 if self._log is not None:
                     self._log.add(merges)
-                progress.show(done, merges[-1], count)
+                progress.show(progress.done + len(merges), merges[-1], count)
 
             is_heard = self._log is not None or show_progress or callback is not None
             try:

@@ -44,14 +44,12 @@ def in_words(amount: int) -> str:
 
 def resident_bytes() -> int:
     """Return how much of this process is in memory; where the system does not say, the most there ever was, or 0."""
-    if sys.platform.startswith("linux"):
-        import resource
-
-        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     if sys.platform == "win32":
         return 0
     import resource
 
+    if sys.platform.startswith("linux"):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in bytes on macOS
 
 

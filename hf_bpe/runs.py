@@ -56,7 +56,6 @@ class RunMerger:
         self.words = 0  # read so far
         self.total = 0  # sum of their counts
         self._records = self._write(words, least)
-        self._rest = b""
 
     def read(self, size: int) -> bytes:
         """Return at least `size` bytes of the run, less only at the end, then none."""

@@ -154,7 +154,7 @@ def train(
         work_dir: a folder from which the same training goes on after whatever has ended it: it has what was counted and
             the merges that were learned, every ten seconds. Delete it once you have the result.
         show_progress: show bars on standard error, with rate, time left, and the merge just made.
-        callback: called with a `Progress` event about twenty times a second; what it raises ends the training.
+        callback: called with a `progress.Event` now and then; what it raises ends the training.
 
     Raises:
         TypeError, ValueError: a wrong argument, or a file that is not as it should be; the message says which.

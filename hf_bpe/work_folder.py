@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from hf_bpe.files import append_line, read_lines
+from hf_bpe.files import append_line, flush, read_lines
 from hf_bpe.runs import PIECE, FileRun, Read, Run, RunMerger
 
 if TYPE_CHECKING:
@@ -67,9 +68,10 @@ class WorkFolder:
                 "go on with the same options, or use another folder"
             )
         named = {name: size for commit in lines[1:] for name, size in commit["runs"].items()}
-        for path in self.path.glob("*.run"):
-            if path.name not in named:
-                path.unlink()
+        if lines:  # else what is there is not of ours
+            for path in self._run_files():
+                if path.name not in named:
+                    path.unlink()
         for name, size in named.items():
             path = self.path / name
             if not path.is_file() or path.stat().st_size != size:
@@ -132,17 +134,21 @@ class WorkFolder:
 
     def write_run(self, merger: RunMerger) -> str:
         """Write a run, and return the name by which it can be committed."""
-        number = max((int(path.stem) for path in self.path.glob("*.run")), default=0) + 1
-        path = self.path / f"{number:06}.run"
-        with path.open("wb") as file:
+        number = max((int(path.stem) for path in self._run_files()), default=0) + 1
+        path = self.path / f"{number:09}.run"
+        with path.open("xb") as file:
             while piece := merger.read(PIECE):
                 file.write(piece)
             file.flush()
             os.fsync(file.fileno())
         return path.name
 
+    def _run_files(self) -> list[Path]:
+        return [path for path in self.path.glob("*.run") if re.fullmatch("[0-9]{9}", path.stem)]
+
     def commit(self, shards: Sequence[Shard], runs: Sequence[str], skipped: dict[str, int]) -> None:
         """Note that the shards are finished, and that the runs hold their counts."""
+        flush(self.path)  # so that no line can outlive what it names
         sizes = {name: (self.path / name).stat().st_size for name in runs}
         commit = {"shards": [[shard.key, shard.name] for shard in shards], "runs": sizes, "skipped": skipped}
         append_line(self._manifest, json.dumps(commit))

@@ -36,6 +36,7 @@ std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads
                            const std::function<bool(std::size_t, std::size_t)>& work,
                            const std::function<void(std::size_t)>& poll, std::size_t first) {
   std::atomic<std::size_t> next{first}, done_bytes{0};
+  for (std::size_t i = 0; i < first; ++i) done_bytes += chunks[i].end - chunks[i].begin;
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::exception_ptr error;

@@ -244,11 +244,21 @@ def test_what_a_crash_leaves_in_a_folder_is_taken_away(corpus, tmp_path):
     work = tmp_path / "work"
     counts = count(corpus, work_dir=work, **SETTINGS)
     manifest = (work / "manifest.jsonl").read_bytes()
-    (work / "000099.run").write_bytes(b"half a")
+    (work / "000000099.run").write_bytes(b"half a")
     (work / "manifest.jsonl").write_bytes(manifest + b'{"shards": {"')
     assert count(corpus, work_dir=work, **SETTINGS) == counts
-    assert not (work / "000099.run").exists()
+    assert not (work / "000000099.run").exists()
     assert (work / "manifest.jsonl").read_bytes() == manifest
+
+
+def test_files_of_others_in_a_folder_are_left_alone(corpus, tmp_path):
+    work = tmp_path / "work"
+    work.mkdir()
+    for name in ("mine.run", "notes.txt"):
+        (work / name).write_bytes(b"mine")
+    counts = [count(corpus, work_dir=work, **SETTINGS) for _ in range(2)]
+    assert counts[0] == counts[1] == count(corpus, **SETTINGS)
+    assert (work / "mine.run").read_bytes() == (work / "notes.txt").read_bytes() == b"mine"
 
 
 @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"")])

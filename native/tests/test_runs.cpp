@@ -138,8 +138,13 @@ void test_counts_in_parts_add_up() {
     const std::size_t step = 1 + draw(text.size() + 10);
     for (std::size_t from = 0; from < text.size(); from += step) {
       const std::vector<Text> part = {{begin_of(text), end_of(text), false, false, 0, from, from + step}};
+      std::size_t last = 0;
+      const auto poll = [&](std::size_t done) {
+        CHECK(done >= last);
+        last = done;
+      };
       for (std::size_t chunk = 0;;) {
-        const Counter::Added added = counter.add(part, [](std::size_t) {}, weight, chunk);
+        const Counter::Added added = counter.add(part, poll, weight, chunk);
         if (added.is_done) break;
         chunk = added.chunks;
         take();
