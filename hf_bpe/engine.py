@@ -84,10 +84,9 @@ def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()
     native = native_core()
     if native is None or max(model.vocab, default=0) >= _NATIVE_IDS or len(model.merges) >= _NATIVE_IDS:
         return PythonEncoder(reference.Encoder(model), make_encoder, added_tokens)
-    is_built_in = model.pattern is None or model.pattern in PATTERNS
-    pattern = model.pattern if is_built_in else None
+    pattern = model.pattern if _is_built_in(model.pattern) else None
     encoder: Encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, pattern)
-    if not is_built_in:
+    if not _is_built_in(model.pattern):
         encoder = PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
     return encoder.with_added_tokens(added_tokens) if added_tokens else encoder
 
@@ -131,7 +130,7 @@ def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: 
     `memory` is what its counts may take, 0 for as much as they need.
     """
     native = native_core()
-    if native is None or (pattern is not None and pattern not in PATTERNS):
+    if native is None or not _is_built_in(pattern):
         return None
     specials = [special.encode() for special in special_tokens]
     # What does not fit the core's 32 bits is more than it would start.
@@ -240,8 +239,10 @@ def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str
     native = native_core()
     if native is None:
         return cuts.safe_cuts(pattern, tuple(special_tokens)).find_last(data)
-    is_built_in = pattern is None or pattern in PATTERNS
-    last: int = native.find_last_cut(
-        data, pattern if is_built_in else None, [token.encode() for token in special_tokens]
-    )
+    known = pattern if _is_built_in(pattern) else None  # by any other, text can be cut at special tokens only
+    last: int = native.find_last_cut(data, known, [token.encode() for token in special_tokens])
     return last
+
+
+def _is_built_in(pattern: str | None) -> bool:
+    return pattern is None or pattern in PATTERNS

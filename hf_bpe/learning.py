@@ -25,10 +25,11 @@ class Learning:
 
     Args:
         words: the counts.
+        scale: what they are to be divided by.
         initial: merges that go before.
         max_memory: bound of the memory of this process, in bytes.
         work_dir: a folder from which learning goes on, if the words are `WordCounts`.
-        options: of `engine.learn_merges`.
+        options: of `engine.learn_merges`, for the counts as they are.
 
     Raises:
         ValueError: the folder is of another training.
@@ -37,13 +38,15 @@ class Learning:
     def __init__(
         self,
         words: Mapping[bytes, int] | WordCounts,
+        scale: int,
         initial: Sequence[Merge],
         *,
         max_memory: int | None,
         work_dir: str | os.PathLike[str] | None,
         **options: Any,
     ) -> None:
-        self._words, self._initial, self._max_memory, self._options = words, initial, max_memory, options
+        self._words, self._scale, self._initial = words, scale, initial
+        self._max_memory, self._options = max_memory, options
         self.merges: list[Merge] = []
         self.wanted = 0
         self._log: MergeLog | None = None
@@ -66,7 +69,7 @@ class Learning:
         """
         self.wanted = number
         if number > len(self.merges):
-            check_memory(self._words, len(self._initial) + number, self._max_memory)
+            self._check_memory(len(self._initial) + number)
             self._go_on(number, show_progress, callback)
         return self.merges[:number]
 
@@ -96,40 +99,32 @@ class Learning:
                 if self._log is not None:
                     self._log.close()
 
-
-def check_memory(words: Mapping[bytes, int] | WordCounts, max_merges: int, max_memory: int | None) -> None:
-    """Say how much memory learning takes, and refuse if there is not as much.
-
-    Raises:
-        MemoryError: there is not; the message says what to do.
-    """
-    needed = training_bytes(words, max_merges)
-    there = available_bytes() if max_memory is None else max_memory - resident_bytes()
-    logger.info("training on %d distinct pre-tokens takes up to %s", len(words), in_words(needed))
-    if there is None or needed <= there:
-        return
-    raise MemoryError(
-        f"training on {len(words)} distinct pre-tokens takes up to {in_words(needed)}, and there is "
-        f"{in_words(max(there, 0))}; {_advice(words, needed, there)}"
-    )
-
-
-def _advice(words: Mapping[bytes, int] | WordCounts, needed: int, there: int) -> str:
-    """Say from which count on the words would fit."""
-    scale = words.scale if isinstance(words, WordCounts) else 1
-    limits = [limit * scale for limit in (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)]
-    sizes = dict.fromkeys(limits, 0)
-    numbers = dict.fromkeys(limits, 0)
-    total = 0
-    for word, count in words.items():
-        total += len(word) + 1
-        for limit in itertools.takewhile(count.__ge__, limits):
-            sizes[limit] += len(word) + 1
-            numbers[limit] += 1
-    for limit in limits:
-        if 0 < sizes[limit] / total * needed <= there:
-            return (
-                f"counts.prune({limit // scale}) would leave {numbers[limit]} of them, which takes about "
-                f"{in_words(int(sizes[limit] / total * needed))}; or train on less text"
+    def _check_memory(self, max_merges: int) -> None:
+        """Say how much memory learning takes, and refuse if there is not as much."""
+        needed = training_bytes(self._words, max_merges)
+        there = available_bytes() if self._max_memory is None else self._max_memory - resident_bytes()
+        logger.info("training on %d distinct pre-tokens takes up to %s", len(self._words), in_words(needed))
+        if there is not None and needed > there:
+            raise MemoryError(
+                f"training on {len(self._words)} distinct pre-tokens takes up to {in_words(needed)}, and there is "
+                f"{in_words(max(there, 0))}; {self._advice(needed, there)}"
             )
-    return "train on less text, or on a machine with more memory"
+
+    def _advice(self, needed: int, there: int) -> str:
+        """Say from which count on the words would fit."""
+        limits = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+        sizes = dict.fromkeys(limits, 0)
+        numbers = dict.fromkeys(limits, 0)
+        total = 0
+        for word, count in self._words.items():
+            total += len(word) + 1
+            for limit in itertools.takewhile((count // self._scale).__ge__, limits):
+                sizes[limit] += len(word) + 1
+                numbers[limit] += 1
+        for limit, size in sizes.items():
+            if size > 0 and size / total * needed <= there:
+                return (
+                    f"counts.prune({limit}) would leave {numbers[limit]} of them, which takes about "
+                    f"{in_words(int(size / total * needed))}; or train on less text"
+                )
+        return "train on less text, or on a machine with more memory"

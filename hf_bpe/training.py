@@ -208,6 +208,7 @@ def train(
 
     learning = Learning(
         words,
+        scale,
         [] if initial is None else initial.merges,
         max_memory=memory,
         work_dir=work_dir,

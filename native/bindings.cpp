@@ -177,12 +177,8 @@ std::size_t find_last_cut_in(nb::bytes text, std::optional<std::string> pattern,
   const TokenFinder finder(strings_of(tokens));
   const Pattern known = pattern_of(pattern);
   const Text whole{bytes_of(text), bytes_of(text) + text.size()};
-  // What begins before the end may go on behind it: a token, or a character of up to 4 bytes.
-  const std::size_t unsure = std::max<std::size_t>(finder.longest(), 4);
-  if (text.size() <= unsure) return 0;
   const nb::gil_scoped_release no_gil;
-  const Byte* cut = find_last_cut(whole, whole.end - unsure, known, finder);
-  return cut == nullptr ? 0 : static_cast<std::size_t>(cut - whole.begin);
+  return find_last_cut(whole, known, finder);
 }
 
 nb::list from_printable(nb::list texts) {

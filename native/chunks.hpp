@@ -64,6 +64,16 @@ const Byte* find_last_cut(const Text& text, const Byte* limit, Pattern pattern, 
   }
 }
 
+// The last place where a text can be cut whatever follows it, 0 if there is none.
+template <class Tokens>
+std::size_t find_last_cut(const Text& text, Pattern pattern, const Tokens& tokens) {
+  // What begins before the end may go on behind it: a token, or a character of up to 4 bytes.
+  const auto unsure = static_cast<std::ptrdiff_t>(std::max<std::size_t>(tokens.longest(), 4));
+  if (text.end - text.begin <= unsure) return 0;
+  const Byte* cut = find_last_cut(text, text.end - unsure, pattern, tokens);
+  return cut == nullptr ? 0 : static_cast<std::size_t>(cut - text.begin);
+}
+
 struct Part {
   const Byte* begin;
   const Byte* end;

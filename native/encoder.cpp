@@ -317,11 +317,7 @@ std::vector<std::int64_t> Encoder::count(const std::vector<Text>& texts, const E
 }
 
 std::size_t Encoder::find_last_cut(const Text& text, const EncodingOptions& options) const {
-  // What begins before the end may go on behind it: an added token, or a character of up to 4 bytes.
-  const auto unsure = static_cast<std::ptrdiff_t>(std::max<std::size_t>(added_tokens_.longest(), 4));
-  if (text.end - text.begin <= unsure) return 0;
-  const Byte* cut = hf_bpe::find_last_cut(text, text.end - unsure, core_->pattern, Cuts(added_tokens_, options));
-  return cut == nullptr ? 0 : static_cast<std::size_t>(cut - text.begin);
+  return hf_bpe::find_last_cut(text, core_->pattern, Cuts(added_tokens_, options));
 }
 
 }  // namespace hf_bpe

@@ -201,9 +201,13 @@ def test_too_little_memory_is_refused_with_advice(monkeypatch):
         MemoryError, match=r"on 1000 distinct pre-tokens takes up to .*; counts.prune\(5\) would leave 428"
     ):
         train(counts, num_merges=100)
+    for source in (Source(sentences()), Source(sentences(), weight="0.01")):  # of some 18 occurrences each
+        with pytest.raises(MemoryError, match="train on less" if source.weight < 1 else r"counts\.prune\("):
+            train(source, num_merges=100)
     monkeypatch.setattr(learning, "available_bytes", lambda: 1)
-    with pytest.raises(MemoryError, match="train on less text, or on a machine with more memory"):
-        train(counts, num_merges=100)
+    for hopeless in (counts, WordCounts({})):
+        with pytest.raises(MemoryError, match="train on less text, or on a machine with more memory"):
+            train(hopeless, num_merges=100)
     monkeypatch.setattr(learning, "available_bytes", lambda: None)
     assert len(train(counts, num_merges=100).merges) == 100
 
