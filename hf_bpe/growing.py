@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from hf_bpe.model import BPEModel
 
@@ -81,7 +82,9 @@ def base_model(
     known = {*vocab.values()}
     missing = [token for token in wanted if token not in known]
     vocab.update(enumerate(missing, start=max(vocab, default=-1) + 1))
-    return BPEModel(vocab, [] if initial is None else initial.merges, tuple(special_tokens), pattern)
+    if initial is None:
+        return BPEModel(vocab, [], tuple(special_tokens), pattern)
+    return replace(initial, vocab=vocab, special_tokens=tuple(special_tokens), pattern=pattern)
 
 
 def grow(base: BPEModel, merges: Sequence[tuple[bytes, bytes]], vocab_size: int | None = None) -> BPEModel:
@@ -102,7 +105,7 @@ def grow(base: BPEModel, merges: Sequence[tuple[bytes, bytes]], vocab_size: int 
             known.add(token)
             next_id += 1
         taken += 1
-    return BPEModel(vocab, [*base.merges, *merges[:taken]], base.special_tokens, base.pattern)
+    return replace(base, vocab=vocab, merges=[*base.merges, *merges[:taken]])
 
 
 def check_number(name: str, value: object, least: int) -> None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import cast
 
 from hf_bpe.byte_level import from_printable, to_printable
 from hf_bpe.patterns import UNICODE_VERSION, canonical_pattern
+
+NORMALIZERS = (None, "NFC")
 
 
 class CheckedMerges(list[tuple[bytes, bytes]]):
@@ -30,6 +32,9 @@ class BPEModel:
         merges: the pairs that training merged, first rank first. A pair may make a token that an earlier one makes.
         special_tokens: the tokens that are never split and never made by a merge; kept in the order of their ids.
         pattern: a name of `hf_bpe.patterns.PATTERNS`, a regular expression, or None for no pre-tokenization.
+        ignore_merges: a pre-token that is an ordinary token as a whole is that token, whatever merges make of it; so
+            tokens that no merges make can still be met. tiktoken encodes so, and `tokenizers` where it is told to.
+        normalizer: "NFC" where text is brought to that form before it is split, None where it is taken as it is.
 
     The arguments are copied; do not change `vocab` or `merges` afterwards, `dataclasses.replace` makes a new model.
     A vocabulary need not hold all 256 bytes, nor need every token be reachable by the merges: real files differ.
@@ -50,6 +55,8 @@ class BPEModel:
     merges: list[tuple[bytes, bytes]]
     special_tokens: tuple[str, ...] = ()
     pattern: str | None = "gpt2"
+    ignore_merges: bool = False
+    normalizer: str | None = None
 
     def __post_init__(self) -> None:
         ids = _checked_ids(self.vocab)
@@ -61,6 +68,10 @@ class BPEModel:
         set_field(self, "merges", _checked_merges(self.merges, ids, {special.encode() for special in specials}))
         set_field(self, "special_tokens", tuple(specials))
         set_field(self, "pattern", canonical_pattern(self.pattern))
+        if not isinstance(self.ignore_merges, bool):
+            raise TypeError(f"ignore_merges: expected True or False, got {self.ignore_merges!r}")
+        if self.normalizer not in NORMALIZERS:
+            raise ValueError(f"normalizer: expected one of {NORMALIZERS}, got {self.normalizer!r}")
 
     @property
     def vocab_size(self) -> int:
@@ -76,6 +87,9 @@ class BPEModel:
             "special_tokens": self.special_tokens,
             "pattern": self.pattern,
             "unicode": UNICODE_VERSION,
+            # What few models have is left out where it is not, so that models keep their fingerprints.
+            **({"ignore_merges": True} if self.ignore_merges else {}),
+            **({"normalizer": self.normalizer} if self.normalizer else {}),
         }
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -105,7 +119,7 @@ class BPEModel:
         gone = {*sorted(made, key=made_by.__getitem__)[vocab_size - others :]}
         vocab = {token_id: token for token_id, token in self.vocab.items() if token not in gone}
         merges = [(first, second) for first, second in self.merges if first + second not in gone]
-        return BPEModel(vocab, merges, self.special_tokens, self.pattern)
+        return replace(self, vocab=vocab, merges=merges)
 
     def printable_vocab(self, *, placeholders: bool = False) -> dict[str, int]:
         """Return what `vocab.json` holds: the printable form of each token, special tokens as they are → id.
@@ -131,7 +145,8 @@ class BPEModel:
         specials = [*self.special_tokens[:3], *(["…"] if len(self.special_tokens) > 3 else [])]
         return (
             f"BPEModel(vocab_size={self.vocab_size}, merges={len(self.merges)}, special_tokens={specials}, "
-            f"pattern={self.pattern!r}, fingerprint={self.fingerprint[:12]!r})"
+            f"pattern={self.pattern!r}, {'ignore_merges=True, ' if self.ignore_merges else ''}"
+            f"{f'normalizer={self.normalizer!r}, ' if self.normalizer else ''}fingerprint={self.fingerprint[:12]!r})"
         )
 
 

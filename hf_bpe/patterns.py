@@ -44,6 +44,20 @@ PATTERNS: dict[str, str] = {
     ),
 }
 
+# Other spellings of named patterns that files carry. They cut every text alike: those without `+` behind the last `\s`
+# differ in no match, for `\s+(?!\S)` leaves one character; nor do possessive ones, where nothing could be given back.
+_SPELLINGS: dict[str, str] = {
+    # OpenAI's GPT-2 release and most tokenizer.json files; tiktoken since 0.7 and before.
+    r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""": "gpt2",
+    r"""'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""": "gpt2",
+    r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s""": "gpt2",
+    # tiktoken since 0.7; minbpe.
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"""
+    r"""|\s*[\r\n]|\s+(?!\S)|\s""": "cl100k",
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]"""
+    r"""|\s+(?!\S)|\s+""": "cl100k",
+}
+
 # Where text may be cut without changing its pre-tokens. No named pattern looks back, and none has a token in which a
 # character that is not white space stands before a space, or a letter or number before any white space.
 _SAFE_CUT = regex.compile(r"(?<=\S)(?= )|(?<=[\p{L}\p{N}])(?=\s)")
@@ -65,6 +79,8 @@ _NONCHARACTER = 0xFDD0  # never assigned by any version of Unicode, so of catego
 def canonical_pattern(pattern: str | None) -> str | None:
     """Return the one spelling of a pattern: its name if it has one, None for "none", else the expression itself.
 
+    Of a named pattern other spellings that are known to cut alike have its name, too.
+
     Raises:
         TypeError: the pattern is neither str nor None.
         ValueError: an unknown name, an invalid expression, or one that cannot match any text.
@@ -81,6 +97,8 @@ def canonical_pattern(pattern: str | None) -> str | None:
     for name, expression in PATTERNS.items():
         if pattern == expression:
             return name
+    if pattern in _SPELLINGS:
+        return _SPELLINGS[pattern]
     if re.fullmatch(r"[\w.-]*", pattern):
         known = ", ".join([*PATTERNS, "none"])
         raise ValueError(f"pattern {pattern!r} is not known: expected one of {known}, or a regular expression")

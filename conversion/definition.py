@@ -1,0 +1,284 @@
+"""What passes between formats: a model, and how text around and inside it is treated; and what formats can carry of it.
+
+A format is a reader and a writer, and says of which features it can keep. What it cannot keep is refused, by name and
+with what would have gone wrong, unless it decides no ids, which is warned of; nothing is lost without a word.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tokenizers import AddedToken
+
+from hf_bpe.model import BPEModel
+
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
+NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A whole tokenizer, apart from any library that runs it.
+
+    Args:
+        model: vocabulary, merges, special tokens, pattern.
+        added_tokens: id → token that is found in text before it is split: the model's special tokens, which may be
+            left out where they have no flags, and tokens that were added to the model.
+        settings: what else `BPETokenizer` takes by keyword: `bos_token`, `add_bos_token`, `add_prefix_space`,
+            `chat_template`, `padding_side` and so on. None and absence mean the same.
+    """
+
+    model: BPEModel
+    added_tokens: Mapping[int, AddedToken] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        special = {
+            token_id: AddedToken(token, normalized=False, special=True)
+            for token, token_id in self.model.special_ids().items()
+        }
+        object.__setattr__(self, "added_tokens", dict(sorted({**special, **self.added_tokens}.items())))
+        settings = {name: value for name, value in self.settings.items() if value is not None}
+        object.__setattr__(self, "settings", settings)
+
+    def setting(self, name: str, default: Any = None) -> Any:
+        """Return a setting, or the default where it is not set; tokens as str."""
+        value = self.settings.get(name, default)
+        return str(value) if isinstance(value, AddedToken) else value
+
+    @property
+    def tokens_of_model(self) -> dict[int, AddedToken]:
+        """The added tokens that are tokens of the model."""
+        return {token_id: token for token_id, token in self.added_tokens.items() if token_id in self.model.vocab}
+
+    @property
+    def tokens_added_later(self) -> dict[int, AddedToken]:
+        """The added tokens that the model does not have."""
+        return {token_id: token for token_id, token in self.added_tokens.items() if token_id not in self.model.vocab}
+
+    def is_named(self) -> bool:
+        """Say whether a token has a name, as `bos_token`."""
+        return any(map(self.setting, NAMED_TOKENS))
+
+
+class Hints(NamedTuple):
+    """What a user says of a file that it does not say itself.
+
+    Attributes:
+        pattern: the split pattern; "auto" for what the file says, or what its format implies.
+        special_tokens: content → id; None for what the file says.
+    """
+
+    pattern: str | None = "auto"
+    special_tokens: Mapping[str, int] | None = None
+
+
+class Feature(NamedTuple):
+    """Something that a tokenizer may have and a format may be unable to carry.
+
+    Attributes:
+        is_used: whether a tokenizer has it.
+        what: it in words, for a message.
+        loss: what goes wrong for those who read a file that has lost it.
+        decides_ids: whether ids, or the text that is decoded, depend on it.
+        without: the tokenizer without it.
+    """
+
+    is_used: Callable[[Definition], bool]
+    what: str
+    loss: str
+    decides_ids: bool
+    without: Callable[[Definition], Definition]
+
+
+def _without_settings(*names: str) -> Callable[[Definition], Definition]:
+    def without(definition: Definition) -> Definition:
+        settings = {name: value for name, value in definition.settings.items() if name not in names}
+        return replace(definition, settings=settings)
+
+    return without
+
+
+def _without_flags(definition: Definition) -> Definition:
+    tokens = {token_id: _plain(token) for token_id, token in definition.added_tokens.items()}
+    return replace(definition, added_tokens=tokens)
+
+
+def _plain(token: AddedToken) -> AddedToken:
+    return AddedToken(token.content, normalized=False, special=token.special)
+
+
+def _has_settings(*names: str) -> Callable[[Definition], bool]:
+    return lambda definition: any(map(definition.setting, names))
+
+
+def _other_settings(definition: Definition) -> dict[str, Any]:
+    known = {*NAMED_TOKENS, "extra_special_tokens", "add_prefix_space", "add_bos_token", "add_eos_token"}
+    known |= {"chat_template", "special_tokens_pattern", "split_special_tokens"}
+    return {name: value for name, value in definition.settings.items() if name not in known}
+
+
+FEATURES: dict[str, Feature] = {
+    "pattern": Feature(
+        lambda definition: True,
+        "the split pattern",
+        "readers would split text otherwise and get other ids",
+        True,
+        lambda definition: definition,  # a format that takes one pattern for granted gets the model as it is
+    ),
+    "special_tokens": Feature(
+        lambda definition: bool(definition.model.special_tokens),
+        "special tokens",
+        "readers would not find them in text",
+        True,
+        lambda definition: definition,
+    ),
+    "flags": Feature(
+        lambda definition: any(getattr(token, flag) for token in definition.tokens_of_model.values() for flag in FLAGS),
+        "flags of special tokens (lstrip, rstrip, single_word, normalized)",
+        "readers would find these tokens elsewhere, or leave white space that they take",
+        True,
+        _without_flags,
+    ),
+    "added_tokens": Feature(
+        lambda definition: (
+            bool(definition.tokens_added_later) or not all(token.special for token in definition.added_tokens.values())
+        ),
+        "tokens that were added to the model",
+        "readers would split them like other text",
+        True,
+        lambda definition: replace(
+            definition,
+            added_tokens={i: token for i, token in definition.tokens_of_model.items() if token.special},
+        ),
+    ),
+    "prefix_space": Feature(
+        _has_settings("add_prefix_space"),
+        "add_prefix_space",
+        "readers would give the first word of a text other ids",
+        True,
+        _without_settings("add_prefix_space"),
+    ),
+    "bos_eos": Feature(
+        _has_settings("add_bos_token", "add_eos_token"),
+        "add_bos_token and add_eos_token",
+        "readers would leave out the tokens that begin and end a sequence",
+        True,
+        _without_settings("add_bos_token", "add_eos_token", "special_tokens_pattern"),
+    ),
+    "normalizer": Feature(
+        lambda definition: definition.model.normalizer is not None,
+        "the normalizer",
+        "readers would take text as it is and get other ids where it is not in that form",
+        True,
+        lambda definition: replace(definition, model=replace(definition.model, normalizer=None)),
+    ),
+    "ignore_merges": Feature(
+        lambda definition: definition.model.ignore_merges,
+        "ignore_merges",
+        "readers would split words that are tokens which no merges make",
+        True,
+        lambda definition: replace(definition, model=replace(definition.model, ignore_merges=False)),
+    ),
+    "names": Feature(
+        Definition.is_named,
+        "which token is bos_token, eos_token, pad_token, …",
+        "readers have to be told",
+        False,
+        _without_settings(*NAMED_TOKENS, "extra_special_tokens"),
+    ),
+    "chat_template": Feature(
+        _has_settings("chat_template"),
+        "the chat template",
+        "readers have to be given it",
+        False,
+        _without_settings("chat_template"),
+    ),
+    "settings": Feature(
+        lambda definition: bool(_other_settings(definition)),
+        "settings of BPETokenizer (padding_side, model_max_length, errors, …)",
+        "readers have to be given them",
+        False,
+        lambda definition: _without_settings(*_other_settings(definition))(definition),
+    ),
+}
+"""Everything that a format may be unable to carry, in the order of the matrix."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format.
+
+    Args:
+        name: what users call it.
+        what: what it is, in a few words.
+        is_file: whether it is one file rather than a folder of some.
+        carries: names of FEATURES that its files keep; "pattern" may be left to `patterns`.
+        matches: whether a path is of this format, by its content: given the path and, of a file, its first bytes.
+        read: path and hints → definition. Raises OSError, and ValueError with the place of what is wrong.
+        write: definition and path → files at or in that path, which is in a folder of its own. Raises ValueError for
+            what it cannot carry beyond FEATURES, such as an order of ids.
+        patterns: the canonical patterns that it can carry, None for any.
+        sidecar: features that only our reader gets back, from a file beside.
+    """
+
+    name: str
+    what: str
+    is_file: bool
+    carries: frozenset[str]
+    matches: Callable[[Path, bytes], bool]
+    read: Callable[[Path, Hints], Definition]
+    write: Callable[[Definition, Path], None]
+    patterns: frozenset[str | None] | None = None
+    sidecar: frozenset[str] = frozenset()
+
+    def carries_pattern(self, pattern: str | None) -> bool:
+        """Say whether a file can tell its readers this pattern."""
+        if self.patterns is None:
+            return "pattern" in self.carries | self.sidecar
+        return pattern in self.patterns
+
+    def missing(self, definition: Definition) -> dict[str, Feature]:
+        """Return the features that a tokenizer has and this format cannot carry."""
+        kept = self.carries | self.sidecar
+        return {
+            name: feature
+            for name, feature in FEATURES.items()
+            if (
+                not self.carries_pattern(definition.model.pattern)
+                if name == "pattern"
+                else name not in kept and feature.is_used(definition)
+            )
+        }
+
+    def reduce(self, definition: Definition, drop: Iterable[str] = ()) -> Definition:
+        """Return what of a tokenizer can be written.
+
+        Args:
+            definition: the tokenizer.
+            drop: names of features that may be lost although ids depend on them.
+
+        Raises:
+            ValueError: a feature that is missing and not in `drop`, or a name that is none.
+
+        Warns:
+            UserWarning: of what is lost and decides no ids, unless it is in `drop`.
+        """
+        drop = {*drop}
+        if unknown := sorted(drop - FEATURES.keys()):
+            raise ValueError(f"drop: {unknown[0]!r} is none of {', '.join(FEATURES)}")
+        for name, feature in self.missing(definition).items():
+            if name not in drop:
+                shown = f"{feature.what}, {definition.model.pattern!r}" if name == "pattern" else feature.what
+                if feature.decides_ids:
+                    raise ValueError(
+                        f"the format {self.name} cannot carry {shown}: {feature.loss}; choose another format, or drop "
+                        f"{name!r} to lose it knowingly"
+                    )
+                warnings.warn(f"the format {self.name} does not carry {shown}: {feature.loss}", stacklevel=3)
+            definition = feature.without(definition)
+        return definition

@@ -1,0 +1,105 @@
+"""What a format has no place for, in a JSON file beside: `x.tiktoken` has `x.tiktoken.json`.
+
+It holds all of a definition but vocabulary and merges. `pat_str` and `special_tokens` are what `tiktoken.Encoding`
+takes by these names; the rest is for our readers.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hf_bpe.conversion.definition import FLAGS, Definition, Hints
+from tokenizers import AddedToken
+
+from hf_bpe.patterns import canonical_pattern, pattern_expression
+
+_KIND = "hf_bpe sidecar"
+_TYPES: dict[str, tuple[type, ...]] = {
+    "pat_str": (str, type(None)),
+    "special_tokens": (dict,),
+    "ignore_merges": (bool,),
+    "normalizer": (str, type(None)),
+    "added_tokens": (dict,),
+    "settings": (dict,),
+}
+
+
+class Sidecar(NamedTuple):
+    """What a sidecar says."""
+
+    pattern: str | None
+    special_tokens: dict[str, int]
+    ignore_merges: bool
+    normalizer: str | None
+    added_tokens: dict[int, AddedToken]
+    settings: dict[str, Any]
+
+    def complete(self, definition: Definition) -> Definition:
+        """Return what a file and its sidecar give together, where the reader has heeded pattern and special tokens."""
+        model = replace(definition.model, normalizer=self.normalizer)
+        return Definition(model, self.added_tokens, self.settings)
+
+
+def sidecar_path(path: Path) -> Path:
+    """Return where the sidecar of a file is."""
+    return path.with_name(path.name + ".json")
+
+
+def write_sidecar(definition: Definition, path: Path) -> None:
+    """Write the sidecar of a file."""
+    model = definition.model
+    content = {
+        "kind": _KIND,
+        "pat_str": pattern_expression(model.pattern),
+        "special_tokens": model.special_ids(),
+        "ignore_merges": model.ignore_merges,
+        "normalizer": model.normalizer,
+        "added_tokens": {
+            token_id: {"content": token.content, **{flag: getattr(token, flag) for flag in (*FLAGS, "special")}}
+            for token_id, token in definition.added_tokens.items()
+        },
+        "settings": {name: definition.setting(name) for name in definition.settings},
+    }
+    text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    sidecar_path(path).write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
+    """Read the sidecar of a file, None if there is none.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is damaged, or the hints say otherwise.
+    """
+    file = sidecar_path(path)
+    if not file.exists():
+        return None
+    try:
+        content = json.loads(file.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file}: not JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("kind") != _KIND:
+        raise ValueError(f'{file}: expected what is written beside {path.name}, with "kind": "{_KIND}"')
+    for name, types in _TYPES.items():
+        if type(content.get(name)) not in types:
+            raise ValueError(f"{file}: {name}: expected {types[0].__name__}, got {content.get(name)!r:.80}")
+    try:
+        pattern = canonical_pattern(content["pat_str"])
+        added = {int(i): AddedToken(token.pop("content"), **token) for i, token in content["added_tokens"].items()}
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
+        raise ValueError(f"{file}: {error}") from None
+    if hints.pattern != "auto" and canonical_pattern(hints.pattern) != pattern:
+        raise ValueError(f"{file} says that the pattern is {pattern or 'none'!r}; leave the argument out")
+    if hints.special_tokens is not None and hints.special_tokens != content["special_tokens"]:
+        raise ValueError(f"{file} says that the special tokens are {content['special_tokens']}; leave the argument out")
+    return Sidecar(
+        pattern,
+        content["special_tokens"],
+        content["ignore_merges"],
+        content["normalizer"],
+        added,
+        content["settings"],
+    )
