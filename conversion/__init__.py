@@ -1,1 +1,1 @@
-"""File formats of other tools, each through `BPEModel`: one module a format, a reader and a writer each."""
+"""File formats of other tools, each through `BPEModel`: one module a format; `formats` has the doors to all."""

@@ -15,6 +15,10 @@ from typing import Any, NamedTuple
 from tokenizers import AddedToken
 
 from hf_bpe.model import BPEModel
+from hf_bpe.patterns import PATTERNS, canonical_pattern
+
+END_OF_TEXT = "<|endoftext|>"
+"""What `bos_token` and `eos_token` are where a vocabulary has it and nobody says otherwise."""
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
@@ -60,9 +64,22 @@ class Definition:
         """The added tokens that the model does not have."""
         return {token_id: token for token_id, token in self.added_tokens.items() if token_id not in self.model.vocab}
 
-    def is_named(self) -> bool:
-        """Say whether a token has a name, as `bos_token`."""
-        return any(map(self.setting, NAMED_TOKENS))
+    @property
+    def names(self) -> dict[str, str]:
+        """The tokens that have names, as `bos_token`; none where they are those that BPETokenizer gives by itself."""
+        names = {name: self.setting(name) for name in NAMED_TOKENS if self.setting(name) is not None}
+        by_itself = dict.fromkeys(("bos_token", "eos_token"), END_OF_TEXT)
+        return {} if names == by_itself and END_OF_TEXT in self.model.special_tokens else names
+
+
+class PatternNeeded(ValueError):
+    """A file does not say by which pattern text is split, and nobody else did."""
+
+    def __init__(self, path: Path, hint: str = "") -> None:
+        known = ", ".join(PATTERNS)
+        super().__init__(
+            f"{path} does not say by which pattern text is split; give it: {known}, a regular expression, or none{hint}"
+        )
 
 
 class Hints(NamedTuple):
@@ -75,6 +92,13 @@ class Hints(NamedTuple):
 
     pattern: str | None = "auto"
     special_tokens: Mapping[str, int] | None = None
+
+    def check(self, pattern: str | None, special_tokens: Mapping[str, int]) -> None:
+        """Raise a ValueError if the user says something else than a file."""
+        if self.pattern != "auto" and canonical_pattern(self.pattern) != pattern:
+            raise ValueError(f"it says that its pattern is {pattern or 'none'!r}; leave the argument out")
+        if self.special_tokens is not None and dict(self.special_tokens) != dict(special_tokens):
+            raise ValueError(f"it says that its special tokens are {dict(special_tokens)}; leave the argument out")
 
 
 class Feature(NamedTuple):
@@ -108,8 +132,25 @@ def _without_flags(definition: Definition) -> Definition:
     return replace(definition, added_tokens=tokens)
 
 
+def _without_special_tokens(definition: Definition) -> Definition:
+    specials = {token.encode() for token in definition.model.special_tokens}
+    vocab = {token_id: token for token_id, token in definition.model.vocab.items() if token not in specials}
+    return replace(definition, model=replace(definition.model, vocab=vocab, special_tokens=()), added_tokens={})
+
+
 def _plain(token: AddedToken) -> AddedToken:
     return AddedToken(token.content, normalized=False, special=token.special)
+
+
+def _mere_names(definition: Definition) -> list[str]:
+    """Return the names of tokens that decide no ids."""
+    lacks_bytes = sum(len(token) == 1 for token in definition.model.vocab.values()) < 256
+    uses = {
+        "bos_token": definition.setting("add_bos_token"),
+        "eos_token": definition.setting("add_eos_token"),
+        "unk_token": lacks_bytes,
+    }
+    return [name for name in definition.names if not uses.get(name)]
 
 
 def _has_settings(*names: str) -> Callable[[Definition], bool]:
@@ -128,14 +169,14 @@ FEATURES: dict[str, Feature] = {
         "the split pattern",
         "readers would split text otherwise and get other ids",
         True,
-        lambda definition: definition,  # a format that takes one pattern for granted gets the model as it is
+        lambda definition: definition,  # `Format.reduce` knows which pattern readers take instead
     ),
     "special_tokens": Feature(
         lambda definition: bool(definition.model.special_tokens),
         "special tokens",
         "readers would not find them in text",
         True,
-        lambda definition: definition,
+        _without_special_tokens,
     ),
     "flags": Feature(
         lambda definition: any(getattr(token, flag) for token in definition.tokens_of_model.values() for flag in FLAGS),
@@ -185,11 +226,11 @@ FEATURES: dict[str, Feature] = {
         lambda definition: replace(definition, model=replace(definition.model, ignore_merges=False)),
     ),
     "names": Feature(
-        Definition.is_named,
+        lambda definition: bool(_mere_names(definition)),
         "which token is bos_token, eos_token, pad_token, …",
         "readers have to be told",
         False,
-        _without_settings(*NAMED_TOKENS, "extra_special_tokens"),
+        lambda definition: _without_settings(*_mere_names(definition), "extra_special_tokens")(definition),
     ),
     "chat_template": Feature(
         _has_settings("chat_template"),
@@ -209,6 +250,21 @@ FEATURES: dict[str, Feature] = {
 """Everything that a format may be unable to carry, in the order of the matrix."""
 
 
+class Peer(NamedTuple):
+    """Another library that encodes by the same files.
+
+    Attributes:
+        name: the library, and its version.
+        encode: texts, and whether tokens are added that begin and end a sequence → ids of each. Special tokens are
+            found in the texts.
+        adds: whether it adds such tokens.
+    """
+
+    name: str
+    encode: Callable[[list[str], bool], list[list[int]]]
+    adds: bool = False
+
+
 @dataclass(frozen=True)
 class Format:
     """A file format.
@@ -224,6 +280,9 @@ class Format:
             what it cannot carry beyond FEATURES, such as an order of ids.
         patterns: the canonical patterns that it can carry, None for any.
         sidecar: features that only our reader gets back, from a file beside.
+        peer: path and what our reader reads there → how another library encodes what is there, or None if it cannot
+            be told to. Raises ImportError where that library is not installed.
+        suffix: how the names of such files end.
     """
 
     name: str
@@ -235,6 +294,8 @@ class Format:
     write: Callable[[Definition, Path], None]
     patterns: frozenset[str | None] | None = None
     sidecar: frozenset[str] = frozenset()
+    peer: Callable[[Path, Definition], Peer | None] | None = None
+    suffix: str = ""
 
     def carries_pattern(self, pattern: str | None) -> bool:
         """Say whether a file can tell its readers this pattern."""
@@ -272,7 +333,10 @@ class Format:
         if unknown := sorted(drop - FEATURES.keys()):
             raise ValueError(f"drop: {unknown[0]!r} is none of {', '.join(FEATURES)}")
         for name, feature in self.missing(definition).items():
-            if name not in drop:
+            if name == "pattern" and name in drop and self.patterns and len(self.patterns) == 1:
+                definition = replace(definition, model=replace(definition.model, pattern=next(iter(self.patterns))))
+                continue
+            if name not in drop or name == "pattern":
                 shown = f"{feature.what}, {definition.model.pattern!r}" if name == "pattern" else feature.what
                 if feature.decides_ids:
                     raise ValueError(

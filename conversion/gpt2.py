@@ -14,6 +14,9 @@ from operator import add, itemgetter, not_
 from pathlib import Path
 from typing import cast
 
+from hf_bpe.conversion.definition import Definition, Format, Hints, Peer
+from hf_bpe.conversion.reading import decode, read_bytes
+
 from hf_bpe.byte_level import from_printable, to_printable
 from hf_bpe.engine import from_printable_all, read_merges
 from hf_bpe.files import staged_folder
@@ -120,16 +123,9 @@ def render_gpt2(model: BPEModel) -> tuple[str, str]:
     return json.dumps(model.printable_vocab(), ensure_ascii=False), "\n".join(lines) + "\n"
 
 
-def _decoded(path: Path, content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not UTF-8 at byte {error.start}: {error.reason}") from None
-
-
 def _read_vocab(path: Path) -> dict[str, int]:
-    content = path.read_bytes()
-    text = _decoded(path, content)
+    content = read_bytes(path)
+    text = decode(path, content)
     with suppress(ValueError, RecursionError):
         entries = json.loads(text)
         if isinstance(entries, dict) and {*map(type, entries.values())} <= {int}:
@@ -188,11 +184,11 @@ def _read_odd_vocab(path: Path, text: str) -> dict[str, int]:
 
 def _read_merges(path: Path, texts: list[str], tokens: list[bytes]) -> tuple[list[tuple[bytes, bytes]], bytes]:
     """Return the merges, of the very objects in `tokens`; and a byte for each: 1 if a merge has or makes it."""
-    content = path.read_bytes()
+    content = read_bytes(path)
     read = read_merges(content, tokens)
     if read is not None:
         return CheckedMerges(read[0]), read[1]
-    merges = _read_odd_merges(path, _decoded(path, content), dict(zip(texts, tokens, strict=True)))
+    merges = _read_odd_merges(path, decode(path, content), dict(zip(texts, tokens, strict=True)))
     used = {*starmap(add, merges), *chain.from_iterable(merges)}
     return merges, bytes(token in used for token in tokens)
 
@@ -215,3 +211,59 @@ def _read_odd_merges(path: Path, text: str, tokens: dict[str, bytes]) -> list[tu
             f"{path}: line {lines.index(line) + 1}: expected two printable tokens and a space, got {line[:80]!r}"
         )
     return cast("list[tuple[bytes, bytes]]", merges)
+
+
+def _matches(path: Path, head: bytes) -> bool:
+    return path.is_dir() and (path / VOCAB_FILE).is_file() and (path / MERGES_FILE).is_file()
+
+
+def _read(path: Path, hints: Hints) -> Definition:
+    pattern = "gpt2" if hints.pattern == "auto" else hints.pattern
+    special_tokens = None if hints.special_tokens is None else [*hints.special_tokens]
+    model = read_gpt2(path / VOCAB_FILE, path / MERGES_FILE, special_tokens=special_tokens, pattern=pattern)
+    if hints.special_tokens is not None and model.special_ids() != dict(hints.special_tokens):
+        raise ValueError(f"{path}: its special tokens are {model.special_ids()}, not {dict(hints.special_tokens)}")
+    return Definition(model)
+
+
+def _write(definition: Definition, path: Path) -> None:
+    model = definition.model
+    made = {first + second for first, second in model.merges}
+    specials = {special.encode() for special in model.special_tokens}
+    for token_id, token in model.vocab.items():
+        if len(token) > 1 and token not in made and token not in specials:
+            raise ValueError(
+                f"no merge makes token {token_id}, {token!r}, and GPT-2's files cannot say that it is no special "
+                "token, so readers would find it in text"
+            )
+    write_gpt2(model, path)
+
+
+def _peer(path: Path, definition: Definition) -> Peer | None:
+    if definition.model.pattern != "gpt2":
+        return None  # no other library can be told so
+    import transformers
+
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+    specials = [*definition.model.special_tokens]
+    tokenizer = transformers.GPT2Tokenizer(
+        vocab=str(path / VOCAB_FILE), merges=str(path / MERGES_FILE), extra_special_tokens=specials
+    )
+    encode = tokenizer._tokenizer.encode_batch_fast
+    return Peer(
+        f"GPT2Tokenizer of transformers {transformers.__version__}",
+        lambda texts, added: [encoding.ids for encoding in encode(texts, add_special_tokens=False)],
+    )
+
+
+FORMAT = Format(
+    name="gpt2",
+    what="GPT-2's vocab.json and merges.txt",
+    is_file=False,
+    carries=frozenset({"special_tokens"}),
+    patterns=frozenset({"gpt2"}),
+    matches=_matches,
+    read=_read,
+    write=_write,
+    peer=_peer,
+)

@@ -1,7 +1,7 @@
 """What a format has no place for, in a JSON file beside: `x.tiktoken` has `x.tiktoken.json`.
 
 It holds all of a definition but vocabulary and merges. `pat_str` and `special_tokens` are what `tiktoken.Encoding`
-takes by these names; the rest is for our readers.
+takes by these names; the rest is for our readers alone.
 """
 
 from __future__ import annotations
@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hf_bpe.conversion.definition import FLAGS, Definition, Hints
+from hf_bpe.conversion.reading import read_json_object
 from tokenizers import AddedToken
 
 from hf_bpe.patterns import canonical_pattern, pattern_expression
 
+WHOLE_TEXT = r"(?s:.+)"
+"""The expression for no pre-tokenization, where one is needed."""
+
 _KIND = "hf_bpe sidecar"
 _TYPES: dict[str, tuple[type, ...]] = {
-    "pat_str": (str, type(None)),
+    "pattern": (str, type(None)),
     "special_tokens": (dict,),
     "ignore_merges": (bool,),
     "normalizer": (str, type(None)),
@@ -53,7 +57,8 @@ def write_sidecar(definition: Definition, path: Path) -> None:
     model = definition.model
     content = {
         "kind": _KIND,
-        "pat_str": pattern_expression(model.pattern),
+        "pattern": model.pattern,
+        "pat_str": pattern_expression(model.pattern) or WHOLE_TEXT,
         "special_tokens": model.special_ids(),
         "ignore_merges": model.ignore_merges,
         "normalizer": model.normalizer,
@@ -77,24 +82,23 @@ def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
     file = sidecar_path(path)
     if not file.exists():
         return None
-    try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file}: not JSON: {error}") from None
-    if not isinstance(content, dict) or content.get("kind") != _KIND:
+    content = read_json_object(file)
+    if content.get("kind") != _KIND:
         raise ValueError(f'{file}: expected what is written beside {path.name}, with "kind": "{_KIND}"')
     for name, types in _TYPES.items():
         if type(content.get(name)) not in types:
             raise ValueError(f"{file}: {name}: expected {types[0].__name__}, got {content.get(name)!r:.80}")
     try:
-        pattern = canonical_pattern(content["pat_str"])
+        pattern = canonical_pattern(content["pattern"])
         added = {int(i): AddedToken(token.pop("content"), **token) for i, token in content["added_tokens"].items()}
+        if odd := [token_id for token_id in content["special_tokens"].values() if type(token_id) is not int]:
+            raise ValueError(f"special_tokens: expected ids, got {odd[0]!r:.80}")
     except (ValueError, TypeError, AttributeError, LookupError) as error:
+        raise ValueError(f"{file}: {error!r}" if type(error) is not ValueError else f"{file}: {error}") from None
+    try:
+        hints.check(pattern, content["special_tokens"])
+    except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
-    if hints.pattern != "auto" and canonical_pattern(hints.pattern) != pattern:
-        raise ValueError(f"{file} says that the pattern is {pattern or 'none'!r}; leave the argument out")
-    if hints.special_tokens is not None and hints.special_tokens != content["special_tokens"]:
-        raise ValueError(f"{file} says that the special tokens are {content['special_tokens']}; leave the argument out")
     return Sidecar(
         pattern,
         content["special_tokens"],

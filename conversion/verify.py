@@ -12,36 +12,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_bpe.patterns import PATTERNS, WHITE_SPACE, split
+from hf_bpe.conversion.stress import shrunk, stress_texts
+
+from hf_bpe.patterns import PATTERNS, split
 
 if TYPE_CHECKING:
     from hf_bpe.tokenization_bpe import BPETokenizer
 
 _Encode = Callable[[str, "str | None", bool], list[int]]
-
-# Nothing that Unicode 16.0 leaves unassigned, for there libraries of another version may differ; no lone surrogate.
-STRESS_TEXTS = (
-    "The quick brown fox jumps over the lazy dog. Low, lower, lowest; newest and widest!",
-    "It's IT'S it’s we'll WE'LL I've I'VE you're YOU'RE I'm I'M he'd HE'D don't DON'T 'tis o'clock ''s 'ſ 's'S's",
-    "camelCase HTMLParser snake_case McDonald's ǅ ŉ K ʕʔ ﬁ naïve café Größe ΑΣ ΣΑΣ İstanbul ıIiİ",
-    "1 12 123 1234 12345 3.14159 1,000,000 0x1F ½ ² Ⅷ ٣٤٥ ०१२३ 〇一二三 𝟙𝟚𝟛 9a a9 9th",
-    "你好，世界！汉字 漢字かな交じり文カタカナﾊﾝｶｸ 한국어 한글 ㄱㄴ 𠀀𪚥",
-    "Привет, мир! Ελληνικά ʻōlelo עִבְרִית العَرَبِيَّة فارسی हिन्दी বাংলা தமிழ் ไทยคำ ລາວ မြန်မာ ខ្មែរ አማርኛ ქართული",
-    "e\u0301 é a\u0301\u0323b A\u030a Å \u0301 \u0301\u0301x 1\u0301 !\u0301 q\u0307\u0323 Z\u0351 नि\u200dक्षि",
-    "👋 👋🏽 👩\u200d👩\u200d👧\u200d👦 🏳\ufe0f\u200d🌈 🇫🇷🇩🇪 1\ufe0f⃣ ❤\ufe0f ☺ 🧑🏿\u200d🚀😀😀",
-    "x\u200by z\u200d\u200c\u2060\ufeff\u00ad\u200e\u202e\u2066 \ufffd \ufffc \ue000 \U000f0000",
-    "".join(map(chr, range(32))) + "\x7f" + "".join(map(chr, range(0x80, 0xA0))),
-    "a" + "a".join(WHITE_SPACE) + "a " + " ".join(WHITE_SPACE) + "a",
-    "  ".join(("", "two", " three", "\n", "\n\n", "\r\n", "\r", "\t", "\t \t", "! \n", "1 \n 2", "")),
-    " leading and trailing  ",
-    "\n\nlines\n\n\nand more \n \n  indented\n\ttabs\t\tend\r\n\r\nwindows\r\n",
-    "if (x <= y && !z) { return a[i]->b.c(\"s\\n\", 'c'); } // end\n/* … */ #include <stdio.h>\n",
-    "def f(self, *args, **kw):\n    return {k: v for k, v in kw.items() if k != '_'}  # ok\n\n\n@x\nλ = lambda: ...\n",
-    'https://example.org/a/b?c=d&e=%20#f a.b@c.de C:\\dir\\x.y <br/> &amp; $1.50 50% ~/.x `y` [z](w) "q" «r» “s” „t“',
-    "?!?! ... ---- ==== //// \\\\ ___ *** +++ ,,, ;:;: ()[]{}<> ¿¡ § ± × ÷ € £ ¥ ₿ ← ∑∫√ ∞ ☃ ♫",
-    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" + "ab" * 40 + "=" * 70,
-)
-"""What every tokenizer is stressed with."""
 
 
 def verify_folder(folder: str | os.PathLike[str], tokenizer: BPETokenizer) -> None:
@@ -95,7 +73,7 @@ def ids_difference(tokenizer: BPETokenizer, other: Any) -> str | None:
     The texts are those of `stress_texts`, alone and in pairs, with special tokens added and without.
     """
     ours, theirs = _encoder(tokenizer), _encoder(other, tokenizer)
-    texts = stress_texts(tokenizer)
+    texts = stress_texts(tokenizer.definition)
     cases: list[tuple[str, str | None, bool]] = [(text, None, added) for text in texts for added in (False, True)]
     cases += [(text, pair, True) for text, pair in pairwise(texts)]
     for text, pair, added in cases:
@@ -108,7 +86,7 @@ def ids_difference(tokenizer: BPETokenizer, other: Any) -> str | None:
             return theirs(part, pair, added) != expected
 
         if differs(text):
-            part = _shrunk(text, differs)
+            part = shrunk(text, differs)
             second = "" if pair is None else f" with the second text {pair[:40]!r}"
             how = f"{'with' if added else 'without'} added special tokens{second}"
             return (
@@ -116,31 +94,6 @@ def ids_difference(tokenizer: BPETokenizer, other: Any) -> str | None:
                 f"{_shown(ours(part, pair, added))}{_pattern_difference(tokenizer.pattern, part)}"
             )
     return None
-
-
-def stress_texts(tokenizer: BPETokenizer) -> list[str]:
-    """Return texts in which tokenizers are known to differ, and the tokenizer's own added tokens in every company.
-
-    What the tokenizer refuses, as it lacks a byte and has no `unk_token`, is left out.
-    """
-    alphabet = {token[0] for token in tokenizer.model.vocab.values() if len(token) == 1}
-    is_whole = tokenizer.unk_token is not None or len(alphabet) == 256
-
-    def known(text: str) -> str:
-        return text if is_whole else "".join(char for char in text if alphabet.issuperset(char.encode()))
-
-    tokens = [token.content for token in tokenizer.added_tokens_decoder.values()]
-    word, space, gap, line, digit, stop = map(known, ("low", " ", "  ", "\n", "1", "."))
-    around = [
-        f"{token}{other}{word}{token}{word}{space}{token}{space}{word}{gap}{token}{line}"
-        f"{token}{token}{digit}{token}{stop}"
-        for token, other in pairwise([*tokens, *tokens[:1]])
-    ]
-    texts = [*map(known, STRESS_TEXTS), *("".join(around[start : start + 8]) for start in range(0, len(around), 8))]
-    if is_whole:
-        return texts
-    encode = _encoder(tokenizer)  # tokens that are not found where they stand may be text that it refuses
-    return [text for text in texts if _encodes(encode, text)]
 
 
 def _loaders(folder: Path, tokenizer: BPETokenizer) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -167,25 +120,6 @@ def _encoder(tokenizer: Any, settings: BPETokenizer | None = None) -> _Encode:
     return lambda text, pair, added: list(
         tokenizer(text, pair, add_special_tokens=added, verbose=False)["input_ids"],
     )
-
-
-def _encodes(encode: _Encode, text: str) -> bool:
-    try:
-        encode(text, None, True)
-    except ValueError:
-        return False
-    return True
-
-
-def _shrunk(text: str, differs: Callable[[str], bool]) -> str:
-    """Return a part of a text that differs and of which no half, nor all but one end, does."""
-    while len(text) > 1:
-        half = len(text) // 2
-        part = next(filter(differs, (text[:half], text[half:], text[1:], text[:-1])), None)
-        if part is None:
-            break
-        text = part
-    return text
 
 
 def _shown(ids: list[int]) -> str:

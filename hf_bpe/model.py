@@ -121,22 +121,15 @@ class BPEModel:
         merges = [(first, second) for first, second in self.merges if first + second not in gone]
         return replace(self, vocab=vocab, merges=merges)
 
-    def printable_vocab(self, *, placeholders: bool = False) -> dict[str, int]:
+    def printable_vocab(self) -> dict[str, int]:
         """Return what `vocab.json` holds: the printable form of each token, special tokens as they are → id.
 
-        Args:
-            placeholders: add an entry for each id below the highest that no token has.
-
-        Raises:
-            ValueError: placeholders for far more ids than there are tokens.
-
-        >>> BPEModel({0: b"a", 2: b" "}, []).printable_vocab(placeholders=True)
-        {'a': 0, 'Ġ': 2, '<|unused_1|>': 1}
+        >>> BPEModel({0: b"a", 2: b" "}, []).printable_vocab()
+        {'a': 0, 'Ġ': 2}
         """
         specials = {special.encode(): special for special in self.special_tokens}
         texts = [specials.get(token) or to_printable(token) for token in self.vocab.values()]
-        vocab = dict(zip(texts, self.vocab, strict=True))
-        return with_placeholders(vocab) if placeholders else vocab
+        return dict(zip(texts, self.vocab, strict=True))
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -150,8 +143,12 @@ class BPEModel:
         )
 
 
-def with_placeholders(vocab: dict[str, int]) -> dict[str, int]:
+def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None = None) -> dict[str, int]:
     """Return a printable vocabulary with an entry for each id below the highest that no token has.
+
+    Args:
+        vocab: printable token → id.
+        names: what such ids are called, where that is known.
 
     Raises:
         ValueError: far more ids than there are tokens.
@@ -163,7 +160,7 @@ def with_placeholders(vocab: dict[str, int]) -> dict[str, int]:
         raise ValueError(f"the highest id is {size - 1} but there are only {len(vocab)} tokens; renumber the ids first")
     filled = dict(vocab)
     for token_id in sorted({*range(size)}.difference(vocab.values())):
-        placeholder = f"<|unused_{token_id}|>"
+        placeholder = (names or {}).get(token_id, f"<|unused_{token_id}|>")
         while placeholder in filled:
             placeholder = f"<{placeholder}>"
         filled[placeholder] = token_id

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hf_bpe.conversion.gpt2 import read_gpt2_with_vocab, write_gpt2
-from hf_bpe.conversion.tokenizer_json import read_pre_tokenizer, render_tokenizer_json
+from hf_bpe.conversion.tokenizer_json import read_tokenizer_json, render_tokenizer_json
 from hf_bpe.conversion.verify import ids_difference, verify_folder
+from hf_bpe.converting import Converting
 from hf_bpe.encoding import Encoder
 from hf_bpe.files import staged_folder
 from hf_bpe.model import BPEModel
@@ -41,7 +42,7 @@ _SHIM = "tokenization_hf_bpe"
 _REMOTE_CODE = "transformers_modules."  # where transformers puts modules that it has copied out of folders
 
 
-class Saving:
+class Saving(Converting):
     """Mixed into BPETokenizer."""
 
     _registered_for_auto_class = False
@@ -68,9 +69,9 @@ class Saving:
         """Load a folder, or a repository of the Hub, as every tokenizer of transformers does.
 
         Args:
-            pretrained_model_name_or_path: a folder that holds `vocab.json` and `merges.txt`, or the name of a
-                repository that does. Where `tokenizer_config.json` names no pattern, that of `tokenizer.json` is
-                taken, and GPT-2's where there is none.
+            pretrained_model_name_or_path: a folder that holds `vocab.json` and `merges.txt`, or `tokenizer.json`, or
+                the name of a repository that does. Where `tokenizer_config.json` names no pattern, all is taken from
+                `tokenizer.json`; where there is none the pattern is GPT-2's.
             init_inputs, kwargs: as in transformers; settings given here go before those of the folder.
 
         Raises:
@@ -96,10 +97,16 @@ class Saving:
 
     @classmethod
     def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
-        """Take the pattern of a folder that does not name it from its `tokenizer.json`; from_pretrained calls this."""
+        """Take a tokenizer that names no pattern from its `tokenizer.json`; from_pretrained calls this.
+
+        Such a folder is of another library, and that file is what everybody else goes by.
+        """
         if "pattern" not in kwargs and kwargs.get("tokenizer_file") is not None:
-            kwargs["pattern"], prefix_space = read_pre_tokenizer(kwargs["tokenizer_file"])
-            kwargs.setdefault("add_prefix_space", prefix_space)
+            definition = read_tokenizer_json(kwargs["tokenizer_file"])
+            for name in ("vocab_file", "merges_file"):
+                kwargs.pop(name, None)
+            kwargs = {**definition.settings, **kwargs, "model": definition.model}
+            kwargs["added_tokens_decoder"] = {**kwargs.get("added_tokens_decoder", {}), **definition.added_tokens}
         return kwargs
 
     # Saving.
@@ -212,21 +219,7 @@ class Saving:
             cls._registered_for_auto_class = True
 
     def _tokenizer_json(self) -> str:
-        flags = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
-        return render_tokenizer_json(
-            self._engine.model,
-            added_tokens={
-                token_id: {flag: getattr(token, flag) for flag in flags}
-                for token_id, token in self._added_tokens_decoder.items()
-            },
-            extra_vocab={
-                token: self.encoder[token] for token in self.encoder.keys() - self._engine.model.printable_vocab()
-            },
-            add_prefix_space=self.add_prefix_space,
-            unk_token=self.unk_token,
-            prefix_tokens=[self.bos_token] if self.add_bos_token else [],
-            suffix_tokens=[self.eos_token] if self.add_eos_token else [],
-        )
+        return render_tokenizer_json(self.definition)
 
     def _finish_config(self, folder: Path, portable: bool) -> None:
         """Put right in `tokenizer_config.json` what transformers has written."""

@@ -11,6 +11,7 @@ from tokenizers import AddedToken, Tokenizer
 from hf_bpe.added_tokens import as_special
 from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.calls import Calls, WarningsGiven
+from hf_bpe.conversion.definition import END_OF_TEXT
 from hf_bpe.conversion.tokenizer_json import check_prefix_space
 from hf_bpe.corpus import TextSource
 from hf_bpe.counts import WordCounts
@@ -24,8 +25,6 @@ from hf_bpe.training import TrainingOptions, train
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-END_OF_TEXT = "<|endoftext|>"
 
 # What transformers calls special_tokens_pattern → (add_bos_token, add_eos_token).
 _BOS_EOS_OF_PATTERN: dict[str | None, tuple[bool, bool]] = {
@@ -96,7 +95,9 @@ class BPETokenizer(Saving, Calls):
         self.add_prefix_space = add_prefix_space
         # transformers gives a new token the number of entries as its id, and models take that number for their size:
         # with a hole in the ids both would be wrong.
-        self.encoder = with_placeholders(printable_vocab)
+        # An added token may have the id of a hole, as files of others have them.
+        names = {token_id: str(token) for token_id, token in kwargs.get("added_tokens_decoder", {}).items()}
+        self.encoder = with_placeholders(printable_vocab, names)
         self.decoder = dict(zip(self.encoder.values(), self.encoder, strict=True))
 
         if END_OF_TEXT in model.special_tokens:

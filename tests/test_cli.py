@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import typer.main
 from commands import PROGRAM, error, program, run
-from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer, __version__
 from hf_bpe.cli import app, main
@@ -21,7 +20,7 @@ from hf_bpe.tallies import PythonTally
 
 TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
-COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "convert"]
+COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "convert", "inspect", "verify"]
 
 
 @pytest.fixture(autouse=True)
@@ -287,62 +286,6 @@ class TestDecode:
         assert "the id 279 is not in the vocabulary" in error("decode", tmp_path, stdin=b"279")
 
 
-class TestConvert:
-    def test_to_gpt2_and_back(self, folder, tmp_path):
-        run("convert", folder, tmp_path / "files", "--to", "gpt2")
-        assert {path.name for path in (tmp_path / "files").iterdir()} == {"vocab.json", "merges.txt"}
-        result = run("convert", tmp_path / "files", tmp_path / "back")
-        assert result.stderr == f"hf-bpe: 280 tokens saved in {tmp_path / 'back'}\n"
-        assert saved(tmp_path / "back") == saved(folder)
-
-    def test_to_gpt2_needs_leave_to_drop_a_pattern(self, cl100k_folder, tmp_path):
-        files, back = tmp_path / "files", tmp_path / "back"
-        assert "cannot carry the pattern 'cl100k'" in error("convert", cl100k_folder, files, "--to", "gpt2")
-        assert not files.exists()
-        run("convert", cl100k_folder, files, "--to", "gpt2", "--drop-pattern")
-        run("convert", files, back, "--to", "hf", "--pattern", "cl100k")
-        assert saved(back) == saved(cl100k_folder)
-
-    def test_to_gpt2_refuses_a_folder_of_another_tokenizer(self, folder, cl100k_folder):
-        before = {path.name: path.read_bytes() for path in cl100k_folder.iterdir()}
-        assert "holds another tokenizer's" in error("convert", folder, cl100k_folder, "--to", "gpt2")
-        assert {path.name: path.read_bytes() for path in cl100k_folder.iterdir()} == before
-
-    def test_to_gpt2_refuses_added_tokens(self, folder, tmp_path):
-        tokenizer = BPETokenizer.from_pretrained(folder)
-        tokenizer.add_tokens(["<|new|>"])
-        tokenizer.save_pretrained(tmp_path / "more")
-        arguments = ["convert", tmp_path / "more", tmp_path / "files", "--to", "gpt2", "--drop-pattern"]
-        assert "cannot carry token 280, which was added" in error(*arguments)
-
-    @pytest.mark.parametrize("setting", ["add_prefix_space", "add_bos_token", "add_eos_token"])
-    def test_to_gpt2_refuses_settings_that_change_ids(self, tmp_path, setting):
-        special = {"bos_token": "<|x|>", "eos_token": "<|x|>"}
-        tokenizer = BPETokenizer.train(["low"], vocab_size=258, **special, **{setting: True})
-        tokenizer.save_pretrained(tmp_path / "in")
-        assert setting in error("convert", tmp_path / "in", tmp_path / "files", "--to", "gpt2", "--drop-pattern")
-
-    def test_to_tokenizer_json(self, folder, tmp_path):
-        run("convert", folder, tmp_path / "own.json", "--to", "tokenizer.json")
-        run("convert", folder, tmp_path / "new", "--to", "tokenizer.json")
-        (tmp_path / "folder.json").mkdir()
-        run("convert", folder, tmp_path / "folder.json", "--to", "tokenizer.json")
-        expected = (folder / "tokenizer.json").read_bytes()
-        for name in ("own.json", "new/tokenizer.json", "folder.json/tokenizer.json"):
-            assert (tmp_path / name).read_bytes() == expected, name
-        ids = Tokenizer.from_file(str(tmp_path / "own.json")).encode(TEXT).ids
-        assert run("encode", folder, stdin=TEXT.encode()).stdout == " ".join(map(str, ids)) + "\n"
-
-    @pytest.mark.parametrize("file", ["tokenizer.json", "tokenizer_config.json"])
-    def test_either_file_names_the_pattern(self, cl100k_folder, tmp_path, file):
-        for name in ("vocab.json", "merges.txt", file):
-            (tmp_path / name).write_bytes((cl100k_folder / name).read_bytes())
-        run("convert", tmp_path, tmp_path / "out", "--pattern", "cl100k")
-        assert BPETokenizer.from_pretrained(tmp_path / "out").pattern == "cl100k"
-        message = error("convert", tmp_path, tmp_path / "out", "--pattern", "none")
-        assert message == f"{tmp_path} says that its pattern is 'cl100k'; leave --pattern out"
-
-
 class TestErrors:
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -372,9 +315,9 @@ class TestErrors:
     def test_of_folders(self, tmp_path, monkeypatch, command):
         monkeypatch.chdir(tmp_path)
         Path("empty").mkdir()
-        assert error(command, "gpt2", "out") == "no folder 'gpt2'; tokenizers are not downloaded"
-        assert error(command, "openai-community/gpt2", "out").startswith("no folder 'openai-community/gpt2'")
-        assert error(command, "empty", "out") == "the folder 'empty' has no vocab.json"
+        assert error(command, "gpt2", "out") == "there is no 'gpt2'; tokenizers are not downloaded"
+        assert error(command, "openai-community/gpt2", "out").startswith("there is no 'openai-community/gpt2'")
+        assert error(command, "empty", "out") == "empty: expected a folder with a tokenizer; this one holds nothing"
         assert not Path("out").exists()
 
     @pytest.mark.parametrize("command", ["encode", "decode"])
@@ -403,8 +346,6 @@ class TestErrors:
             (["train", "text", "-o", "out", "--vocab-size", "many"], "'--vocab-size'"),
             (["train", "text", "-o", "out", "--vocab-size", "300", "--workers", "0"], "'--workers'"),
             (["train", "text", "-o", "out", "--vocab-size", "300", "--tie-break", "random"], "'--tie-break'"),
-            (["convert", "in", "out", "--to", "onnx"], "'--to'"),
-            (["convert", "in", "out", "--drop-pattern"], "goes with --to gpt2 only"),
             (["encode"], "Missing argument"),
             (["explode"], "No such command 'explode'"),
         ],

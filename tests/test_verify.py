@@ -9,7 +9,8 @@ import unicodedata
 
 import pytest
 from hf_bpe.conversion.gpt2 import write_gpt2
-from hf_bpe.conversion.verify import STRESS_TEXTS, ids_difference, stress_texts, verify_folder
+from hf_bpe.conversion.stress import STRESS_TEXTS, stress_texts
+from hf_bpe.conversion.verify import ids_difference, verify_folder
 from transformers import PreTrainedTokenizerFast, tokenization_utils_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer
@@ -44,7 +45,7 @@ def test_the_stress_texts_hold_what_tokenizers_differ_in():
 def test_each_added_token_stands_in_the_stress_texts_beside_words_spaces_and_others(tokenizer):
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.add_tokens([f"<{number}>" for number in range(20)])
-    text = "\0".join(stress_texts(tokenizer))
+    text = "\0".join(stress_texts(tokenizer.definition))
     tokens = [token.content for token in tokenizer.added_tokens_decoder.values()]
     for token, other in itertools.pairwise([*tokens, tokens[0]]):
         for part in (token + other, "low" + token, token + "low", f" {token} ", token + token, token + "\n"):
@@ -54,13 +55,13 @@ def test_each_added_token_stands_in_the_stress_texts_beside_words_spaces_and_oth
 def test_stress_texts_leave_out_only_what_cannot_be_encoded():
     model = BPEModel({byte: bytes([byte]) for byte in range(256) if byte not in b"QZ<"} | {256: b"<x>"}, [], ["<x>"])
     tokenizer = BPETokenizer(model=model)
-    texts = stress_texts(tokenizer)
+    texts = stress_texts(tokenizer.definition)
     assert len(texts) == len(STRESS_TEXTS) + 1
     assert not {*"QZ"} & {*"".join(texts)}
     assert "<x>" in texts[-1]
     assert all(tokenizer.encode(text) for text in texts)
     unknown = BPETokenizer(model=dataclasses.replace(model), unk_token="<x>")
-    assert tuple(stress_texts(unknown)[: len(STRESS_TEXTS)]) == STRESS_TEXTS
+    assert tuple(stress_texts(unknown.definition)[: len(STRESS_TEXTS)]) == STRESS_TEXTS
 
 
 def test_a_difference_is_named_where_parts_of_the_text_cannot_be_encoded():

@@ -1,10 +1,11 @@
-"""The command line: `hf-bpe train`, `count`, `merge-counts`, `encode`, `decode` and `convert`.
+"""The command line: `hf-bpe train`, `count`, `merge-counts`, `encode`, `decode`, `convert`, `inspect`
+and `verify`.
 
 A command is a function; typer makes options of its parameters. transformers is imported only where a command needs it:
 `--help` must be quick.
 """
 
-from hf_bpe.cli import training, counting, using  # noqa: F401, I001  # the commands, in the order that --help shows them
+from hf_bpe.cli import training, counting, using, converting  # noqa: F401, I001  # the commands, in the order that --help shows them
 from hf_bpe.cli.shared import app, main
 
 __all__ = ["app", "main"]

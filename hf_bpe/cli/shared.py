@@ -6,7 +6,6 @@ Results go to standard output, what is said about them to standard error.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import shutil
@@ -23,14 +22,14 @@ from tqdm import tqdm
 from typer.core import TyperGroup
 
 from hf_bpe import __version__
-from hf_bpe.patterns import PATTERNS, canonical_pattern
+from hf_bpe.patterns import PATTERNS
 
 if TYPE_CHECKING:
     from hf_bpe.tokenization_bpe import BPETokenizer
 
 EXAMPLE = "\b\nExample:\n  "  # \b has the lines printed as they are
 SPLIT = f"{', '.join(PATTERNS)}, a regular expression, or none for no split."
-FOLDER_HELP = "A folder with a saved tokenizer, or with GPT-2's vocab.json and merges.txt. Nothing is ever downloaded."
+FOLDER_HELP = "A folder or file with a tokenizer, of any format that convert knows. Nothing is ever downloaded."
 WORKERS_HELP = "Threads or processes to work in; the result never depends on it."
 STDIN = "-"
 
@@ -112,24 +111,18 @@ def tokenizer_class() -> type[BPETokenizer]:
     return BPETokenizer
 
 
-def load(folder: str, pattern: str | None = None) -> BPETokenizer:
-    """Load a tokenizer from an existing folder; `pattern` is for one that names none."""
-    path = Path(folder)
-    if not path.is_dir():  # from_pretrained would take it for a name on the Hub
-        raise NotADirectoryError(f"no folder {folder!r}; tokenizers are not downloaded")
-    for name in ("vocab.json", "merges.txt"):
-        if not (path / name).is_file():
-            raise FileNotFoundError(f"the folder {folder!r} has no {name}")
-    config = path / "tokenizer_config.json"
-    try:
-        named = (path / "tokenizer.json").exists() or (config.exists() and "pattern" in json.loads(config.read_bytes()))
-        settings = {} if pattern is None or named else {"pattern": pattern}
-        tokenizer: BPETokenizer = tokenizer_class().from_pretrained(path, local_files_only=True, **settings)
-    except (AttributeError, LookupError, RecursionError) as error:  # what JSON of another shape makes of transformers
-        raise ValueError(f"{folder}: its files are not those of a tokenizer: {error!r}") from error
-    if pattern is not None and canonical_pattern(pattern) != tokenizer.pattern:
-        raise ValueError(f"{folder} says that its pattern is {tokenizer.pattern or 'none'!r}; leave --pattern out")
-    return tokenizer
+def load(source: str) -> BPETokenizer:
+    """Load a tokenizer from a folder, or a file of any format."""
+    path = existing(source)
+    with warnings_said():
+        return tokenizer_class().convert_from(path)
+
+
+def existing(source: str) -> Path:
+    """Return the path of a tokenizer, if there is one; others would take it for a name on the Hub."""
+    if not Path(source).exists():
+        raise FileNotFoundError(f"there is no {source!r}; tokenizers are not downloaded")
+    return Path(source)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""The commands that use a tokenizer: `encode`, `decode` and `convert`.
+"""The commands that use a tokenizer: `encode` and `decode`.
 
 Bytes go in and out as they are, in no encoding and with no line end translated.
 """
@@ -9,14 +9,13 @@ import contextlib
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal
+from typing import Annotated, BinaryIO
 
 import typer
 
 from hf_bpe.cli.shared import (
     EXAMPLE,
     FOLDER_HELP,
-    SPLIT,
     STDIN,
     WORKERS_HELP,
     Progress,
@@ -28,7 +27,6 @@ from hf_bpe.cli.shared import (
     shows_progress,
     text_file,
 )
-from hf_bpe.files import write_atomically
 
 _TOKEN_ID = re.compile(rb"-?[0-9]{1,19}")  # int() alone would take 1_000 too, and complain about long numbers
 _Folder = Annotated[str, argument("FOLDER", FOLDER_HELP)]
@@ -112,50 +110,6 @@ def decode(
             text = tokenizer.decode_bytes([*map(int, words)], skip_special_tokens=skip_special_tokens)
             sys.stdout.buffer.write(text + b"\n" if lines else text)
             sys.stdout.buffer.flush()
-
-
-_OUT_HELP = "The folder to write to, made if need be; with --to tokenizer.json also the name of a .json file."
-_TO_HELP = "hf: a whole folder for transformers; gpt2: vocab.json and merges.txt; tokenizer.json: that file alone."
-_PATTERN_HELP = f"The split pattern, if IN does not tell it, as GPT-2's two files do not: {SPLIT}"
-_DROP_HELP = "With --to gpt2, write the files though they do not tell the pattern and readers take GPT-2's."
-
-
-@app.command(epilog=EXAMPLE + "hf-bpe convert gpt2-files my-tokenizer\n  hf-bpe convert my-tokenizer files --to gpt2")
-def convert(
-    source: Annotated[str, argument("IN", FOLDER_HELP)],
-    target: Annotated[Path, argument("OUT", _OUT_HELP)],
-    to: Annotated[Literal["hf", "gpt2", "tokenizer.json"], option(_TO_HELP)] = "hf",
-    pattern: Annotated[str | None, option(_PATTERN_HELP, metavar="PATTERN", show_default="gpt2")] = None,
-    drop_pattern: Annotated[bool, option(_DROP_HELP, "--drop-pattern")] = False,
-) -> None:
-    """Write a tokenizer in another format.
-
-    Ids stay as they are: another pattern, added tokens or a prefix, which GPT-2's files cannot carry, are refused.
-    """
-    if drop_pattern and to != "gpt2":
-        raise typer.BadParameter("goes with --to gpt2 only", param_hint="'--drop-pattern'")
-    tokenizer = load(source, pattern)
-    if to == "hf":
-        tokenizer.save_pretrained(target)
-    elif to == "gpt2":
-        for token_id in tokenizer.added_tokens_decoder.keys() - tokenizer.model.vocab.keys():
-            raise ValueError(f"GPT-2's files cannot carry token {token_id}, which was added to the model; use --to hf")
-        if tokenizer.add_prefix_space or tokenizer.add_bos_token or tokenizer.add_eos_token:
-            raise ValueError("GPT-2's files cannot carry add_prefix_space, add_bos_token, add_eos_token; use --to hf")
-        if tokenizer.pattern != "gpt2" and not drop_pattern:
-            raise ValueError(
-                f"GPT-2's files cannot carry the pattern {tokenizer.pattern or 'none'!r}, so readers would take gpt2 "
-                "and get other ids; use --to hf, or --drop-pattern to write them all the same"
-            )
-        for name in ("tokenizer_config.json", "tokenizer.json"):
-            if (target / name).exists():  # whoever loads the folder would believe it
-                raise FileExistsError(f"{target} holds another tokenizer's {name}; choose another folder")
-        tokenizer.save_vocabulary(str(target))
-    else:
-        if target.is_dir() or target.suffix != ".json":
-            target /= "tokenizer.json"
-        write_atomically(target, tokenizer._tokenizer_json())
-    say(f"{len(tokenizer)} tokens saved in {target}")
 
 
 def _open_input(file: str) -> contextlib.AbstractContextManager[BinaryIO]:

@@ -1,0 +1,64 @@
+"""Reading of small text files that may be anything: bounded, decoded, and with errors that say where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+MOST_BYTES = 1 << 29  # the largest vocabularies there are take a tenth
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is larger than any vocabulary.
+    """
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"{path}: is larger than {MOST_BYTES >> 20} MiB, and no vocabulary is; is it another file?")
+    return content
+
+
+def decode(path: Path, content: bytes) -> str:
+    """Return a file's text, without the mark that some editors put before it.
+
+    Raises:
+        ValueError: it is not UTF-8; the message says where.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{path}: not UTF-8 at byte {error.start}, in line {line}: {error.reason}") from None
+
+
+def read_json_object(path: Path) -> dict[str, Any]:
+    """Return what a file of one JSON object says.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no JSON, or no object, or has one key twice; the message says where.
+    """
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        entries = dict(pairs)
+        if len(entries) < len(pairs):
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise ValueError(f"{path}: {twice!r} stands there twice")
+        return entries
+
+    text = decode(path, read_bytes(path))
+    try:
+        content = json.loads(text, object_pairs_hook=unique)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: expected a JSON object, got one nested without end") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: expected a JSON object, got {type(content).__name__}")
+    return content

@@ -1,0 +1,171 @@
+"""The commands that carry tokenizers between tools: `convert`, `inspect` and `verify`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hf_bpe.cli.shared import (
+    EXAMPLE,
+    FOLDER_HELP,
+    SPLIT,
+    app,
+    argument,
+    existing,
+    option,
+    say,
+    warnings_said,
+)
+from hf_bpe.patterns import PATTERNS
+
+if TYPE_CHECKING:
+    from hf_bpe.conversion.compare import Side
+    from hf_bpe.conversion.definition import Definition, Format
+
+_FORMATS = (
+    "hf: a folder for transformers; gpt2: vocab.json and merges.txt; tokenizer.json; tiktoken: a rank file; gguf; "
+    "minbpe: its .model; text: vocab.tsv and merges.tsv."
+)
+_OUT_HELP = "The file to write, or the folder for formats of several files; made if need be."
+_FROM_HELP = f"The format of IN. {_FORMATS}"
+_TO_HELP = "The format of OUT, likewise."
+_PATTERN_HELP = f"The split pattern, where a file does not tell it, as .tiktoken files do not: {SPLIT}"
+_SPECIAL_HELP = "A special token and its id, where a file does not tell them. Repeat the option for more."
+_DROP_HELP = (
+    "Lose this knowingly where the format cannot carry it, though readers may get other ids: pattern, flags, "
+    "added_tokens, prefix_space, bos_eos, normalizer, ignore_merges. Repeat the option for more."
+)
+_VERIFY_HELP = "Compare the ids of this text, too. Repeat the option for more."
+_EXAMPLES = (
+    "hf-bpe convert cl100k_base.tiktoken cl100k --pattern cl100k --special-token '<|endoftext|>=100257'\n"
+    "  hf-bpe convert my-tokenizer my-tokenizer.gguf\n"
+    "  hf-bpe convert gpt2-files gpt2.tiktoken --to tiktoken --verify-with book.txt"
+)
+
+_Pattern = Annotated[str, option(_PATTERN_HELP, "--pattern", metavar="PATTERN", show_default="what the file says")]
+_Special = Annotated[
+    list[str] | None, option(_SPECIAL_HELP, "--special-token", metavar="TEXT=ID", show_default="what the file says")
+]
+
+
+@app.command(epilog=EXAMPLE + _EXAMPLES)
+def convert(
+    source: Annotated[str, argument("IN", FOLDER_HELP)],
+    target: Annotated[Path, argument("OUT", _OUT_HELP)],
+    from_format: Annotated[
+        str | None, option(_FROM_HELP, "--from", metavar="FORMAT", show_default="told by the content")
+    ] = None,
+    to_format: Annotated[
+        str | None, option(_TO_HELP, "--to", metavar="FORMAT", show_default="told by OUT's name, else hf")
+    ] = None,
+    pattern: _Pattern = "auto",
+    special_token: _Special = None,
+    drop: Annotated[list[str] | None, option(_DROP_HELP, metavar="FEATURE", show_default="none")] = None,
+    verify_with: Annotated[list[Path] | None, option(_VERIFY_HELP, metavar="FILE", show_default="none")] = None,
+) -> None:
+    """Write a tokenizer in another format, with the same ids.
+
+    What the format cannot carry is refused. Both IN and what was written then encode texts in which tokenizers are known
+    to differ, each by the library that its format is of where that is installed; only if all ids are the same OUT is
+    written.
+    """
+    from hf_bpe.conversion import formats
+
+    with warnings_said():
+        path, format, definition = _read(source, from_format, pattern, special_token)
+        written = formats.write(
+            definition, target, format=to_format, drop=drop or (), against=(path, format), files=verify_with or ()
+        )
+    count = definition.model.vocab_size + len(definition.tokens_added_later)
+    say(f"{count} tokens saved in {', '.join(map(str, written))}")
+
+
+@app.command(epilog=EXAMPLE + "hf-bpe inspect my-tokenizer\n  hf-bpe inspect model.gguf --json")
+def inspect(
+    source: Annotated[str, argument("PATH", FOLDER_HELP)],
+    from_format: Annotated[
+        str | None, option(_FROM_HELP, "--from", metavar="FORMAT", show_default="told by the content")
+    ] = None,
+    pattern: _Pattern = "auto",
+    special_token: _Special = None,
+    as_json: Annotated[bool, option("Print JSON.", "--json")] = False,
+) -> None:
+    """Print what a file or folder is: format, sizes, pattern, special tokens, holes, tokens that cannot be reached."""
+    from hf_bpe.conversion.definition import PatternNeeded
+    from hf_bpe.conversion.inspection import inspect as inspected
+
+    with warnings_said():
+        try:
+            _, format, definition = _read(source, from_format, pattern, special_token)
+        except PatternNeeded:
+            _, format, definition = _read(source, from_format, "none", special_token)
+            found = inspected(definition, format, knows_pattern=False)
+        else:
+            found = inspected(definition, format)
+    print(json.dumps(found.as_json(), ensure_ascii=False, indent=2) if as_json else found)
+
+
+_SIDE_HELP = f"{FOLDER_HELP} Or a pattern: {', '.join(PATTERNS)}, or pattern:EXPRESSION."
+_FILES_HELP = "Text files to compare the ids of, besides texts in which tokenizers are known to differ."
+
+
+@app.command(epilog=EXAMPLE + "hf-bpe verify my-tokenizer my-tokenizer.gguf book.txt\n  hf-bpe verify cl100k llama3")
+def verify(
+    first: Annotated[str, argument("A", _SIDE_HELP)],
+    second: Annotated[str, argument("B", _SIDE_HELP)],
+    files: Annotated[list[Path] | None, argument("FILE", _FILES_HELP)] = None,
+    pattern: _Pattern = "auto",
+    special_token: _Special = None,
+) -> None:
+    """Compare the ids of two tokenizers of any formats, or the pre-tokens of two patterns.
+
+    Each is run by the library that its format is of, where that is installed. The first text that differs is printed
+    with the ids, the bytes of each token, and exit code 1.
+    """
+    from hf_bpe.conversion.compare import compare
+
+    with warnings_said():
+        sides = _side(first, pattern, special_token), _side(second, pattern, special_token)
+        mismatch = compare(*sides, files or ())
+    if mismatch is not None:
+        print(mismatch)
+        raise typer.Exit(1)
+    shown = "" if not files else f" and {', '.join(map(str, files))}"
+    say(f"{sides[0].name} and {sides[1].name} agree on the stress texts{shown}")
+
+
+def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:
+    from hf_bpe.conversion.compare import side_of_file, side_of_pattern
+
+    if source.startswith("pattern:"):
+        return side_of_pattern(source.removeprefix("pattern:"))
+    if source in (*PATTERNS, "none") and not Path(source).exists():
+        return side_of_pattern(source)
+    return side_of_file(*_read(source, None, pattern, special_token))
+
+
+def _read(
+    source: str, format: str | None, pattern: str, special_token: list[str] | None
+) -> tuple[Path, Format, Definition]:
+    """Return a path, its format and what is there; what the file says itself need not be said again."""
+    from hf_bpe.conversion import formats
+
+    path = existing(source)
+    chosen = formats.detect(path) if format is None else formats.named_format(format)
+    hints: dict[str, Any] = {"pattern": pattern, "special_tokens": _special_tokens(special_token)}
+    return path, chosen, formats.read(path, format=chosen.name, **hints)
+
+
+def _special_tokens(given: list[str] | None) -> dict[str, int] | None:
+    if not given:
+        return None
+    tokens: dict[str, int] = {}
+    for each in given:
+        text, equals, number = each.rpartition("=")
+        if not (equals and text and number.isascii() and number.isdigit() and len(number) < 12):
+            raise typer.BadParameter(f"expected TEXT=ID, got {each!r}", param_hint="'--special-token'")
+        tokens[text] = int(number)
+    return tokens

@@ -1,0 +1,146 @@
+"""BPETokenizer from and to what other tools have: files of any format, and tokenizers in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from hf_bpe.conversion.definition import NAMED_TOKENS, Definition
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from hf_bpe.model import BPEModel
+
+# What every tokenizer has unless it is told otherwise, so that it need not be carried anywhere.
+_DEFAULTS: dict[str, Any] = {
+    **{"errors": "replace", "padding_side": "right", "truncation_side": "right", "extra_special_tokens": []},
+    **{"token_type_ids_pattern": "all_zeros", "model_input_names": ["input_ids", "attention_mask"]},
+    **{"token_type_ids_include_special_tokens": True, "add_prefix_space": False, "split_special_tokens": False},
+    **{"clean_up_tokenization_spaces": False, "add_bos_token": False, "add_eos_token": False},
+}
+# Of the model, or of how it came to be in memory; and one that says what add_bos_token and add_eos_token do.
+_NOT_SETTINGS = {
+    *("pattern", "ignore_merges", "normalizer", "name_or_path", "tokenizer_file", "added_tokens_decoder"),
+    *("special_tokens_pattern", "init_inputs"),
+}
+_NO_LIMIT = 10**20  # transformers writes 10**30 for no model_max_length
+
+
+class Converting:
+    """Mixed into BPETokenizer."""
+
+    # What BPETokenizer has.
+    init_kwargs: dict[str, Any]
+    extra_special_tokens: list[str]
+    chat_template: Any
+    model_max_length: int
+    _special_tokens_map: dict[str, Any]
+    _added_tokens_decoder: dict[int, Any]
+
+    @property
+    def definition(self) -> Definition:
+        """All that makes this tokenizer what it is: model, added tokens and settings that are not the default."""
+        from hf_bpe.saving import PERSISTENT
+
+        model: BPEModel = self.model  # type: ignore[attr-defined]
+        names = [*PERSISTENT, "add_bos_token", "add_eos_token", "extra_special_tokens", "chat_template"]
+        settings = {**self.init_kwargs, **{name: getattr(self, name) for name in names}}
+        settings["model_max_length"] = self.model_max_length if self.model_max_length < _NO_LIMIT else None
+        settings |= {name: token and str(token) for name, token in self._special_tokens_map.items()}
+        settings = {
+            name: value
+            for name, value in settings.items()
+            if name not in _NOT_SETTINGS and _DEFAULTS.get(name) != value and value is not None
+        }
+        return Definition(model, self._added_tokens_decoder, settings)
+
+    @classmethod
+    def from_definition(cls, definition: Definition, **kwargs: Any) -> Self:
+        """Make a tokenizer of a definition; `kwargs` go before its settings."""
+        # Where the vocabulary has <|endoftext|>, the constructor takes names that are not given for that.
+        unnamed = dict.fromkeys(NAMED_TOKENS) if definition.names else {}
+        tokens = {**definition.added_tokens, **kwargs.pop("added_tokens_decoder", {})}
+        settings = {**unnamed, **definition.settings, **kwargs}
+        return cast("Any", cls)(model=definition.model, added_tokens_decoder=tokens, **settings)  # type: ignore[no-any-return]
+
+    @classmethod
+    def convert_from(
+        cls,
+        source: Any,
+        *,
+        format: str | None = None,
+        pattern: str | None = "auto",
+        special_tokens: Mapping[str, int] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Make a tokenizer of one of another kind, with the same ids.
+
+        Args:
+            source: a file or folder of any format that `hf_bpe.conversion` reads (GPT-2's two files, `tokenizer.json`,
+                a `.tiktoken` file, minbpe's `.model`, a GGUF file, the text form, a saved folder), a
+                `tiktoken.Encoding`, a fast tokenizer of transformers, a `tokenizers.Tokenizer`, or a `BPEModel`.
+            format: the name of the file's format; None to tell it by its content.
+            pattern: the split pattern, for files that do not say it, such as `.tiktoken`.
+            special_tokens: content → id, for files that do not say them.
+            kwargs: settings of the new tokenizer, which go before those of the source.
+
+        Raises:
+            OSError: the file cannot be read.
+            TypeError: a source of another kind.
+            ValueError: the source is damaged, or is something that BPETokenizer cannot be; the message names what.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+        >>> other = Tokenizer(models.BPE(vocab={"l": 0, "o": 1, "lo": 2}, merges=[("l", "o")]))
+        >>> other.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        >>> other.decoder = decoders.ByteLevel()
+        >>> BPETokenizer.convert_from(other).encode("lolo")
+        [2, 2]
+        """
+        from hf_bpe.conversion.formats import definition_of
+
+        definition = definition_of(source, format=format, pattern=pattern, special_tokens=special_tokens)
+        return cls.from_definition(definition, **kwargs)
+
+    def convert_to(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        drop: Iterable[str] = (),
+        verify: bool = True,
+    ) -> tuple[str, ...]:
+        """Write this tokenizer in another format, so that the ids stay the same.
+
+        The files are written beside the old ones, read back, by the library that they are for where it is installed,
+        and compared with this tokenizer; only then are they renamed.
+
+        Args:
+            path: the file, or the folder for formats of several files; made if need be.
+            format: its name, of `hf_bpe.conversion.formats.FORMATS`; None to tell it by the path.
+            drop: features that may be lost although ids depend on them, as `hf_bpe.conversion.definition.FEATURES`
+                names them.
+            verify: read back and compare.
+
+        Returns:
+            The paths written.
+
+        Raises:
+            OSError: the files cannot be written.
+            ValueError: the format cannot carry this tokenizer; the message names what. Or the ids differ.
+
+        Warns:
+            UserWarning: of what the format does not carry and decides no ids.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258)
+        >>> tokenizer.convert_to("low.tiktoken")
+        ('low.tiktoken', 'low.tiktoken.json')
+        >>> BPETokenizer.convert_from("low.tiktoken").model == tokenizer.model
+        True
+        """
+        from hf_bpe.conversion.formats import write
+
+        return tuple(map(str, write(self.definition, path, format=format, drop=drop, verify=verify)))
