@@ -23,6 +23,8 @@ END_OF_TEXT = "<|endoftext|>"
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
+_NAMED_BY_ITSELF = ("bos_token", "eos_token")
+
 
 @dataclass(frozen=True)
 class Definition:
@@ -33,7 +35,8 @@ class Definition:
         added_tokens: id → token that is found in text before it is split: the model's special tokens, which may be
             left out where they have no flags, and tokens that were added to the model.
         settings: what else `BPETokenizer` takes by keyword: `bos_token`, `add_bos_token`, `add_prefix_space`,
-            `chat_template`, `padding_side` and so on. None and absence mean the same.
+            `chat_template`, `padding_side` and so on. None and absence mean the same, but for `bos_token` and
+            `eos_token`: where they are absent and the model has `<|endoftext|>`, they are that.
     """
 
     model: BPEModel
@@ -47,6 +50,8 @@ class Definition:
         }
         object.__setattr__(self, "added_tokens", dict(sorted({**special, **self.added_tokens}.items())))
         settings = {name: value for name, value in self.settings.items() if value is not None}
+        if END_OF_TEXT in self.model.special_tokens:
+            settings |= {name: self.settings.get(name, END_OF_TEXT) for name in _NAMED_BY_ITSELF}
         object.__setattr__(self, "settings", settings)
 
     def setting(self, name: str, default: Any = None) -> Any:
@@ -66,10 +71,9 @@ class Definition:
 
     @property
     def names(self) -> dict[str, str]:
-        """The tokens that have names, as `bos_token`; none where they are those that BPETokenizer gives by itself."""
+        """The tokens that have names, as `bos_token`, but for those that have them by themselves."""
         names = {name: self.setting(name) for name in NAMED_TOKENS if self.setting(name) is not None}
-        by_itself = dict.fromkeys(("bos_token", "eos_token"), END_OF_TEXT)
-        return {} if names == by_itself and END_OF_TEXT in self.model.special_tokens else names
+        return {n: token for n, token in names.items() if not (n in _NAMED_BY_ITSELF and token == END_OF_TEXT)}
 
 
 class PatternNeeded(ValueError):

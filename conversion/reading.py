@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
-MOST_BYTES = 1 << 29  # the largest vocabularies there are take a tenth
+MOST_BYTES = 1 << 28  # the largest vocabularies there are take an eighth
 
 
 def read_bytes(path: Path) -> bytes:
@@ -17,8 +18,9 @@ def read_bytes(path: Path) -> bytes:
         ValueError: it is larger than any vocabulary.
     """
     with path.open("rb") as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
+        is_larger = os.fstat(file.fileno()).st_size > MOST_BYTES
+        content = b"" if is_larger else file.read(MOST_BYTES + 1)
+    if is_larger or len(content) > MOST_BYTES:
         raise ValueError(f"{path}: is larger than {MOST_BYTES >> 20} MiB, and no vocabulary is; is it another file?")
     return content
 

@@ -261,25 +261,29 @@ def _bos_and_eos(processor: Any, added: Mapping[int, AddedToken]) -> dict[str, A
     template = templates[0]
     ids = {token.content: token_id for token_id, token in added.items()}
     if len(templates) == 1 and template["type"] == "TemplateProcessing":
-        pieces = [*map(_piece, template["single"])]
-        place = pieces.index(None) if pieces.count(None) == 1 else len(pieces)
-        prefix, suffix = pieces[:place], pieces[place + 1 :]
-        tokens = [*filter(None, prefix + suffix)]
-        if len(prefix) <= 1 and len(suffix) <= 1 and place < len(pieces) and {*tokens} <= ids.keys():
-            ours = _template([*filter(None, prefix)], [*filter(None, suffix)], ids)
+        single, pair = ([*map(_piece, template[name])] for name in ("single", "pair"))
+        place = single.index(_TEXT) if _TEXT in single else len(single)
+        bos, eos = single[:place], single[place + 1 :]
+        tokens = [token for token, is_text in bos + eos if not is_text]
+        if len(bos) <= 1 and len(eos) <= 1 and len(tokens) + 1 == len(single) and {*tokens} <= ids.keys():
+            ours = _template([token for token, _ in bos], [token for token, _ in eos], ids)
             same_ids = all(template["special_tokens"][token]["ids"] == [ids[token]] for token in tokens)
-            if same_ids and [*map(_piece, template["pair"])] == [*map(_piece, ours["pair"])]:
-                bos = {"bos_token": prefix[0], "add_bos_token": True} if prefix else {}
-                return {**bos, **({"eos_token": suffix[0], "add_eos_token": True} if suffix else {})}
+            if same_ids and pair == [*map(_piece, ours["pair"])]:
+                settings = {"bos_token": bos[0][0], "add_bos_token": True} if bos else {}
+                return settings | ({"eos_token": eos[0][0], "add_eos_token": True} if eos else {})
     raise ValueError(
         f"its post-processor {_shown(processor)} adds other tokens than one before or behind each sequence, as a "
         "TemplateProcessing of bos_token and eos_token; these would be lost"
     )
 
 
-def _piece(piece: Mapping[str, Any]) -> str | None:
-    """Return the special token that a piece of a template is, None for a sequence."""
-    return str(piece["SpecialToken"]["id"]) if "SpecialToken" in piece else None
+_TEXT = ("A", True)
+
+
+def _piece(piece: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return the special token or the sequence of a piece of a template, and whether it is a sequence."""
+    is_text = "Sequence" in piece
+    return str(piece["Sequence" if is_text else "SpecialToken"]["id"]), is_text
 
 
 def _padding_and_truncation(content: Mapping[str, Any]) -> dict[str, Any]:

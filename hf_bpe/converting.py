@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from hf_bpe.conversion.definition import NAMED_TOKENS, Definition
+from hf_bpe.conversion.definition import Definition
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -52,17 +52,15 @@ class Converting:
         settings = {
             name: value
             for name, value in settings.items()
-            if name not in _NOT_SETTINGS and _DEFAULTS.get(name) != value and value is not None
+            if name not in _NOT_SETTINGS and not (name in _DEFAULTS and _DEFAULTS[name] == value)
         }
         return Definition(model, self._added_tokens_decoder, settings)
 
     @classmethod
     def from_definition(cls, definition: Definition, **kwargs: Any) -> Self:
         """Make a tokenizer of a definition; `kwargs` go before its settings."""
-        # Where the vocabulary has <|endoftext|>, the constructor takes names that are not given for that.
-        unnamed = dict.fromkeys(NAMED_TOKENS) if definition.names else {}
         tokens = {**definition.added_tokens, **kwargs.pop("added_tokens_decoder", {})}
-        settings = {**unnamed, **definition.settings, **kwargs}
+        settings = {**definition.settings, **kwargs}
         return cast("Any", cls)(model=definition.model, added_tokens_decoder=tokens, **settings)  # type: ignore[no-any-return]
 
     @classmethod

@@ -1,5 +1,4 @@
-"""The command line: `hf-bpe train`, `count`, `merge-counts`, `encode`, `decode`, `convert`, `inspect`
-and `verify`.
+"""The command line, `hf-bpe`: training, counting, encoding and decoding, carrying tokenizers between tools.
 
 A command is a function; typer makes options of its parameters. transformers is imported only where a command needs it:
 `--help` must be quick.

@@ -68,9 +68,9 @@ def convert(
 ) -> None:
     """Write a tokenizer in another format, with the same ids.
 
-    What the format cannot carry is refused. Both IN and what was written then encode texts in which tokenizers are known
-    to differ, each by the library that its format is of where that is installed; only if all ids are the same OUT is
-    written.
+    What the format cannot carry is refused. Both IN and what was written then encode texts in which tokenizers are
+    known to differ, each by the library that its format is of where that is installed; only if all ids are the same
+    OUT is written.
     """
     from hf_bpe.conversion import formats
 
