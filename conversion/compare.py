@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe.conversion.definition import Definition, Format, Hints
-from hf_bpe.conversion.stress import INVALID_BYTES, shrunk, stress_texts
+from hf_bpe.conversion.stress import INVALID_BYTES, shrunk, stress_texts, vocabulary_texts
 
 from hf_bpe.encoding import Options, tuples_of
 from hf_bpe.engine import make_encoder
@@ -117,7 +117,9 @@ def side_of_pattern(pattern: str | None) -> Side:
 
 
 def compare(first: Side, second: Side, files: Iterable[Path] = ()) -> Mismatch | None:
-    """Return the first text of the stress texts, and of files, for which two sides differ; None if there is none.
+    """Return the first text for which two sides differ, None if there is none.
+
+    The texts are the stress texts, the tokens of both vocabularies, and those of files.
 
     Args:
         first, second: two tokenizers, or two patterns.
@@ -130,6 +132,10 @@ def compare(first: Side, second: Side, files: Iterable[Path] = ()) -> Mismatch |
     definitions = [side.definition or any_text for side in (first, second)]
     texts = dict.fromkeys(text for each in definitions for text in stress_texts(each))
     stress = [(f"stress text {number}", text) for number, text in enumerate(texts, start=1)]
+    vocabularies = [side.definition for side in (first, second) if side.definition is not None]
+    tokens = dict.fromkeys(text for each in vocabularies for text in vocabulary_texts(each))
+    if mismatch := _first_mismatch(first, second, [("tokens of the vocabulary", text) for text in tokens], False):
+        return mismatch
     for added in (False, True) if first.adds and second.adds else (False,):
         if mismatch := _first_mismatch(first, second, stress, added):
             return mismatch

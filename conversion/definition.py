@@ -162,7 +162,7 @@ def _has_settings(*names: str) -> Callable[[Definition], bool]:
 
 
 def _other_settings(definition: Definition) -> dict[str, Any]:
-    known = {*NAMED_TOKENS, "extra_special_tokens", "add_prefix_space", "add_bos_token", "add_eos_token"}
+    known = {*NAMED_TOKENS, "add_prefix_space", "add_bos_token", "add_eos_token"}
     known |= {"chat_template", "special_tokens_pattern", "split_special_tokens"}
     return {name: value for name, value in definition.settings.items() if name not in known}
 
@@ -234,7 +234,7 @@ FEATURES: dict[str, Feature] = {
         "which token is bos_token, eos_token, pad_token, …",
         "readers have to be told",
         False,
-        lambda definition: _without_settings(*_mere_names(definition), "extra_special_tokens")(definition),
+        lambda definition: _without_settings(*_mere_names(definition))(definition),
     ),
     "chat_template": Feature(
         _has_settings("chat_template"),

@@ -114,7 +114,6 @@ def _with_settings_of(tokenizer: Any, definition: Definition) -> Definition:
     names = ("padding_side", "truncation_side", "split_special_tokens", "chat_template", "model_max_length")
     settings = {name: getattr(tokenizer, name) for name in names}
     settings |= {name: getattr(tokenizer, name) for name in NAMED_TOKENS}
-    settings["extra_special_tokens"] = [*map(str, tokenizer.extra_special_tokens)]
     return replace(definition, settings={**definition.settings, **settings})
 
 

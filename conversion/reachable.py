@@ -17,7 +17,7 @@ _NEVER = 2**64  # more than any rank
 def unreachable(model: BPEModel) -> list[int]:
     """Return the ids of ordinary tokens that the merges do not make of these tokens' bytes, lowest first.
 
-    Text _NEVER becomes such a token, but where it is a whole pre-token and the model has `ignore_merges`.
+    Text never becomes such a token, but where it is a whole pre-token and the model has `ignore_merges`.
 
     >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"ba"}, [(b"a", b"b")])
     >>> unreachable(model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 
 from hf_bpe.conversion.definition import Definition
@@ -34,6 +35,8 @@ STRESS_TEXTS = (
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" + "ab" * 40 + "=" * 70,
 )
 """What every tokenizer is stressed with."""
+
+_TOKENS_A_TEXT = 64
 
 INVALID_BYTES = (
     b"\xff low \xfe\xfe",
@@ -77,6 +80,17 @@ def stress_texts(definition: Definition) -> list[str]:
         return True
 
     return [*filter(is_encoded, texts)]
+
+
+def vocabulary_texts(definition: Definition) -> list[str]:
+    """Return texts of all tokens of a vocabulary that are text, some tokens a line and one a line."""
+    tokens = []
+    for token in definition.model.vocab.values():
+        with suppress(UnicodeDecodeError):
+            tokens.append(token.decode())
+    groups = [tokens[start : start + _TOKENS_A_TEXT] for start in range(0, len(tokens), _TOKENS_A_TEXT)]
+    knows_newline = b"\n" in definition.model.vocab.values() or definition.setting("unk_token") is not None
+    return ["".join(group) for group in groups] + ["\n".join(group) for group in groups if knows_newline]
 
 
 def shrunk(text: str, differs: Callable[[str], bool]) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from hf_bpe.conversion.definition import Definition
+from hf_bpe.conversion.definition import NAMED_TOKENS, Definition
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # What every tokenizer has unless it is told otherwise, so that it need not be carried anywhere.
 _DEFAULTS: dict[str, Any] = {
-    **{"errors": "replace", "padding_side": "right", "truncation_side": "right", "extra_special_tokens": []},
+    **{"errors": "replace", "padding_side": "right", "truncation_side": "right"},
     **{"token_type_ids_pattern": "all_zeros", "model_input_names": ["input_ids", "attention_mask"]},
     **{"token_type_ids_include_special_tokens": True, "add_prefix_space": False, "split_special_tokens": False},
     **{"clean_up_tokenization_spaces": False, "add_bos_token": False, "add_eos_token": False},
@@ -24,6 +24,7 @@ _DEFAULTS: dict[str, Any] = {
 _NOT_SETTINGS = {
     *("pattern", "ignore_merges", "normalizer", "name_or_path", "tokenizer_file", "added_tokens_decoder"),
     *("special_tokens_pattern", "init_inputs"),
+    "extra_special_tokens",  # all special tokens that have no name
 }
 _NO_LIMIT = 10**20  # transformers writes 10**30 for no model_max_length
 
@@ -45,7 +46,7 @@ class Converting:
         from hf_bpe.saving import PERSISTENT
 
         model: BPEModel = self.model  # type: ignore[attr-defined]
-        names = [*PERSISTENT, "add_bos_token", "add_eos_token", "extra_special_tokens", "chat_template"]
+        names = [*PERSISTENT, "add_bos_token", "add_eos_token", "chat_template"]
         settings = {**self.init_kwargs, **{name: getattr(self, name) for name in names}}
         settings["model_max_length"] = self.model_max_length if self.model_max_length < _NO_LIMIT else None
         settings |= {name: token and str(token) for name, token in self._special_tokens_map.items()}
@@ -61,6 +62,9 @@ class Converting:
         """Make a tokenizer of a definition; `kwargs` go before its settings."""
         tokens = {**definition.added_tokens, **kwargs.pop("added_tokens_decoder", {})}
         settings = {**definition.settings, **kwargs}
+        named = {*map(str, map(settings.get, NAMED_TOKENS))}
+        extra = [token.content for token in tokens.values() if token.special and token.content not in named]
+        settings.setdefault("extra_special_tokens", extra)
         return cast("Any", cls)(model=definition.model, added_tokens_decoder=tokens, **settings)  # type: ignore[no-any-return]
 
     @classmethod

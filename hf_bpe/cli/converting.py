@@ -125,7 +125,7 @@ def verify(
     Each is run by the library that its format is of, where that is installed. The first text that differs is printed
     with the ids, the bytes of each token, and exit code 1.
     """
-    from hf_bpe.conversion.compare import compare
+    from hf_bpe.conversion.compare import compare, model_difference
 
     with warnings_said():
         sides = _side(first, pattern, special_token), _side(second, pattern, special_token)
@@ -135,6 +135,9 @@ def verify(
         raise typer.Exit(1)
     shown = "" if not files else f" and {', '.join(map(str, files))}"
     say(f"{sides[0].name} and {sides[1].name} agree on the stress texts{shown}")
+    models = [side.definition.model for side in sides if side.definition is not None]
+    if len({*models}) > 1:
+        say(f"though they are not the same: of the second, {model_difference(*models)}")
 
 
 def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:
