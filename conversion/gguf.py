@@ -14,16 +14,19 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from hf_bpe.conversion.definition import NAMED_TOKENS, Definition, Format, Hints
-from hf_bpe.conversion.gguf_file import MAGIC, Value, read_metadata
+from hf_bpe.conversion.compare import side_of
+from hf_bpe.conversion.definition import NAMED_TOKENS, Definition, Format, Hints, Peer
+from hf_bpe.conversion.gguf_file import KEY, MAGIC, Metadata
 from hf_bpe.conversion.llama_cpp import (
     PATTERNS,
     PRE_TOKENIZERS,
     SPECIAL_BY_TEXT,
     UNKNOWN,
     check_found_alike,
+    known_difference,
     pre_tokenizer_name,
 )
+from hf_bpe.conversion.llama_cpp_peer import peer
 from hf_bpe.conversion.reachable import unreachable
 from tokenizers import AddedToken
 
@@ -34,14 +37,12 @@ from hf_bpe.patterns import canonical_pattern
 
 # What the header says of a file that holds no model; llama.cpp asks for one that it knows.
 _ARCHITECTURE = "gpt2"
-_KEY = "tokenizer.ggml."
-_TEMPLATE = "tokenizer.chat_template"
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED = 1, 2, 3, 4, 5
 _ID_KEYS = {
-    **{name: f"{_KEY}{name}_id" for name in NAMED_TOKENS},
+    **{name: f"{KEY}{name}_id" for name in NAMED_TOKENS},
     # One is written out, one is misspelt, in all files.
-    **{"unk_token": f"{_KEY}unknown_token_id", "pad_token": f"{_KEY}padding_token_id"},
-    "sep_token": f"{_KEY}seperator_token_id",
+    **{"unk_token": f"{KEY}unknown_token_id", "pad_token": f"{KEY}padding_token_id"},
+    "sep_token": f"{KEY}seperator_token_id",
 }
 # Every byte that UTF-8 has.
 _BYTES_OF_TEXT = {byte for byte in range(256) if byte not in (0xC0, 0xC1) and byte < 0xF5}
@@ -70,7 +71,7 @@ def read(path: Path, hints: Hints) -> Definition:
     Warns:
         UserWarning: a token has a name, but is not found in text, so that the name cannot be kept.
     """
-    metadata = _Metadata(path, read_metadata(path, "tokenizer."))
+    metadata = Metadata(path)
     kind = metadata.text("model")
     if kind != "gpt2":
         what = "no vocabulary" if kind is None else f"{kind!r}, {_OTHER_MODELS.get(kind, 'another kind of tokenizer')}"
@@ -101,58 +102,7 @@ def read(path: Path, hints: Hints) -> Definition:
     return Definition(model, added, {**settings, "chat_template": metadata.chat_template()})
 
 
-class _Metadata:
-    """The keys of a file that are about its tokenizer; what is of another type than it should be is a ValueError."""
-
-    def __init__(self, path: Path, values: Mapping[str, Value]) -> None:
-        self._path = path
-        self._values = values
-
-    def error(self, name: str, what: str) -> ValueError:
-        return ValueError(f"{self._path}: {_KEY}{name}: {what}")
-
-    def has(self, name: str) -> bool:
-        return _KEY + name in self._values
-
-    def text(self, name: str) -> str | None:
-        value = self._values.get(_KEY + name)
-        if not isinstance(value, str | None):
-            raise self.error(name, f"expected a string, got {value!r:.40}")
-        return value
-
-    def flag(self, name: str, default: bool) -> bool:
-        value = self._values.get(_KEY + name, default)
-        if not isinstance(value, bool):
-            raise self.error(name, f"expected true or false, got {value!r:.40}")
-        return value
-
-    def token_id(self, key: str, count: int) -> int | None:
-        value = self._values.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < count:
-            raise ValueError(f"{self._path}: {key}: expected one of the {count} ids, got {value!r:.40}")
-        return value
-
-    def array(self, name: str, entries: type) -> list[Any]:
-        value = self._values.get(_KEY + name)
-        if not isinstance(value, list) or (value and type(value[0]) is not entries):
-            got = "none" if value is None else f"{value!r:.40}"
-            raise self.error(name, f"expected an array of {'strings' if entries is str else 'integers'}, got {got}")
-        return value
-
-    def chat_template(self) -> str | dict[str, str] | None:
-        """Return the template, or those that have names by their names."""
-        templates: dict[str, str] = {}
-        for key, value in self._values.items():
-            if key == _TEMPLATE or key.startswith(f"{_TEMPLATE}."):
-                if not isinstance(value, str):
-                    raise ValueError(f"{self._path}: {key}: expected a string, got {value!r:.40}")
-                templates[key[len(_TEMPLATE) + 1 :] or "default"] = value
-        return templates["default"] if [*templates] == ["default"] else templates or None
-
-
-def _pattern(metadata: _Metadata, name: str | None, known: str, hints: Hints) -> str | None:
+def _pattern(metadata: Metadata, name: str | None, known: str, hints: Hints) -> str | None:
     if hints.pattern == "auto":
         if not known:
             raise metadata.error(
@@ -162,11 +112,11 @@ def _pattern(metadata: _Metadata, name: str | None, known: str, hints: Hints) ->
     pattern = canonical_pattern(hints.pattern)
     alike = {"cl100k", "llama3"}
     if known and pattern != known and not alike.issuperset((known, pattern)):
-        raise metadata.error("pre", f"{name!r} is the pattern {known!r}; leave the argument {hints.pattern!r} out")
+        raise metadata.error("pre", f"{name!r} says that the pattern is {known!r}; leave the argument out")
     return pattern
 
 
-def _types(metadata: _Metadata, tokens: list[str], hints: Hints) -> list[int]:
+def _types(metadata: Metadata, tokens: list[str], hints: Hints) -> list[int]:
     """Return the types of tokens of a file that does not have them."""
     if hints.special_tokens is None:
         raise metadata.error("token_type", "the file does not say which tokens are special; give the special tokens")
@@ -203,12 +153,27 @@ def _model(
     specials -= {i for i in specials if found[i].encode() in taken}
     vocab |= {token_id: found[token_id].encode() for token_id in specials}
     merges = _merges(merge_lines, pairs, dict(zip(tokens, as_bytes, strict=True)))
-    added = {
-        token_id: AddedToken(text, normalized=False, special=types[token_id] != _USER_DEFINED)
-        for token_id, text in found.items()
-        if token_id not in specials
-    }
-    return BPEModel(vocab, merges, tuple(found[token_id] for token_id in specials), pattern), added
+    model = BPEModel(vocab, merges, tuple(found[token_id] for token_id in specials), pattern)
+    added = _added_tokens(found, {token_id for token_id in found if types[token_id] != _USER_DEFINED}, model)
+    return model, {token_id: token for token_id, token in added.items() if token_id not in specials}
+
+
+def _added_tokens(found: Mapping[int, str], special: set[int], model: BPEModel) -> dict[int, AddedToken]:
+    """Return the added tokens with flags by which they are found as llama.cpp finds them."""
+    later = {token_id for token_id in found if token_id not in special and token_id not in model.vocab}
+    for normalized in (True, False):  # the first is what tokens that are added later are by default
+        tokens = {
+            token_id: AddedToken(text, normalized=normalized and token_id in later, special=token_id in special)
+            for token_id, text in found.items()
+        }
+        try:
+            check_found_alike(tokens)
+        except ValueError:
+            if not normalized:
+                raise
+        else:
+            break
+    return tokens
 
 
 def _merges(
@@ -223,7 +188,7 @@ def _merges(
     return merges
 
 
-def _names(metadata: _Metadata, contents: Mapping[int, str], count: int) -> dict[str, str]:
+def _names(metadata: Metadata, contents: Mapping[int, str], count: int) -> dict[str, str]:
     names = {}
     for name, key in _ID_KEYS.items():
         token_id = metadata.token_id(key, count)
@@ -246,6 +211,9 @@ def write(definition: Definition, path: Path) -> None:
         OSError: the file cannot be written.
         ImportError: the package `gguf` is not installed.
         ValueError: llama.cpp would do otherwise than this tokenizer; the message says with what.
+
+    Warns:
+        UserWarning: llama.cpp cuts some texts otherwise although it has a name for the pattern.
     """
     try:
         from gguf import GGUFEndian, GGUFValueType, GGUFWriter
@@ -254,6 +222,12 @@ def write(definition: Definition, path: Path) -> None:
 
     model = definition.model
     pre = _checked_pre_tokenizer(definition)
+    if PRE_TOKENIZERS[pre].is_near:
+        warnings.warn(
+            f"llama.cpp cuts by {pre!r} nearly as the pattern {model.pattern!r}: it gives other ids where there are "
+            "combining marks, or where the case of letters beyond ASCII changes within a word",
+            stacklevel=2,
+        )
     tokens, types = _tokens_and_types(definition)
     ids = _ids_of_names(definition, dict(zip(tokens, range(len(tokens)), strict=True)))
     template = _checked_template(definition.setting("chat_template"))
@@ -379,6 +353,22 @@ def _checked_template(template: Any) -> str | list[dict[str, str]] | None:
     return [{"name": name, "template": text} for name, text in template.items()]
 
 
+def _peer(path: Path, definition: Definition) -> Peer | None:
+    llama = peer(path)
+    if llama is None:
+        return None
+    ours = side_of(definition, "hf_bpe").encode
+
+    def encode(texts: list[str], added: bool) -> list[list[int]]:
+        # Where llama.cpp is known to be wrong, nothing is to be learned of the file.
+        return [
+            (ours if known_difference(text, definition.model.pattern) else llama.encode)([text], added)[0]
+            for text in texts
+        ]
+
+    return Peer(f"{llama.name}, but for texts that it is known to cut otherwise", encode, adds=True)
+
+
 FORMAT = Format(
     name="gguf",
     what="a vocabulary for llama.cpp, or a model file with one",
@@ -390,4 +380,6 @@ FORMAT = Format(
     read=read,
     write=write,
     patterns=PATTERNS,
+    peer=_peer,
+    suffix=".gguf",
 )

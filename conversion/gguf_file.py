@@ -11,11 +11,15 @@ import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 Value = bool | int | float | str | list[str] | list[int] | list[float] | list[bool]
 
 MAGIC = b"GGUF"
+KEY = "tokenizer.ggml."
+"""What the keys begin with that are about the vocabulary."""
+
+_TEMPLATE = "tokenizer.chat_template"
 _VERSIONS = (2, 3)
 # How struct calls the numbers, by the number of their type.
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
@@ -45,6 +49,70 @@ def read_metadata(path: Path, prefix: str) -> dict[str, Value]:
         if keys > reader.left // 13:
             raise ValueError(f"{path}: byte 16: {keys} keys cannot be in the {reader.left} bytes that follow")
         return dict(_entries(reader, int(keys), prefix))
+
+
+class Metadata:
+    """What a file says of its tokenizer; what is of another type than it should be is a ValueError.
+
+    Args:
+        path: the file.
+
+    Raises:
+        OSError, ValueError: what `read_metadata` raises.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._values = read_metadata(path, "tokenizer.")
+
+    def error(self, name: str, what: str) -> ValueError:
+        """Return the error that says what is wrong with a key."""
+        return ValueError(f"{self._path}: {KEY}{name}: {what}")
+
+    def has(self, name: str) -> bool:
+        """Say whether a key is there."""
+        return KEY + name in self._values
+
+    def text(self, name: str) -> str | None:
+        """Return a string, None if it is not there."""
+        value = self._values.get(KEY + name)
+        if not isinstance(value, str | None):
+            raise self.error(name, f"expected a string, got {value!r:.40}")
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        """Return a truth value."""
+        value = self._values.get(KEY + name, default)
+        if not isinstance(value, bool):
+            raise self.error(name, f"expected true or false, got {value!r:.40}")
+        return value
+
+    def token_id(self, key: str, count: int) -> int | None:
+        """Return an id, None if it is not there; the key is given as a whole."""
+        value = self._values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < count:
+            raise ValueError(f"{self._path}: {key}: expected one of the {count} ids, got {value!r:.40}")
+        return value
+
+    def array(self, name: str, entries: type) -> list[Any]:
+        """Return an array that must be there, of `str` or `int`."""
+        value = self._values.get(KEY + name)
+        if not isinstance(value, list) or (value and type(value[0]) is not entries):
+            got = "none" if value is None else f"{value!r:.40}"
+            raise self.error(name, f"expected an array of {'strings' if entries is str else 'integers'}, got {got}")
+        return value
+
+    def chat_template(self) -> str | dict[str, str] | None:
+        """Return the template, or those that have names by their names."""
+        templates: dict[str, str] = {}
+        for key, value in self._values.items():
+            if key == _TEMPLATE or key.startswith(f"{_TEMPLATE}."):
+                if not isinstance(value, str):
+                    raise ValueError(f"{self._path}: {key}: expected a string, got {value!r:.40}")
+                templates[key[len(_TEMPLATE) + 1 :] or "default"] = value
+        return templates["default"] if [*templates] == ["default"] else templates or None
 
 
 def _entries(reader: _Reader, count: int, prefix: str) -> Iterator[tuple[str, Value]]:

@@ -6,6 +6,7 @@ letters), and it writes to the terminal.
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import json
 import subprocess
@@ -41,6 +42,11 @@ class LlamaCpp:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._start()
+
+    @property
+    def name(self) -> str:
+        """What encodes, and its version."""
+        return f"llama.cpp of llama-cpp-python {importlib.metadata.version('llama-cpp-python')}"
 
     def __call__(self, text: str) -> list[int]:
         """Return the ids of a text, in which special tokens are found and to which none are added."""

@@ -17,6 +17,7 @@ from real_models import tiktoken_model
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel
+from hf_bpe.added_tokens import AddedTokenSplitter
 
 gguf = pytest.importorskip("gguf", reason="writing GGUF files takes the package gguf")
 pytestmark = pytest.mark.usefixtures("engine")
@@ -73,6 +74,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("gguf")
 
 
+@pytest.mark.filterwarnings("ignore:llama.cpp cuts by 'gpt-4o' nearly")
 @given(written_models())
 def test_any_model_comes_back_equal(folder, model):
     definition = Definition(model)
@@ -82,8 +84,8 @@ def test_any_model_comes_back_equal(folder, model):
 
 def test_added_tokens_and_settings_come_back_equal(path):
     added = {
-        299: AddedToken("<|x|>", normalized=False),
-        302: AddedToken("  ", normalized=False),
+        299: AddedToken("<|x|>"),
+        302: AddedToken("  "),
         303: AddedToken("<mask>", normalized=False, special=True),
     }
     settings = {
@@ -125,6 +127,7 @@ def test_a_file_without_that_begins_sequences_as_the_name_of_its_pattern_implies
     assert read(path, Hints()).settings == {"bos_token": "<s>"}
 
 
+@pytest.mark.filterwarnings("ignore:llama.cpp cuts by 'gpt-4o' nearly")
 @pytest.mark.parametrize(
     ("pattern", "model", "name"),
     [
@@ -226,6 +229,24 @@ def test_a_missing_package_is_named_with_how_to_get_it(path, monkeypatch):
         write(Definition(LOW), path)
 
 
+def test_a_pattern_that_llama_cpp_has_but_nearly_is_warned_of(path):
+    with pytest.warns(
+        UserWarning, match="llama.cpp cuts by 'gpt-4o' nearly as the pattern 'o200k': it gives other ids"
+    ):
+        write(Definition(replace(LOW, pattern="o200k")), path)
+
+
+def test_tokens_that_begin_within_others_are_read_so_that_they_are_found_as_llama_cpp_does(path):
+    values = {"tokens": ["a", "b", "ab", "<s>", "<s>x"], "token_type": [NORMAL] * 3 + [CONTROL, USER_DEFINED]}
+    got = read(write_file(path, **values), Hints())
+    assert AddedTokenSplitter(got.added_tokens).split("a<s>x<s>") == ["a", 4, 3]
+    values["tokens"][4] = "s>x"
+    with pytest.raises(
+        ValueError, match=f"{path}: added tokens '<s>' and 's>x': in '<s>x' llama.cpp finds the longest"
+    ):
+        read(write_file(path, **values), Hints())
+
+
 # What users say of a file.
 
 
@@ -250,7 +271,7 @@ def test_whole_words_go_first_by_some_names_whose_pattern_is_not_known(path):
 
 def test_a_pattern_that_contradicts_the_file_is_refused(path):
     write_file(path, pre="llama-bpe", add_bos_token=False)
-    with pytest.raises(ValueError, match="'llama-bpe' is the pattern 'llama3'; leave the argument 'gpt2' out"):
+    with pytest.raises(ValueError, match="'llama-bpe' says that the pattern is 'llama3'; leave the argument out"):
         read(path, Hints(pattern="gpt2"))
     assert read(path, Hints(pattern="llama3")).model.pattern == "llama3"
     assert read(path, Hints(pattern="cl100k")).model.pattern == "cl100k"  # which cuts alike
@@ -376,8 +397,16 @@ def test_bytes_that_are_not_in_utf_8_may_be_missing(path):
     assert read(path, Hints()).model == model
 
 
+def test_added_tokens_may_be_many_but_neither_endless_nor_all_within_each_other(path):
+    write(with_tokens(*(AddedToken(f"<|reserved_{number}|>") for number in range(5000))), path)
+    with pytest.raises(ValueError, match=r"added token 'xxx.*: expected at most 1024 characters, got 5000"):
+        write(with_tokens(AddedToken("x" * 5000)), path)
+    with pytest.raises(ValueError, match=r"llama\.cpp finds the longest first"):
+        write(with_tokens(*(AddedToken(f"<{number}<") for number in range(5000))), path)
+
+
 def test_white_space_of_any_length_may_be_added(path):
-    definition = with_tokens(*(AddedToken(" " * length, normalized=False) for length in range(2, 25)))
+    definition = with_tokens(*(AddedToken(" " * length) for length in range(2, 25)))
     write(definition, path)
     assert read(path, Hints()) == definition
 
@@ -543,6 +572,7 @@ def test_gpt2_comes_back_equal(path, test_data):
     assert read(path, Hints()) == Definition(model, settings=settings)
 
 
+@pytest.mark.filterwarnings("ignore:llama.cpp cuts by 'gpt-4o' nearly")
 @pytest.mark.parametrize("name", ["cl100k", "o200k"])
 def test_models_of_tiktoken_come_back_equal(path, test_data, name):
     model = tiktoken_model(test_data, name)
