@@ -14,7 +14,7 @@ from hf_bpe.conversion.llama_cpp import (
     pre_tokenizer_name,
 )
 from hf_bpe.conversion.llama_cpp_peer import peer
-from hf_bpe.conversion.verify import STRESS_TEXTS
+from hf_bpe.conversion.stress import STRESS_TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
 from real_models import tiktoken_model
