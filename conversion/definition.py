@@ -215,6 +215,13 @@ FEATURES: dict[str, Feature] = {
         True,
         _without_settings("add_bos_token", "add_eos_token", "special_tokens_pattern"),
     ),
+    "split_special_tokens": Feature(
+        _has_settings("split_special_tokens"),
+        "split_special_tokens",
+        "readers would find special tokens in text",
+        True,
+        _without_settings("split_special_tokens"),
+    ),
     "normalizer": Feature(
         lambda definition: definition.model.normalizer is not None,
         "the normalizer",

@@ -178,7 +178,8 @@ FORMAT = Format(
     matches=_matches,
     read=_read,
     write=_write,
-    sidecar=frozenset(FEATURES) - {"ignore_merges", "flags", "added_tokens", "prefix_space", "normalizer"},
+    sidecar=frozenset(FEATURES)
+    - {"ignore_merges", "flags", "added_tokens", "prefix_space", "split_special_tokens", "normalizer"},
     peer=_peer,
     suffix=".tiktoken",
 )

@@ -91,7 +91,9 @@ def _with(**settings):
     return Definition(trained(), {}, settings)
 
 
-_UNREACHABLE = dataclasses.replace(trained(), vocab=trained().vocab | {298: b"xyzzy"}, ignore_merges=True)
+_UNREACHABLE = dataclasses.replace(
+    trained("llama3"), vocab=trained("llama3").vocab | {298: b"xyzzy"}, ignore_merges=True
+)
 USES = {
     "pattern": Definition(trained(pattern=r"\w+|\W")),
     "special_tokens": Definition(trained()),
@@ -99,6 +101,7 @@ USES = {
     "added_tokens": Definition(trained(), {298: AddedToken("<note>")}),
     "prefix_space": _with(add_prefix_space=True),
     "bos_eos": _with(bos_token="<|user|>", add_bos_token=True),
+    "split_special_tokens": _with(split_special_tokens=True),
     "normalizer": Definition(dataclasses.replace(trained(), normalizer="NFC")),
     "ignore_merges": Definition(_UNREACHABLE),
     "names": _with(pad_token="<|user|>"),
