@@ -115,6 +115,7 @@ class Encoder:
         vocab: that of the model: ids below 2**31, of which the highest decides how much memory decoding takes.
         merges: those of the model; there must be fewer than 2**22 merges and about 2**21 tokens.
         pattern: the name of a pattern that is built in, None for no pre-tokenization.
+        whole_words: `whole_words()` of the model.
         simd: one of `simd_names()`, None for the best; the result does not depend on it.
         chunk_bytes: what a thread takes at a time; the result does not depend on it.
 
@@ -130,6 +131,7 @@ class Encoder:
         merges: list[tuple[bytes, bytes]],
         pattern: str | None,
         *,
+        whole_words: dict[bytes, int] = ...,
         simd: str | None = None,
         chunk_bytes: int = ...,
     ) -> None: ...

@@ -85,7 +85,9 @@ def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()
     if native is None or max(model.vocab, default=0) >= _NATIVE_IDS or len(model.merges) >= _NATIVE_IDS:
         return PythonEncoder(reference.Encoder(model), make_encoder, added_tokens)
     pattern = model.pattern if _is_built_in(model.pattern) else None
-    encoder: Encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, pattern)
+    encoder: Encoder = native.Encoder(
+        model, make_encoder, model.vocab, model.merges, pattern, whole_words=model.whole_words()
+    )
     if not _is_built_in(model.pattern):
         encoder = PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
     return encoder.with_added_tokens(added_tokens) if added_tokens else encoder

@@ -98,6 +98,18 @@ class BPEModel:
         ids = {token: token_id for token_id, token in self.vocab.items()}
         return {special: ids[special.encode()] for special in self.special_tokens}
 
+    def whole_words(self) -> dict[bytes, int]:
+        """Return the tokens, with their ids, that a pre-token becomes before any merge is looked at.
+
+        >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ba"}, [])
+        >>> model.whole_words(), replace(model, ignore_merges=True).whole_words()
+        ({}, {b'a': 97, b'b': 98, b'ba': 256})
+        """
+        if not self.ignore_merges:
+            return {}
+        specials = {special.encode() for special in self.special_tokens}
+        return {token: token_id for token_id, token in self.vocab.items() if token not in specials}
+
     def truncate(self, vocab_size: int) -> BPEModel:
         """Return the model of so many tokens that the first merges make; all that are left keep their ids.
 

@@ -207,6 +207,7 @@ class Encoder:
         self._ranks = {
             (ids[first], ids[second]): (rank, ids[first + second]) for rank, (first, second) in enumerate(model.merges)
         }
+        self._whole_words = model.whole_words()
         self._cache: dict[bytes, list[int]] = {}
 
     @property
@@ -254,11 +255,14 @@ class Encoder:
     def encode_word(self, word: bytes) -> list[int]:
         """Return the ids of a pre-token, where -1 - byte stands for a byte that has no token.
 
-        Merge the adjacent pair of lowest rank, leftmost first, until there is none; O(n log n) in len(word).
+        If it is not a token as a whole, in a model that ignores merges for those, merge the adjacent pair of lowest
+        rank, leftmost first, until there is none; O(n log n) in len(word).
 
         The symbols are a linked list over the positions of the word's bytes: a merge keeps the left position and drops
         the right one. The heap holds (rank, position of the left part); an entry may be out of date.
         """
+        if word in self._whole_words:
+            return [self._whole_words[word]]
         symbols = [self._byte_ids[byte] for byte in word]
         end = len(symbols)
         following = list(range(1, end + 1))

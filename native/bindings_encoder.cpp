@@ -93,10 +93,10 @@ EncodingOptions options_of(const Options& given, unsigned threads = 1) {
 class PyEncoder {
  public:
   PyEncoder(nb::object model, nb::object rebuild, nb::dict vocab, nb::list merges, std::optional<std::string> pattern,
-            std::optional<std::string> simd, std::size_t chunk_bytes)
+            nb::dict whole_words, std::optional<std::string> simd, std::size_t chunk_bytes)
       : model_(std::move(model)),
         rebuild_(std::move(rebuild)),
-        encoder_(vocabulary(vocab, merges), pattern_of(pattern), simd_of(simd), chunk_bytes),
+        encoder_(vocabulary(vocab, merges, whole_words), pattern_of(pattern), simd_of(simd), chunk_bytes),
         decoder_(tokens_of(vocab)),
         ints_(std::make_shared<Ints>(decoder_.ids())) {}
 
@@ -221,20 +221,22 @@ class PyEncoder {
     return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
   }
 
-  static std::vector<std::pair<std::uint32_t, std::string_view>> items_of(nb::dict vocab) {
-    std::vector<std::pair<std::uint32_t, std::string_view>> items;
+  static Vocabulary::Tokens items_of(nb::dict vocab) {
+    Vocabulary::Tokens items;
     for (const auto& [id, token] : vocab) items.emplace_back(nb::cast<std::uint32_t>(id), view_of(token));
     return items;
   }
 
-  static Vocabulary vocabulary(nb::dict vocab, nb::list merges) {
+  static Vocabulary vocabulary(nb::dict vocab, nb::list merges, nb::dict whole_words) {
     std::vector<std::pair<std::string_view, std::string_view>> pairs;
     pairs.reserve(merges.size());
     for (nb::handle merge : merges) {
       if (!PyTuple_Check(merge.ptr()) || PyTuple_GET_SIZE(merge.ptr()) != 2) throw nb::type_error("merges: expected pairs");
       pairs.emplace_back(view_of(PyTuple_GET_ITEM(merge.ptr(), 0)), view_of(PyTuple_GET_ITEM(merge.ptr(), 1)));
     }
-    return Vocabulary(items_of(vocab), pairs);
+    Vocabulary::Tokens words;
+    for (const auto& [token, id] : whole_words) words.emplace_back(nb::cast<std::uint32_t>(id), view_of(token));
+    return Vocabulary(items_of(vocab), pairs, words);
   }
 
   static Decoder tokens_of(nb::dict vocab) {
@@ -306,10 +308,10 @@ void bind_encoder(nb::module_& module) {
   nb::register_exception_translator(&translate);
 
   nb::class_<PyEncoder>(module, "Encoder")
-      .def(nb::init<nb::object, nb::object, nb::dict, nb::list, std::optional<std::string>, std::optional<std::string>,
-                    std::size_t>(),
-           "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none(),
-           "chunk_bytes"_a = Encoder::kChunkBytes)
+      .def(nb::init<nb::object, nb::object, nb::dict, nb::list, std::optional<std::string>, nb::dict,
+                    std::optional<std::string>, std::size_t>(),
+           "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(),
+           "whole_words"_a = nb::dict(), "simd"_a = nb::none(), "chunk_bytes"_a = Encoder::kChunkBytes)
       .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
       .def("__reduce__", &PyEncoder::reduce)
       .def_prop_ro("model", &PyEncoder::model)

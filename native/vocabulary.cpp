@@ -1,13 +1,15 @@
 #include "vocabulary.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 #include "token_index.hpp"
 
 namespace hf_bpe {
 
-Vocabulary::Vocabulary(const std::vector<std::pair<std::uint32_t, std::string_view>>& tokens,
-                       const std::vector<std::pair<std::string_view, std::string_view>>& merges)
+Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<std::pair<std::string_view, std::string_view>>& merges,
+                       const Tokens& whole_words)
     : ranks_(merges.size()), ranks_of_bytes_(1 << 16, kNoMerge), ids_(256) {
   std::vector<std::string_view> texts;
   std::vector<Symbol> symbols;  // of each
@@ -51,6 +53,29 @@ Vocabulary::Vocabulary(const std::vector<std::pair<std::uint32_t, std::string_vi
   if (is_in_order) results_.clear();
   for (const std::uint32_t id : ids_) highest_id_ = std::max(highest_id_, id);
   lacks_bytes_ = highest_id_ >= kMissing;
+  if (!whole_words.empty()) add_whole_words(whole_words);
+}
+
+void Vocabulary::add_whole_words(const Tokens& words) {
+  whole_words_.emplace(static_cast<unsigned>(std::bit_width(words.size() * 2 | 8)));  // so that it never grows
+  for (const auto& [id, token] : words) {
+    if (id >= kMissing) throw std::invalid_argument("ids from 2**31 on are not supported");
+    if (token.empty()) throw std::invalid_argument("an empty token is no word");
+    const auto* word = reinterpret_cast<const Byte*>(token.data());
+    const auto key = whole_words_->key_of(word, token.size());
+    const std::size_t slot = whole_words_->find_slot(key, whole_words_->slot_of(key), word, token.size());
+    if (!(*whole_words_)[slot].is_empty()) throw std::invalid_argument("a word is given twice");
+    whole_words_->insert(key, slot, word, token.size(), id);
+    longest_whole_word_ = std::max(longest_whole_word_, token.size());
+    highest_id_ = std::max(highest_id_, id);
+  }
+}
+
+std::uint32_t Vocabulary::find_whole_word(const Byte* word, std::size_t length) const {
+  const auto key = whole_words_->key_of(word, length);
+  const std::size_t slot = whole_words_->find_slot(key, whole_words_->slot_of(key), word, length);
+  const auto& entry = (*whole_words_)[slot];
+  return entry.is_empty() ? kMissing : entry.value;
 }
 
 }  // namespace hf_bpe

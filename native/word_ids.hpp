@@ -89,10 +89,21 @@ class WordIds {
   std::uint32_t* find(Key key, std::size_t slot, const Byte* word, std::size_t length, std::uint32_t* out) {
     slot = table_.find_slot(key, slot, word, length);
     if (!table_[slot].is_empty()) return write(table_[slot].value, out);
+    const std::size_t size = make(word, length, out);
+    if (length <= kLongestWord) keep(key, slot, word, length, out, size);
+    return out + size;
+  }
+
+  // Writes the ids of a word that is not remembered, and returns how many.
+  std::size_t make(const Byte* word, std::size_t length, std::uint32_t* out) {
+    const std::uint32_t whole = vocabulary_.whole_word(word, length);
+    if (whole != Vocabulary::kMissing) {
+      *out = whole;
+      return 1;
+    }
     const std::vector<Symbol>& symbols = merge(word, length);
     for (std::size_t i = 0; i < symbols.size(); ++i) out[i] = vocabulary_.id(symbols[i]);
-    if (length <= kLongestWord) keep(key, slot, word, length, out, symbols.size());
-    return out + symbols.size();
+    return symbols.size();
   }
 
   void keep(Key key, std::size_t slot, const Byte* word, std::size_t length, const std::uint32_t* ids, std::size_t size) {

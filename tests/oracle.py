@@ -55,6 +55,16 @@ def encode_word(word: bytes, merges: list[Pair]) -> list[Token]:
     return apply_merges([bytes([byte]) for byte in word], merges)
 
 
+def encode(words: list[bytes], model) -> list[Token]:
+    """Return the tokens of pre-tokens, each the whole of an ordinary token if the model ignores merges for those."""
+    ordinary = {*model.vocab.values()}.difference(map(str.encode, model.special_tokens))
+    return [
+        token
+        for word in words
+        for token in ([word] if model.ignore_merges and word in ordinary else encode_word(word, model.merges))
+    ]
+
+
 def apply_merges(tokens: list[Token], merges: list[Pair]) -> list[Token]:
     """Apply the first merge that applies anywhere, at its leftmost place, and start again."""
     tokens = [*tokens]

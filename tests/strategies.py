@@ -100,8 +100,11 @@ _MODEL_BYTES = [b"a", b"ab", b" ab", b"a\xc3\xa9\xff"]
 
 
 @st.composite
-def models(draw, all_bytes=False):
-    """Draw a valid model: ids in any order, ranks in any order, several merges to one token, some bytes missing."""
+def models(draw, all_bytes=False, all_merged=False):
+    """Draw a valid model: ids in any order, ranks in any order, several merges to one token, some bytes missing.
+
+    Unless `all_merged`, it may have tokens that no merge makes, and may ignore merges for whole words.
+    """
     alphabet = [bytes([byte]) for byte in draw(st.sampled_from(_MODEL_BYTES))]
     tokens, merges = list(alphabet), []
     for _ in range(draw(st.integers(0, 20))):
@@ -112,10 +115,13 @@ def models(draw, all_bytes=False):
     missing = set() if all_bytes else draw(st.sets(st.integers(0, 255), max_size=8))
     others = {bytes([byte]) for byte in range(256) if byte not in missing}
     specials = draw(st.sampled_from([[], ["<|x|>"], ["<|x|>", "\u4f60\u597d"]]))
-    vocab = sorted({*tokens, *others, *map(str.encode, specials)})
+    joined = st.lists(st.sampled_from(tokens), min_size=2, max_size=4).map(b"".join)
+    unmerged = [] if all_merged else draw(st.lists(joined, max_size=8))
+    vocab = sorted({*tokens, *others, *unmerged, *map(str.encode, specials)})
     ids = random.Random(draw(st.integers(0, 99))).sample(range(1000), len(vocab))
     pattern = draw(st.sampled_from(["gpt2", "o200k", None]))
-    return BPEModel(dict(zip(ids, vocab, strict=True)), draw(st.permutations(merges)), specials, pattern)
+    ignore_merges = not all_merged and draw(st.booleans())
+    return BPEModel(dict(zip(ids, vocab, strict=True)), draw(st.permutations(merges)), specials, pattern, ignore_merges)
 
 
 mergeable = (

@@ -34,6 +34,7 @@ def encoders(draw, native, tokens=()):
     """Draw the native encoder of a random model with any instructions and chunks, and the Python one."""
     model = draw(models())
     how = {"simd": draw(st.sampled_from(native.simd_names())), "chunk_bytes": draw(st.integers(1, 60))}
+    how["whole_words"] = model.whole_words()
     encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, model.pattern, **how)
     return encoder.with_added_tokens(tuple(tokens)), python_encoder(model, tokens)
 

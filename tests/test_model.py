@@ -132,6 +132,7 @@ def test_a_model_is_what_its_fields_say_in_whatever_order_and_type_they_come(mod
         (list(merge) for merge in model.merges),
         iter(model.special_tokens[::-1]),
         model.pattern,
+        model.ignore_merges,
     )
     assert twin == model
     assert (hash(twin), twin.fingerprint, repr(twin)) == (hash(model), model.fingerprint, repr(model))

@@ -9,7 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto draw = [&](std::size_t below) { return data[next++ % kHead] % below; };
   std::string text(data + kHead, data + std::min(size, kHead + 300));
   const std::string alphabet = text.substr(0, 1 + data[0] % 4);
-  const Model model = make_model(alphabet, data[1] % 18, data[0] & 64, data[0] & 128 ? 100 : 0, draw);
+  Model model = make_model(alphabet, data[1] % 18, data[0] & 64, data[0] & 128 ? 100 : 0, draw);
+  if (data[1] & 128) add_whole_words(model, alphabet, data[1] / 4 % 32, data[0] & 32 ? 3000 : 70'000, draw);
   const Pattern pattern = std::vector{Pattern::kNone, Pattern::kGpt2, Pattern::kCl100k, Pattern::kQwen2,
                                       Pattern::kO200k}[data[2] % 5];
   std::vector<std::string> specials;

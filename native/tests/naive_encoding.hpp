@@ -13,21 +13,26 @@
 
 namespace naive {
 
-// Tokens by id, and merges by rank; bytes may be missing.
+// Tokens by id, and merges by rank; bytes may be missing. And what words become as a whole, whatever merges make of them.
 struct Model {
-  std::vector<std::pair<std::uint32_t, std::string>> tokens;
+  using Tokens = std::vector<std::pair<std::uint32_t, std::string>>;
+  Tokens tokens;
   Merges merges;
+  Tokens whole_words = {};
 
   Vocabulary vocabulary() const {
-    std::vector<std::pair<std::uint32_t, std::string_view>> views(tokens.begin(), tokens.end());
+    const Vocabulary::Tokens views(tokens.begin(), tokens.end()), words(whole_words.begin(), whole_words.end());
     std::vector<std::pair<std::string_view, std::string_view>> pairs(merges.begin(), merges.end());
-    return Vocabulary(views, pairs);
+    return Vocabulary(views, pairs, words);
   }
 };
 
 constexpr std::uint32_t kUnknown = 5000;
 
 inline void encode_word(const Model& model, const std::string& word, std::vector<std::uint32_t>& ids) {
+  for (const auto& [id, token] : model.whole_words) {
+    if (token == word) return ids.push_back(id);
+  }
   for (const std::string& part : merge_word(model.merges, word)) {
     std::uint32_t id = kUnknown;
     for (const auto& [token_id, token] : model.tokens) {
@@ -171,6 +176,23 @@ Model make_model(const std::string& alphabet, std::size_t merges, bool is_consis
   tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
   for (std::size_t i = 0; i < tokens.size(); ++i) model.tokens.emplace_back(static_cast<std::uint32_t>(3 * i), tokens[i]);
   return model;
+}
+
+// Adds tokens that no merge need make, and takes most tokens for words that are not to be merged.
+template <class Draw>
+void add_whole_words(Model& model, const std::string& alphabet, std::size_t count, std::uint32_t first_id, Draw draw) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string word;
+    for (std::size_t letters = 2 + draw(draw(8) == 0 ? 40 : 4); letters > 0; --letters) {
+      word += alphabet[draw(alphabet.size())];
+    }
+    const auto is_it = [&](const auto& token) { return token.second == word; };
+    if (std::any_of(model.tokens.begin(), model.tokens.end(), is_it)) continue;
+    model.tokens.emplace_back(first_id + static_cast<std::uint32_t>(i), word);
+  }
+  for (const auto& token : model.tokens) {
+    if (draw(5) != 0) model.whole_words.push_back(token);
+  }
 }
 
 }  // namespace naive

@@ -32,7 +32,9 @@ std::string draw_text(std::size_t pieces) {
 
 Model draw_model() {
   const std::string alphabet = draw_from<std::string>({"a", "ab", "abc", " ab\xC3", "low er"});
-  return make_model(alphabet, draw(40), draw(2), draw(4) == 0 ? 98 : 0, draw);
+  Model model = make_model(alphabet, draw(40), draw(2), draw(4) == 0 ? 98 : 0, draw);
+  if (draw(2)) add_whole_words(model, alphabet, draw(30), draw(2) ? 3000 : 70'000, draw);  // in 16 bits or more
+  return model;
 }
 
 void test_encoder() {
@@ -53,7 +55,8 @@ void test_encoder() {
 // Of every length up to some, and long enough for each way of merging.
 void test_every_way_of_merging() {
   for (int i = 0; i < 150; ++i) {
-    const Model model = draw_model();
+    Model model = draw_model();
+    model.whole_words.clear();  // for they are not merged
     const Vocabulary vocabulary = model.vocabulary();
     const Backtracking backtracking(vocabulary);
     Merger merger(vocabulary);
@@ -73,6 +76,21 @@ void test_every_way_of_merging() {
       if (!backtracking.is_exact()) continue;
       backtracking.merge(begin_of(word), length, symbols);
       CHECK(ids_of(symbols) == expected);
+    }
+  }
+}
+
+void test_a_word_that_is_a_token_is_not_merged_whatever_its_length() {
+  std::string word;
+  for (std::size_t length = 1; length < 400; ++length) {
+    word += draw_from<std::string>({"a", "b"});
+    Model model = make_model("ab", 20, draw(2), 0, draw);
+    const auto is_it = [&](const auto& token) { return token.second == word; };
+    const auto token = std::find_if(model.tokens.begin(), model.tokens.end(), is_it);
+    model.whole_words.emplace_back(token == model.tokens.end() ? 3000 : token->first, word);
+    if (token == model.tokens.end()) model.tokens.push_back(model.whole_words[0]);
+    for (const Pattern pattern : {Pattern::kNone, Pattern::kGpt2}) {
+      check_encoder(model, pattern, {"<x>"}, {word, word + "a", word + "<x>" + word, word.substr(1)}, 1, 1000, Simd::kScalar);
     }
   }
 }
@@ -146,6 +164,10 @@ void test_wrong_models_are_refused() {
   CHECK(is_refused({{{0, "a"}, {1, "ab"}}, {{"a", "b"}}}));
   CHECK(is_refused({{{0, "a"}, {1, "aa"}}, {{"a", "a"}, {"a", "a"}}}));
   CHECK(is_refused({{{1u << 31, "a"}}, {}}));
+  CHECK(!is_refused({{{0, "a"}, {1, "aa"}}, {}, {{0, "a"}, {1, "aa"}}}));
+  CHECK(is_refused({{{0, "a"}}, {}, {{0, "a"}, {1, "a"}}}));
+  CHECK(is_refused({{{0, "a"}}, {}, {{0, ""}}}));
+  CHECK(is_refused({{{0, "a"}}, {}, {{1u << 31, "a"}}}));
 }
 
 void test_cache_is_begun_anew_when_it_is_full() {
@@ -211,6 +233,7 @@ void test_merges_are_read_or_not_whatever_the_text() {
 int main() {
   test_encoder();
   test_every_way_of_merging();
+  test_a_word_that_is_a_token_is_not_merged_whatever_its_length();
   test_backtracking_knows_where_it_is_exact();
   test_several_threads_may_use_one_encoder();
   test_the_first_missing_byte_is_told();
