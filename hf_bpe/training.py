@@ -148,7 +148,8 @@ def train(
         initial_alphabet: "bytes" for all 256, or "observed" for only those that occur, in the order of the bytes.
         initial: a model to go on from: its tokens keep their ids and its merges go first; missing bytes, special
             tokens and merges that are new follow behind the highest id. A merge that makes a token it has already takes
-            no new one.
+            no new one. If it ignores merges for whole words, so do the models that come of it, but what there is to
+            merge is counted as if it did not.
         num_workers: threads to count in, or processes for a pattern of your own; None for one a core (see `count`).
         max_memory: bound of the memory of this process, in bytes or as "2GB" (see `count`).
         work_dir: a folder from which the same training goes on after whatever has ended it: it has what was counted and

@@ -130,6 +130,13 @@ mergeable = (
 """Bytes to which many merges of `models` apply."""
 
 
+def of_tokens(model):
+    """Return a strategy of bytes in which the longer tokens of a model are often pre-tokens of their own."""
+    tokens = [token for token in model.vocab.values() if len(token) > 1 or token in (b"a", b" ")]
+    pieces = st.lists(st.sampled_from(tokens or [b"a"]), max_size=5)
+    return st.builds(bytes.join, st.sampled_from([b"", b"\n", b"!"]), pieces)
+
+
 @st.composite
 def added_tokens(draw):
     """Draw added tokens with any flags, which overlap each other, as they cross to the native core."""

@@ -7,7 +7,7 @@ import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import any_bytes, corpora, mergeable, models, patterns, texts
+from strategies import any_bytes, corpora, mergeable, models, of_tokens, patterns, texts
 from tokenizers import Tokenizer, pre_tokenizers, trainers
 from tokenizers import models as tokenizer_models
 
@@ -135,8 +135,9 @@ def test_counts_are_those_of_all_pre_tokens(documents, pattern):
 
 
 @settings(max_examples=500)
-@given(models(), mergeable | any_bytes)
+@given(models(), st.data())
 def test_ids_are_those_of_the_definition(model, data):
+    data = data.draw(mergeable | any_bytes | of_tokens(model))
     ids = {token: token_id for token_id, token in model.vocab.items()}
     words = pre_tokenize(data, model.pattern)
     expected = [ids.get(token, 5000) for token in oracle.encode(words, model)]
