@@ -45,7 +45,7 @@ def render_tokenizer_json(definition: Definition) -> str:
     vocab = with_placeholders(model.printable_vocab(), names)
     unk_token = definition.setting("unk_token")
     if unk_token is not None and unk_token not in vocab:  # `tokenizers` looks for it here only
-        vocab.update(ids)
+        vocab.update({token: token_id for token, token_id in ids.items() if token_id <= ids.get(unk_token, -1)})
     prefix = [definition.setting("bos_token")] if definition.setting("add_bos_token") else []
     suffix = [definition.setting("eos_token")] if definition.setting("add_eos_token") else []
     content = {

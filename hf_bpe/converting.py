@@ -23,7 +23,7 @@ _DEFAULTS: dict[str, Any] = {
 # Of the model, or of how it came to be in memory; and one that says what add_bos_token and add_eos_token do.
 _NOT_SETTINGS = {
     *("pattern", "ignore_merges", "normalizer", "name_or_path", "tokenizer_file", "added_tokens_decoder"),
-    *("special_tokens_pattern", "init_inputs"),
+    *("model_special_tokens", "special_tokens_pattern", "init_inputs"),
     "extra_special_tokens",  # all special tokens that have no name
 }
 _NO_LIMIT = 10**20  # transformers writes 10**30 for no model_max_length

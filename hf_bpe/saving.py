@@ -10,6 +10,8 @@ import os
 import shutil
 import sys
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +21,7 @@ from hf_bpe.conversion.verify import ids_difference, verify_folder
 from hf_bpe.converting import Converting
 from hf_bpe.encoding import Encoder
 from hf_bpe.files import staged_folder
-from hf_bpe.model import BPEModel
+from hf_bpe.model import BPEModel, CheckedMerges
 from hf_bpe.tokenizer_config import CONFIG_FILE, check_config
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ CHAT_TEMPLATE_FILE = "chat_template.jinja"
 # Attributes that save_pretrained of transformers forgets unless they stand in init_kwargs.
 PERSISTENT = (
     *("errors", "pattern", "add_prefix_space", "special_tokens_pattern", "token_type_ids_pattern"),
+    *("ignore_merges", "model_special_tokens"),
     *("padding_side", "truncation_side", "split_special_tokens", "clean_up_tokenization_spaces"),
     *("model_input_names", "token_type_ids_include_special_tokens"),  # transformers 4 has other model_input_names
 )
@@ -300,15 +303,22 @@ def read_model(
     vocab_file: str | os.PathLike[str] | None,
     merges_file: str | os.PathLike[str] | None,
     pattern: str | None,
+    ignore_merges: bool,
+    special_tokens: Sequence[str] | None,
     kwargs: dict[str, Any],
 ) -> tuple[BPEModel, dict[str, int]]:
-    """Read the two files; what the settings call special tokens decides which tokens of them are."""
+    """Read the two files; where it is not said which tokens are special, the settings' special tokens are."""
     if vocab_file is None or merges_file is None:
         raise ValueError(
             f"BPETokenizer needs a model, or vocab_file and merges_file; got vocab_file={vocab_file!r}, "
             f"merges_file={merges_file!r} (a folder to load must hold vocab.json and merges.txt)"
         )
-    added = [token.content for token in kwargs.get("added_tokens_decoder", {}).values() if token.special]
-    return read_gpt2_with_vocab(
-        vocab_file, merges_file, special_tokens=added or None, pattern=pattern, leave_out_ordinary=True
+    if special_tokens is None:
+        added = [token.content for token in kwargs.get("added_tokens_decoder", {}).values() if token.special]
+        special_tokens = added or None
+    model, printable_vocab = read_gpt2_with_vocab(
+        vocab_file, merges_file, special_tokens=special_tokens, pattern=pattern, leave_out_ordinary=True
     )
+    if ignore_merges is not False:
+        model = replace(model, merges=CheckedMerges(model.merges), ignore_merges=ignore_merges)
+    return model, printable_vocab

@@ -42,6 +42,10 @@ class BPETokenizer(Saving, Calls):
         merges_file: path of `merges.txt`.
         model: the model, instead of the two files.
         pattern: with files, their split pattern: a name of `hf_bpe.patterns.PATTERNS`, a regular expression or None.
+        ignore_merges: with files, whether a pre-token that is an ordinary token as a whole is that token, whatever
+            merges make of it.
+        model_special_tokens: with files, those of their tokens that are special tokens of the model. None for those
+            that `added_tokens_decoder` calls special, or if it calls none so, for those that are in no merge.
         errors: what decoding does with bytes that are not UTF-8, as in `bytes.decode`.
         add_prefix_space: put a space before each stretch of text that does not begin with one. Only for the patterns
             "gpt2" and None.
@@ -75,6 +79,8 @@ class BPETokenizer(Saving, Calls):
         *,
         model: BPEModel | None = None,
         pattern: str | None = "gpt2",
+        ignore_merges: bool = False,
+        model_special_tokens: Sequence[str] | None = None,
         errors: str = "replace",
         add_prefix_space: bool = False,
         add_bos_token: bool | None = None,
@@ -82,10 +88,18 @@ class BPETokenizer(Saving, Calls):
         **kwargs: Any,
     ) -> None:
         if model is None:
-            model, printable_vocab = read_model(vocab_file, merges_file, pattern, kwargs)
-        elif vocab_file is not None or merges_file is not None or pattern not in ("gpt2", model.pattern):
+            model, printable_vocab = read_model(
+                vocab_file, merges_file, pattern, ignore_merges, model_special_tokens, kwargs
+            )
+        elif (
+            (vocab_file, merges_file) != (None, None)
+            or pattern not in ("gpt2", model.pattern)
+            or ignore_merges not in (False, model.ignore_merges)
+            or (model_special_tokens is not None and {*model_special_tokens} != {*model.special_tokens})
+        ):
             raise ValueError(
-                f"BPETokenizer takes a model or files and their pattern, not both; got {model}, {pattern=}"
+                "BPETokenizer takes a model, or files and what they do not say, not both; got "
+                f"{model}, {vocab_file=}, {merges_file=}, {pattern=}, {ignore_merges=}, {model_special_tokens=}"
             )
         else:
             printable_vocab = model.printable_vocab()
@@ -178,6 +192,8 @@ class BPETokenizer(Saving, Calls):
         settings = {**self.init_kwargs, **{name: getattr(self, name) for name in PERSISTENT}}
         for name in ("pattern", "name_or_path", "add_bos_token", "add_eos_token"):  # special_tokens_pattern says both
             settings.pop(name, None)
+        for name in ("ignore_merges", "model_special_tokens"):  # of this model: merges make all tokens of the new one
+            settings.pop(name, None)
         for name in self.SPECIAL_TOKENS_ATTRIBUTES:
             token = self._special_tokens_map.get(name)
             settings[name] = None if token is None else names.get(str(token), str(token))
@@ -198,6 +214,16 @@ class BPETokenizer(Saving, Calls):
     def pattern(self) -> str | None:
         """The split pattern: a name, a regular expression, or None."""
         return self.model.pattern
+
+    @property
+    def ignore_merges(self) -> bool:
+        """Whether a pre-token that is an ordinary token as a whole is that token, whatever merges make of it."""
+        return self.model.ignore_merges
+
+    @property
+    def model_special_tokens(self) -> list[str]:
+        """The special tokens of the model, whatever tokens were made special later."""
+        return [*self.model.special_tokens]
 
     @property
     def is_fast(self) -> bool:

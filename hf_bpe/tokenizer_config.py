@@ -14,10 +14,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("errors", "padding_side", "truncation_side", "token_type_ids_pattern"), _STRING),
     **dict.fromkeys(("pattern", "special_tokens_pattern", "tokenizer_class"), _STRING + _OPTIONAL),
     **dict.fromkeys(("add_prefix_space", "split_special_tokens", "clean_up_tokenization_spaces"), _BOOLEAN),
+    "ignore_merges": _BOOLEAN,
     **dict.fromkeys(("add_bos_token", "add_eos_token"), _BOOLEAN + _OPTIONAL),
     **dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token"), _STRING + _OBJECT + _OPTIONAL),
     **dict.fromkeys(("pad_token", "cls_token", "mask_token"), _STRING + _OBJECT + _OPTIONAL),
     **dict.fromkeys(("extra_special_tokens", "additional_special_tokens"), _ARRAY + _OBJECT + _OPTIONAL),
+    "model_special_tokens": _ARRAY + _OPTIONAL,
     "added_tokens_decoder": _OBJECT,
     "auto_map": _OBJECT + _ARRAY + _OPTIONAL,
     "chat_template": _STRING + _ARRAY + _OBJECT + _OPTIONAL,
@@ -50,6 +52,9 @@ def check_config(path: Path) -> None:
         if name in config and type(value) not in types:
             expected = " or ".join(dict.fromkeys(_NAMES[each] for each in types))
             raise ValueError(f"{path}: {name}: expected {expected}, got {value!r:.80}")
+    for token in config.get("model_special_tokens") or []:
+        if not isinstance(token, str):
+            raise ValueError(f"{path}: model_special_tokens: expected strings, got {token!r:.80}")
     for token_id, token in config.get("added_tokens_decoder", {}).items():
         _check_added_token(f"{path}: added_tokens_decoder", token_id, token)
 

@@ -14,7 +14,7 @@ from strategies import models
 from tokenizers import Tokenizer
 from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer, train
+from hf_bpe import BPEModel, BPETokenizer, train
 
 TEXTS = ["lowest of the low<|endoftext|>", "", " ", "<|user|>newest 你好<pad><pad>", "a\u0301 \U0001f44b\r\n\t x  y"]
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -129,6 +129,7 @@ def test_any_tokenizer_is_saved_and_loaded_as_it_was(tmp_path_factory, model, la
     for name in (
         *("model", "encoder", "added_tokens_decoder", "special_tokens_map", "chat_template", "errors", "padding_side"),
         *("split_special_tokens", "add_prefix_space", "model_max_length", "add_bos_token", "add_eos_token"),
+        *("ignore_merges", "model_special_tokens"),
     ):
         assert getattr(loaded, name) == getattr(tokenizer, name), name
     assert all(
@@ -167,6 +168,40 @@ def test_a_token_of_the_model_that_was_made_special_survives(tokenizer, tmp_path
     assert (loaded.pad_token_id, loaded.mask_token_id) == (33, tokenizer.get_vocab()["low"])
     ids = tokenizer.encode("low!")
     assert (loaded.encode("low!"), loaded.decode(ids, skip_special_tokens=True)) == (ids, "")
+
+
+@pytest.mark.parametrize("portable", [False, True], ids=["", "portable"])
+@pytest.mark.parametrize("ignore_merges", [False, True])
+@pytest.mark.parametrize("specials", [[], ["<|x|>"], ["<|x|>", "你好"]])
+def test_a_token_that_no_merge_makes_is_no_special_token_when_loaded(tmp_path, specials, ignore_merges, portable):
+    tokens = [b"xyz", b"abc", *map(str.encode, specials)]
+    model = BPEModel(BYTES | dict(enumerate(tokens, start=256)), [], specials, ignore_merges=ignore_merges)
+    made_special = BPETokenizer(model=model, pad_token="abc")  # which changes no model
+    for tokenizer in (BPETokenizer(model=model), made_special):
+        tokenizer.save_pretrained(tmp_path, portable=portable)
+        loaded = BPETokenizer.from_pretrained(tmp_path)
+        assert (loaded.model, loaded.special_tokens_map) == (model, tokenizer.special_tokens_map)
+        expected = [256] if ignore_merges else [*b"xyz"]
+        for loader in (BPETokenizer, AutoTokenizer, PreTrainedTokenizerFast):
+            assert loader.from_pretrained(tmp_path).encode("xyz") == expected
+        if not portable:
+            assert AutoTokenizer.from_pretrained(tmp_path).model == model
+    (tmp_path / "tokenizer.json").unlink()
+    assert BPETokenizer.from_pretrained(tmp_path).model == model
+
+
+def test_files_alone_can_be_told_what_they_do_not_say(tmp_path):
+    model = BPEModel(BYTES | {256: b"xyz", 257: b"<|x|>"}, [], ["<|x|>"], ignore_merges=True)
+    paths = write_gpt2(model, tmp_path)
+    assert BPETokenizer(*paths, ignore_merges=True, model_special_tokens=["<|x|>"]).model == model
+    assert BPETokenizer(*paths).model_special_tokens == ["xyz", "<|x|>"]
+    for loaded in (BPETokenizer(*paths), BPETokenizer.from_pretrained(tmp_path)):
+        assert not loaded.ignore_merges
+    for kwargs in ({"model_special_tokens": []}, {"ignore_merges": True}):
+        loaded = BPETokenizer.from_pretrained(tmp_path, **kwargs)
+        assert {name: getattr(loaded, name) for name in kwargs} == kwargs
+    with pytest.raises(TypeError, match="ignore_merges: expected True or False, got 1"):
+        BPETokenizer(*paths, ignore_merges=1)
 
 
 def test_several_chat_templates_survive(tokenizer, tmp_path):

@@ -1,6 +1,7 @@
 """BPETokenizer as users of transformers meet it."""
 
 import copy
+import dataclasses
 import logging
 import pickle
 
@@ -241,6 +242,15 @@ def test_train_new_from_iterator_keeps_settings_and_special_tokens(tokenizer):
     assert new.model == expected.model
 
 
+def test_train_new_from_iterator_makes_a_model_of_its_own_merges():
+    model = BPEModel(
+        {byte: bytes([byte]) for byte in range(256)} | {256: b"abc", 257: b"<r>"}, [], ["<r>"], "qwen2", True
+    )
+    new = BPETokenizer(model=model).train_new_from_iterator(["xyz xyz"], 258, new_special_tokens=["<s>"])
+    assert (new.ignore_merges, new.model_special_tokens, new.pattern) == (False, ["<r>", "<s>"], "qwen2")
+    assert b"abc" not in new.model.vocab.values()
+
+
 def test_train_new_from_iterator_renames_named_tokens_and_keeps_flags():
     tokenizer = BPETokenizer.train(CORPUS, 262, mask_token=AddedToken("<m>", lstrip=True), model_max_length=9)
     new = tokenizer.train_new_from_iterator(["abc abc"], 260, special_tokens_map={"<m>": "[M]"}, pattern="qwen2")
@@ -283,6 +293,10 @@ def test_gpt2_attributes_serve_the_converter_of_transformers(tokenizer):
 def test_a_model_or_files_are_needed_and_not_both(tokenizer):
     with pytest.raises(ValueError, match="needs a model, or vocab_file and merges_file"):
         BPETokenizer()
-    for other in ({"pattern": "qwen2"}, {"vocab_file": "vocab.json"}):
-        with pytest.raises(ValueError, match="takes a model or files and their pattern, not both"):
-            BPETokenizer(model=tokenizer.model, **other)
+    others = {"pattern": "qwen2", "vocab_file": "vocab.json", "ignore_merges": True, "model_special_tokens": []}
+    for name, value in others.items():
+        with pytest.raises(ValueError, match=f"takes a model, or files and what they do not say, not both.*{name}"):
+            BPETokenizer(model=tokenizer.model, **{name: value})
+    model = dataclasses.replace(tokenizer.model, ignore_merges=True)
+    for same in (True, False):  # which is what it is where nothing is given
+        assert BPETokenizer(model=model, ignore_merges=same, model_special_tokens=model.special_tokens).ignore_merges

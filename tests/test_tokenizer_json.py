@@ -8,7 +8,7 @@ from hf_bpe.conversion.definition import Definition
 from hf_bpe.conversion.tokenizer_json import read_tokenizer_json, render_tokenizer_json
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import models, texts
+from strategies import models, of_tokens, texts
 from tokenizers import Tokenizer
 from transformers import AddedToken
 
@@ -37,6 +37,10 @@ def assert_equal(tokenizer, theirs, text):
         assert tokenizer.decode(ids, skip_special_tokens=skip) == theirs.decode(ids, skip_special_tokens=skip)
 
 
+def texts_of_tokens(model):
+    return of_tokens(model).map(lambda data: data.decode(errors="ignore"))
+
+
 def texts_of(*fragments):
     """Return a strategy of odd texts with fragments, and with the letters that the merges of `models` are of."""
     pieces = st.one_of(texts, st.text("ab é", max_size=12), st.sampled_from([*SPECIALS, *fragments]))
@@ -53,7 +57,7 @@ def test_ids_and_decoded_texts_are_equal_with_every_pattern(pattern, model, batc
     theirs = exported(tokenizer)
     assert theirs.get_vocab() == tokenizer.get_vocab()
     assert model.printable_vocab().items() <= theirs.get_vocab().items()
-    for text in batch:
+    for text in [*batch, *data.draw(st.lists(texts_of_tokens(model), max_size=5))]:
         assert_equal(tokenizer, theirs, text)
     ids = data.draw(st.lists(st.sampled_from([*model.vocab]), max_size=20))
     assert tokenizer.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
@@ -86,6 +90,9 @@ def added_tokens(contents):
 )
 @example(model=BPEModel(BYTES, []), specials=(), later=[AddedToken("<t>", single_word=True)], batch=["<t>\ua7cf"])
 def test_added_tokens_with_any_flags_have_equal_ids(model, specials, later, batch):
+    if any(token.single_word for token in specials):
+        # Where one is text, it must be no pre-token: `tokenizers` would take it for a token that is a whole word.
+        model = dataclasses.replace(model, pattern=model.pattern or "gpt2")
     ids = model.special_ids()
     flagged = {ids[token.content]: token for token in specials if token.content in ids}
     tokenizer = BPETokenizer(model=model, added_tokens_decoder=flagged)
@@ -102,6 +109,7 @@ def test_added_tokens_with_any_flags_have_equal_ids(model, specials, later, batc
 @given(model=models(all_bytes=True), batch=st.lists(texts_of(), min_size=1, max_size=5))
 @example(model=BPEModel(BYTES, []), batch=["\na"])
 @example(model=BPEModel(BYTES | {256: b"<|x|>"}, [], ["<|x|>"]), batch=["<|x|>\u3000a"])
+@example(model=BPEModel(BYTES | {256: b" ab", 257: b"ab"}, [], ignore_merges=True), batch=["ab", " ab", "\nab"])
 def test_the_prefix_space_gives_equal_ids(pattern, model, batch):
     tokenizer = BPETokenizer(model=dataclasses.replace(model, pattern=pattern), add_prefix_space=True)
     theirs = exported(tokenizer)
@@ -146,6 +154,16 @@ def test_each_byte_that_is_missing_becomes_one_unknown_token():
     tokenizer = BPETokenizer(model=model, unk_token="<unk>")
     assert tokenizer.encode("aab你aba") == [0, 5, 5, 5, 5, 1, 5, 1]
     assert_equal(tokenizer, exported(tokenizer), "aab你aba")
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "llama3", None, CUSTOM[0]])
+def test_a_whole_word_that_no_merge_makes_has_its_id_in_both_or_in_none(pattern):
+    for ignore_merges in (False, True):
+        model = BPEModel(BYTES | {256: b"xyz", 257: b"<|x|>"}, [], ["<|x|>"], pattern, ignore_merges)
+        tokenizer = BPETokenizer(model=model)
+        theirs = exported(tokenizer)
+        assert theirs.encode("xyz<|x|>xyz").ids == ([256, 257, 256] if ignore_merges else [*b"xyz", 257, *b"xyz"])
+        assert_equal(tokenizer, theirs, "xyz<|x|>xyz xyz\nwxyz")
 
 
 # The same settings
