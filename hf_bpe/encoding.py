@@ -156,9 +156,7 @@ class PythonEncoder:
         self._words = words
         self._rebuild = rebuild
         self._added_tokens = added_tokens
-        flags = ("special", "normalized", "lstrip", "rstrip", "single_word")
-        tokens = {t.id: AddedToken(t.content, **{flag: getattr(t, flag) for flag in flags}) for t in added_tokens}
-        self._splitter = AddedTokenSplitter(tokens)
+        self._splitter = splitter_of(added_tokens)
         self._added_bytes = {token.id: token.content.encode() for token in added_tokens}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -178,7 +176,7 @@ class PythonEncoder:
 
     def encode(self, text: AnyText, options: Options) -> list[int]:  # noqa: D102
         ids: list[int] = []
-        for part in self._splitter.split(_as_str(text), split_special_tokens=options.split_special_tokens):
+        for part in self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens):
             if isinstance(part, int):
                 ids.append(part)
                 continue
@@ -208,7 +206,7 @@ class PythonEncoder:
     def _encode_with_places(self, text: AnyText, options: Options) -> tuple[list[int], list[tuple[int, int, int]]]:
         ids: list[int] = []
         places: list[tuple[int, int, int]] = []  # in bytes of the repaired text
-        repaired, parts = _as_str(text), count()
+        repaired, parts = as_str(text), count()
         offsets = [0, *accumulate(len(char.encode("utf-8", "surrogateescape")) for char in repaired)]
         for start, stop, added in self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens):
             lowest = at = offsets[start]
@@ -228,7 +226,7 @@ class PythonEncoder:
                     at = end
                 ids += self._words.known(word_ids, options.unknown_id)
         if isinstance(text, str):
-            begins, ends = _characters_of_bytes(text)
+            begins, ends = characters_of_bytes(text)
             places = [
                 (begins[begin], ends[end - 1] if begin < end else begins[begin], part) for begin, end, part in places
             ]
@@ -273,7 +271,7 @@ class PythonEncoder:
             for cut in sorted(cuts, reverse=True):
                 # No space may be put before what is only the rest of a stretch.
                 is_start = text[cut] == " " or self._is_token(text, cut, options) or not options.add_prefix_space
-                if is_start and self._allows_cut(text, cut):
+                if is_start and allows_cut(self._added_tokens, text, cut):
                     return len(text[:cut].encode("utf-8", "surrogateescape"))
             if start == 1:
                 break
@@ -294,15 +292,6 @@ class PythonEncoder:
         return not options.split_special_tokens and any(
             token.content and text.startswith(token.content, at) for token in self._added_tokens
         )
-
-    def _allows_cut(self, text: str, at: int) -> bool:
-        """Say whether no added token is across a place, and none touches it that takes white space or looks around."""
-        for token in self._added_tokens:
-            touches = int(token.lstrip or token.rstrip or token.single_word)
-            start = at - len(token.content) + 1 - touches
-            if token.content and text.find(token.content, max(start, 0), at + len(token.content) - 1 + touches) >= 0:
-                return False
-        return True
 
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:  # noqa: D102
         vocab, added = self.model.vocab, self._added_bytes
@@ -325,7 +314,26 @@ class WordsMergedNatively(WordsEncoder):
         return self._native.encode(word, Options())
 
 
-def _as_str(text: AnyText) -> str:
+def splitter_of(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:
+    """Return what finds added tokens that have crossed the seam."""
+    flags = ("special", "normalized", "lstrip", "rstrip", "single_word")
+    return AddedTokenSplitter(
+        {t.id: AddedToken(t.content, **{flag: getattr(t, flag) for flag in flags}) for t in added_tokens}
+    )
+
+
+def allows_cut(added_tokens: Iterable[AddedTokenTuple], text: str, at: int) -> bool:
+    """Say whether no added token is across a place, and none touches it that takes white space or looks around."""
+    for token in added_tokens:
+        touches = int(token.lstrip or token.rstrip or token.single_word)
+        start = at - len(token.content) + 1 - touches
+        if token.content and text.find(token.content, max(start, 0), at + len(token.content) - 1 + touches) >= 0:
+            return False
+    return True
+
+
+def as_str(text: AnyText) -> str:
+    """Return a text as str: lone surrogates are repaired, each byte that is not UTF-8 is one of U+DC80 to U+DCFF."""
     if isinstance(text, str):
         return repair_surrogates(text)
     if isinstance(text, (bytes, bytearray, memoryview)):
@@ -333,7 +341,7 @@ def _as_str(text: AnyText) -> str:
     raise TypeError(f"expected str or bytes, got {type(text).__name__}")
 
 
-def _characters_of_bytes(text: str) -> tuple[list[int], list[int]]:
+def characters_of_bytes(text: str) -> tuple[list[int], list[int]]:
     """Return, by byte of the text's UTF-8 once it is repaired, where the character begins that it is of, and ends."""
     begins: list[int] = []
     ends: list[int] = []

@@ -74,7 +74,16 @@ def native_core() -> ModuleType | None:
 
 
 def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> Encoder:
-    """Return what encodes and decodes for a model with some added tokens.
+    """Return what encodes and decodes for a model with some added tokens."""
+    if model.normalizer is None:
+        return _make_encoder_of_raw_text(model, added_tokens)
+    from hf_bpe.normalizing import NormalizingEncoder
+
+    return NormalizingEncoder(_make_encoder_of_raw_text(model), make_encoder, added_tokens)
+
+
+def _make_encoder_of_raw_text(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> Encoder:
+    """Return the same for text that is taken as it is, whether the model has a normalizer or not.
 
     Where text is split by a pattern that is not built in, that is in Python, but single pre-tokens are still merged by
     the native core.

@@ -145,3 +145,16 @@ def added_tokens(draw):
     tokens = st.builds(lambda content, flags: (content, flags), contents, flags)
     drawn = draw(st.lists(tokens, max_size=4, unique_by=lambda token: token[0]))
     return tuple(AddedTokenTuple(content, 2000 + i, *flags) for i, (content, flags) in enumerate(drawn))
+
+
+# Decomposed text
+
+_MARKS = ["\u0301", "\u0323", "\u0338", "\u0345", "\u3099", "\u0f73", "\u0344", "\u09be"]
+# Of Unicode 10 to 16, which `tokenizers` does not know, for it normalizes by Unicode 9.0.
+_NEW_MARKS = ["\u1dfa", "\u08ca", "\u0898", "\U0001e08f", "\U00011930", "\U000105d2", "\U0001e5ee"]
+_STARTERS = ["e", "a", "<", "\xe9", "\u1ea1", "\u304b", "\u09c7", "\U00011935", "ab", "1", " ", "  ", "\n", "\u2000"]
+_SINGLETONS = ["\u212b", "\u037e", "\u2126", "\u0958", "\u1fef", "\uf900", "\u2001"]
+_JAMO = ["\u1100", "\u1161", "\u11a8", "\uac00", "\uac01", "\u1175"]
+
+decomposed_fragments = st.sampled_from([*_MARKS, *_NEW_MARKS, *_STARTERS, *_STARTERS, *_SINGLETONS, *_JAMO])
+"""Parts of text of which most is not in NFC."""
