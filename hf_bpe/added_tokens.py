@@ -7,6 +7,7 @@ that are; where several begin at one place the longest is taken; flags are looke
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import regex
 from tokenizers import AddedToken
@@ -104,6 +105,14 @@ def as_special(token: AddedToken, content: str | None = None) -> AddedToken:
         normalized=token.normalized,
         special=True,
     )
+
+
+def special_tokens_in(settings: Mapping[str, Any]) -> list[str | AddedToken]:
+    """Return the special tokens that settings of a tokenizer give: any that is called `…_token`, and the extra ones."""
+    named = [value for name, value in settings.items() if name.endswith("_token")]
+    extra = settings.get("extra_special_tokens", settings.get("additional_special_tokens")) or []
+    given = [*named, *(extra.values() if isinstance(extra, dict) else extra)]
+    return [token for token in given if isinstance(token, (str, AddedToken))]
 
 
 def _finder(contents: list[str]) -> regex.Pattern[str] | None:

@@ -66,7 +66,8 @@ class RawDoors:
         r"""Encode bytes, UTF-8 or not, so that `decode_bytes` gives them back exactly.
 
         Special tokens are found in the bytes, none is added, and no prefix space either. (Added tokens whose flags
-        eat white space lose it here as everywhere.)
+        eat white space lose it here as everywhere; and a tokenizer with a normalizer normalizes what is UTF-8, so
+        that `decode_bytes` gives back the normalized text.)
 
         Args:
             data: any bytes, or a str; a byte that belongs to no valid UTF-8 sequence is a character of no class.

@@ -22,6 +22,7 @@ from hf_bpe.converting import Converting
 from hf_bpe.encoding import Encoder
 from hf_bpe.files import staged_folder
 from hf_bpe.model import BPEModel, CheckedMerges
+from hf_bpe.normalizing import with_normalizer
 from hf_bpe.tokenizer_config import CONFIG_FILE, check_config
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ CHAT_TEMPLATE_FILE = "chat_template.jinja"
 
 # Attributes that save_pretrained of transformers forgets unless they stand in init_kwargs.
 PERSISTENT = (
-    *("errors", "pattern", "add_prefix_space", "special_tokens_pattern", "token_type_ids_pattern"),
+    *("errors", "pattern", "normalizer", "add_prefix_space", "special_tokens_pattern", "token_type_ids_pattern"),
     *("ignore_merges", "model_special_tokens"),
     *("padding_side", "truncation_side", "split_special_tokens", "clean_up_tokenization_spaces"),
     *("model_input_names", "token_type_ids_include_special_tokens"),  # transformers 4 has other model_input_names
@@ -303,6 +304,7 @@ def read_model(
     vocab_file: str | os.PathLike[str] | None,
     merges_file: str | os.PathLike[str] | None,
     pattern: str | None,
+    normalizer: str | None,
     ignore_merges: bool,
     special_tokens: Sequence[str] | None,
     kwargs: dict[str, Any],
@@ -321,4 +323,4 @@ def read_model(
     )
     if ignore_merges is not False:
         model = replace(model, merges=CheckedMerges(model.merges), ignore_merges=ignore_merges)
-    return model, printable_vocab
+    return with_normalizer(model, normalizer), printable_vocab

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer
 
-from hf_bpe.added_tokens import as_special
+from hf_bpe.added_tokens import as_special, special_tokens_in
 from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.calls import Calls, WarningsGiven
 from hf_bpe.conversion.definition import END_OF_TEXT
@@ -19,6 +19,7 @@ from hf_bpe.decode_stream import DecodeStream
 from hf_bpe.encoding import tuples_of
 from hf_bpe.engine import make_encoder
 from hf_bpe.model import BPEModel, with_placeholders
+from hf_bpe.normalizing import NormalizedTexts, checked_normalizer, with_normalizer
 from hf_bpe.raw_doors import as_lists
 from hf_bpe.saving import PERSISTENT, Saving, read_model
 from hf_bpe.training import TrainingOptions, train
@@ -42,6 +43,7 @@ class BPETokenizer(Saving, Calls):
         merges_file: path of `merges.txt`.
         model: the model, instead of the two files.
         pattern: with files, their split pattern: a name of `hf_bpe.patterns.PATTERNS`, a regular expression or None.
+        normalizer: with files, "NFC" if text is to be brought to that form before it is split, None if not.
         ignore_merges: with files, whether a pre-token that is an ordinary token as a whole is that token, whatever
             merges make of it.
         model_special_tokens: with files, those of their tokens that are special tokens of the model. None for those
@@ -79,6 +81,7 @@ class BPETokenizer(Saving, Calls):
         *,
         model: BPEModel | None = None,
         pattern: str | None = "gpt2",
+        normalizer: str | None = None,
         ignore_merges: bool = False,
         model_special_tokens: Sequence[str] | None = None,
         errors: str = "replace",
@@ -89,17 +92,19 @@ class BPETokenizer(Saving, Calls):
     ) -> None:
         if model is None:
             model, printable_vocab = read_model(
-                vocab_file, merges_file, pattern, ignore_merges, model_special_tokens, kwargs
+                vocab_file, merges_file, pattern, normalizer, ignore_merges, model_special_tokens, kwargs
             )
         elif (
             (vocab_file, merges_file) != (None, None)
             or pattern not in ("gpt2", model.pattern)
+            or normalizer not in (None, model.normalizer)
             or ignore_merges not in (False, model.ignore_merges)
             or (model_special_tokens is not None and {*model_special_tokens} != {*model.special_tokens})
         ):
             raise ValueError(
                 "BPETokenizer takes a model, or files and what they do not say, not both; got "
-                f"{model}, {vocab_file=}, {merges_file=}, {pattern=}, {ignore_merges=}, {model_special_tokens=}"
+                f"{model}, {vocab_file=}, {merges_file=}, {pattern=}, {normalizer=}, {ignore_merges=}, "
+                f"{model_special_tokens=}"
             )
         else:
             printable_vocab = model.printable_vocab()
@@ -149,17 +154,19 @@ class BPETokenizer(Saving, Calls):
                 `eos_token`, `unk_token`, `pad_token` or the like is a special token, too, and need not be listed. If
                 there are none at all, they are those of the counts.
             kwargs: options of `hf_bpe.train` (`pattern`, `tie_break`, `min_frequency`, `num_workers`, …); all others
-                go to the constructor.
+                go to the constructor. `normalizer="NFC"` needs texts that are `hf_bpe.normalizing.NormalizedTexts`.
 
         Raises, warns: what `hf_bpe.train` does.
         """
         options = {name: kwargs.pop(name) for name in TrainingOptions.__annotations__ if name in kwargs}
+        normalizer = checked_normalizer(kwargs.pop("normalizer", None), input)
         for size in (vocab_size, options.get("num_merges")):
             if size is not None and not isinstance(size, int):
                 raise TypeError(f"expected one size, got {size!r}; hf_bpe.train gives several models to make them of")
-        listed = [*special_tokens, *_special_tokens_in(kwargs)]
+        listed = [*special_tokens, *special_tokens_in(kwargs)]
         added = {str(token): token for token in reversed(listed)}  # what is listed first decides the flags
         model = train(input, vocab_size, list(dict.fromkeys(map(str, listed))) or None, **options)
+        model = with_normalizer(model, normalizer)
         flags = {model.special_ids()[text]: token for text, token in added.items() if isinstance(token, AddedToken)}
         return cls(model=model, added_tokens_decoder={**flags, **kwargs.pop("added_tokens_decoder", {})}, **kwargs)
 
@@ -174,7 +181,7 @@ class BPETokenizer(Saving, Calls):
     ) -> Self:
         """Train a tokenizer of the same kind, with the same settings and special tokens, on other text.
 
-        The signature is that of fast tokenizers.
+        The signature is that of fast tokenizers. Where there is a normalizer texts are normalized first.
 
         Args:
             text_iterator: texts, or lists of texts.
@@ -201,7 +208,10 @@ class BPETokenizer(Saving, Calls):
         settings["extra_special_tokens"] = [*extra, *map(str, new_special_tokens or [])]
         settings["chat_template"] = self.chat_template
         options = {"pattern": self.pattern, **kwargs}
-        return type(self).train(text_iterator, vocab_size, [*added, *(new_special_tokens or [])], **options, **settings)
+        special_tokens = [*added, *(new_special_tokens or [])]
+        if self.normalizer is not None:
+            text_iterator = NormalizedTexts(text_iterator, [*map(str, special_tokens)])
+        return type(self).train(text_iterator, vocab_size, special_tokens, **options, **settings)
 
     # What it is made of.
 
@@ -214,6 +224,11 @@ class BPETokenizer(Saving, Calls):
     def pattern(self) -> str | None:
         """The split pattern: a name, a regular expression, or None."""
         return self.model.pattern
+
+    @property
+    def normalizer(self) -> str | None:
+        """The form that text is brought to before it is split, "NFC", or None."""
+        return self.model.normalizer
 
     @property
     def ignore_merges(self) -> bool:
@@ -401,7 +416,7 @@ class BPETokenizer(Saving, Calls):
 
     def _keep_flags(self, kwargs: dict[str, Any]) -> None:
         """Give special tokens the flags they were given with; transformers drops them for Python tokenizers."""
-        for token in _special_tokens_in(kwargs):
+        for token in special_tokens_in(kwargs):
             if isinstance(token, AddedToken):
                 token_id = self._added_tokens_encoder[token.content]
                 self._added_tokens_decoder[token_id] = as_special(token)
@@ -417,11 +432,3 @@ class BPETokenizer(Saving, Calls):
             if wanted and getattr(self, name) is None:
                 raise ValueError(f"add_{name}=True needs a {name}; none is set")
         self.special_tokens_pattern = _PATTERN_OF_BOS_EOS[bos, eos]
-
-
-def _special_tokens_in(settings: dict[str, Any]) -> list[str | AddedToken]:
-    """Return the special tokens that settings of a tokenizer give: any that is called `…_token`, and the extra ones."""
-    named = [value for name, value in settings.items() if name.endswith("_token")]
-    extra = settings.get("extra_special_tokens", settings.get("additional_special_tokens")) or []
-    given = [*named, *(extra.values() if isinstance(extra, dict) else extra)]
-    return [token for token in given if isinstance(token, (str, AddedToken))]

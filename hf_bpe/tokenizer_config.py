@@ -12,7 +12,7 @@ _STRING, _BOOLEAN, _NUMBER, _OBJECT, _ARRAY = (str,), (bool,), (int, float), (di
 _OPTIONAL = (type(None),)
 _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("errors", "padding_side", "truncation_side", "token_type_ids_pattern"), _STRING),
-    **dict.fromkeys(("pattern", "special_tokens_pattern", "tokenizer_class"), _STRING + _OPTIONAL),
+    **dict.fromkeys(("normalizer", "pattern", "special_tokens_pattern", "tokenizer_class"), _STRING + _OPTIONAL),
     **dict.fromkeys(("add_prefix_space", "split_special_tokens", "clean_up_tokenization_spaces"), _BOOLEAN),
     "ignore_merges": _BOOLEAN,
     **dict.fromkeys(("add_bos_token", "add_eos_token"), _BOOLEAN + _OPTIONAL),

@@ -149,7 +149,7 @@ def train(
         initial: a model to go on from: its tokens keep their ids and its merges go first; missing bytes, special
             tokens and merges that are new follow behind the highest id. A merge that makes a token it has already takes
             no new one. If it ignores merges for whole words, so do the models that come of it, but what there is to
-            merge is counted as if it did not.
+            merge is counted as if it did not. It must have no normalizer, for text is counted as it is.
         num_workers: threads to count in, or processes for a pattern of your own; None for one a core (see `count`).
         max_memory: bound of the memory of this process, in bytes or as "2GB" (see `count`).
         work_dir: a folder from which the same training goes on after whatever has ended it: it has what was counted and
@@ -232,6 +232,11 @@ def _settings(
     input: TextSource | WordCounts, special_tokens: Sequence[str] | None, pattern: str | None, initial: BPEModel | None
 ) -> Settings:
     """Return the pattern and special tokens to train with, if counts, initial model and arguments agree on them."""
+    if initial is not None and initial.normalizer is not None:
+        raise ValueError(
+            f"initial: its normalizer is {initial.normalizer!r}, but text is counted as it is; bring the text to that "
+            "form yourself, and go on from dataclasses.replace(initial, normalizer=None)"
+        )
     first = [] if initial is None else [*initial.special_tokens]
     known = [*input.special_tokens] if isinstance(input, WordCounts) else []
     given = known if special_tokens is None else check_special_tokens(special_tokens)
