@@ -82,6 +82,7 @@ def side_of(definition: Definition, name: str) -> Side:
     encoder = make_encoder(definition.model, tuples_of(definition.added_tokens.items()))
     ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
     options = Options(
+        split_special_tokens=bool(definition.setting("split_special_tokens")),
         add_prefix_space=bool(definition.setting("add_prefix_space")),
         unknown_id=ids.get(definition.setting("unk_token")),
     )

@@ -193,20 +193,19 @@ class BPETokenizer(Saving, Calls):
 
         Raises, warns: what `hf_bpe.train` does.
         """
-        names = special_tokens_map or {}
-        special = [token for token in self.added_tokens_decoder.values() if token.special]
+        names, definition = special_tokens_map or {}, self.definition
+        special = [token for token in definition.added_tokens.values() if token.special]
         added = [as_special(token, names.get(token.content)) for token in special]
-        settings = {**self.init_kwargs, **{name: getattr(self, name) for name in PERSISTENT}}
-        for name in ("pattern", "name_or_path", "add_bos_token", "add_eos_token"):  # special_tokens_pattern says both
-            settings.pop(name, None)
-        for name in ("ignore_merges", "model_special_tokens"):  # of this model: merges make all tokens of the new one
-            settings.pop(name, None)
-        for name in self.SPECIAL_TOKENS_ATTRIBUTES:
-            token = self._special_tokens_map.get(name)
-            settings[name] = None if token is None else names.get(str(token), str(token))
-        extra = [names.get(token, token) for token in self.extra_special_tokens]
-        settings["extra_special_tokens"] = [*extra, *map(str, new_special_tokens or [])]
-        settings["chat_template"] = self.chat_template
+        named = {name: definition.setting(name) for name in self.SPECIAL_TOKENS_ATTRIBUTES}
+        settings = {
+            **definition.settings,
+            **{name: names.get(token, token) for name, token in named.items()},
+            "normalizer": self.normalizer,
+            "extra_special_tokens": [
+                *(names.get(token, token) for token in self.extra_special_tokens),
+                *map(str, new_special_tokens or []),
+            ],
+        }
         options = {"pattern": self.pattern, **kwargs}
         special_tokens = [*added, *(new_special_tokens or [])]
         if self.normalizer is not None:

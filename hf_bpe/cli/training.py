@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +37,7 @@ from hf_bpe.cli.sources import (
     refuse_source_options,
     sources_of,
 )
+from hf_bpe.conversion.definition import Definition
 from hf_bpe.counts import WordCounts
 from hf_bpe.training import InitialAlphabet, TieBreak
 from hf_bpe.training import train as train_models
@@ -135,7 +137,8 @@ def train(
     with text as input, warnings_said():
         models: list[BPEModel] = train_models(input, **options)
     for model, folder in zip(models, folders, strict=True):
-        tokenizer = tokenizer_class()(model=model) if first is None else _with_settings_of(first, model)
+        known = Definition(model) if first is None else replace(first.definition, model=model)
+        tokenizer = tokenizer_class().from_definition(known)
         tokenizer.save_pretrained(folder)
         say(f"{model.vocab_size} tokens, {len(model.merges)} of them merges, saved in {folder}")
 
@@ -148,11 +151,3 @@ def _load_without_added_tokens(folder: str) -> BPETokenizer:
             "and a new token would take its id; expected a tokenizer as it was trained"
         )
     return tokenizer
-
-
-def _with_settings_of(tokenizer: BPETokenizer, model: BPEModel) -> BPETokenizer:
-    """Return a tokenizer of another model that has the same tokens and more, all else being equal."""
-    of_model = ("pattern", "name_or_path", "tokenizer_file", "add_bos_token", "add_eos_token")
-    settings = {name: value for name, value in tokenizer.init_kwargs.items() if name not in of_model}
-    flags = {**tokenizer.added_tokens_decoder, **settings.pop("added_tokens_decoder", {})}
-    return type(tokenizer)(model=model, added_tokens_decoder=flags, **settings)
