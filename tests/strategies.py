@@ -124,6 +124,46 @@ def models(draw, all_bytes=False, all_merged=False):
     return BPEModel(dict(zip(ids, vocab, strict=True)), draw(st.permutations(merges)), specials, pattern, ignore_merges)
 
 
+@st.composite
+def damaged(draw, content):
+    """Draw what may become of a file: cut off, bytes changed, put in or lost, lines lost, doubled, moved or swapped."""
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(content)))
+        if draw(st.booleans()):
+            stop = draw(st.sampled_from([start, start + 1, start + 2, len(content)]))
+            inserted = draw(st.sampled_from(_DAMAGES) | st.binary(max_size=2))
+            content = content[:start] + inserted + content[stop:]
+        else:
+            lines = content.splitlines(keepends=True)
+            place, other = (draw(st.integers(0, len(lines))) for _ in range(2))
+            line = lines[place : place + 1]
+            if draw(st.booleans()):
+                del lines[place : place + 1]
+            if draw(st.booleans()):
+                lines[other:other] = line
+            content = b"".join(lines)
+    return content
+
+
+_DAMAGES = [
+    b"",
+    b"\n",
+    b"\r\n",
+    b"\t",
+    b" ",
+    b"0",
+    b"9",
+    b"257",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"\x00",
+    b"\\",
+    b"-1",
+    b"[",
+    b"{",
+    b'"',
+]
+
 mergeable = (
     st.sampled_from(_MODEL_BYTES).flatmap(lambda letters: st.lists(st.sampled_from(letters), max_size=60)).map(bytes)
 )

@@ -1,0 +1,60 @@
+"""Merges that are written by ids: the bytes of every token follow from those of the bytes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+# Every merge may double a token, so a file of a page could make a token of a terabyte.
+_MOST_BYTES = 1 << 28
+
+
+def tokens_of_merges(
+    alphabet: Mapping[int, bytes], merges: Sequence[tuple[int, int, int]], place: Callable[[int], str]
+) -> dict[int, bytes]:
+    """Return the tokens of an alphabet, and those that merges make of them.
+
+    Args:
+        alphabet: id → bytes.
+        merges: ids of first part, second part and result, in any order.
+        place: where the merge of a rank stands, for messages.
+
+    Raises:
+        ValueError: a part that nothing makes, a result with bytes of its own, or tokens too long for a vocabulary.
+
+    >>> tokens_of_merges({97: b"a", 98: b"b"}, [(257, 98, 256), (97, 98, 257)], str)
+    {97: b'a', 98: b'b', 257: b'ab', 256: b'abb'}
+    """
+    tokens = dict(alphabet)
+    waiting: defaultdict[int, list[int]] = defaultdict(list)  # id → ranks of the merges that need it
+    total = 0
+    for first_rank in range(len(merges)):
+        ranks = [first_rank]
+        while ranks:
+            rank = ranks.pop()
+            *parts, merged = merges[rank]
+            lacking = next((part for part in parts if part not in tokens), None)
+            if lacking is not None:
+                waiting[lacking].append(rank)
+                continue
+            first, second = map(tokens.__getitem__, parts)
+            total += len(first) + len(second)
+            if total > _MOST_BYTES:
+                raise ValueError(
+                    f"{place(rank)}: the tokens that were made up to here have more than {_MOST_BYTES} bytes, as no "
+                    "vocabulary has"
+                )
+            if merged not in tokens:
+                tokens[merged] = first + second
+                ranks += waiting.pop(merged, ())
+            elif tokens[merged] != first + second:
+                raise ValueError(
+                    f"{place(rank)}: expected parts of token {merged}, {tokens[merged][:80]!r}, got {first[:80]!r} and "
+                    f"{second[:80]!r}"
+                )
+    if waiting:
+        rank, lacking = min((rank, part) for part, ranks in waiting.items() for rank in ranks)
+        raise ValueError(
+            f"{place(rank)}: expected bytes or what other merges make of them, got {lacking}, which is neither"
+        )
+    return tokens
