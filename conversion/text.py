@@ -4,8 +4,8 @@ The bytes of a merged token follow from the merges, so only the other tokens are
 nothing is lost although tokens hold tabs and line ends. What these files have no place for is in `vocab.tsv.json`.
 
 Tokens are written as text, with `\\`, `\t`, `\n`, `\r`, and `\xNN` for the bytes of other control characters, and of
-what is no UTF-8. The files of others, `vocab.txt` and `merges.txt` too, may hold tokens as they are, and U+FFFD for what
-is no UTF-8: there a token is all that stands before a tab, digits and a line end, be it tabs and line ends.
+what is no UTF-8. The files of others, `vocab.txt` and `merges.txt` too, may hold tokens as they are, and U+FFFD for
+what is no UTF-8: there a token is all that stands before a tab, digits and a line end, be it tabs and line ends.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _NAMES_OF_OTHERS = "vocab.txt", "merges.txt"
 _LARGEST = 1 << 28  # bytes
 
 _ID = re.compile(rb"\t([0-9]{1,10})(\r?\n|\r?\Z)")
-_MERGES = re.compile(rb"(\xef\xbb\xbf)?([0-9]+[\t ][0-9]+[\t ][0-9]+\s|\Z)")
+_MERGES = re.compile(rb"(\xef\xbb\xbf)?([0-9]+[\t ][0-9]+[\t ][0-9]+(?:\s|\Z)|\Z)")
 # U+FFFD is escaped, so that it always means that something was lost; so is whatever else some programs take for the end
 # of a line, or drop at the beginning of a file.
 _TO_ESCAPE = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd\udc80-\udcff]")
 _LOST = "\ufffd".encode()
-_BYTE = re.compile(rb"\\x[0-9a-fA-F]{2}")
+_BYTE = re.compile(rb"\\x[0189a-fA-F][0-9a-fA-F]")
 _NOT_ESCAPED = re.compile(rb"[\x00-\x1f\x7f]")
 _LETTERS = {"\\": "\\", "\t": "t", "\n": "n", "\r": "r"}
 _ESCAPE = re.compile(rb"\\(?:([\\tnr])|x([0-9a-fA-F]{2}))")
@@ -41,11 +41,11 @@ _MEANINGS = {letter.encode(): char.encode() for char, letter in _LETTERS.items()
 
 
 class _Entry(NamedTuple):
-    """A token of the vocabulary file: the line it begins in, its bytes, and whether some were lost as U+FFFD."""
+    """A token of the vocabulary file: where it begins, what stands there, and the bytes meant, None if they are lost."""
 
     line: int
-    token: bytes
-    is_lossy: bool
+    text: bytes
+    token: bytes | None
 
 
 def escape(token: bytes) -> str:
@@ -127,13 +127,16 @@ def read(path: Path, hints: Hints) -> Definition:
             )
     for token_id in made:
         token, entry = tokens[token_id], entries[token_id]
-        if entry.token != token and (sidecar or not _may_show(entry.token, token)):
+        if entry.token != token and (sidecar or not _may_show(entry.text, token)):
             raise ValueError(
                 f"{vocab_file}: line {entry.line}: expected token {token_id} to be {token[:80]!r}, which the merges "
-                f"make, got {entry.token[:80]!r}"
+                f"make, got {entry.text[:80]!r}"
             )
     try:
-        vocab = {**tokens, **{token_id: special.encode() for special, token_id in specials.items()}}
+        vocab = {
+            **tokens,
+            **{token_id: special.encode("utf-8", "surrogatepass") for special, token_id in specials.items()},
+        }
         pairs = [(tokens[first], tokens[second]) for first, second, _ in merges]
         if sidecar is None:
             return Definition(BPEModel(vocab, pairs, tuple(specials), canonical_pattern(hints.pattern)))
@@ -160,19 +163,20 @@ def _read_vocab(path: Path, *, is_ours: bool) -> dict[int, _Entry]:
     is_escaped = is_ours or all(unescape(text) is not None for _, text, _ in found)
     entries: dict[int, _Entry] = {}
     for line, text, token_id in found:
-        token = unescape(text) if is_escaped else text
+        if not is_escaped and b"\n" not in line_ends:  # then those within tokens have become CRLF, too
+            text = text.replace(b"\r\n", b"\n")
+        # A single byte is written so by some who leave a backslash as it is.
+        token = unescape(text) if is_escaped or _BYTE.fullmatch(text) else text
         if token is None:
             raise ValueError(
                 f"{path}: line {line}: expected \\\\, \\t, \\n, \\r or \\xNN for backslashes and control characters, "
                 f"got {text[:80]!r}"
             )
-        if not is_escaped and b"\n" not in line_ends:  # then those within tokens have become CRLF, too
-            token = token.replace(b"\r\n", b"\n")
         if token_id in entries:
             raise ValueError(
                 f"{path}: line {line}: expected another id than on line {entries[token_id].line}, got {token_id}"
             )
-        entries[token_id] = _Entry(line, token, _LOST in text)
+        entries[token_id] = _Entry(line, text, None if _LOST in text or not text else token)
     return entries
 
 
@@ -198,16 +202,15 @@ def _read_merges(path: Path) -> dict[tuple[int, int, int], int]:
 def _tokens_no_merge_makes(path: Path, entries: Mapping[int, _Entry], made: set[int]) -> dict[int, bytes]:
     """Return the tokens that only the vocabulary file tells."""
     tokens: dict[int, bytes] = {}
-    for token_id, (line, token, is_lossy) in entries.items():
+    for token_id, (line, text, token) in entries.items():
         if token_id in made:
             continue
-        if is_lossy or not token:
+        if token is None:
             raise ValueError(
                 f"{path}: line {line}: no merge makes token {token_id}, and its bytes are lost, as it is written "
-                f"{token.decode('utf-8', 'replace')[:80]!r}; write \\xNN for the byte NN, in hexadecimal"
+                f"{text.decode('utf-8', 'replace')[:80]!r}; write \\xNN for the byte NN, in hexadecimal"
             )
-        # Some write this although they leave a backslash as it is.
-        tokens[token_id] = unescape(token) or token if _BYTE.fullmatch(token) else token
+        tokens[token_id] = token
     return tokens
 
 
@@ -228,9 +231,10 @@ def _special_tokens(path: Path, entries: Mapping[int, _Entry], others: Mapping[i
 
 def _check_special_tokens(path: Path, specials: Mapping[str, int], others: Mapping[int, bytes], made: set[int]) -> None:
     for special, token_id in specials.items():
+        token = special.encode("utf-8", "surrogatepass")  # which no token can be equal to
         if not isinstance(token_id, int) or token_id in made:
             raise ValueError(f"{path}: special token {special!r} cannot have the id {token_id!r:.80}")
-        if others.get(token_id, special.encode("utf-8", "replace")) != special.encode("utf-8", "replace"):
+        if others.get(token_id, token) != token:
             raise ValueError(
                 f"{path}: expected token {token_id} to be the special token {special!r}, got {others[token_id][:80]!r}"
             )
@@ -238,7 +242,8 @@ def _check_special_tokens(path: Path, specials: Mapping[str, int], others: Mappi
 
 def _may_show(text: bytes, token: bytes) -> bool:
     """Say whether a program could have written a token so, with some way to deal with what is no UTF-8."""
-    return _shown(text) == _shown(token) or text == token.decode("utf-8", "backslashreplace").encode()
+    exact = token, token.decode("utf-8", "backslashreplace").encode()
+    return text in exact or unescape(text) == token or _shown(text) == _shown(token)
 
 
 def _shown(token: bytes) -> str:
