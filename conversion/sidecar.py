@@ -86,8 +86,10 @@ def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
     if content.get("kind") != _KIND:
         raise ValueError(f'{file}: expected what is written beside {path.name}, with "kind": "{_KIND}"')
     for name, types in _TYPES.items():
-        if type(content.get(name)) not in types:
-            raise ValueError(f"{file}: {name}: expected {types[0].__name__}, got {content.get(name)!r:.80}")
+        if name not in content:
+            raise ValueError(f"{file}: expected an entry {name!r}, got none")
+        if type(content[name]) not in types:
+            raise ValueError(f"{file}: {name}: expected {types[0].__name__}, got {content[name]!r:.80}")
     try:
         pattern = canonical_pattern(content["pattern"])
         added = {int(i): AddedToken(token.pop("content"), **token) for i, token in content["added_tokens"].items()}
