@@ -41,7 +41,7 @@ _MEANINGS = {letter.encode(): char.encode() for char, letter in _LETTERS.items()
 
 
 class _Entry(NamedTuple):
-    """A token of the vocabulary file: where it begins, what stands there, and the bytes meant, None if they are lost."""
+    """A token of the vocabulary file: where it begins, what stands there, and its bytes, None if they are lost."""
 
     line: int
     text: bytes
@@ -117,7 +117,8 @@ def read(path: Path, hints: Hints) -> Definition:
     told = sidecar.special_tokens if sidecar else hints.special_tokens
     specials = _special_tokens(vocab_file, entries, others) if told is None else told
     _check_special_tokens(vocab_file, specials, others, made)
-    alphabet = {token_id: token for token_id, token in others.items() if token_id not in specials.values()}
+    special_ids = {*specials.values()}
+    alphabet = {token_id: token for token_id, token in others.items() if token_id not in special_ids}
     numbers = [*merges.values()]
     tokens = tokens_of_merges(alphabet, [*merges], lambda rank: f"{merges_file}: line {numbers[rank]}")
     for (_, _, merged), number in merges.items():
@@ -125,18 +126,9 @@ def read(path: Path, hints: Hints) -> Definition:
             raise ValueError(
                 f"{merges_file}: line {number}: expected the result to be in {vocab_file.name}, got {merged}"
             )
-    for token_id in made:
-        token, entry = tokens[token_id], entries[token_id]
-        if entry.token != token and (sidecar or not _may_show(entry.text, token)):
-            raise ValueError(
-                f"{vocab_file}: line {entry.line}: expected token {token_id} to be {token[:80]!r}, which the merges "
-                f"make, got {entry.text[:80]!r}"
-            )
+    _check_made(vocab_file, {token_id: (tokens[token_id], entries[token_id]) for token_id in made}, sidecar is not None)
+    vocab = tokens | {token_id: special.encode("utf-8", "surrogatepass") for special, token_id in specials.items()}
     try:
-        vocab = {
-            **tokens,
-            **{token_id: special.encode("utf-8", "surrogatepass") for special, token_id in specials.items()},
-        }
         pairs = [(tokens[first], tokens[second]) for first, second, _ in merges]
         if sidecar is None:
             return Definition(BPEModel(vocab, pairs, tuple(specials), canonical_pattern(hints.pattern)))
@@ -237,6 +229,16 @@ def _check_special_tokens(path: Path, specials: Mapping[str, int], others: Mappi
         if others.get(token_id, token) != token:
             raise ValueError(
                 f"{path}: expected token {token_id} to be the special token {special!r}, got {others[token_id][:80]!r}"
+            )
+
+
+def _check_made(path: Path, made: Mapping[int, tuple[bytes, _Entry]], is_ours: bool) -> None:
+    """Refuse tokens that the merges make otherwise than they are written, as others may write them with a loss."""
+    for token_id, (token, entry) in made.items():
+        if entry.token != token and (is_ours or not _may_show(entry.text, token)):
+            raise ValueError(
+                f"{path}: line {entry.line}: expected token {token_id} to be {token[:80]!r}, which the merges make, "
+                f"got {entry.text[:80]!r}"
             )
 
 
