@@ -1,4 +1,3 @@
-import json
 from collections import Counter
 
 import oracle
@@ -6,10 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import texts
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from hf_bpe import tallies, train, train_bpe
-from hf_bpe.byte_level import from_printable
 from hf_bpe.patterns import split
 from hf_bpe.reference import learn_merges
 
@@ -202,31 +199,3 @@ def test_progress_is_shown_on_standard_error_when_asked_for(capsys):
     assert output == ""
     assert "Merging: 100%" in errors
     assert "10/10" in errors
-
-
-def merges_of_tokenizers(texts, vocab_size, special):
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    options = {"special_tokens": [special], "initial_alphabet": alphabet, "show_progress": False}
-    trainer = trainers.BpeTrainer(vocab_size=vocab_size, **options)
-    tokenizer.train_from_iterator((piece for text in texts for piece in text.split(special)), trainer)
-    return [tuple(map(from_printable, pair)) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
-
-
-@pytest.mark.parametrize("name", ["english", "code", "multilingual", "nonlatin", "docs"])
-def test_huggingface_merges_are_those_of_tokenizers_on_real_text(test_data, name):
-    with (test_data / "text" / f"{name}.txt").open("rb") as file:
-        text = file.read(2_000_000).decode(errors="ignore")
-    merges = train_bpe([text], 4096, ["<|endoftext|>"], tie_break="huggingface")[1]
-    assert merges == merges_of_tokenizers([text], 4096, "<|endoftext|>")
-
-
-def test_huggingface_merges_of_seventy_megabytes_are_those_of_tokenizers(test_data, engine):
-    if engine == "reference":
-        pytest.skip("takes the Python engine a minute; it is compared on 2 MB of each text")
-    paths = [test_data / "text" / f"{name}.txt" for name in ("english", "code", "multilingual", "docs")]
-    merges = train_bpe(paths, 32_000, ["<|endoftext|>"], tie_break="huggingface")[1]
-    assert len(merges) == 32_000 - 257
-    texts = [path.read_bytes().decode() for path in paths]
-    assert merges == merges_of_tokenizers(texts, 32_000, "<|endoftext|>")
