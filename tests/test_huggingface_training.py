@@ -24,6 +24,7 @@ from hf_bpe.patterns import PATTERNS
 
 PAGE = (Path(__file__).parent.parent / "docs" / "huggingface-training.md").read_text(encoding="utf-8")
 END = "<|endoftext|>"
+SPLIT_BY_NO_TWO_PATTERNS_ALIKE = "don't DON'T HTMLParser 1234 x//\n\n  (low) low's \u0301a " * 3
 documents = st.lists(texts | words().map(lambda word: word.decode("latin-1")), min_size=1, max_size=4)
 sizes = st.integers(1, 320)
 numbers = st.integers(0, 8)
@@ -107,11 +108,13 @@ def test_options_of_each_row_give_the_same_merges_and_tokens(theirs, ours, docum
     assert_same_training(documents, theirs, ours)
 
 
-@given(documents, st.integers(256, 320), st.sampled_from(PRE_TOKENIZERS), numbers, numbers)
-def test_each_pattern_with_several_options_gives_the_same(documents, n, row, least, longest):
-    theirs = {"vocab_size": n, "min_frequency": least, "max_token_length": longest, "how": row[0]}
-    ours = {"vocab_size": n, "min_frequency": least, "max_token_bytes": max(longest - 1, 2), "pattern": eval(row[1])}
-    assert_same_training(documents, theirs, ours)
+@pytest.mark.parametrize(("how", "pattern"), PRE_TOKENIZERS)
+@given(documents, st.integers(256, 320), st.integers(0, 3), st.integers(3, 12))
+def test_each_pattern_with_several_options_gives_the_same(how, pattern, documents, n, least, longest):
+    texts = [*documents, SPLIT_BY_NO_TWO_PATTERNS_ALIKE]
+    theirs = train_theirs(texts, how, vocab_size=n, min_frequency=least, max_token_length=longest)
+    options = {"min_frequency": least, "max_token_bytes": longest - 1, "pattern": eval(pattern)}
+    assert_equal(train(texts, n, tie_break="huggingface", **options), theirs)
 
 
 def test_every_option_of_the_trainer_and_every_pattern_has_a_row():
