@@ -1,12 +1,39 @@
-"""Merges that are written by ids: the bytes of every token follow from those of the bytes."""
+"""Merges that are written by ids, some to a line: the bytes of every token follow from those of the bytes."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from hf_bpe.conversion.reading import decode, read_bytes
+
+_ID = re.compile(r"[0-9]{1,10}", re.ASCII)
 
 # Every merge may double a token, so a file of a page could make a token of a terabyte.
 _MOST_BYTES = 1 << 28
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Return the lines of a file without their ends, numbered from 1.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is too large, or not UTF-8.
+    """
+    text = decode(path, read_bytes(path)).replace("\r\n", "\n").replace("\r", "\n")
+    return enumerate(text.removesuffix("\n").split("\n"), start=1)
+
+
+def parse_ids(line: str) -> list[int]:
+    """Return the ids that stand in a line with white space between; none if anything else stands there.
+
+    >>> parse_ids("97 98"), parse_ids("97 b")
+    ([97, 98], [])
+    """
+    parts = line.split()
+    return [*map(int, parts)] if all(map(_ID.fullmatch, parts)) else []
 
 
 def tokens_of_merges(

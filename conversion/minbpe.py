@@ -23,8 +23,8 @@ from pathlib import Path
 
 import regex
 from hf_bpe.conversion.definition import Definition, Format, Hints
-from hf_bpe.conversion.lines import numbered_lines, parse_ids
-from hf_bpe.conversion.merge_ids import tokens_of_merges
+from hf_bpe.conversion.merge_ids import numbered_lines, parse_ids, tokens_of_merges
+from hf_bpe.conversion.sidecar import WHOLE_TEXT
 
 from hf_bpe.model import BPEModel
 from hf_bpe.patterns import PATTERNS, canonical_pattern, pattern_expression
@@ -70,9 +70,13 @@ class _Reader:
         number, version = self._next("the version")
         if version.strip() not in (_VERSION, _SHUFFLED):
             raise self._error(number, f"{_VERSION!r} or {_SHUFFLED!r}", version)
-        pattern = self._pattern(hints)
+        pattern = self._pattern()
         alphabet = self._shuffled() if version.strip() == _SHUFFLED else {i: bytes([i]) for i in range(256)}
-        specials = self._special_tokens(hints)
+        specials = self._special_tokens() or dict(hints.special_tokens or {})
+        try:
+            hints.check(pattern, specials)
+        except ValueError as error:
+            raise ValueError(f"{self._path}: {error}") from None
         merges, numbers = self._merges({token_id: special for special, token_id in specials.items()})
         tokens = tokens_of_merges(alphabet, merges, lambda rank: f"{self._path}: line {numbers[rank]}")
         if taken := sorted(tokens.keys() & {*specials.values()}):
@@ -85,7 +89,7 @@ class _Reader:
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self._path}: {error}") from None
 
-    def _pattern(self, hints: Hints) -> str | None:
+    def _pattern(self) -> str | None:
         number, expression = self._next("the pattern")
         if len(expression) > _LONGEST_PATTERN:
             raise self._error(number, f"a pattern of at most {_LONGEST_PATTERN} characters", expression)
@@ -95,12 +99,9 @@ class _Reader:
                 "that pattern"
             )
         try:
-            pattern = canonical_pattern(expression or None)
+            return None if expression in ("", WHOLE_TEXT) else canonical_pattern(expression)
         except ValueError as error:
             raise ValueError(f"{self._path}: line {number}: {error}") from None
-        if hints.pattern != "auto" and canonical_pattern(hints.pattern) != pattern:
-            raise ValueError(f"{self._path} says that the pattern is {pattern or 'none'!r}; leave the argument out")
-        return pattern
 
     def _shuffled(self) -> dict[int, bytes]:
         number, line = self._next("the ids of the bytes")
@@ -109,7 +110,7 @@ class _Reader:
             raise self._error(number, "each id from 0 to 255 once", line)
         return {token_id: bytes([byte]) for byte, token_id in enumerate(ids)}
 
-    def _special_tokens(self, hints: Hints) -> dict[str, int]:
+    def _special_tokens(self) -> dict[str, int]:
         number, line = self._next("the number of special tokens")
         count = parse_ids(line)
         if len(count) != 1:
@@ -128,10 +129,6 @@ class _Reader:
                     "with which it begins, stands before it; change their order, if you mean to find it"
                 )
             specials[special] = ids[0]
-        if not specials:
-            return dict(hints.special_tokens or {})
-        if hints.special_tokens not in (None, specials):
-            raise ValueError(f"{self._path} says that the special tokens are {specials}; leave the argument out")
         return specials
 
     def _merges(self, specials: dict[int, str]) -> tuple[list[tuple[int, int, int]], list[int]]:
@@ -208,21 +205,23 @@ def _checked_byte_ids(model: BPEModel) -> list[int]:
 
 def _check_merges(model: BPEModel) -> None:
     ids = {token: token_id for token_id, token in model.vocab.items()}
+    special_ids = {*model.special_ids().values()}
     for rank, (first, second) in enumerate(model.merges):
         merge, merged = f"merge {rank}, {(first, second)!r}", ids[first + second]
         if merged != 256 + rank:
+            taken = "; special tokens have to stand behind all merges" if 256 + rank in special_ids else ""
             raise ValueError(
                 f"{merge}: it makes token {merged}, and minbpe makes token {256 + rank} of it, so readers would get "
-                "other ids"
+                f"other ids{taken}"
             )
         if late := next((part for part in (first, second) if ids[part] > merged), None):
             raise ValueError(f"{merge}: its part {late!r} is made by a later merge; minbpe could not load that")
-    others = [token_id for token_id in model.vocab if token_id >= 256 + len(model.merges)]
-    for token_id in {*others}.difference(model.special_ids().values()):
-        raise ValueError(
-            f"token {token_id}, {model.vocab[token_id]!r}, is made by no merge: minbpe has no place for it, so readers "
-            "could not decode it"
-        )
+    for token_id, token in model.vocab.items():
+        if token_id >= 256 + len(model.merges) and token_id not in special_ids:
+            raise ValueError(
+                f"token {token_id}, {token!r}, is made by no merge: minbpe has no place for it, so readers could not "
+                "decode it"
+            )
 
 
 def _check_special_tokens(model: BPEModel) -> None:
@@ -231,16 +230,14 @@ def _check_special_tokens(model: BPEModel) -> None:
             raise ValueError(
                 f"special token {special!r} has white space: minbpe could not load it, for that ends a token there"
             )
-    if model.special_tokens and model.pattern is None:
-        raise ValueError(
-            f"special tokens, {model.special_tokens[0]!r}, and no pattern: minbpe's BasicTokenizer would find none of "
-            "them in text; set the pattern '(?s:.+)', which cuts nothing"
-        )
 
 
 def _checked_expression(model: BPEModel) -> str:
     """Return the line of the pattern, if minbpe could do with it what we do."""
-    expression = pattern_expression(model.pattern) or ""
+    if model.pattern == WHOLE_TEXT:
+        raise ValueError(f"the pattern {WHOLE_TEXT!r} would be read back as none, which cuts alike; set it to None")
+    # BasicTokenizer, which needs no pattern, finds no special tokens.
+    expression = pattern_expression(model.pattern) or (WHOLE_TEXT if model.special_tokens else "")
     if expression.strip() != expression or not {"\n", "\r"}.isdisjoint(expression):
         raise ValueError(
             f"the pattern {expression!r} has a line end in it, or white space at an end: minbpe would read only a part "
@@ -278,4 +275,5 @@ FORMAT = Format(
     matches=matches,
     read=read,
     write=write,
+    suffix=".model",
 )

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hf_bpe.conversion.definition import FEATURES, Definition, Format, Hints
-from hf_bpe.conversion.lines import numbered_lines, parse_ids
-from hf_bpe.conversion.merge_ids import tokens_of_merges
+from hf_bpe.conversion.definition import FEATURES, Definition, Format, Hints, PatternNeeded
+from hf_bpe.conversion.merge_ids import numbered_lines, parse_ids, tokens_of_merges
+from hf_bpe.conversion.reading import read_bytes
 from hf_bpe.conversion.sidecar import read_sidecar, write_sidecar
 
 from hf_bpe.model import BPEModel
@@ -25,10 +25,9 @@ from hf_bpe.patterns import canonical_pattern
 
 VOCAB_FILE, MERGES_FILE = "vocab.tsv", "merges.tsv"
 _NAMES_OF_OTHERS = "vocab.txt", "merges.txt"
-_LARGEST = 1 << 28  # bytes
 
 _ID = re.compile(rb"\t([0-9]{1,10})(\r?\n|\r?\Z)")
-_MERGES = re.compile(rb"(\xef\xbb\xbf)?([0-9]+[\t ][0-9]+[\t ][0-9]+(?:\s|\Z)|\Z)")
+_MERGES = re.compile(rb"(\xef\xbb\xbf)?\s*([0-9]+[\t ][0-9]+[\t ][0-9]+(\s|\Z)|\Z)")
 # U+FFFD is escaped, so that it always means that something was lost; so is whatever else some programs take for the end
 # of a line, or drop at the beginning of a file.
 _TO_ESCAPE = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd\udc80-\udcff]")
@@ -106,10 +105,7 @@ def read(path: Path, hints: Hints) -> Definition:
     vocab_file, merges_file = (path / name for name in names)
     sidecar = read_sidecar(vocab_file, hints)
     if sidecar is None and hints.pattern == "auto":
-        raise ValueError(
-            f"{path}: its files do not say by which pattern text is split; give it: a name such as 'gpt2', a regular "
-            "expression, or None for no pattern"
-        )
+        raise PatternNeeded(path)
     entries = _read_vocab(vocab_file, is_ours=sidecar is not None)
     merges = _read_merges(merges_file)
     made = {merged for _, _, merged in merges}
@@ -139,10 +135,7 @@ def read(path: Path, hints: Hints) -> Definition:
 
 
 def _read_vocab(path: Path, *, is_ours: bool) -> dict[int, _Entry]:
-    with path.open("rb") as file:
-        content = file.read(_LARGEST + 1).removeprefix(b"\xef\xbb\xbf")
-    if len(content) > _LARGEST:
-        raise ValueError(f"{path}: expected at most {_LARGEST} bytes, as any vocabulary has, got more")
+    content = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
     found: list[tuple[int, bytes, int]] = []
     start, line, line_ends = 0, 1, set()
     for match in _ID.finditer(content):
@@ -223,7 +216,7 @@ def _special_tokens(path: Path, entries: Mapping[int, _Entry], others: Mapping[i
 
 def _check_special_tokens(path: Path, specials: Mapping[str, int], others: Mapping[int, bytes], made: set[int]) -> None:
     for special, token_id in specials.items():
-        token = special.encode("utf-8", "surrogatepass")  # which no token can be equal to
+        token = special.encode("utf-8", "surrogatepass")  # a lone surrogate is for the model to refuse
         if not isinstance(token_id, int) or token_id in made:
             raise ValueError(f"{path}: special token {special!r} cannot have the id {token_id!r:.80}")
         if others.get(token_id, token) != token:
