@@ -99,7 +99,9 @@ class _Reader:
                 "that pattern"
             )
         try:
-            return None if expression in ("", WHOLE_TEXT) else canonical_pattern(expression)
+            pattern = None if expression in ("", WHOLE_TEXT) else canonical_pattern(expression)
+            _check_groups(expression)
+            return pattern
         except ValueError as error:
             raise ValueError(f"{self._path}: line {number}: {error}") from None
 
@@ -247,12 +249,16 @@ def _checked_expression(model: BPEModel) -> str:
         raise ValueError(
             f"the pattern has {len(expression)} characters: more than {_LONGEST_PATTERN} are not read back"
         )
+    _check_groups(expression)
+    return expression
+
+
+def _check_groups(expression: str) -> None:
     if regex.compile(expression).groups:
         raise ValueError(
             f"the pattern {expression!r} has groups: minbpe would keep what these match and lose the rest of the text; "
             "write (?:…) for (…)"
         )
-    return expression
 
 
 def _vocab_lines(model: BPEModel) -> Iterator[str]:
