@@ -337,6 +337,18 @@ def test_a_sidecar_that_contradicts_the_files_is_refused(folder, change, message
         FORMAT.read(folder, Hints())
 
 
+@pytest.mark.parametrize(
+    "name", ["pattern", "special_tokens", "ignore_merges", "normalizer", "added_tokens", "settings"]
+)
+def test_a_sidecar_without_an_entry_is_refused(folder, name):
+    write(BPEModel({97: b"a"}, []), folder)
+    content = json.loads((folder / SIDECAR).read_text("utf-8"))
+    del content[name]
+    (folder / SIDECAR).write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"vocab\.tsv\.json: expected an entry '{name}', got none"):
+        FORMAT.read(folder, Hints())
+
+
 @given(st.data(), odd_models(), st.sampled_from([VOCAB_FILE, MERGES_FILE, SIDECAR]), st.booleans())
 def test_a_damaged_file_is_refused_with_its_name_or_is_a_valid_model(folder, data, model, name, has_sidecar):
     write(model, folder)
