@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hf_bpe.conversion import gguf, gpt2, hf_folder, tiktoken, tokenizer_json
+from hf_bpe.conversion import gguf, gpt2, hf_folder, minbpe, text, tiktoken, tokenizer_json
 from hf_bpe.conversion.compare import check_written, side_of_file
 from hf_bpe.conversion.definition import NAMED_TOKENS, Definition, Format, Hints
 
 from hf_bpe.files import staged_folder
 from hf_bpe.model import BPEModel
 
-_FORMATS = (hf_folder, gpt2, gguf, tokenizer_json, tiktoken)
+_FORMATS = (hf_folder, text, gpt2, gguf, minbpe, tokenizer_json, tiktoken)
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _FORMATS}
 """Name → format, in the order in which a path is asked what it is: the more particular first."""
 
