@@ -3,8 +3,10 @@
 import dataclasses
 import itertools
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import tiktoken
@@ -322,3 +324,50 @@ def test_a_model_that_no_merge_gives_a_token_of_is_refused_where_it_would_become
     model = BPEModel({**trained().vocab, 500: b"xyzzy"}, trained().merges, SPECIALS)
     with pytest.raises(ValueError, match=r"no merge makes token 500, b'xyzzy'"):
         formats.write(Definition(model), "nowhere", format="gpt2")
+
+
+PAGE = (Path(__file__).parent.parent / "conversion" / "README.md").read_text(encoding="utf-8")
+
+
+def matrix():
+    """Return the table of what each format carries."""
+
+    def cell(chosen, feature):
+        if feature == "pattern" and chosen.patterns is not None:
+            return ", ".join(sorted(map(str, chosen.patterns)))
+        if feature in chosen.carries:
+            return "yes"
+        return "beside" if feature in chosen.sidecar else "refused" if FEATURES[feature].decides_ids else "warned of"
+
+    rows = [["", *FORMATS], ["---"] * (len(FORMATS) + 1)]
+    rows += [[feature, *(cell(chosen, feature) for chosen in FORMATS.values())] for feature in FEATURES]
+    rows.append(["verified by", *(VERIFIED_BY.get(name, "hf_bpe") for name in FORMATS)])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+VERIFIED_BY = {
+    "hf": "transformers, tokenizers",
+    "gpt2": "transformers",
+    "gguf": "llama.cpp",
+    "tokenizer.json": "tokenizers",
+    "tiktoken": "tiktoken",
+}
+
+
+def test_the_page_shows_what_each_format_carries():
+    assert matrix() in PAGE, f"the table in conversion/README.md should be:\n{matrix()}"
+    assert VERIFIED_BY.keys() == {name for name, chosen in FORMATS.items() if chosen.peer is not None}
+
+
+def test_the_format_of_the_page_is_a_whole_one(tmp_path, monkeypatch):
+    (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    namespace = {}
+    exec(compile(code, "conversion/README.md", "exec"), namespace)
+    chosen = namespace["FORMAT"]
+    monkeypatch.setitem(FORMATS, chosen.name, chosen)
+    model = train(CORPUS, num_merges=40)
+    for name in FORMATS:
+        path = written(Definition(model), tmp_path / name, name)
+        assert formats.read(written(formats.read(path), tmp_path / f"{name}-hex", "hex")).model == model
+    with pytest.raises(ValueError, match="cannot carry special tokens"):
+        written(Definition(trained()), tmp_path, "hex")

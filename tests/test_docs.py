@@ -21,7 +21,7 @@ import hf_bpe
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").glob("*.md"))
+PAGES = sorted(path.relative_to(ROOT) for path in [*(ROOT / "docs").glob("*.md"), ROOT / "conversion" / "README.md"])
 # What a block of the pages may need; it says so after the language.
 OPTIONAL = ("accelerate", "datasets", "jinja2", "ray", "torch")
 
@@ -141,6 +141,9 @@ def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(
         pytest.importorskip(name, reason=f"blocks of {page} need {name}")
     monkeypatch.chdir(tmp_path)
     write_gpt2(hf_bpe.train(["low lower lowest"], vocab_size=262, special_tokens=["<|endoftext|>"]), "gpt2")
+    hf_bpe.BPETokenizer.train(["low lower lowest"], 260, pattern="cl100k").convert_to("cl100k_base.tiktoken")
+    Path("cl100k_base.tiktoken.json").unlink()
+    Path("book.txt").write_text("lower, lowest", encoding="utf-8")
     module = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)
     for language, needed, code in fences:
