@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hf_bpe.conversion.reachable import unreachable
 from tokenizers import AddedToken
 
 from hf_bpe.model import BPEModel
@@ -31,7 +32,8 @@ class Definition:
     """A whole tokenizer, apart from any library that runs it.
 
     Args:
-        model: vocabulary, merges, special tokens, pattern.
+        model: vocabulary, merges, special tokens, pattern. Where `ignore_merges` has no effect, as merges make every
+            token, it becomes False: not every format can say it.
         added_tokens: id → token that is found in text before it is split: the model's special tokens, which may be
             left out where they have no flags, and tokens that were added to the model.
         settings: what else `BPETokenizer` takes by keyword: `bos_token`, `add_bos_token`, `add_prefix_space`,
@@ -44,6 +46,8 @@ class Definition:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.model.ignore_merges and not unreachable(self.model):
+            object.__setattr__(self, "model", replace(self.model, ignore_merges=False))
         special = {
             token_id: AddedToken(token, normalized=False, special=True)
             for token, token_id in self.model.special_ids().items()

@@ -228,6 +228,12 @@ def write(definition: Definition, path: Path) -> None:
             "combining marks, or where the case of letters beyond ASCII changes within a word",
             stacklevel=2,
         )
+    if taken := _taken_for_special(definition):
+        warnings.warn(
+            f"llama.cpp takes ordinary tokens for special ones by their text: {', '.join(map(repr, taken))}; it gives "
+            "other ids where text holds them",
+            stacklevel=2,
+        )
     tokens, types = _tokens_and_types(definition)
     ids = _ids_of_names(definition, dict(zip(tokens, range(len(tokens)), strict=True)))
     template = _checked_template(definition.setting("chat_template"))
@@ -309,9 +315,6 @@ def _tokens_and_types(definition: Definition) -> tuple[list[str], list[int]]:
                 f"written as {texts[token_id]!r}; a file has one text for both, so one of them would not be found"
             )
         types[token_id] = _CONTROL if token.special else _USER_DEFINED
-    for token_id, text in texts.items():
-        if types[token_id] == _NORMAL and text in SPECIAL_BY_TEXT:
-            raise ValueError(f"token {token_id}, {text!r}, is an ordinary token; llama.cpp takes it for a special one")
     check_found_alike(added)
     size = max(texts) + 1
     if size > 2 * len(texts) + 1024:
@@ -322,6 +325,12 @@ def _tokens_and_types(definition: Definition) -> tuple[list[str], list[int]]:
         twice = next(i for i, token in enumerate(tokens) if ids[token] != i)
         raise ValueError(f"tokens {twice} and {ids[tokens[twice]]} are both written as {tokens[twice]!r}; change one")
     return tokens, [types.get(token_id, _UNUSED) for token_id in range(size)]
+
+
+def _taken_for_special(definition: Definition) -> list[str]:
+    """Return the ordinary tokens that llama.cpp finds in text as if they were special, as `</s>` of Qwen's."""
+    added = {token.content for token in definition.added_tokens.values()}
+    return sorted(SPECIAL_BY_TEXT.intersection(definition.model.printable_vocab()) - added)
 
 
 def _placeholder(token_id: int) -> str:
@@ -358,12 +367,15 @@ def _peer(path: Path, definition: Definition) -> Peer | None:
     if llama is None:
         return None
     ours = side_of(definition, "hf_bpe").encode
+    taken = _taken_for_special(definition)
 
     def encode(texts: list[str], added: bool) -> list[list[int]]:
         # Where llama.cpp is known to be wrong, nothing is to be learned of the file.
+        pattern = definition.model.pattern
+        are_known = [known_difference(text, pattern) or any(token in text for token in taken) for text in texts]
         return [
-            (ours if known_difference(text, definition.model.pattern) else llama.encode)([text], added)[0]
-            for text in texts
+            (ours if is_known else llama.encode)([text], added)[0]
+            for text, is_known in zip(texts, are_known, strict=True)
         ]
 
     return Peer(f"{llama.name}, but for texts that it is known to cut otherwise", encode, adds=True)

@@ -86,7 +86,7 @@ def _read(path: Path, hints: Hints) -> Definition:
         raise ValueError(f"{path}: {error}") from None
     if sidecar is None:
         return Definition(model)
-    return sidecar.complete(Definition(replace(model, ignore_merges=model.ignore_merges or sidecar.ignore_merges)))
+    return sidecar.complete(Definition(model))
 
 
 def _read_ranks(path: Path) -> dict[bytes, int]:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe.conversion.definition import FEATURES, FLAGS, Definition, Format, Hints, Peer
-from hf_bpe.conversion.reachable import unreachable
 from hf_bpe.conversion.reading import read_json_object
 from tokenizers import AddedToken
 
@@ -116,9 +115,8 @@ def _definition(content: Mapping[str, Any]) -> Definition:
     _check_decoder(content.get("decoder"))
     added = _added_tokens(content.get("added_tokens") or [], data["vocab"])
     model, later = _model(data, added)
-    model = replace(model, pattern=pattern, normalizer=normalizer)
-    if data.get("ignore_merges") and unreachable(model):  # else it has no effect
-        model = replace(model, ignore_merges=True)
+    ignore_merges = bool(data.get("ignore_merges"))
+    model = replace(model, pattern=pattern, normalizer=normalizer, ignore_merges=ignore_merges)
     settings: dict[str, Any] = {"add_prefix_space": add_prefix_space or None}
     settings |= _bos_and_eos(content.get("post_processor"), added)
     settings |= _padding_and_truncation(content)

@@ -54,6 +54,7 @@ def test_from_any_format_to_any_other_the_model_stays_equal(tmp_path, first, sec
     assert again == definition
 
 
+@pytest.mark.filterwarnings("ignore:llama.cpp cuts by 'gpt-4o' nearly")
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=25)
 @given(model=models())
