@@ -262,15 +262,16 @@ class PythonEncoder:
 
     def find_last_cut(self, data: bytes, options: Options) -> int:  # noqa: D102
         text = data.decode("utf-8", "surrogateescape")
-        contents = [token.content for token in self._added_tokens if token.content]
-        limit = len(text) - max([4, *map(len, contents)])
+        limit = len(text) - max([4, *(len(token.content) for token in self._added_tokens)])
+        contents = [] if options.split_special_tokens else self._contents_of_first_round
         width = 1 << 12
         while limit >= 1:
             start = max(1, limit - width)
-            cuts = self._cuts(text, start, limit, [] if options.split_special_tokens else contents)
+            cuts = self._cuts(text, start, limit, contents)
             for cut in sorted(cuts, reverse=True):
                 # No space may be put before what is only the rest of a stretch.
-                is_start = text[cut] == " " or self._is_token(text, cut, options) or not options.add_prefix_space
+                is_token = any(text.startswith(content, cut) for content in contents)
+                is_start = text[cut] == " " or is_token or not options.add_prefix_space
                 if is_start and allows_cut(self._added_tokens, text, cut):
                     return len(text[:cut].encode("utf-8", "surrogateescape"))
             if start == 1:
@@ -288,10 +289,11 @@ class PythonEncoder:
             cut = find_safe_cut(text, self.model.pattern, cut + 1)
         return {cut for cut in cuts if cut < limit}
 
-    def _is_token(self, text: str, at: int, options: Options) -> bool:
-        return not options.split_special_tokens and any(
-            token.content and text.startswith(token.content, at) for token in self._added_tokens
-        )
+    @property
+    def _contents_of_first_round(self) -> list[str]:
+        """The tokens that are looked for first; one that is looked for later is none if they take a part of it."""
+        tokens = [token for token in self._added_tokens if token.content]
+        return [token.content for token in tokens if not token.normalized] or [token.content for token in tokens]
 
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:  # noqa: D102
         vocab, added = self.model.vocab, self._added_bytes

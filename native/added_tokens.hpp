@@ -39,11 +39,10 @@ class AddedTokens {
     return not_normalized_.allows_cut(begin, at, end) && normalized_.allows_cut(begin, at, end);
   }
 
-  // The first token from `from` on, whether `split` gives it or not.
-  TokenFinder::Found find(const Byte* from, const Byte* end) const {
-    const TokenFinder::Found first = not_normalized_.finder.find(from, end);
-    const TokenFinder::Found second = normalized_.finder.find(from, end);
-    return second.begin < first.begin ? second : first;
+  // The first token from `from` on, whether `split` gives it or not, of those that are looked for first: one that is
+  // looked for later is none if these take a part of it.
+  TokenFinder::Found find_of_first_round(const Byte* from, const Byte* end) const {
+    return (not_normalized_.finder.longest() > 0 ? not_normalized_ : normalized_).finder.find(from, end);
   }
 
   // The size of the longest token, 0 if there is none.

@@ -120,7 +120,7 @@ class Encoder::Cuts {
   std::size_t longest() const { return tokens_.longest(); }
   TokenFinder::Found find(const Byte* from, const Byte* end) const {
     // A special token that is taken for text does not end the stretch before it.
-    return options_.split_special_tokens ? TokenFinder::Found{end, end, 0} : tokens_.find(from, end);
+    return options_.split_special_tokens ? TokenFinder::Found{end, end, 0} : tokens_.find_of_first_round(from, end);
   }
   bool allows_cut(const Byte* begin, const Byte* at, const Byte* end) const {
     // No space may be put before what is only the rest of a stretch.

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import added_tokens, any_bytes, any_texts, long_bytes, mergeable, models, of_tokens
+from tokenizers import AddedToken
 
-from hf_bpe.encoding import AddedTokenTuple, Options, Padding, PythonEncoder
+from hf_bpe.encoding import AddedTokenTuple, Options, Padding, PythonEncoder, tuples_of
 from hf_bpe.engine import make_encoder
 from hf_bpe.model import BPEModel
 from hf_bpe.reference import Encoder as WordsEncoder
@@ -142,6 +143,23 @@ def test_blocks_of_any_size_give_the_ids_of_the_whole(native, data, tokens, opti
     encoder = fast if kind == "native" else slow
     blocks = [*encode_blocks(encoder, pieces, options, 2, data.draw(st.integers(1, 40)))]
     assert [int(token_id) for ids in blocks for token_id in ids] == slow.encode(whole, options)
+
+
+@pytest.mark.parametrize(
+    ("normalized", "raw", "text", "following"),
+    [
+        ("op", {"content": "p"}, "xopyyyyyyyy", ""),  # is not found: the other is a part of it
+        ("o ", {"content": "<t>", "lstrip": True}, "xo" + " " * 20, "<t>"),  # is not found: its space is eaten
+        (" o", {"content": "p", "rstrip": True}, "p  oyyyyyyyy", ""),
+    ],
+)
+def test_text_is_not_cut_before_tokens_that_others_take_a_part_of(engine, normalized, raw, text, following):
+    tokens = [AddedToken(normalized, normalized=True), AddedToken(**raw, normalized=False)]
+    model = BPEModel({**{byte: bytes([byte]) for byte in range(256)}, 256: b"xo"}, [(b"x", b"o")])
+    encoder = make_encoder(model, tuples_of(enumerate(tokens, 300)))
+    cut = encoder.find_last_cut(text.encode(), Options())
+    ids = encoder.encode(text[:cut], Options()) + encoder.encode(text[cut:] + following, Options())
+    assert ids == encoder.encode(text + following, Options())
 
 
 @given(any_texts, st.lists(st.integers(0, 40), max_size=6), st.integers(1, 30))
