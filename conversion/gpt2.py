@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import chain, compress, starmap
 from operator import add, itemgetter, not_
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from hf_bpe.conversion.definition import Definition, Format, Hints, Peer
-from hf_bpe.conversion.reading import decode, read_bytes
+from hf_bpe.conversion.reading import check_ids, decode, parse_json_object, read_bytes
 
 from hf_bpe.byte_level import from_printable, to_printable
 from hf_bpe.engine import from_printable_all, read_merges
@@ -150,35 +150,8 @@ def _count_strings(content: bytes) -> int:
 
 def _read_odd_vocab(path: Path, text: str) -> dict[str, int]:
     """Read what is no vocabulary, naming the first thing that is wrong; what only the model can refuse is returned."""
-
-    def unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-        entries = dict(pairs)
-        if len(entries) < len(pairs):
-            seen: set[str] = set()
-            twice = next(text for text, _ in pairs if text in seen or seen.add(text))  # type: ignore[func-returns-value]
-            raise ValueError(f"{path}: token {twice!r} stands there twice")
-        return entries
-
-    def bounded(digits: str) -> int:
-        if len(digits) > 20:  # far beyond any id; Python itself refuses the longest
-            raise ValueError(f"{path}: the number {digits[:20]}… is no id")
-        return int(digits)
-
-    try:
-        entries = json.loads(text, object_pairs_hook=unique, parse_int=bounded)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except RecursionError:
-        raise ValueError(f"{path}: expected a JSON object of token to id, got one nested without end") from None
-    if not isinstance(entries, dict):
-        raise ValueError(f"{path}: expected a JSON object of token to id, got {type(entries).__name__}")
-    ids: dict[object, str] = {}
-    for text, token_id in entries.items():
-        if not isinstance(token_id, int) or isinstance(token_id, bool):
-            raise ValueError(f"{path}: token {text!r} has the id {token_id!r}, expected an integer")
-        if token_id in ids:
-            raise ValueError(f"{path}: tokens {ids[token_id]!r} and {text!r} have the same id, {token_id}")
-        ids[token_id] = text
+    entries = parse_json_object(path, text)
+    check_ids(entries, str(path))
     return entries
 
 

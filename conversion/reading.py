@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,17 @@ def read_json_object(path: Path) -> dict[str, Any]:
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no JSON, or no object, or has one key twice; the message says where.
+        ValueError: what `parse_json_object` raises.
+    """
+    return parse_json_object(path, decode(path, read_bytes(path)))
+
+
+def parse_json_object(path: Path, text: str) -> dict[str, Any]:
+    """Return what the text of a file of one JSON object says.
+
+    Raises:
+        ValueError: it is no JSON, or no object, or has one key twice, or a number beyond any id; the message says
+            where.
     """
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -54,9 +65,13 @@ def read_json_object(path: Path) -> dict[str, Any]:
             raise ValueError(f"{path}: {twice!r} stands there twice")
         return entries
 
-    text = decode(path, read_bytes(path))
+    def bounded(digits: str) -> int:
+        if len(digits) > 20:  # far beyond any id; Python itself refuses the longest
+            raise ValueError(f"{path}: the number {digits[:20]}… is no id")
+        return int(digits)
+
     try:
-        content = json.loads(text, object_pairs_hook=unique)
+        content = json.loads(text, object_pairs_hook=unique, parse_int=bounded)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
@@ -64,3 +79,14 @@ def read_json_object(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ValueError(f"{path}: expected a JSON object, got {type(content).__name__}")
     return content
+
+
+def check_ids(vocab: Mapping[str, object], where: str) -> None:
+    """Raise a ValueError if a vocabulary has an id that is no integer, or one id twice."""
+    ids: dict[object, str] = {}
+    for text, token_id in vocab.items():
+        if type(token_id) is not int:
+            raise ValueError(f"{where}: token {text!r} has the id {token_id!r:.40}, expected an integer")
+        if token_id in ids:
+            raise ValueError(f"{where}: tokens {ids[token_id]!r} and {text!r} have the same id, {token_id}")
+        ids[token_id] = text

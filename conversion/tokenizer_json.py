@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe.conversion.definition import FEATURES, FLAGS, Definition, Format, Hints, Peer
-from hf_bpe.conversion.reading import read_json_object
+from hf_bpe.conversion.reading import check_ids, read_json_object
 from tokenizers import AddedToken
 
 from hf_bpe.byte_level import to_printable
@@ -144,13 +144,7 @@ def _check_model(data: Mapping[str, Any]) -> None:
             raise ValueError(f"model: {name} {data[name]!r}: byte-level BPE has none, and its tokens would be misread")
     if not isinstance(data["vocab"], dict):
         raise ValueError(f"model: vocab: expected an object of token to id, got {type(data['vocab']).__name__}")
-    ids: dict[object, str] = {}
-    for text, token_id in data["vocab"].items():
-        if type(token_id) is not int:
-            raise ValueError(f"model: vocab: token {text!r} has the id {token_id!r:.40}, expected an integer")
-        if token_id in ids:
-            raise ValueError(f"model: vocab: tokens {ids[token_id]!r} and {text!r} have the same id, {token_id}")
-        ids[token_id] = text
+    check_ids(data["vocab"], "model: vocab")
 
 
 def _added_tokens(tokens: Sequence[Mapping[str, Any]], vocab: Mapping[str, int]) -> dict[int, AddedToken]:

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 
     from hf_bpe.model import BPEModel
 
+# Attributes that save_pretrained of transformers forgets unless they stand in init_kwargs.
+PERSISTENT = (
+    *("errors", "pattern", "normalizer", "add_prefix_space", "special_tokens_pattern", "token_type_ids_pattern"),
+    *("ignore_merges", "model_special_tokens"),
+    *("padding_side", "truncation_side", "split_special_tokens", "clean_up_tokenization_spaces"),
+    *("model_input_names", "token_type_ids_include_special_tokens"),  # transformers 4 has other model_input_names
+)
 # What every tokenizer has unless it is told otherwise, so that it need not be carried anywhere.
 _DEFAULTS: dict[str, Any] = {
     **{"errors": "replace", "padding_side": "right", "truncation_side": "right"},
@@ -43,8 +50,6 @@ class Converting:
     @property
     def definition(self) -> Definition:
         """All that makes this tokenizer what it is: model, added tokens and settings that are not the default."""
-        from hf_bpe.saving import PERSISTENT
-
         model: BPEModel = self.model  # type: ignore[attr-defined]
         names = [*PERSISTENT, "add_bos_token", "add_eos_token", "chat_template"]
         settings = {**self.init_kwargs, **{name: getattr(self, name) for name in names}}

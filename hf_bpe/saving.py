@@ -34,13 +34,6 @@ TOKENIZER_FILE = "tokenizer.json"
 MODEL_CONFIG_FILE = "config.json"
 CHAT_TEMPLATE_FILE = "chat_template.jinja"
 
-# Attributes that save_pretrained of transformers forgets unless they stand in init_kwargs.
-PERSISTENT = (
-    *("errors", "pattern", "normalizer", "add_prefix_space", "special_tokens_pattern", "token_type_ids_pattern"),
-    *("ignore_merges", "model_special_tokens"),
-    *("padding_side", "truncation_side", "split_special_tokens", "clean_up_tokenization_spaces"),
-    *("model_input_names", "token_type_ids_include_special_tokens"),  # transformers 4 has other model_input_names
-)
 # The module that AutoTokenizer copies out of a folder and runs to find our class.
 _SHIM = "tokenization_hf_bpe"
 _REMOTE_CODE = "transformers_modules."  # where transformers puts modules that it has copied out of folders

@@ -13,6 +13,7 @@ from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.calls import Calls, WarningsGiven
 from hf_bpe.conversion.definition import END_OF_TEXT
 from hf_bpe.conversion.tokenizer_json import check_prefix_space
+from hf_bpe.converting import PERSISTENT
 from hf_bpe.corpus import TextSource
 from hf_bpe.counts import WordCounts
 from hf_bpe.decode_stream import DecodeStream
@@ -21,7 +22,7 @@ from hf_bpe.engine import make_encoder
 from hf_bpe.model import BPEModel, with_placeholders
 from hf_bpe.normalizing import NormalizedTexts, checked_normalizer, with_normalizer
 from hf_bpe.raw_doors import as_lists
-from hf_bpe.saving import PERSISTENT, Saving, read_model
+from hf_bpe.saving import Saving, read_model
 from hf_bpe.training import TrainingOptions, train
 
 if TYPE_CHECKING:

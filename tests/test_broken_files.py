@@ -84,13 +84,13 @@ VOCAB, MERGES, JSON, RANKS = "gpt2/vocab.json", "gpt2/merges.txt", "x.json", "x.
 BROKEN = {
     "vocab.json truncated": (VOCAB, truncated, r"vocab\.json: not JSON at line 1, column \d+: "),
     "vocab.json empty": (VOCAB, empty, r"vocab\.json: not JSON at line 1, column 1: "),
-    "vocab.json nested": (VOCAB, nested, r"vocab\.json: expected a JSON object of token to id, got one nested"),
+    "vocab.json nested": (VOCAB, nested, r"vocab\.json: expected a JSON object, got one nested"),
     "vocab.json with a list": (VOCAB, lambda path: path.write_text("[1]"), r"vocab\.json: expected a JSON object"),
     "vocab.json with an id twice": (VOCAB, replace(b'"b": 98', b'"b": 97'), r"vocab\.json: .* have the same id, 97"),
     "vocab.json with a token twice": (
         VOCAB,
         replace(b'"b": 98', b'"a": 98'),
-        r"vocab\.json: token 'a' stands there twice",
+        r"vocab\.json: 'a' stands there twice",
     ),
     "vocab.json with an id that is text": (
         VOCAB,
