@@ -187,6 +187,13 @@ class TestVerify:
         path = ranks_file(tmp_path / "x.tiktoken")
         assert "does not say by which pattern" in error("verify", folder, path)
 
+    def test_what_is_said_of_a_file_is_not_held_against_the_other(self, folder, tmp_path):
+        path = ranks_file(tmp_path / "x.tiktoken")
+        assert run("verify", folder, path, "--pattern", "o200k", "--special-token", "<|y|>=300", code=1).stdout
+        run("convert", folder, tmp_path / "files", "--to", "gpt2")
+        assert "agree on" in run("verify", tmp_path / "files", folder).stderr
+        assert run("verify", tmp_path / "files", folder, "--pattern", "none", code=1).stdout
+
 
 def test_any_format_serves_where_a_tokenizer_is_asked_for(folder, tmp_path):
     run("convert", folder, tmp_path / "x.json")

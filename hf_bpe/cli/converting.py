@@ -142,18 +142,25 @@ def verify(
 
 def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:
     from hf_bpe.conversion.compare import side_of_file, side_of_pattern
+    from hf_bpe.conversion.definition import PatternNeeded
 
     if source.startswith("pattern:"):
         return side_of_pattern(source.removeprefix("pattern:"))
     if source in (*PATTERNS, "none") and not Path(source).exists():
         return side_of_pattern(source)
-    return side_of_file(*_read(source, None, pattern, special_token))
+    try:  # what is said for the other side need not be true of a file that says it itself
+        path, format, definition = _read(source, None, "auto", None)
+    except PatternNeeded:
+        return side_of_file(*_read(source, None, pattern, special_token))
+    if format.patterns is not None and len(format.patterns) == 1 and pattern != "auto":  # it takes one for granted
+        return side_of_file(*_read(source, None, pattern, special_token))
+    return side_of_file(path, format, definition)
 
 
 def _read(
     source: str, format: str | None, pattern: str, special_token: list[str] | None
 ) -> tuple[Path, Format, Definition]:
-    """Return a path, its format and what is there; what the file says itself need not be said again."""
+    """Return a path, its format and what is there."""
     from hf_bpe.conversion import formats
 
     path = existing(source)
