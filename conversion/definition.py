@@ -22,6 +22,8 @@ END_OF_TEXT = "<|endoftext|>"
 """What `bos_token` and `eos_token` are where a vocabulary has it and nobody says otherwise."""
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
+"""What else than its content an added token has, but for being special."""
+
 NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 _NAMED_BY_ITSELF = ("bos_token", "eos_token")
@@ -78,6 +80,11 @@ class Definition:
         """The tokens that have names, as `bos_token`, but for those that have them by themselves."""
         names = {name: self.setting(name) for name in NAMED_TOKENS if self.setting(name) is not None}
         return {n: token for n, token in names.items() if not (n in _NAMED_BY_ITSELF and token == END_OF_TEXT)}
+
+
+def written_out(token: AddedToken) -> dict[str, Any]:
+    """Return content and flags of an added token, as JSON has them and `AddedToken` takes them."""
+    return {"content": token.content, **{flag: getattr(token, flag) for flag in (*FLAGS, "special")}}
 
 
 class PatternNeeded(ValueError):
@@ -152,11 +159,10 @@ def _plain(token: AddedToken) -> AddedToken:
 
 def _mere_names(definition: Definition) -> list[str]:
     """Return the names of tokens that decide no ids."""
-    lacks_bytes = sum(len(token) == 1 for token in definition.model.vocab.values()) < 256
     uses = {
         "bos_token": definition.setting("add_bos_token"),
         "eos_token": definition.setting("add_eos_token"),
-        "unk_token": lacks_bytes,
+        "unk_token": definition.model.lacks_bytes,
     }
     return [name for name in definition.names if not uses.get(name)]
 
@@ -167,7 +173,7 @@ def _has_settings(*names: str) -> Callable[[Definition], bool]:
 
 def _other_settings(definition: Definition) -> dict[str, Any]:
     known = {*NAMED_TOKENS, "add_prefix_space", "add_bos_token", "add_eos_token"}
-    known |= {"chat_template", "special_tokens_pattern", "split_special_tokens"}
+    known |= {"chat_template", "split_special_tokens"}
     return {name: value for name, value in definition.settings.items() if name not in known}
 
 
@@ -217,7 +223,7 @@ FEATURES: dict[str, Feature] = {
         "add_bos_token and add_eos_token",
         "readers would leave out the tokens that begin and end a sequence",
         True,
-        _without_settings("add_bos_token", "add_eos_token", "special_tokens_pattern"),
+        _without_settings("add_bos_token", "add_eos_token"),
     ),
     "split_special_tokens": Feature(
         _has_settings("split_special_tokens"),

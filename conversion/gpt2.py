@@ -14,7 +14,7 @@ from operator import add, itemgetter, not_
 from pathlib import Path
 from typing import cast
 
-from hf_bpe.conversion.definition import Definition, Format, Hints, Peer
+from hf_bpe.conversion.definition import END_OF_TEXT, Definition, Format, Hints, Peer
 from hf_bpe.conversion.reading import check_ids, decode, parse_json_object, read_bytes
 
 from hf_bpe.byte_level import from_printable, to_printable
@@ -219,8 +219,10 @@ def _peer(path: Path, definition: Definition) -> Peer | None:
 
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     specials = [*definition.model.special_tokens]
+    # By itself it would add <|endoftext|> to a vocabulary that has none.
+    names = {} if END_OF_TEXT in specials else dict.fromkeys(("bos_token", "eos_token", "unk_token"))
     tokenizer = transformers.GPT2Tokenizer(
-        vocab=str(path / VOCAB_FILE), merges=str(path / MERGES_FILE), extra_special_tokens=specials
+        vocab=str(path / VOCAB_FILE), merges=str(path / MERGES_FILE), extra_special_tokens=specials, **names
     )
     encode = tokenizer._tokenizer.encode_batch_fast
     return Peer(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hf_bpe.conversion.definition import FLAGS, Definition, Hints
+from hf_bpe.conversion.definition import Definition, Hints, written_out
 from hf_bpe.conversion.reading import read_json_object
 from tokenizers import AddedToken
 
@@ -62,10 +62,7 @@ def write_sidecar(definition: Definition, path: Path) -> None:
         "special_tokens": model.special_ids(),
         "ignore_merges": model.ignore_merges,
         "normalizer": model.normalizer,
-        "added_tokens": {
-            token_id: {"content": token.content, **{flag: getattr(token, flag) for flag in (*FLAGS, "special")}}
-            for token_id, token in definition.added_tokens.items()
-        },
+        "added_tokens": {token_id: written_out(token) for token_id, token in definition.added_tokens.items()},
         "settings": {name: definition.setting(name) for name in definition.settings},
     }
     text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
@@ -92,7 +89,7 @@ def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
             raise ValueError(f"{file}: {name}: expected {types[0].__name__}, got {content[name]!r:.80}")
     try:
         pattern = canonical_pattern(content["pattern"])
-        added = {int(i): AddedToken(token.pop("content"), **token) for i, token in content["added_tokens"].items()}
+        added = {int(i): AddedToken(**token) for i, token in content["added_tokens"].items()}
         if odd := [token_id for token_id in content["special_tokens"].values() if type(token_id) is not int]:
             raise ValueError(f"special_tokens: expected ids, got {odd[0]!r:.80}")
     except (ValueError, TypeError, AttributeError, LookupError) as error:

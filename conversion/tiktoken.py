@@ -12,12 +12,11 @@ import binascii
 import importlib.metadata
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_bpe.conversion.definition import FEATURES, Definition, Format, Hints, PatternNeeded, Peer
-from hf_bpe.conversion.reachable import recover_merges, unreachable
+from hf_bpe.conversion.reachable import recover_merges
 from hf_bpe.conversion.reading import read_bytes
 from hf_bpe.conversion.sidecar import WHOLE_TEXT, read_sidecar, write_sidecar
 
@@ -39,7 +38,8 @@ def model_of_ranks(ranks: Mapping[bytes, int], special_tokens: Mapping[str, int]
         special_tokens: content → id.
         pattern: the split pattern.
 
-    It has `ignore_merges` if there are tokens that no merges make, which tiktoken meets as whole words only.
+    It has `ignore_merges`, for tiktoken looks for whole words first; where merges make every token that is without
+    effect, and a `Definition` leaves it out.
 
     Raises:
         ValueError: two tokens with one id, or what else no model may have.
@@ -51,8 +51,7 @@ def model_of_ranks(ranks: Mapping[bytes, int], special_tokens: Mapping[str, int]
     for token, token_id in [*ranks.items(), *((text.encode(), token_id) for text, token_id in special_tokens.items())]:
         if vocab.setdefault(token_id, token) != token:
             raise ValueError(f"tokens {vocab[token_id]!r} and {token!r} have the same id, {token_id}")
-    model = BPEModel(vocab, recover_merges(ranks), tuple(special_tokens), pattern)
-    return replace(model, ignore_merges=bool(unreachable(model)))
+    return BPEModel(vocab, recover_merges(ranks), tuple(special_tokens), pattern, ignore_merges=True)
 
 
 def definition_of_encoding(encoding: tiktoken.Encoding) -> Definition:

@@ -10,11 +10,10 @@ import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hf_bpe.conversion.definition import FEATURES, FLAGS, Definition, Format, Hints, Peer
+from hf_bpe.conversion.definition import FEATURES, FLAGS, Definition, Format, Hints, Peer, written_out
 from hf_bpe.conversion.reading import check_ids, read_json_object
 from tokenizers import AddedToken
 
@@ -51,10 +50,7 @@ def render_tokenizer_json(definition: Definition) -> str:
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [
-            {"id": token_id, "content": token.content, **{flag: getattr(token, flag) for flag in (*FLAGS, "special")}}
-            for token_id, token in sorted(definition.added_tokens.items())
-        ],
+        "added_tokens": [{"id": token_id, **written_out(token)} for token_id, token in definition.added_tokens.items()],
         "normalizer": {"type": model.normalizer} if model.normalizer else None,
         "pre_tokenizer": _pre_tokenizer(model.pattern, add_prefix_space),
         "post_processor": _template(prefix, suffix, ids) if prefix or suffix else None,
@@ -111,16 +107,14 @@ def _definition(content: Mapping[str, Any]) -> Definition:
     data = content["model"]
     _check_model(data)
     pattern, add_prefix_space = _pattern_and_prefix_space(content.get("pre_tokenizer"))
-    normalizer = _normalizer(content.get("normalizer"))
     _check_decoder(content.get("decoder"))
     added = _added_tokens(content.get("added_tokens") or [], data["vocab"])
-    model, later = _model(data, added)
-    ignore_merges = bool(data.get("ignore_merges"))
-    model = replace(model, pattern=pattern, normalizer=normalizer, ignore_merges=ignore_merges)
+    how = pattern, bool(data.get("ignore_merges")), _normalizer(content.get("normalizer"))
+    model, later = _model(data, added, how)
     settings: dict[str, Any] = {"add_prefix_space": add_prefix_space or None}
     settings |= _bos_and_eos(content.get("post_processor"), added)
     settings |= _padding_and_truncation(content)
-    lacks_bytes = sum(len(token) == 1 for token in model.vocab.values()) < 256
+    lacks_bytes = model.lacks_bytes
     unk_token = data.get("unk_token")
     if unk_token in {token.content for token in added.values()}:
         settings["unk_token"] = unk_token
@@ -165,8 +159,10 @@ def _added_tokens(tokens: Sequence[Mapping[str, Any]], vocab: Mapping[str, int])
     return added
 
 
-def _model(data: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple[BPEModel, dict[int, AddedToken]]:
-    """Return the model, without its pattern, and the added tokens that are not of it."""
+def _model(
+    data: Mapping[str, Any], added: Mapping[int, AddedToken], how: tuple[str | None, bool, str | None]
+) -> tuple[BPEModel, dict[int, AddedToken]]:
+    """Return the model, with a pattern, ignore_merges and a normalizer, and the added tokens that are not of it."""
     texts = [*data["vocab"]]
     tokens = dict(zip(texts, from_printable_all(texts), strict=True))
     merges = [_merge(rank, merge, tokens) for rank, merge in enumerate(data["merges"])]
@@ -191,7 +187,7 @@ def _model(data: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple[BP
             )
         elif text.strip("<>") != f"|unused_{token_id}|":  # what `with_placeholders` puts where there is no token
             vocab[token_id] = token
-    return BPEModel(vocab, merges, tuple(specials), None), later
+    return BPEModel(vocab, merges, tuple(specials), *how), later
 
 
 def _merge(rank: int, merge: Any, tokens: Mapping[str, bytes | None]) -> tuple[bytes, bytes]:

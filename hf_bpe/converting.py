@@ -41,7 +41,6 @@ class Converting:
 
     # What BPETokenizer has.
     init_kwargs: dict[str, Any]
-    extra_special_tokens: list[str]
     chat_template: Any
     model_max_length: int
     _special_tokens_map: dict[str, Any]

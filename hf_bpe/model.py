@@ -79,6 +79,11 @@ class BPEModel:
         return len(self.vocab)
 
     @property
+    def lacks_bytes(self) -> bool:
+        """Whether there are bytes that it has no token for."""
+        return sum(len(token) == 1 for token in self.vocab.values()) < 256
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256, in hex, of all that decides ids: two models with equal fingerprints encode every text alike."""
         content = {

@@ -5,6 +5,8 @@ import json
 
 import pytest
 from commands import error, run
+from hf_bpe.conversion.definition import FEATURES
+from hf_bpe.conversion.formats import FORMATS
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer
@@ -120,6 +122,15 @@ class TestConvert:
         said = error("convert", folder, tmp_path / "y.tiktoken", "--verify-with", tmp_path / "missing")
         assert said == f"{tmp_path / 'missing'}: No such file or directory"
         assert not (tmp_path / "y.tiktoken").exists()
+
+    def test_help_names_every_format_and_every_feature_that_can_be_dropped(self):
+        shown = " ".join(run("convert", "--help").stdout.split())
+        assert all(f"{name}" in shown for name in FORMATS)
+        assert all(name in shown for name, feature in FEATURES.items() if feature.decides_ids)
+
+    def test_gpt2_files_of_a_model_without_end_of_text_are_verified_on_text_that_has_it(self, folder, tmp_path):
+        (tmp_path / "text").write_text("low<|endoftext|>lower", encoding="utf-8")
+        run("convert", folder, tmp_path / "files", "--to", "gpt2", "--verify-with", tmp_path / "text")
 
     def test_formats_that_are_none_are_named(self, folder, tmp_path):
         for option in ("--to", "--from"):

@@ -37,7 +37,6 @@ from hf_bpe.cli.sources import (
     refuse_source_options,
     sources_of,
 )
-from hf_bpe.conversion.definition import Definition
 from hf_bpe.counts import WordCounts
 from hf_bpe.training import InitialAlphabet, TieBreak
 from hf_bpe.training import train as train_models
@@ -137,8 +136,11 @@ def train(
     with text as input, warnings_said():
         models: list[BPEModel] = train_models(input, **options)
     for model, folder in zip(models, folders, strict=True):
-        known = Definition(model) if first is None else replace(first.definition, model=model)
-        tokenizer = tokenizer_class().from_definition(known)
+        tokenizer_type = tokenizer_class()
+        if first is None:
+            tokenizer = tokenizer_type(model=model)
+        else:
+            tokenizer = tokenizer_type.from_definition(replace(first.definition, model=model))
         tokenizer.save_pretrained(folder)
         say(f"{model.vocab_size} tokens, {len(model.merges)} of them merges, saved in {folder}")
 
