@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hf_bpe.conversion.reachable import unreachable
 from tokenizers import AddedToken
 
+from hf_bpe.merge_trees import unreachable
 from hf_bpe.model import BPEModel
 from hf_bpe.patterns import PATTERNS, canonical_pattern
 

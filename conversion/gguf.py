@@ -27,11 +27,11 @@ from hf_bpe.conversion.llama_cpp import (
     pre_tokenizer_name,
 )
 from hf_bpe.conversion.llama_cpp_peer import peer
-from hf_bpe.conversion.reachable import unreachable
 from tokenizers import AddedToken
 
 from hf_bpe.byte_level import from_printable, to_printable
 from hf_bpe.engine import from_printable_all
+from hf_bpe.merge_trees import unreachable
 from hf_bpe.model import BPEModel
 from hf_bpe.patterns import canonical_pattern
 

@@ -8,7 +8,8 @@ from itertools import groupby
 from typing import Any
 
 from hf_bpe.conversion.definition import Definition, Format
-from hf_bpe.conversion.reachable import unreachable
+
+from hf_bpe.merge_trees import unreachable
 
 _SHOWN = 8
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_bpe.conversion.definition import FEATURES, Definition, Format, Hints, PatternNeeded, Peer
-from hf_bpe.conversion.reachable import recover_merges
 from hf_bpe.conversion.reading import read_bytes
+from hf_bpe.conversion.recover_merges import recover_merges
 from hf_bpe.conversion.sidecar import WHOLE_TEXT, read_sidecar, write_sidecar
 
 from hf_bpe.model import BPEModel

@@ -2,7 +2,7 @@
 
 import base64
 
-from hf_bpe.conversion.reachable import recover_merges
+from hf_bpe.conversion.recover_merges import recover_merges
 
 from hf_bpe import BPEModel
 

@@ -10,7 +10,6 @@ from hf_bpe.conversion.gguf import FORMAT, read, write
 from hf_bpe.conversion.gguf_file import read_metadata
 from hf_bpe.conversion.gpt2 import read_gpt2
 from hf_bpe.conversion.llama_cpp import PATTERNS, SPECIAL_BY_TEXT
-from hf_bpe.conversion.reachable import unreachable
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from real_models import tiktoken_model
@@ -18,6 +17,7 @@ from tokenizers import AddedToken
 
 from hf_bpe import BPEModel
 from hf_bpe.added_tokens import AddedTokenSplitter
+from hf_bpe.merge_trees import unreachable
 
 gguf = pytest.importorskip("gguf", reason="writing GGUF files takes the package gguf")
 pytestmark = pytest.mark.usefixtures("engine")

@@ -8,7 +8,7 @@ import pytest
 import tiktoken
 from hf_bpe.conversion import formats
 from hf_bpe.conversion.definition import Definition, PatternNeeded
-from hf_bpe.conversion.reachable import recover_merges, unreachable
+from hf_bpe.conversion.recover_merges import recover_merges
 from hf_bpe.conversion.tiktoken import definition_of_encoding, model_of_ranks
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +18,7 @@ from tiktoken.load import load_tiktoken_bpe
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.encoding import Options
 from hf_bpe.engine import make_encoder
+from hf_bpe.merge_trees import unreachable
 from hf_bpe.patterns import PATTERNS, pattern_expression
 
 pytestmark = pytest.mark.usefixtures("engine")
