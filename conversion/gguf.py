@@ -37,6 +37,7 @@ from hf_bpe.patterns import canonical_pattern
 
 # What the header says of a file that holds no model; llama.cpp asks for one that it knows.
 _ARCHITECTURE = "gpt2"
+_SIGNATURE = "signature"  # a key of ours, which others pass over
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED = 1, 2, 3, 4, 5
 _ID_KEYS = {
     **{name: f"{KEY}{name}_id" for name in NAMED_TOKENS},
@@ -99,6 +100,7 @@ def read(path: Path, hints: Hints) -> Definition:
             if f"{name}_token" not in settings:
                 raise metadata.error(f"add_{name}_token", f"no special token has {name}_token_id")
             settings[f"add_{name}_token"] = True
+    model = model.with_signature(metadata.text(_SIGNATURE))
     return Definition(model, added, {**settings, "chat_template": metadata.chat_template()})
 
 
@@ -250,6 +252,7 @@ def write(definition: Definition, path: Path) -> None:
         writer.add_add_bos_token(bool(definition.setting("add_bos_token")))
         writer.add_add_eos_token(bool(definition.setting("add_eos_token")))
         writer.add_add_space_prefix(False)
+        writer.add_key_value(KEY + _SIGNATURE, model.signature, GGUFValueType.STRING)
         if template is not None:
             writer.add_chat_template(template)
         writer.write_header_to_file()

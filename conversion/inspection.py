@@ -34,6 +34,7 @@ class Inspection:
         unreachable: id → token that no merges make, as it is printed.
         longest: id → the longest token, as it is printed.
         fingerprint: of the model; None where the pattern is not known.
+        signature: of the model; likewise.
     """
 
     format: str
@@ -51,6 +52,7 @@ class Inspection:
     unreachable: dict[int, str]
     longest: dict[int, str]
     fingerprint: str | None
+    signature: str | None
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it, whole, as what JSON can hold."""
@@ -72,6 +74,7 @@ class Inspection:
             "unreachable": _some([f"{token_id} {token}" for token_id, token in self.unreachable.items()]),
             "longest": _some([f"{token_id} {token}" for token_id, token in self.longest.items()]),
             "fingerprint": self.fingerprint or "takes the pattern",
+            "signature": self.signature or "takes the pattern",
         }
         return "\n".join(f"{name:<14}{value}" for name, value in rows.items())
 
@@ -105,6 +108,7 @@ def inspect(definition: Definition, format: Format, *, knows_pattern: bool = Tru
         unreachable={token_id: repr(model.vocab[token_id]) for token_id in unreachable(model)},
         longest={} if longest is None else {longest: repr(model.vocab[longest])},
         fingerprint=model.fingerprint if knows_pattern else None,
+        signature=model.signature if knows_pattern else None,
     )
 
 

@@ -26,6 +26,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "special_tokens": (dict,),
     "ignore_merges": (bool,),
     "normalizer": (str, type(None)),
+    "signature": (str,),
     "added_tokens": (dict,),
     "settings": (dict,),
 }
@@ -38,12 +39,13 @@ class Sidecar(NamedTuple):
     special_tokens: dict[str, int]
     ignore_merges: bool
     normalizer: str | None
+    signature: str
     added_tokens: dict[int, AddedToken]
     settings: dict[str, Any]
 
     def complete(self, definition: Definition) -> Definition:
         """Return what a file and its sidecar give together, where the reader has heeded pattern and special tokens."""
-        model = replace(definition.model, normalizer=self.normalizer)
+        model = replace(definition.model, normalizer=self.normalizer).with_signature(self.signature)
         return Definition(model, self.added_tokens, self.settings)
 
 
@@ -62,6 +64,7 @@ def write_sidecar(definition: Definition, path: Path) -> None:
         "special_tokens": model.special_ids(),
         "ignore_merges": model.ignore_merges,
         "normalizer": model.normalizer,
+        "signature": model.signature,
         "added_tokens": {token_id: written_out(token) for token_id, token in definition.added_tokens.items()},
         "settings": {name: definition.setting(name) for name in definition.settings},
     }
@@ -103,6 +106,7 @@ def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
         content["special_tokens"],
         content["ignore_merges"],
         content["normalizer"],
+        content["signature"],
         added,
         content["settings"],
     )

@@ -1,30 +1,12 @@
 """The native core. Only hf_bpe.engine imports it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from mmap import mmap
 
 import hf_bpe.runs
 from hf_bpe.encoding import AddedTokenTuple, AnyText, Around, Ids, Numbers, Options, Padding
 from hf_bpe.model import BPEModel
 from hf_bpe.runs import Run
-
-class WordTable:
-    """How often each word occurs, in 64 bits: what `dict` takes for a mapping. Words are not empty.
-
-    One thread at a time may use it; a second gets a RuntimeError.
-    """
-
-    def __init__(self) -> None: ...
-    def add(self, word: bytes, count: int) -> None:
-        """Add to the count of a word. Raises OverflowError past 64 bits, TypeError for a negative count."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, word: bytes) -> int: ...
-    def __contains__(self, word: bytes) -> bool: ...
-    def keys(self) -> list[bytes]: ...
-    def values(self) -> list[int]: ...
-    def items(self) -> list[tuple[bytes, int]]: ...
-    def __iter__(self) -> Iterator[bytes]: ...
 
 class Counter:
     """Counts the pre-tokens of texts in threads, none of which outlives a call.
@@ -86,9 +68,6 @@ class Counter:
 
     def drain(self) -> RunMerger:
         """Return the counts of all texts so far as a sorted run, to be read once, and begin anew."""
-
-    def finish(self) -> WordTable:
-        """Return the counts of all texts so far, and begin anew."""
 
 class RunMerger(hf_bpe.runs.RunMerger):
     """The native `hf_bpe.runs.RunMerger`."""
@@ -152,7 +131,7 @@ class Encoder:
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]: ...
 
 def learn_merges(
-    counts: WordTable | Callable[[], Run],
+    counts: Callable[[], Run],
     *,
     initial: list[tuple[bytes, bytes]],
     max_merges: int,
@@ -166,13 +145,13 @@ def learn_merges(
     """Learn merges as hf_bpe.reference does.
 
     Args:
-        counts: a table, or what returns a sorted run, to be read from its beginning, twice.
+        counts: what returns a sorted run, to be read from its beginning, twice.
         progress: called about twenty times a second and at the end, with the merges since its last call, none or more,
             and how often the last one occurred.
         span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
     """
 
-def training_bytes(counts: WordTable | Callable[[], Run], max_merges: int) -> int:
+def training_bytes(counts: Callable[[], Run], max_merges: int) -> int:
     """Return how many bytes of memory learn_merges takes beyond the words; rather too many than too few."""
 
 def pre_tokenize(text: bytes, pattern: str | None, *, simd: str | None = None) -> list[bytes]:

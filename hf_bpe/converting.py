@@ -31,6 +31,7 @@ _DEFAULTS: dict[str, Any] = {
 _NOT_SETTINGS = {
     *("pattern", "ignore_merges", "normalizer", "name_or_path", "tokenizer_file", "added_tokens_decoder"),
     *("model_special_tokens", "special_tokens_pattern", "init_inputs"),
+    "signature",
     "extra_special_tokens",  # all special tokens that have no name
 }
 _NO_LIMIT = 10**20  # transformers writes 10**30 for no model_max_length

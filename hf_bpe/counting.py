@@ -11,8 +11,9 @@ import contextlib
 import logging
 import math
 import os
+import sys
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict
 
 from hf_bpe.corpus import Shard, TextSource, plan
@@ -75,20 +76,6 @@ def count(
     with _Counting(source, settings, num_workers, max_memory, work_dir) as counting:
         counting.count_all(show_progress, callback)
         return counting.word_counts()
-
-
-def count_for_training(
-    source: TextSource,
-    settings: Settings,
-    *,
-    num_workers: int | None,
-    show_progress: bool,
-    callback: Listener | None,
-) -> tuple[Mapping[bytes, int], int]:
-    """Return the counts as they are, which spares sorting them, and what they are to be divided by."""
-    with _Counting(source, settings, num_workers) as counting:
-        counting.count_all(show_progress, callback)
-        return counting.table(), counting.scale
 
 
 class _Counting:
@@ -204,7 +191,8 @@ class _Counting:
             Counted(shard.name, str(shard.weight), int(shard.is_file and shard.start == 0), shard.size or 0)
             for shard in self.shards
         ]
-        in_memory = {"most_in_memory": 0} if self.is_limited else {}
+        # What was in memory may stay there: a run is smaller than a table.
+        most_in_memory = 0 if self.is_limited else None if runs else sys.maxsize
         return WordCounts.of_run(
             merger,
             self.settings,
@@ -212,11 +200,8 @@ class _Counting:
             sources=sources,
             skipped=self._all_skipped(),
             folder=self.folder,
-            **in_memory,
+            most_in_memory=most_in_memory,
         )
-
-    def table(self) -> Mapping[bytes, int]:
-        return self.tally.finish()
 
     def _all_skipped(self) -> dict[str, int]:
         before = Skipped() if self.work is None else Skipped(**self.work.skipped())

@@ -15,7 +15,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from hf_bpe import cuts, reference, runs
 from hf_bpe.byte_level import from_printable
@@ -23,7 +23,7 @@ from hf_bpe.patterns import PATTERNS
 from hf_bpe.reference import count_pre_tokens
 
 if TYPE_CHECKING:
-    from hf_bpe._native import Counter, WordTable
+    from hf_bpe._native import Counter
     from hf_bpe.encoding import AddedTokenTuple, Encoder
     from hf_bpe.model import BPEModel
 
@@ -161,7 +161,7 @@ class HasRun(Protocol):
 
 
 def learn_merges(
-    counts: Mapping[bytes, int] | WordTable | HasRun,
+    counts: Mapping[bytes, int] | HasRun,
     *,
     max_merges: int,
     tie_break: str = "lexicographic",
@@ -200,7 +200,7 @@ def learn_merges(
     if min_frequency >= 2**64:  # no pair has such a count
         max_merges = 0
     merges: list[tuple[bytes, bytes]] = native.learn_merges(
-        _native_words(native, counts),
+        _run_of(counts),
         initial=[*initial],
         max_merges=min(max_merges, 2**32),  # there are never as many
         lexicographic=tie_break == "lexicographic",
@@ -212,13 +212,13 @@ def learn_merges(
     return merges
 
 
-def training_bytes(counts: Mapping[bytes, int] | WordTable | HasRun, max_merges: int) -> int:
+def training_bytes(counts: Mapping[bytes, int] | HasRun, max_merges: int) -> int:
     """Return how many bytes of memory `learn_merges` takes at its peak, beyond what the counts take.
 
     It is meant to be too much rather than too little: on real text up to half as much again.
 
     Args:
-        counts: native: in a table of the core or a run, for others are copied into a table first.
+        counts: as there.
         max_merges: number of merges to learn, and of initial ones.
 
     Raises:
@@ -227,22 +227,17 @@ def training_bytes(counts: Mapping[bytes, int] | WordTable | HasRun, max_merges:
     native = native_core()
     if native is None:
         return reference.training_bytes(word for word, _ in counts.items())
-    needed: int = native.training_bytes(_native_words(native, counts), min(max_merges, 2**32))
+    needed: int = native.training_bytes(_run_of(counts), min(max_merges, 2**32))
     return needed
 
 
-def _native_words(
-    native: ModuleType, counts: Mapping[bytes, int] | WordTable | HasRun
-) -> WordTable | Callable[[], runs.Run]:
-    """Return what the native core learns from: a table, or what returns a run."""
-    if isinstance(counts, native.WordTable):
-        return cast("WordTable", counts)
+def _run_of(counts: Mapping[bytes, int] | HasRun) -> Callable[[], runs.Run]:
+    """Return what the native core learns from: what returns a run."""
     if isinstance(counts, HasRun):
         return counts.run
-    words: WordTable = native.WordTable()
-    for word, count in counts.items():
-        words.add(word, count)
-    return words
+    merger = runs.RunMerger.of(counts)
+    run = b"".join(iter(lambda: merger.read(runs.PIECE), b""))
+    return lambda: run
 
 
 def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from hf_bpe.model import BPEModel
+from hf_bpe.signature import learned
 
 Merge = tuple[bytes, bytes]
 
@@ -90,7 +91,8 @@ def base_model(
 def grow(base: BPEModel, merges: Sequence[tuple[bytes, bytes]], vocab_size: int | None = None) -> BPEModel:
     """Return a model with more merges, up to a number of tokens.
 
-    A token that a merge makes gets the next id; one that there is already keeps its own.
+    A token that a merge makes gets the next id; one that there is already keeps its own. The origin of `base` is
+    what is told of how they were learned.
     """
     vocab = dict(base.vocab)
     known = {*vocab.values()}
@@ -105,7 +107,8 @@ def grow(base: BPEModel, merges: Sequence[tuple[bytes, bytes]], vocab_size: int 
             known.add(token)
             next_id += 1
         taken += 1
-    return replace(base, vocab=vocab, merges=[*base.merges, *merges[:taken]])
+    all_merges = [*base.merges, *merges[:taken]]
+    return replace(base, vocab=vocab, merges=all_merges, origin=learned(base.origin, all_merges))
 
 
 def check_number(name: str, value: object, least: int) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hf_bpe.counts import WordCounts
@@ -25,10 +25,9 @@ class Learning:
 
     Args:
         words: the counts.
-        scale: what they are to be divided by.
         initial: merges that go before.
         max_memory: bound of the memory of this process, in bytes.
-        work_dir: a folder from which learning goes on, if the words are `WordCounts`.
+        work_dir: a folder from which learning goes on.
         options: of `engine.learn_merges`, for the counts as they are.
 
     Raises:
@@ -37,21 +36,19 @@ class Learning:
 
     def __init__(
         self,
-        words: Mapping[bytes, int] | WordCounts,
-        scale: int,
+        words: WordCounts,
         initial: Sequence[Merge],
         *,
         max_memory: int | None,
         work_dir: str | os.PathLike[str] | None,
         **options: Any,
     ) -> None:
-        self._words, self._scale, self._initial = words, scale, initial
+        self._words, self._initial = words, initial
         self._max_memory, self._options = max_memory, options
         self.merges: list[Merge] = []
         self.wanted = 0
         self._log: MergeLog | None = None
         if work_dir is not None:
-            assert isinstance(words, WordCounts)
             digest = hashlib.sha256(repr([*initial]).encode()).hexdigest()
             self._log = MergeLog(work_dir, {"counts": words.fingerprint, **options, "initial": digest})
             self.merges = [*self._log.merges]
@@ -118,7 +115,7 @@ class Learning:
         total = 0
         for word, count in self._words.items():
             total += len(word) + 1
-            for limit in itertools.takewhile((count // self._scale).__ge__, limits):
+            for limit in itertools.takewhile((count // self._words.scale).__ge__, limits):
                 sizes[limit] += len(word) + 1
                 numbers[limit] += 1
         for limit, size in sizes.items():

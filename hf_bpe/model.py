@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import cast
 
 from hf_bpe.byte_level import from_printable, to_printable
 from hf_bpe.patterns import UNICODE_VERSION, canonical_pattern
+from hf_bpe.signature import Origin, origin_of, origin_of_first, signature_of
 
 NORMALIZERS = (None, "NFC")
 
@@ -35,6 +36,7 @@ class BPEModel:
         ignore_merges: a pre-token that is an ordinary token as a whole is that token, whatever merges make of it; so
             tokens that no merges make can still be met. tiktoken encodes so, and `tokenizers` where it is told to.
         normalizer: "NFC" where text is brought to that form before it is split, None where it is taken as it is.
+        origin: what `train` notes of how the merges were learned, for `signature`. Models that differ in it are equal.
 
     The arguments are copied; do not change `vocab` or `merges` afterwards, `dataclasses.replace` makes a new model.
     A vocabulary need not hold all 256 bytes, nor need every token be reachable by the merges: real files differ.
@@ -57,6 +59,7 @@ class BPEModel:
     pattern: str | None = "gpt2"
     ignore_merges: bool = False
     normalizer: str | None = None
+    origin: Origin = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         ids = _checked_ids(self.vocab)
@@ -98,6 +101,31 @@ class BPEModel:
         }
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
+    @property
+    def signature(self) -> str:
+        """A line that tells what the model is and what its merges come from; equal signatures mean equal merges.
+
+        It has the version of hf_bpe and of Unicode, the pattern, the number of tokens and of special tokens, and a
+        digest of the merges. Of a model that `train` made also how ties were broken, options that are not the default,
+        and `counts`, the beginning of the fingerprint of what it was learned from (see `WordCounts`). That is kept by
+        saving, and left out where the merges are not those that were learned. Digests are the first 64 bits of a
+        SHA-256.
+
+        >>> from hf_bpe import train
+        >>> train(["low lower"], vocab_size=258).signature.split("|")[:5]
+        ['hf_bpe 0.1', 'unicode=16.0', 'pattern=gpt2', 'vocab=258', 'ties=lexicographic']
+        """
+        return signature_of(self)
+
+    def with_signature(self, signature: str | None) -> BPEModel:
+        """Return the model with what a signature tells of where its merges come from, as readers of files need it.
+
+        That is not believed where the signature has the digest of other merges.
+        """
+        if not signature or self.origin:
+            return self
+        return replace(self, merges=CheckedMerges(self.merges), origin=origin_of(signature))
+
     def special_ids(self) -> dict[str, int]:
         """Return special token → id, in the order of the ids."""
         ids = {token: token_id for token_id, token in self.vocab.items()}
@@ -136,7 +164,7 @@ class BPEModel:
         gone = {*sorted(made, key=made_by.__getitem__)[vocab_size - others :]}
         vocab = {token_id: token for token_id, token in self.vocab.items() if token not in gone}
         merges = [(first, second) for first, second in self.merges if first + second not in gone]
-        return replace(self, vocab=vocab, merges=merges)
+        return replace(self, vocab=vocab, merges=merges, origin=origin_of_first(merges, self))
 
     def printable_vocab(self) -> dict[str, int]:
         """Return what `vocab.json` holds: the printable form of each token, special tokens as they are → id.

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hf_bpe.conversion.gpt2 import read_gpt2_with_vocab, write_gpt2
 from hf_bpe.conversion.tokenizer_json import read_tokenizer_json, render_tokenizer_json
@@ -239,6 +239,7 @@ class Saving(Converting):
                 (folder / f"{_SHIM}.py").write_text(line, encoding="utf-8", newline="\n")
         if auto_map:
             config["auto_map"] = auto_map
+        config["signature"] = self._engine.model.signature
         text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
         path.write_text(text, encoding="utf-8", newline="\n")
 
@@ -293,13 +294,26 @@ class Saving(Converting):
         return difference and f"load the tokenizer as {type(chosen).__name__}, which gives wrong ids: {difference}"
 
 
+class NotInFiles(NamedTuple):
+    """What `vocab.json` and `merges.txt` do not say of a model.
+
+    Attributes:
+        pattern, normalizer, ignore_merges: as in `BPEModel`.
+        special_tokens: None for those that the settings call special.
+        signature: that of the model when it was saved, None if it is not known.
+    """
+
+    pattern: str | None
+    normalizer: str | None
+    ignore_merges: bool
+    special_tokens: Sequence[str] | None
+    signature: str | None
+
+
 def read_model(
     vocab_file: str | os.PathLike[str] | None,
     merges_file: str | os.PathLike[str] | None,
-    pattern: str | None,
-    normalizer: str | None,
-    ignore_merges: bool,
-    special_tokens: Sequence[str] | None,
+    told: NotInFiles,
     kwargs: dict[str, Any],
 ) -> tuple[BPEModel, dict[str, int]]:
     """Read the two files; where it is not said which tokens are special, the settings' special tokens are."""
@@ -308,12 +322,13 @@ def read_model(
             f"BPETokenizer needs a model, or vocab_file and merges_file; got vocab_file={vocab_file!r}, "
             f"merges_file={merges_file!r} (a folder to load must hold vocab.json and merges.txt)"
         )
+    special_tokens = told.special_tokens
     if special_tokens is None:
         added = [token.content for token in kwargs.get("added_tokens_decoder", {}).values() if token.special]
         special_tokens = added or None
     model, printable_vocab = read_gpt2_with_vocab(
-        vocab_file, merges_file, special_tokens=special_tokens, pattern=pattern, leave_out_ordinary=True
+        vocab_file, merges_file, special_tokens=special_tokens, pattern=told.pattern, leave_out_ordinary=True
     )
-    if ignore_merges is not False:
-        model = replace(model, merges=CheckedMerges(model.merges), ignore_merges=ignore_merges)
-    return with_normalizer(model, normalizer), printable_vocab
+    if told.ignore_merges is not False:
+        model = replace(model, merges=CheckedMerges(model.merges), ignore_merges=told.ignore_merges)
+    return with_normalizer(model, told.normalizer).with_signature(told.signature), printable_vocab

@@ -12,7 +12,7 @@ import functools
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from hf_bpe.counts import Settings
 from hf_bpe.cuts import cut_into_documents
@@ -40,9 +40,6 @@ class Tally(Protocol):
 
     def drain(self) -> RunMerger:
         """Return all counts, sorted, and begin anew."""
-
-    def finish(self) -> Mapping[bytes, int]:
-        """Return all counts as they are, and begin anew."""
 
 
 def make_tally(settings: Settings, num_workers: int | None, memory: int) -> Tally:
@@ -92,10 +89,6 @@ class NativeTally:
     def drain(self) -> RunMerger:
         """Return all counts, sorted, and begin anew."""
         return self._counter.drain()
-
-    def finish(self) -> Mapping[bytes, int]:
-        """Return all counts as they are, and begin anew."""
-        return cast("Mapping[bytes, int]", self._counter.finish())  # which has all that is wanted of one
 
 
 class PythonTally:
@@ -149,11 +142,7 @@ class PythonTally:
 
     def drain(self) -> RunMerger:
         """Return all counts, sorted, and begin anew."""
-        return RunMerger.of(self.finish())
-
-    def finish(self) -> Mapping[bytes, int]:
-        """Return all counts as they are, and begin anew."""
         counts, self._counts = self._counts, collections.Counter()
         if max(counts.values(), default=0) >= 2**64:
             raise OverflowError("a pre-token was counted more than 2**64 - 1 times; choose smaller weights")
-        return counts
+        return RunMerger.of(counts)

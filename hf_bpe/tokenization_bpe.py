@@ -22,7 +22,7 @@ from hf_bpe.engine import make_encoder
 from hf_bpe.model import BPEModel, with_placeholders
 from hf_bpe.normalizing import NormalizedTexts, checked_normalizer, with_normalizer
 from hf_bpe.raw_doors import as_lists
-from hf_bpe.saving import Saving, read_model
+from hf_bpe.saving import NotInFiles, Saving, read_model
 from hf_bpe.training import TrainingOptions, train
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class BPETokenizer(Saving, Calls):
             merges make of it.
         model_special_tokens: with files, those of their tokens that are special tokens of the model. None for those
             that `added_tokens_decoder` calls special, or if it calls none so, for those that are in no merge.
+        signature: with files, the `BPEModel.signature` of the model that they were written of.
         errors: what decoding does with bytes that are not UTF-8, as in `bytes.decode`.
         add_prefix_space: put a space before each stretch of text that does not begin with one. Only for the patterns
             "gpt2" and None.
@@ -85,6 +86,7 @@ class BPETokenizer(Saving, Calls):
         normalizer: str | None = None,
         ignore_merges: bool = False,
         model_special_tokens: Sequence[str] | None = None,
+        signature: str | None = None,
         errors: str = "replace",
         add_prefix_space: bool = False,
         add_bos_token: bool | None = None,
@@ -92,9 +94,8 @@ class BPETokenizer(Saving, Calls):
         **kwargs: Any,
     ) -> None:
         if model is None:
-            model, printable_vocab = read_model(
-                vocab_file, merges_file, pattern, normalizer, ignore_merges, model_special_tokens, kwargs
-            )
+            told = NotInFiles(pattern, normalizer, ignore_merges, model_special_tokens, signature)
+            model, printable_vocab = read_model(vocab_file, merges_file, told, kwargs)
         elif (
             (vocab_file, merges_file) != (None, None)
             or pattern not in ("gpt2", model.pattern)
@@ -108,6 +109,7 @@ class BPETokenizer(Saving, Calls):
                 f"{model_special_tokens=}"
             )
         else:
+            model = model.with_signature(signature)
             printable_vocab = model.printable_vocab()
         check_prefix_space(model.pattern, add_prefix_space)
         self._engine = make_encoder(model)

@@ -11,7 +11,7 @@ CONFIG_FILE = "tokenizer_config.json"
 _STRING, _BOOLEAN, _NUMBER, _OBJECT, _ARRAY = (str,), (bool,), (int, float), (dict,), (list,)
 _OPTIONAL = (type(None),)
 _TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("errors", "padding_side", "truncation_side", "token_type_ids_pattern"), _STRING),
+    **dict.fromkeys(("errors", "padding_side", "truncation_side", "token_type_ids_pattern", "signature"), _STRING),
     **dict.fromkeys(("normalizer", "pattern", "special_tokens_pattern", "tokenizer_class"), _STRING + _OPTIONAL),
     **dict.fromkeys(("add_prefix_space", "split_special_tokens", "clean_up_tokenization_spaces"), _BOOLEAN),
     "ignore_merges": _BOOLEAN,

@@ -6,12 +6,13 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args, overload
 
 from hf_bpe.byte_level import from_printable
 from hf_bpe.corpus import TextSource
-from hf_bpe.counting import count, count_for_training
+from hf_bpe.counting import count
 from hf_bpe.counts import Settings, WordCounts
 from hf_bpe.growing import Goal, base_model, check_number
 from hf_bpe.learning import Learning
@@ -19,6 +20,7 @@ from hf_bpe.memory import parse_bytes
 from hf_bpe.model import BPEModel, check_special_tokens
 from hf_bpe.patterns import canonical_pattern
 from hf_bpe.progress import Listener
+from hf_bpe.signature import shortened
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -186,11 +188,10 @@ def train(
     memory = None if max_memory is None else parse_bytes(max_memory, "max_memory")
 
     shown: _Shown = {"show_progress": show_progress, "callback": callback}
-    words: Mapping[bytes, int] | WordCounts
     if isinstance(input, WordCounts):
-        words, scale = input, input.scale
-        _check_not_inside(set(settings.special_tokens).difference(input.special_tokens), words)
-    elif memory is not None or work_dir is not None:
+        words = input
+        _check_not_inside(set(settings.special_tokens).difference(words.special_tokens), words)
+    else:
         words = count(
             input,
             pattern=settings.pattern,
@@ -200,25 +201,31 @@ def train(
             work_dir=work_dir,
             **shown,
         )
-        scale = words.scale
-    else:
-        words, scale = count_for_training(input, settings, num_workers=num_workers, **shown)
     alphabet = range(256) if initial_alphabet == "bytes" else set().union(*words)
     base = base_model(alphabet, settings.special_tokens, settings.pattern, initial)
     goal.check_room(base)
+    told = {
+        "ties": tie_break,
+        "min_frequency": min_frequency or None,
+        "max_token_bytes": max_token_bytes,
+        "length_penalty": length_penalty or None,
+        "alphabet": None if initial_alphabet == "bytes" else initial_alphabet,
+        "initial": initial and shortened(initial.fingerprint),
+        "counts": shortened(words.fingerprint),
+    }
+    origin = tuple((name, str(value)) for name, value in told.items() if value is not None)
 
     learning = Learning(
         words,
-        scale,
         [] if initial is None else initial.merges,
         max_memory=memory,
         work_dir=work_dir,
         tie_break=tie_break,
-        min_frequency=min_frequency * scale,
+        min_frequency=min_frequency * words.scale,
         max_token_bytes=max_token_bytes,
-        length_penalty=float(length_penalty) * scale,
+        length_penalty=float(length_penalty) * words.scale,
     )
-    models = goal.reach(base, lambda number: learning.learn(number, **shown))
+    models = goal.reach(replace(base, origin=origin), lambda number: learning.learn(number, **shown))
     if len(learning.merges) < learning.wanted:
         warnings.warn(
             f"the text gives {len(learning.merges)} of the {learning.wanted} merges asked for: no pair is left to "

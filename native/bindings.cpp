@@ -58,57 +58,6 @@ RunWords run_of(nb::handle open) {
   });
 }
 
-class PyWordTable {
- public:
-  PyWordTable() = default;
-  explicit PyWordTable(WordCounts counts) : counts_(std::move(counts)) {}
-
-  void add(nb::bytes word, std::uint64_t count) {
-    const Occupied occupied(flag_);
-    if (word.size() != 0) counts_.add(bytes_of(word), word.size(), count);
-  }
-  // 0 where there is none.
-  std::uint64_t find(nb::bytes word) {
-    const Occupied occupied(flag_);
-    return word.size() == 0 ? 0 : counts_.find(bytes_of(word), word.size());
-  }
-  std::uint64_t get(nb::bytes word) {
-    const std::uint64_t count = find(word);
-    if (count == 0) {
-      PyErr_SetObject(PyExc_KeyError, word.ptr());
-      throw nb::python_error();
-    }
-    return count;
-  }
-  std::size_t size() const { return counts_.size(); }
-
-  // A list of what `convert` makes of each word and its count.
-  template <class Convert>
-  nb::list list(Convert convert) {
-    const Occupied occupied(flag_);
-    nb::list all;
-    for (std::size_t slot = 0; slot < counts_.slots(); ++slot) {
-      if (counts_.count_at(slot) == 0) continue;
-      Byte room[16];
-      all.append(convert(to_python(counts_.word_at(slot, room), counts_.length_at(slot)), counts_.count_at(slot)));
-    }
-    return all;
-  }
-
-  nb::list learn_merges(const FirstTokens::Merges& initial, const TrainingOptions& options, nb::object progress) {
-    const Occupied occupied(flag_);
-    return merges_of(counts_, initial, options, std::move(progress));
-  }
-  std::uint64_t training_bytes(std::size_t max_merges) {
-    const Occupied occupied(flag_);
-    return training_bytes_of(counts_, max_merges);
-  }
-
- private:
-  WordCounts counts_;
-  std::atomic<bool> flag_ = false;
-};
-
 std::vector<std::string> strings_of(const std::vector<nb::bytes>& all) {
   std::vector<std::string> strings;
   for (const nb::bytes& bytes : all) strings.emplace_back(bytes.c_str(), bytes.size());
@@ -141,10 +90,6 @@ class PyCounter {
   nb::object drain() {
     const Occupied occupied(flag_);
     return merger_of(counter_.take());
-  }
-  PyWordTable* finish() {
-    const Occupied occupied(flag_);
-    return new PyWordTable(counter_.finish());
   }
 
  private:
@@ -227,21 +172,6 @@ nb::object read_merges_of(nb::bytes text, nb::list tokens) {
 NB_MODULE(_native, module) {
   module.doc() = "The native core of hf_bpe; hf_bpe.engine is the only module that imports it.";
 
-  nb::class_<PyWordTable>(module, "WordTable")
-      .def(nb::init<>())
-      .def("add", &PyWordTable::add, "word"_a, "count"_a)
-      .def("__len__", &PyWordTable::size)
-      .def("__getitem__", &PyWordTable::get, "word"_a)
-      .def("__contains__", [](PyWordTable& self, nb::bytes word) { return self.find(word) != 0; }, "word"_a)
-      .def("keys", [](PyWordTable& self) { return self.list([](nb::bytes word, std::uint64_t) { return word; }); })
-      .def("values", [](PyWordTable& self) { return self.list([](nb::bytes, std::uint64_t count) { return count; }); })
-      .def("items", [](PyWordTable& self) {
-        return self.list([](nb::bytes word, std::uint64_t count) { return nb::make_tuple(word, count); });
-      })
-      .def("__iter__", [](PyWordTable& self) {
-        return nb::iter(self.list([](nb::bytes word, std::uint64_t) { return word; }));
-      });
-
   nb::class_<PyCounter>(module, "Counter")
       .def(
           "__init__",
@@ -255,8 +185,7 @@ NB_MODULE(_native, module) {
           "simd"_a = nb::none(), "chunk_bytes"_a = CountingOptions().chunk_bytes)
       .def("add", &PyCounter::add, "texts"_a, nb::kw_only(), "weight"_a = 1, "first_chunk"_a = 0, "start"_a = 0,
            "stop"_a = nb::none(), "check_utf8"_a, "progress"_a.none())
-      .def("drain", &PyCounter::drain)
-      .def("finish", &PyCounter::finish);
+      .def("drain", &PyCounter::drain);
 
   module.def(
       "learn_merges",
@@ -269,9 +198,6 @@ NB_MODULE(_native, module) {
         for (const auto& [first, second] : initial) {
           merges.emplace_back(std::string(first.c_str(), first.size()), std::string(second.c_str(), second.size()));
         }
-        if (nb::isinstance<PyWordTable>(counts)) {
-          return nb::cast<PyWordTable&>(counts).learn_merges(merges, options, std::move(progress));
-        }
         return merges_of(run_of(counts), merges, options, std::move(progress));
       },
       "counts"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "lexicographic"_a, "min_frequency"_a,
@@ -279,10 +205,7 @@ NB_MODULE(_native, module) {
 
   module.def(
       "training_bytes",
-      [](nb::object counts, std::size_t max_merges) {
-        if (nb::isinstance<PyWordTable>(counts)) return nb::cast<PyWordTable&>(counts).training_bytes(max_merges);
-        return training_bytes_of(run_of(counts), max_merges);
-      },
+      [](nb::object counts, std::size_t max_merges) { return training_bytes_of(run_of(counts), max_merges); },
       "counts"_a, "max_merges"_a);
 
   module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());

@@ -161,11 +161,4 @@ std::vector<WordCounts> Counter::take() {
   return all;
 }
 
-WordCounts Counter::finish() {
-  std::vector<WordCounts> parts = take();
-  if (parts.empty()) return WordCounts();
-  for (std::size_t i = 1; i < parts.size(); ++i) parts[0].add(std::exchange(parts[i], WordCounts()));
-  return std::move(parts[0]);
-}
-
 }  // namespace hf_bpe

@@ -52,9 +52,6 @@ class Counter {
   // The counts of all texts so far, in as many parts as threads made; the counter begins anew.
   std::vector<WordCounts> take();
 
-  // The same in one part.
-  WordCounts finish();
-
  private:
   class Worker;
   WordCounts empty_counts() const;

@@ -118,21 +118,27 @@ void RunMerger::advance(std::size_t input) {
   std::push_heap(heap_.begin(), heap_.end(), [this](const Head& a, const Head& b) { return is_behind(a, b); });
 }
 
-// The count of an input's word; then the input goes on.
-std::uint64_t RunMerger::take(std::size_t input) {
+// The count of an input's word, multiplied.
+std::uint64_t RunMerger::count_of(std::size_t input) const {
   const std::uint64_t multiplier = inputs_[input].multiplier;
   const std::uint64_t count = inputs_[input].words->count();
   if (multiplier != 0 && count > kMost / multiplier) {
     throw std::overflow_error("a pre-token was counted more than 2**64 - 1 times");
   }
-  std::pop_heap(heap_.begin(), heap_.end(), [this](const Head& a, const Head& b) { return is_behind(a, b); });
-  heap_.pop_back();
-  advance(input);
   return count * multiplier;
 }
 
+// The same; then the input goes on.
+std::uint64_t RunMerger::take(std::size_t input) {
+  const std::uint64_t count = count_of(input);
+  std::pop_heap(heap_.begin(), heap_.end(), [this](const Head& a, const Head& b) { return is_behind(a, b); });
+  heap_.pop_back();
+  advance(input);
+  return count;
+}
+
 void RunMerger::read(std::size_t bytes, std::string& piece) {
-  while (piece.size() < bytes && !heap_.empty()) {
+  while (piece.size() < bytes && heap_.size() > 1) {
     const Head first = heap_.front();
     const SortedWords& words = *inputs_[first.input].words;
     word_.assign(words.word(), words.word() + words.length());
@@ -144,18 +150,26 @@ void RunMerger::read(std::size_t bytes, std::string& piece) {
       if (more > kMost - count) throw std::overflow_error("a pre-token was counted more than 2**64 - 1 times");
       count += more;
     }
-    if (count >= least_) write(count, piece);
+    write(word_.data(), word_.size(), count, piece);
+  }
+  while (piece.size() < bytes && !heap_.empty()) {  // the last one, with nothing to be merged with
+    const std::size_t input = heap_.front().input;
+    SortedWords& words = *inputs_[input].words;
+    write(words.word(), words.length(), count_of(input), piece);
+    if (!words.next()) heap_.clear();
   }
 }
 
-// Writes `word_`.
-void RunMerger::write(std::uint64_t count, std::string& piece) {
-  const auto differs = std::mismatch(word_.begin(), word_.end(), last_.begin(), last_.end()).first;
-  append_varint(static_cast<std::uint64_t>(differs - word_.begin()), piece);
-  append_varint(static_cast<std::uint64_t>(word_.end() - differs), piece);
-  piece.append(differs, word_.end());
+void RunMerger::write(const Byte* word, std::size_t length, std::uint64_t count, std::string& piece) {
+  if (count < least_) return;
+  const std::size_t most = std::min(length, last_.size());
+  std::size_t shared = 0;
+  while (shared < most && word[shared] == last_[shared]) ++shared;
+  append_varint(shared, piece);
+  append_varint(length - shared, piece);
+  piece.append(word + shared, word + length);
   append_varint(count, piece);
-  std::swap(word_, last_);
+  last_.assign(word, word + length);
   ++words_;
   total_low_ += count;
   total_high_ += total_low_ < count;

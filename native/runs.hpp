@@ -117,8 +117,9 @@ class RunMerger {
 
   bool is_behind(const Head& a, const Head& b) const;
   void advance(std::size_t input);
+  std::uint64_t count_of(std::size_t input) const;
   std::uint64_t take(std::size_t input);
-  void write(std::uint64_t count, std::string& piece);
+  void write(const Byte* word, std::size_t length, std::uint64_t count, std::string& piece);
 
   std::vector<Input> inputs_;
   std::uint64_t least_;

@@ -59,34 +59,6 @@ void WordCounts::add(const Byte* word, std::size_t length, std::uint64_t count) 
   add(key, table_.slot_of(key), word, length, count);
 }
 
-void WordCounts::add(const WordCounts& other) {
-  struct Pending {
-    Table::Key key;
-    std::size_t slot, from;
-  } pending[64];  // together, which hides the wait for memory
-  Byte room[16];
-  for (std::size_t from = 0; from < other.slots();) {
-    std::size_t batch = 0;
-    for (; from < other.slots() && batch < std::size(pending); ++from) {
-      if (other.count_at(from) == 0) continue;
-      const Table::Key key = table_.key_of(other.table_, from);
-      pending[batch++] = {key, table_.slot_of(key), from};
-      prefetch(pending[batch - 1].slot);
-    }
-    const std::size_t slots = table_.slots();
-    for (std::size_t i = 0; i < batch; ++i) {
-      const auto [key, slot, at] = pending[i];
-      add(key, table_.slots() == slots ? slot : table_.slot_of(key), other.word_at(at, room), other.length_at(at),
-          other.count_at(at));
-    }
-  }
-}
-
-std::uint64_t WordCounts::find(const Byte* word, std::size_t length) const {
-  const Table::Key key = table_.key_of(word, length);
-  return table_[table_.find_slot(key, table_.slot_of(key), word, length)].value;
-}
-
 void WordCounts::for_each(const Visit& visit) const {
   constexpr std::size_t kAhead = 16;  // long words are in no order that the machine could guess
   Byte room[16];

@@ -26,10 +26,6 @@ class WordCounts : public Words {
 
   // Adds to the count of one word; throws std::overflow_error past 64 bits.
   void add(const Byte* word, std::size_t length, std::uint64_t count);
-  void add(const WordCounts& other);
-
-  // The count of a word, 0 if it is none.
-  std::uint64_t find(const Byte* word, std::size_t length) const;
 
   // Moves the words to the first slots, in the order of their bytes. Nothing can be found or added afterwards.
   void sort() { table_.sort(); }
@@ -43,7 +39,6 @@ class WordCounts : public Words {
   std::size_t length_at(std::size_t slot) const { return table_.length_at(slot); }
   // The bytes of the word, which `room`, of 16 bytes, may have to hold.
   const Byte* word_at(std::size_t slot, Byte* room) const { return table_.word_at(slot, room); }
-  void prefetch(std::size_t slot) const { table_.prefetch(slot); }
 
  private:
   using Table = WordTable<std::uint64_t, 1>;

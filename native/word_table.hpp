@@ -67,13 +67,6 @@ class WordTable {
     return short_key(room, length);
   }
 
-  // The key of a word that stands in another table at `slot`.
-  Key key_of(const WordTable& other, std::size_t slot) const {
-    const Key& key = other.entries_[slot].key;
-    Byte room[16];
-    return is_long(key) ? long_key(other.word_at(slot, room), other.length_at(slot)) : key;
-  }
-
   std::size_t slot_of(Key key) const {
     return fold(key.low ^ seeds_[0], (is_long(key) ? kLong : key.high) ^ seeds_[1]) >> shift_;
   }
@@ -166,8 +159,7 @@ class WordTable {
       Key& key = entries_[slot].key;
       key.low = big_endian(is_long(key) ? load(bytes_at(key)) : key.low);
     }
-    std::sort(entries_.begin(), entries_.begin() + to,
-              [this](const Entry& a, const Entry& b) { return is_before(a.key, b.key); });
+    sort(entries_.begin(), entries_.begin() + to, 8);
     for (std::size_t slot = 0; slot < to; ++slot) entries_[slot].key.low = big_endian(entries_[slot].key.low);
   }
 
@@ -207,6 +199,33 @@ class WordTable {
 #endif
   }
 
+  // Sorts words of which the first 8 bytes are equal but for the last `left`: by one byte after the other (American flag
+  // sort: McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993), and a few words by comparing them.
+  void sort(Entry* begin, Entry* end, unsigned left) {
+    if (end - begin < 64 || left == 0) {
+      std::sort(begin, end, [this](const Entry& a, const Entry& b) { return is_before(a.key, b.key); });
+      return;
+    }
+    const unsigned shift = 8 * --left;
+    const auto byte_of = [shift](const Entry& entry) { return entry.key.low >> shift & 0xFF; };
+    std::size_t sizes[256] = {};
+    for (const Entry* entry = begin; entry != end; ++entry) ++sizes[byte_of(*entry)];
+    Entry* next[256];  // of each byte, where its next word goes, and where they end
+    Entry* ends[256];
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      next[byte] = byte == 0 ? begin : ends[byte - 1];
+      ends[byte] = next[byte] + sizes[byte];
+    }
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      while (next[byte] != ends[byte]) {
+        Entry*& home = next[byte_of(*next[byte])];
+        if (home != next[byte]) std::swap(*next[byte], *home);
+        ++home;
+      }
+    }
+    for (unsigned byte = 0; byte < 256; ++byte) sort(ends[byte] - sizes[byte], ends[byte], left);
+  }
+
   // Of words in `sort`.
   bool is_before(const Key& a, const Key& b) const {
     if (a.low != b.low) return a.low < b.low;
@@ -236,8 +255,7 @@ class WordTable {
     }
   }
 
-  // Chosen anew for each table: so no text can be made to collide, and the words of one table, in the order of its slots,
-  // are in no order for another, where they would fill one end first.
+  // Chosen anew for each table, so that no text can be made to collide.
   std::uint64_t seeds_[2];
   Pages<Entry> entries_;  // a power of two of them, of which 5/8 are used at most
   unsigned shift_;        // the first bits of the hash are the slot

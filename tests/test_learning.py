@@ -101,19 +101,14 @@ def test_merges_after_those_of_gpt2_on_real_text(test_data, name):
 
 MEASURE = """
 import gc, json, pathlib, sys
-from hf_bpe import engine, reference
+from hf_bpe import WordCounts, engine, reference
 
 def status(key):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(key)) * 1024
 
 with open(sys.argv[1], "rb") as file:
     words = reference.count_pre_tokens(file.read(int(sys.argv[2])).split(b"<|endoftext|>"), sys.argv[3] or None)
-native = engine.native_core()
-if native is not None:
-    table = native.WordTable()
-    for word, count in words.items():
-        table.add(word, count)
-    words = table
+words = WordCounts(words)
 needed = engine.training_bytes(words, 8000)
 pathlib.Path("/proc/self/clear_refs").write_text("5")  # sets the peak to what there is
 before = status("VmRSS")
