@@ -84,9 +84,9 @@ corpora = st.dictionaries(words(), st.integers(1, 5), min_size=1, max_size=8)
 
 
 @st.composite
-def initial_merges(draw):
-    """Draw merges over the bytes of `corpora` in any order: some never apply, several make one token."""
-    tokens = [b"a", b"b", b"c", b"\xff", b" "]
+def initial_merges(draw, letters=(b"a", b"b", b"c", b"\xff", b" ")):
+    """Draw merges, by default over the bytes of `corpora`, in any order: some never apply, several make one token."""
+    tokens = [*letters]
     merges = []
     for _ in range(draw(st.integers(0, 12))):
         pair = draw(st.sampled_from(tokens)), draw(st.sampled_from(tokens))
