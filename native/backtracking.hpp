@@ -1,11 +1,11 @@
 // Long pre-tokens to symbols in linear time: the longest match first, and back where two symbols may not stand together.
 //
 // What makes it exact: call two symbols stable if the bytes of both, as a word of their own, are merged to just these two.
-// In the symbols of any word all neighbours are stable, because no merge has crossed an end of either. And no other
-// symbols for the same bytes have that property: there would be a first merge in the word that crosses one of their ends,
-// and it would have been made as well in the word of the two that it crosses between. So whatever search finds stable
-// neighbours from end to end has found what merging by rank gives. For the same reason a place is reached in one way only,
-// so one that leads nowhere need not be tried again.
+// In the symbols of any word all neighbours are stable, because no merge has crossed an end of either. And of symbols that
+// their own bytes come to, no others for the same bytes have that property: there would be a first merge in the word that
+// crosses one of their ends, and it would have been made as well in the word of the two that it crosses between. So
+// whatever search finds stable neighbours from end to end has found what merging by rank gives. For the same reason a
+// place is reached in one way only, so one that leads nowhere need not be tried again.
 //
 // Whether two symbols are stable is seen by taking them apart again, the younger first, and asking at each step whether
 // the parts that then met would have been merged. That holds where whatever a symbol is made of is older than itself, as
