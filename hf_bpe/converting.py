@@ -11,7 +11,9 @@ from hf_bpe.conversion.definition import NAMED_TOKENS, Definition
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from hf_bpe.editing import Edited
     from hf_bpe.model import BPEModel
+    from hf_bpe.remapping import Remap
 
 # Attributes that save_pretrained of transformers forgets unless they stand in init_kwargs.
 PERSISTENT = (
@@ -71,6 +73,30 @@ class Converting:
         extra = [token.content for token in tokens.values() if token.special and token.content not in named]
         settings.setdefault("extra_special_tokens", extra)
         return cast("Any", cls)(model=definition.model, added_tokens_decoder=tokens, **settings)  # type: ignore[no-any-return]
+
+    def with_model(self, edited: Edited) -> tuple[Self, Remap]:
+        """Return this tokenizer with an edited model, and the remap of all its ids, those of added tokens included.
+
+        Settings, flags and added tokens stay. Where the edit has moved ids, tokens that the model does not have follow
+        behind it.
+
+        Args:
+            edited: what a function of `hf_bpe.editing` has made of the model of this tokenizer.
+
+        Raises:
+            ValueError: an edit of another model, or a new token that has the id or the content of an added one.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> from hf_bpe.editing import truncate
+        >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=259, pad_token="<pad>")
+        >>> smaller, remap = tokenizer.with_model(truncate(tokenizer.model, 258))
+        >>> smaller.pad_token, smaller.encode("low"), remap.removed
+        ('<pad>', [108, 257], (258,))
+        """
+        from hf_bpe.conversion.edited import edited as edited_definition
+
+        definition, remap = edited_definition(self.definition, *edited)
+        return self.from_definition(definition), remap
 
     @classmethod
     def convert_from(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -26,7 +26,7 @@ def unreachable(model: BPEModel) -> list[int]:
     """
     specials = {special.encode() for special in model.special_tokens}
     ordinary = {token: token_id for token_id, token in model.vocab.items() if token not in specials}
-    encoded = _encoded(model, [*ordinary])
+    encoded = merged(model, ordinary)
     return [token_id for token_id, ids in zip(ordinary.values(), encoded, strict=True) if len(ids) > 1]
 
 
@@ -88,9 +88,15 @@ def last_pair(token: bytes, rank_of: Callable[[bytes, bytes], int | None]) -> Me
     return (parts[0], parts[1]) if len(parts) == 2 else None
 
 
-def _encoded(model: BPEModel, tokens: list[bytes]) -> list[Sequence[int]]:
-    """Return what the merges of a model make of each token's bytes; a byte that has no token counts as one."""
+def merged(model: BPEModel, tokens: Iterable[bytes], unknown_id: int = 0) -> list[Sequence[int]]:
+    """Return the ids that the merges of a model make of each token's bytes, taken as a pre-token.
+
+    Args:
+        model: the model.
+        tokens: any bytes.
+        unknown_id: what stands for a byte that has no token.
+    """
     plain = replace(model, pattern=None, ignore_merges=False, normalizer=None)
-    ids, offsets = make_encoder(plain).encode_to_numpy([*tokens], Options(unknown_id=0), 1)
+    ids, offsets = make_encoder(plain).encode_to_numpy([*tokens], Options(unknown_id=unknown_id), 1)
     flat, bounds = ids.tolist(), offsets.tolist()
     return [flat[start:stop] for start, stop in pairwise(bounds)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import cast
@@ -201,15 +201,25 @@ def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None = N
     size = max(vocab.values(), default=-1) + 1
     if size == len(vocab):
         return vocab
-    if size > 2 * len(vocab) + 1024:
-        raise ValueError(f"the highest id is {size - 1} but there are only {len(vocab)} tokens; renumber the ids first")
+    check_gaps(size, len(vocab))
     filled = dict(vocab)
     for token_id in sorted({*range(size)}.difference(vocab.values())):
         placeholder = (names or {}).get(token_id, f"<|unused_{token_id}|>")
-        while placeholder in filled:
-            placeholder = f"<{placeholder}>"
-        filled[placeholder] = token_id
+        filled[unlike(filled, placeholder)] = token_id
     return filled
+
+
+def unlike(names: Container[str], name: str) -> str:
+    """Return a name that is not among others, made of one that may be."""
+    while name in names:
+        name = f"<{name}>"
+    return name
+
+
+def check_gaps(size: int, number: int) -> None:
+    """Raise a ValueError if a number of tokens has ids below `size` that leave far more free than they take."""
+    if size > 2 * number + 1024:
+        raise ValueError(f"the highest id is {size - 1} but there are only {number} tokens; renumber the ids first")
 
 
 def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:

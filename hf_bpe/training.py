@@ -36,19 +36,24 @@ class _Shown(TypedDict):
     callback: Listener | None
 
 
-class _OtherOptions(TypedDict, total=False):
+class ContinuingOptions(TypedDict, total=False):
+    """The keyword options of whatever goes on from a model; `train` explains them."""
+
     pattern: str | None
     tie_break: TieBreak
     min_frequency: int
     max_token_bytes: int | None
     length_penalty: float
     initial_alphabet: InitialAlphabet
-    initial: BPEModel | None
     num_workers: int | None
     max_memory: int | str | None
     work_dir: str | os.PathLike[str] | None
     show_progress: bool
     callback: Listener | None
+
+
+class _OtherOptions(ContinuingOptions, total=False):
+    initial: BPEModel | None
 
 
 class TrainingOptions(_OtherOptions, total=False):
