@@ -14,8 +14,8 @@ from hf_bpe.remapping import Remap
 def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Definition, Remap]:
     """Return a tokenizer with a model that was made of its own, and the remap of all its ids.
 
-    Added tokens stay, whether the model has them or not: at their ids, or behind the new model if that has moved
-    tokens, so that no gap is left. One that is a special token of the new model has the id that it has there.
+    Added tokens stay, whether the model has them or not: at their ids, or, if tokens of the model are gone or were
+    moved, directly behind the new model. One that is a special token of the new model has the id that it has there.
 
     Args:
         definition: the tokenizer.
@@ -41,13 +41,13 @@ def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Defin
             "what that returns"
         )
     specials, known, before = model.special_ids(), model.printable_vocab(), old.printable_vocab()
-    free = count(max(model.vocab, default=-1) + 1)
+    follows, behind = remap.moves or remap.removed, count(max(model.vocab, default=-1) + 1)
     outside: dict[int, int] = {}  # ids of added tokens that the new model does not have from the old one
     for token_id, token in definition.added_tokens.items():
         if token_id in remap.new_ids:
             continue
         content = token.content
-        new_id = specials[content] if content in specials else next(free) if remap.moves else token_id
+        new_id = specials[content] if content in specials else next(behind) if follows else token_id
         outside[token_id] = new_id
         if content not in specials and new_id in model.vocab:
             raise ValueError(

@@ -77,8 +77,8 @@ class Converting:
     def with_model(self, edited: Edited) -> tuple[Self, Remap]:
         """Return this tokenizer with an edited model, and the remap of all its ids, those of added tokens included.
 
-        Settings, flags and added tokens stay. Where the edit has moved ids, tokens that the model does not have follow
-        behind it.
+        Settings, flags and added tokens stay. Tokens that the model does not have keep their ids, or, if tokens of the
+        model are gone or were moved, follow directly behind it.
 
         Args:
             edited: what a function of `hf_bpe.editing` has made of the model of this tokenizer.

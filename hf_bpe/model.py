@@ -156,14 +156,18 @@ class BPEModel:
         >>> model.truncate(3).vocab
         {97: b'a', 98: b'b', 99: b'ab'}
         """
-        made_by = {first + second: rank for rank, (first, second) in reversed([*enumerate(self.merges)])}
+        made_by: dict[bytes, tuple[int, int]] = {}  # token → the rank of the last merge that it takes, and its length
+        for rank, (first, second) in sorted(enumerate(self.merges), key=lambda merge: len(b"".join(merge[1]))):
+            token = first + second
+            last = max(rank, *(made_by[part][0] for part in (first, second) if part in made_by), 0)
+            made_by[token] = min(made_by.get(token, (last, len(token))), (last, len(token)))
         made = [token for token in self.vocab.values() if token in made_by]
         others = self.vocab_size - len(made)
         if not isinstance(vocab_size, int) or not others <= vocab_size <= self.vocab_size:
             raise ValueError(f"vocab_size: expected {others} to {self.vocab_size}, got {vocab_size!r}")
         gone = {*sorted(made, key=made_by.__getitem__)[vocab_size - others :]}
         vocab = {token_id: token for token_id, token in self.vocab.items() if token not in gone}
-        merges = [(first, second) for first, second in self.merges if first + second not in gone]
+        merges = [merge for merge in self.merges if gone.isdisjoint((*merge, b"".join(merge)))]
         return replace(self, vocab=vocab, merges=merges, origin=origin_of_first(merges, self))
 
     def printable_vocab(self) -> dict[str, int]:
