@@ -21,6 +21,7 @@ from hf_bpe.tallies import PythonTally
 TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
 COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "convert", "inspect", "verify"]
+COMMANDS += ["truncate", "extend", "prune", "add-special-tokens", "pad"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,237 @@
+"""The commands that give a tokenizer fewer tokens or more: `truncate`, `extend`, `prune`, special tokens, `pad`."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hf_bpe.cli.shared import (
+    EXAMPLE,
+    FOLDER_HELP,
+    Progress,
+    app,
+    argument,
+    load,
+    option,
+    say,
+    shows_progress,
+    warnings_said,
+)
+from hf_bpe.cli.sources import (
+    SOURCE_HELP,
+    Cap,
+    Column,
+    ErrorsInFiles,
+    ErrorsInText,
+    FileFormat,
+    Memory,
+    Weight,
+    Workers,
+    WorkFolder,
+    refuse_source_options,
+    sources_of,
+)
+from hf_bpe.counts import WordCounts
+from hf_bpe.training import TieBreak
+
+if TYPE_CHECKING:
+    from hf_bpe.editing import Edited
+    from hf_bpe.tokenization_bpe import BPETokenizer
+
+_REMAP_HELP = "Write what became of the ids to this file, which hf_bpe.editing.Remap.load reads."
+_RENUMBER_HELP = "Close the gaps in the ids, where special tokens stand behind the merges."
+_LEARN_HELP = "A counts file to learn from instead of sources, as count and merge-counts write it."
+_TIE_HELP = "Of pairs that are equally frequent merge the greatest in byte order, or what Hugging Face's trainer takes."
+_LENGTH_HELP = "Make no token longer than this many bytes."
+_COUNTS_HELP = "Take away what is used least in this counts file, as count writes it, by the tokenizer's pattern."
+_LEAST_HELP = "Take tokens away as long as one is used less often than this; instead of --vocab-size."
+_KEEP_HELP = (
+    "Keep these tokens and what they are made of: ids in a .npy array, as encode writes it, or one a line. Without "
+    "--counts all others go, but for bytes and special tokens."
+)
+_TOKEN_HELP = "A special token, which takes the lowest free id."
+
+_Source = Annotated[str, argument("IN", FOLDER_HELP)]
+_Output = Annotated[Path, option("The folder to save in; made if need be.", "--output", "-o", metavar="FOLDER")]
+_Remap = Annotated[Path | None, option(_REMAP_HELP, "--remap", metavar="FILE", show_default="nowhere")]
+
+
+@app.command(epilog=EXAMPLE + "hf-bpe truncate my-tokenizer -o smaller --vocab-size 8000")
+def truncate(
+    source: _Source,
+    output: _Output,
+    vocab_size: Annotated[int, option("Number of tokens to come to.", metavar="N")],
+    renumber: Annotated[bool, option(_RENUMBER_HELP, "--renumber")] = False,
+    remap: _Remap = None,
+) -> None:
+    """Take away the last merges: what is left is what training to the smaller size gives.
+
+    The other tokens keep their ids, unless --renumber is given.
+    """
+    from hf_bpe import editing
+
+    tokenizer = load(source)
+    edited = editing.truncate(tokenizer.model, vocab_size)
+    if renumber:
+        dense = editing.renumber(edited.model)
+        edited = editing.Edited(dense.model, edited.remap.then(dense.remap))
+    _save(tokenizer, edited, output, remap)
+
+
+@app.command(
+    epilog=EXAMPLE
+    + "hf-bpe extend gpt2 finnish.txt -o gpt2-finnish --add 2000\n"
+    + "  hf-bpe extend gpt2 --counts finnish.counts -o gpt2-finnish --add 2000"
+)
+def extend(
+    context: typer.Context,
+    source: _Source,
+    output: _Output,
+    add: Annotated[int, option("Number of tokens to add.", metavar="N", min=0)],
+    sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP)] = None,
+    counts: Annotated[Path | None, option(_LEARN_HELP, metavar="FILE", show_default="none")] = None,
+    tie_break: Annotated[TieBreak, option(_TIE_HELP)] = "lexicographic",
+    min_frequency: Annotated[int, option("Do not merge pairs that occur less often than N.", metavar="N", min=0)] = 0,
+    max_token_bytes: Annotated[int | None, option(_LENGTH_HELP, metavar="N", min=1, show_default="no limit")] = None,
+    weight: Weight = None,
+    format: FileFormat = None,
+    column: Column = "text",
+    errors: ErrorsInText = "strict",
+    on_error: ErrorsInFiles = "raise",
+    max_document_bytes: Cap = None,
+    workers: Workers = None,
+    max_memory: Memory = None,
+    work_dir: WorkFolder = None,
+    progress: Progress = None,
+    remap: _Remap = None,
+) -> None:
+    """Learn more tokens from text: all old ids stay, the new ones follow behind.
+
+    Old merges go first. So text in which no two neighbouring tokens are merged anew keeps its ids, and the rest has
+    fewer.
+    """
+    from hf_bpe import editing
+
+    if (not sources) == (counts is None):
+        raise typer.BadParameter("give one of the two", param_hint="'SOURCE' / '--counts'")
+    if counts is not None:
+        refuse_source_options(context)
+    if output.exists() and not output.is_dir():  # better said now than after hours
+        raise NotADirectoryError(f"{output} is a file; expected a folder to save in")
+    tokenizer = load(source)
+    text: contextlib.AbstractContextManager[Any]
+    text = (
+        sources_of(context, sources or [], weight)
+        if counts is None
+        else contextlib.nullcontext(WordCounts.load(counts))
+    )
+    with text as input, warnings_said():
+        edited = editing.extend(
+            tokenizer.model,
+            input,
+            add,
+            reserved=tokenizer.added_tokens_decoder,
+            tie_break=tie_break,
+            min_frequency=min_frequency,
+            max_token_bytes=max_token_bytes,
+            num_workers=workers,
+            max_memory=max_memory,
+            work_dir=work_dir,
+            show_progress=shows_progress(progress),
+        )
+    _save(tokenizer, edited, output, remap)
+
+
+@app.command(
+    epilog=EXAMPLE
+    + "hf-bpe prune gpt2 -o gpt2-code --counts code.counts --vocab-size 30000\n"
+    + "  hf-bpe prune gpt2 -o gpt2-code --keep code.npy"
+)
+def prune(
+    source: _Source,
+    output: _Output,
+    counts: Annotated[Path | None, option(_COUNTS_HELP, metavar="FILE", show_default="none")] = None,
+    vocab_size: Annotated[
+        int | None, option("With --counts, number of tokens to come to.", metavar="N", show_default="none")
+    ] = None,
+    min_count: Annotated[int | None, option(_LEAST_HELP, metavar="N", min=0, show_default="none")] = None,
+    keep: Annotated[Path | None, option(_KEEP_HELP, metavar="FILE", show_default="none")] = None,
+    remap: _Remap = None,
+) -> None:
+    """Take tokens away that are used least, or all but some.
+
+    Bytes, special tokens and whatever a token that stays is made of stay, too; so text of tokens that stay is encoded
+    as before. The ids are numbered anew, in the old order.
+    """
+    from hf_bpe import editing
+
+    if [vocab_size, min_count].count(None) != (2 if counts is None else 1) or (counts is None and keep is None):
+        raise typer.BadParameter(
+            "give --counts with one of --vocab-size and --min-count, or --keep, or all three", param_hint="'--counts'"
+        )
+    tokenizer = load(source)
+    edited = editing.prune(
+        tokenizer.model,
+        keep=None if keep is None else _ids(keep, tokenizer),
+        counts=None if counts is None else WordCounts.load(counts),
+        vocab_size=vocab_size,
+        min_count=min_count,
+    )
+    _save(tokenizer, edited, output, remap)
+
+
+@app.command(epilog=EXAMPLE + "hf-bpe add-special-tokens my-tokenizer '<|user|>' '<|assistant|>' -o chat-tokenizer")
+def add_special_tokens(
+    source: _Source,
+    tokens: Annotated[list[str], argument("TOKEN", _TOKEN_HELP)],
+    output: _Output,
+    remap: _Remap = None,
+) -> None:
+    """Add special tokens to the vocabulary, first in gaps of the ids, then behind."""
+    from hf_bpe import editing
+
+    tokenizer = load(source)
+    edited = editing.add_special_tokens(tokenizer.model, tokens, reserved=tokenizer.added_tokens_decoder)
+    _save(tokenizer, edited, output, remap)
+
+
+@app.command(epilog=EXAMPLE + "hf-bpe pad my-tokenizer -o padded --multiple 64")
+def pad(
+    source: _Source,
+    output: _Output,
+    multiple: Annotated[int, option("What the number of ids becomes a multiple of.", metavar="N", min=1)],
+    remap: _Remap = None,
+) -> None:
+    """Fill up the ids with placeholders, so that their number is a multiple of 64 or the like."""
+    from hf_bpe import editing
+
+    tokenizer = load(source)
+    edited = editing.pad_to_multiple_of(tokenizer.model, multiple, reserved=tokenizer.added_tokens_decoder)
+    _save(tokenizer, edited, output, remap)
+
+
+def _save(tokenizer: BPETokenizer, edited: Edited, folder: Path, remap_file: Path | None) -> None:
+    new, remap = tokenizer.with_model(edited)
+    with warnings_said():
+        new.save_pretrained(folder)
+    if remap_file is not None:
+        remap.save(remap_file)
+    say(f"{edited.model.vocab_size} tokens, {len(remap.removed)} fewer and {len(remap.added)} more, saved in {folder}")
+
+
+def _ids(path: Path, tokenizer: BPETokenizer) -> list[int]:
+    """Return the ids in a file, each once; those of tokens that were added to the model stay by themselves."""
+    import numpy as np
+
+    if path.suffix == ".npy":
+        found = np.unique(np.load(path, mmap_mode="r")).tolist()
+    else:
+        lines = path.read_text(encoding="utf-8").split()
+        if wrong := [line for line in lines if not (line.isascii() and line.isdigit() and len(line) < 12)]:
+            raise ValueError(f"{path}: expected an id a line, got {wrong[0]:.40}")
+        found = [*map(int, lines)]
+    outside = tokenizer.added_tokens_decoder.keys() - tokenizer.model.vocab.keys()
+    return [token_id for token_id in found if token_id not in outside]
