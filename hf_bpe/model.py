@@ -191,6 +191,11 @@ class BPEModel:
             f"{f'normalizer={self.normalizer!r}, ' if self.normalizer else ''}fingerprint={self.fingerprint[:12]!r})"
         )
 
+    def _repr_html_(self) -> str:
+        from hf_bpe.notebook import html_of_model  # which only notebooks need
+
+        return html_of_model(self)
+
 
 def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None = None) -> dict[str, int]:
     """Return a printable vocabulary with an entry for each id below the highest that no token has.

@@ -242,6 +242,11 @@ class BPETokenizer(Saving, Calls):
         """The special tokens of the model, whatever tokens were made special later."""
         return [*self.model.special_tokens]
 
+    def _repr_html_(self) -> str:
+        from hf_bpe.notebook import html_of_tokenizer  # which only notebooks need
+
+        return html_of_tokenizer(self)
+
     @property
     def is_fast(self) -> bool:
         """Whether calls give what those of fast tokenizers do: offsets, words, overflowing windows. They do."""

@@ -1,10 +1,10 @@
-"""The command line, `hf-bpe`: training, counting, encoding and decoding, editing, carrying tokenizers between tools.
+"""The command line, `hf-bpe`: training, counting, encoding, decoding, showing, editing, converting tokenizers.
 
 A command is a function; typer makes options of its parameters. transformers is imported only where a command needs it:
 `--help` must be quick.
 """
 
-from hf_bpe.cli import training, counting, using, editing, converting  # noqa: F401, I001  # the commands, in the order that --help shows them
+from hf_bpe.cli import training, counting, using, showing, editing, converting  # noqa: F401, I001  # the commands, in the order that --help shows them
 from hf_bpe.cli.shared import app, main
 
 __all__ = ["app", "main"]

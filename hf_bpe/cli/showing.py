@@ -1,0 +1,117 @@
+"""The commands that show what a tokenizer does: `show`, a text as its tokens, and `tree`, how a token is made."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, STDIN, app, argument, load, option, say
+from hf_bpe.files import write_atomically
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_TEXT_HELP = "The text itself, instead of a file."
+_IDS_HELP = "Print the id behind each token."
+_MAX_HELP = "Show so many tokens at most; all are counted."
+_HTML_HELP = "Write a page of HTML to this file instead of printing."
+_COLOUR_HELP = "Print in colours, or as plain text."
+_SHOW_EXAMPLE = "hf-bpe show my-tokenizer book.txt | less\n  hf-bpe show my-tokenizer --text 'Hello, world' --ids"
+_TOKEN_HELP = "The token as it stands in text, or as vocab.json writes it."
+_TREE_EXAMPLE = "hf-bpe tree my-tokenizer ' the'\n  hf-bpe tree my-tokenizer --id 262"
+_Folder = Annotated[str, argument("FOLDER", FOLDER_HELP)]
+_Html = Annotated[Path | None, option(_HTML_HELP, metavar="FILE", show_default="none")]
+_Colour = Annotated[
+    bool | None, option(_COLOUR_HELP, "--color/--no-color", show_default="if stdout is a terminal, unless NO_COLOR")
+]
+
+
+@app.command(epilog=EXAMPLE + _SHOW_EXAMPLE)
+def show(
+    folder: _Folder,
+    file: Annotated[str, argument("FILE", "The file to read; - for standard input.")] = STDIN,
+    text: Annotated[str | None, option(_TEXT_HELP, metavar="TEXT", show_default="none")] = None,
+    ids: Annotated[bool, option(_IDS_HELP, "--ids")] = False,
+    max_tokens: Annotated[int, option(_MAX_HELP, metavar="N", min=1)] = 5000,
+    html: _Html = None,
+    color: _Colour = None,
+) -> None:
+    """Print a text as its tokens: in colours on a terminal, with | between them elsewhere.
+
+    The tokens are those of encode. A space is shown as ·, a tab as →, a newline as ↵, a byte that is only a part of a
+    character as <e4>, and any other character that cannot be seen by its number, as <U+200B>.
+    """
+    from hf_bpe.show import show as shown
+
+    if text is not None and file != STDIN:
+        raise typer.BadParameter("goes without a FILE", param_hint="'--text'")
+    tokenizer = load(folder)
+    if text is not None:
+        data = os.fsencode(text)
+    else:
+        data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+    tokens = shown(tokenizer, data, ids=ids, max_tokens=max_tokens)
+    if html is not None:
+        _save(tokens.to_html(), html)
+    else:
+        _print(tokens.marked, tokens.coloured, color)
+    say(tokens.summary)
+
+
+@app.command(epilog=EXAMPLE + _TREE_EXAMPLE)
+def tree(
+    folder: _Folder,
+    token: Annotated[str | None, argument("TOKEN", _TOKEN_HELP, show_default="none")] = None,
+    token_id: Annotated[
+        int | None, option("The id of the token, instead.", "--id", metavar="N", show_default="none")
+    ] = None,
+    html: _Html = None,
+    color: _Colour = None,
+) -> None:
+    """Print which merges make a token, down to the bytes, with their ids and ranks."""
+    from hf_bpe.show import merge_tree
+
+    if (token is None) == (token_id is None):
+        raise typer.BadParameter("expected a TOKEN or --id, one of them", param_hint="'TOKEN'")
+    found = merge_tree(load(folder), cast("int | str", token_id if token is None else token))
+    if html is not None:
+        _save(found.to_html(), html)
+    else:
+        _print(str(found), lambda _: found, color)
+
+
+def _save(page: str, file: Path) -> None:
+    write_atomically(file, page)
+    say(f"saved in {file}")
+
+
+def _print(plain: str, coloured: Callable[[str | None], RenderableType], color: bool | None) -> None:
+    """Print in colours or not, in UTF-8 whatever the system prefers: the signs are in few other encodings."""
+    from rich.console import Console
+
+    terminal = Console(force_terminal=color, no_color=False if color else None)  # which knows what the terminal can
+    if color is None:
+        can_colour = terminal.color_system is not None and not (terminal.no_color or terminal.legacy_windows)
+        color = terminal.is_terminal and can_colour
+    if color:
+        system = cast("Literal['standard', '256', 'truecolor', 'windows']", terminal.color_system or "truecolor")
+        drawn = Console(
+            file=io.StringIO(),
+            force_terminal=True,
+            color_system=system,
+            no_color=False,
+            width=terminal.width,
+            soft_wrap=not sys.stdout.isatty(),
+            legacy_windows=False,
+        )
+        with drawn.capture() as capture:
+            drawn.print(coloured(system))
+        plain = capture.get().removesuffix("\n")
+    sys.stdout.buffer.write(plain.encode() + b"\n")
+    sys.stdout.buffer.flush()

@@ -1,0 +1,135 @@
+"""How tokens look: as text in which nothing is hidden, in a few colours, and in HTML that holds nothing but text."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import NamedTuple
+
+import regex
+
+# Every second one is bluish and every other yellowish, which people with any of the common kinds of colour blindness
+# tell apart; so neighbours differ for all. Black is read on the light ones, white on the dark ones.
+LIGHT = ("#9ecbff", "#ffd27a", "#d9b8ff", "#b9e08a")
+DARK = ("#1f4e79", "#7a5200", "#5b3a8c", "#4a6b16")
+
+_SIGNS = {" ": "·", "\t": "→", "\n": "↵"}
+# Of no width or no ink: controls (those of bidirectional text, too), spaces, joiners, fillers; bytes as surrogates.
+_UNSEEN = regex.compile(r"([\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800])")
+_JOINS = regex.compile(r"\p{M}")
+
+_STYLE = """
+.hf-bpe { font-family: ui-monospace, "DejaVu Sans Mono", monospace; line-height: 1.75; overflow-wrap: anywhere }
+.hf-bpe :is(bdi, .box) { color: black; color: light-dark(black, white); border-radius: .2em; padding: .12em .05em;
+  -webkit-box-decoration-break: clone; box-decoration-break: clone }
+.hf-bpe :is(bdi, .box) .box, .hf-bpe .box bdi { padding: 0 }
+.hf-bpe i { font-style: normal; opacity: .6; unicode-bidi: isolate; direction: ltr }
+.hf-bpe .added { font-weight: bold; outline: .12em solid currentColor; outline-offset: -.12em; padding: .12em .3em }
+.hf-bpe small { opacity: .75; font-size: .7em }
+.hf-bpe .ids bdi { display: inline-block; line-height: 1.3; margin: .1em .05em; padding: .1em .2em; text-align: center }
+.hf-bpe .ids small { display: block }
+.hf-bpe p { margin: .8em 0 0; font: .85em system-ui, sans-serif; opacity: .75 }
+.hf-bpe table { font: .9em system-ui, sans-serif; line-height: 1.75; border-collapse: collapse }
+.hf-bpe caption { text-align: left; font-weight: bold; padding-bottom: .3em }
+.hf-bpe th { white-space: nowrap; font-weight: normal; opacity: .75 }
+.hf-bpe :is(th, td) { text-align: left; vertical-align: top; padding: .1em 1em .1em 0; background: none }
+.hf-bpe td bdi { font-family: ui-monospace, "DejaVu Sans Mono", monospace; white-space: nowrap }
+.hf-bpe .tree { overflow-x: auto; padding-bottom: .4em }
+.hf-bpe .tree ul { display: flex; gap: 2px; margin: 2px 0 0; padding: 0; list-style: none }
+.hf-bpe .tree li { flex: 1 0 auto; margin: 0 }
+.hf-bpe .tree .box { display: block; text-align: center; line-height: 1.3; padding: .2em .5em }
+.hf-bpe .tree .box small { display: block; font-family: system-ui, sans-serif; white-space: nowrap }
+""" + "\n".join(
+    f".hf-bpe .c{number} {{ background: {light}; background: light-dark({light}, {dark}) }}"
+    for number, (light, dark) in enumerate(zip(LIGHT, DARK, strict=True))
+)
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ margin: 1.5em auto; padding: 0 1em; max-width: 70em }}
+</style>
+</head>
+<body>
+{content}
+</body>
+</html>
+"""
+
+
+class Piece(NamedTuple):
+    """A part of a token as it is shown: text as it is, or a sign for what cannot be seen."""
+
+    text: str
+    is_sign: bool
+
+    @property
+    def ends_line(self) -> bool:
+        """Whether it stands for a newline, rather than for itself."""
+        return self.is_sign and self.text == _SIGNS["\n"]
+
+
+def pieces(token: bytes) -> list[Piece]:
+    r"""Return what a token is shown as, in order; without the signs it is the text that can be seen.
+
+    A space is `·`, a tab `→`, a newline `↵`; any other character that cannot be seen is its number, and a byte that is
+    none of a whole character in this token is that byte. A mark that would join what stands before it gets a circle.
+
+    >>> [piece.text for piece in pieces(b" the\n")]
+    ['·', 'the', '↵']
+    >>> "".join(piece.text for piece in pieces("\u200bé".encode() + b"\xe4\xbd"))
+    '<U+200B>é<e4><bd>'
+    """
+    found = []
+    for number, part in enumerate(_UNSEEN.split(token.decode("utf-8", "surrogateescape"))):
+        if number % 2:
+            found.append(Piece(_sign(part), True))
+        elif part:
+            found += [Piece("◌", True)] if _JOINS.match(part) else []
+            found.append(Piece(part, False))
+    return found
+
+
+def plain(token: bytes) -> str:
+    r"""Return a token as it is shown where there are no colours.
+
+    >>> plain(b" the\n")
+    '·the↵'
+    """
+    return "".join(piece.text for piece in pieces(token))
+
+
+def html_of_pieces(token: bytes, *, has_breaks: bool = False) -> str:
+    """Return a token as HTML; `has_breaks` if lines are to break where it has newlines, but for one at its end."""
+    parts = []
+    for piece in pieces(token):
+        text = escape(piece.text)
+        parts.append(f"<i>{text}</i>" if piece.is_sign else text)
+        parts.append("<br>" if has_breaks and piece.ends_line else "")
+    return "".join(parts).removesuffix("<br>")
+
+
+def html_of_token(token: bytes, colour: int, title: str = "") -> str:
+    """Return a token as HTML in one of the colours; it stands in the order of tokens, whatever its script."""
+    named = f' title="{escape(title)}"' if title else ""
+    return f'<bdi class="c{colour % len(LIGHT)}"{named}>{html_of_pieces(token)}</bdi>'
+
+
+def fragment(content: str) -> str:
+    """Return HTML for notebooks, which brings its style along."""
+    return f'<div class="hf-bpe"><style>{_STYLE}</style>\n{content}\n</div>'
+
+
+def page(title: str, content: str) -> str:
+    """Return a page of HTML that needs nothing else."""
+    return _PAGE.format(title=escape(title), content=fragment(content))
+
+
+def _sign(char: str) -> str:
+    if char in _SIGNS:
+        return _SIGNS[char]
+    is_byte = "\udc80" <= char <= "\udcff"
+    return f"<{ord(char) - 0xDC00:02x}>" if is_byte else f"<U+{ord(char):04X}>"
