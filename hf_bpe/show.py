@@ -30,6 +30,8 @@ __all__ = ["MergeTree", "Shown", "ShownToken", "merge_tree", "show"]
 
 _ANSI = ("cyan", "yellow", "magenta", "green")  # for terminals that have 16 colours, of their own choice
 
+_FAINT = Style(color="grey37")
+
 
 class ShownToken(NamedTuple):
     """A token of a text.
@@ -136,16 +138,16 @@ class Shown:
         text = Text(overflow="fold")
         for number, token in enumerate(self.tokens):
             colour = palette[number % len(palette)]
-            style = Style(color="black", bgcolor=colour)
-            if token.is_added:
-                style = Style(color=colour, bgcolor="black", bold=True)
+            style = Style(color="black", bgcolor=colour, bold=token.is_added, underline=token.is_added)
             for piece in pieces(token.data):
-                text.append(piece.text, style + Style(color="grey37") if piece.is_sign else style)
+                text.append(piece.text, style + _FAINT if piece.is_sign else style)
                 if piece.ends_line and not self.has_ids:
                     text.append("\n")
             if self.has_ids:
                 text.append(f"{token.id}", Style(dim=True))
                 text.append("\n" if b"\n" in token.data else " ")
+        if text.plain.endswith(("\n", " ")):  # no more is to come; spaces of the text are signs
+            text.right_crop(1)
         return text
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
