@@ -52,7 +52,7 @@ def _rows(model: BPEModel) -> dict[str, str | None]:
         "first merges": _merges(model.merges[:_SHOWN]),
         "last merges": _merges(model.merges[_SHOWN:][-_SHOWN:]),
         "longest tokens": _some(longest, model.vocab),
-        "fingerprint": f"<code>{model.fingerprint[:12]}</code>",
+        "signature": f"<code>{escape(model.signature)}</code>",
     }
 
 

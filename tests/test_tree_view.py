@@ -2,6 +2,7 @@
 
 import io
 import re
+from html import escape
 
 import pytest
 from hypothesis import given
@@ -122,6 +123,7 @@ def test_notebooks_show_what_a_model_is_and_escape_what_it_holds():
     html = model._repr_html_()
     assert "261: 256 bytes, 1 special; ids 0 to 260" in html
     assert "&lt;script&gt;&amp;</bdi>&nbsp;256" in html
+    assert f"<code>{escape(model.signature)}</code>" in html
     assert special not in html
     assert "<b>" not in html
     first, second = model.merges[0]
