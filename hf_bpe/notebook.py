@@ -79,4 +79,4 @@ def _token(token: bytes, colour: int) -> str:
     end = _LONGEST
     while end > _LONGEST - 4 and token[end] & 0xC0 == 0x80:
         end -= 1
-    return html_of_token(token[:end], colour, f"{len(token)} bytes") + "…"
+    return html_of_token(token[:end], colour) + "…"

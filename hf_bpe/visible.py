@@ -112,10 +112,9 @@ def html_of_pieces(token: bytes, *, has_breaks: bool = False) -> str:
     return "".join(parts).removesuffix("<br>")
 
 
-def html_of_token(token: bytes, colour: int, title: str = "") -> str:
+def html_of_token(token: bytes, colour: int) -> str:
     """Return a token as HTML in one of the colours; it stands in the order of tokens, whatever its script."""
-    named = f' title="{escape(title)}"' if title else ""
-    return f'<bdi class="c{colour % len(LIGHT)}"{named}>{html_of_pieces(token)}</bdi>'
+    return f'<bdi class="c{colour % len(LIGHT)}">{html_of_pieces(token)}</bdi>'
 
 
 def fragment(content: str) -> str:

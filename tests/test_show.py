@@ -86,6 +86,23 @@ def test_what_is_shown_of_bytes_is_all_of_them(data):
     assert b"".join(parts) == data
 
 
+@pytest.mark.parametrize(
+    "char", "\x00\x7f\x9b\xa0\xad\u034f\u115f\u1680\u200d\u2028\u202e\u2066\u2800\u3164\ufe0f\ue000"
+)
+def test_what_has_no_ink_or_turns_the_text_around_is_shown_as_its_number(char):
+    assert pieces(f"a{char}b".encode()) == [("a", False), (f"<U+{ord(char):04X}>", True), ("b", False)]
+
+
+def test_marks_that_have_nothing_to_join_in_their_token_get_a_circle():
+    assert [piece.text for piece in pieces("\u0301e\u0301 \u0301".encode())] == [
+        "◌",
+        "\u0301e\u0301",
+        "·",
+        "◌",
+        "\u0301",
+    ]
+
+
 @given(models(all_bytes=True), any_data, st.booleans())
 def test_html_shows_exactly_the_bytes_of_each_token_and_holds_no_markup_of_the_text(model, data, ids):
     shown = show(model, data, ids=ids)
@@ -173,7 +190,8 @@ def test_special_tokens_of_a_model_are_found_and_have_a_style_of_their_own():
 
 
 def test_titles_tell_id_bytes_rank_and_of_which_character_the_bytes_are_a_part():
-    titles = [each["title"] for each in Tokens(show(MODEL, "low\u202e<|endoftext|>").to_html()).attributes]
+    html = show(MODEL, "low\u202e<|endoftext|>").to_html()
+    titles = [each["title"] for each in Tokens(html).attributes]
     assert titles == [
         "id 258, 3 bytes 6c 6f 77, merge 1",
         "id 226, 1 byte e2, of <U+202E>",
@@ -181,6 +199,7 @@ def test_titles_tell_id_bytes_rank_and_of_which_character_the_bytes_are_a_part()
         "id 174, 1 byte ae, of <U+202E>",
         "id 256, 13 bytes 3c 7c 65 6e 64 6f 66 74 65 78 74 7c 3e, added token",
     ]
+    assert html.count(", of &lt;U+202E&gt;") == 3
 
 
 def test_of_a_long_text_a_part_is_shown_all_of_it_counted_and_that_is_said():

@@ -95,7 +95,7 @@ def _print(plain: str, coloured: Callable[[str | None], RenderableType], color: 
     """Print in colours or not, in UTF-8 whatever the system prefers: the signs are in few other encodings."""
     from rich.console import Console
 
-    terminal = Console(force_terminal=color, no_color=False if color else None)  # which knows what the terminal can
+    terminal = Console(force_terminal=color)  # which knows what the terminal can
     if color is None:
         can_colour = terminal.color_system is not None and not (terminal.no_color or terminal.legacy_windows)
         color = terminal.is_terminal and can_colour
