@@ -21,7 +21,7 @@ from hf_bpe.tallies import PythonTally
 TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
 COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "show", "tree", "convert", "inspect", "verify"]
-COMMANDS += ["truncate", "extend", "prune", "add-special-tokens", "pad"]
+COMMANDS += ["report", "compare", "truncate", "extend", "prune", "add-special-tokens", "pad"]
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,7 @@ class TestHelp:
     def test_imports_nothing_that_takes_long(self):
         lines = ["import sys", "from hf_bpe.cli import app"]
         lines += [f"app([{name!r}, '--help'], standalone_mode=False)" for name in COMMANDS]
-        slow = {"transformers", "tokenizers", "numpy", "rich", "torch", "pyarrow", "fsspec", "ray", "datasets"}
+        slow = {"transformers", "tokenizers", "numpy", "rich", "torch", "pyarrow", "fsspec", "ray", "datasets", "matplotlib"}
         lines += [f"assert not {slow!r} & {{*sys.modules}}, {{*sys.modules}}"]
         subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True, stdout=subprocess.DEVNULL, timeout=60)
 

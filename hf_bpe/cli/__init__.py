@@ -4,7 +4,8 @@ A command is a function; typer makes options of its parameters. transformers is 
 `--help` must be quick.
 """
 
-from hf_bpe.cli import training, counting, using, showing, editing, converting  # noqa: F401, I001  # the commands, in the order that --help shows them
+# In the order that --help shows them.
+from hf_bpe.cli import training, counting, using, showing, reporting, editing, converting  # noqa: F401, I001
 from hf_bpe.cli.shared import app, main
 
 __all__ = ["app", "main"]

@@ -55,7 +55,7 @@ def sources_of(context: typer.Context, names: Sequence[str], weights: Sequence[s
         OSError: there is no such file.
         ValueError, typer.BadParameter: options that are wrong.
     """
-    if STDIN in names and context.params["work_dir"] is not None:
+    if STDIN in names and context.params.get("work_dir") is not None:
         raise typer.BadParameter("standard input cannot be read again; give files", param_hint="'--work-dir'")
     reading = {name: context.params[name] for name in _READING}
     with contextlib.ExitStack() as stack:

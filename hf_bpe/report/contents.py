@@ -28,14 +28,14 @@ def key_figures(report: Report) -> list[tuple[str, str]]:
 
 
 def _other_figures(report: Report) -> list[tuple[str, str]]:
-    total, size = report.total, report.model.vocab_size
+    total = report.total
     rows = [
         ("text", in_words(round(total.bytes))),
         ("words", number(total.words)),
         ("tokens", number(total.tokens)),
         ("Rényi efficiency", number(report.efficiency, 3)),
-        ("vocabulary", number(size)),
-        ("never used", f"{number(len(report.never_used))} ({share(len(report.never_used) / max(size, 1))})"),
+        ("vocabulary", number(report.model.vocab_size)),
+        ("never used", number(len(report.never_used))),
         ("unreachable", number(len(report.unreachable))),
     ]
     return [*rows, ("bytes without a token", number(report.unknown))] if report.unknown else rows

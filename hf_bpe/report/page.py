@@ -35,7 +35,9 @@ _STYLE = f"""
 .hf-bpe p {{ margin: 0; }}
 .hf-bpe .about, .hf-bpe .note, .hf-bpe figcaption, .hf-bpe th, .hf-bpe dt, .hf-bpe footer {{ color: var(--dim); }}
 .hf-bpe .note, .hf-bpe footer {{ font-size: .84rem; margin-top: .6rem; max-width: 46rem; }}
-.hf-bpe .key {{ display: flex; flex-wrap: wrap; gap: 1.2rem 3rem; margin: 1.8rem 0 0; }}
+.hf-bpe .key {{
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 11rem)); gap: 1.2rem 1rem; margin: 1.8rem 0 0;
+}}
 .hf-bpe .key + .about {{ font-size: .84rem; margin-top: .9rem; }}
 .hf-bpe .key dt {{ font-size: .84rem; }}
 .hf-bpe .key dd {{ margin: 0; font-size: 1.75rem; line-height: 1.25; font-weight: 600; }}
@@ -49,7 +51,7 @@ _STYLE = f"""
 .hf-bpe .legend i {{
   display: inline-block; width: .62em; height: .62em; margin-right: .5em; border-radius: 50%; background: var(--c);
 }}
-.hf-bpe .columns {{ display: flex; flex-wrap: wrap; gap: 2rem 4rem; align-items: flex-start; }}
+.hf-bpe .columns {{ display: flex; flex-wrap: wrap; gap: 2rem 3rem; align-items: flex-start; }}
 .hf-bpe .columns > div {{ min-width: 0; max-width: 100%; }}
 .hf-bpe .scroll {{ overflow-x: auto; }}
 .hf-bpe table {{ border-collapse: collapse; border: 0; margin: 0; font-size: .92rem; }}
@@ -66,7 +68,6 @@ _STYLE = f"""
 .hf-bpe .tokens td:first-child {{ font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; white-space: pre; }}
 .hf-bpe .strong td {{ font-weight: 600; }}
 @media (max-width: 40rem) {{
-  .hf-bpe .key {{ gap: 1rem 2rem; }}
   .hf-bpe table {{ font-size: .86rem; }}
   .hf-bpe th, .hf-bpe td {{ padding-left: .9rem; }}
 }}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -29,6 +30,7 @@ _VARIABLES = {
 _WIDTH = 4.5  # inches, of 72 units each
 _MOST_LINES = 6  # of groups, beside that of all
 _SETTINGS: Any = {
+    "text.parse_math": False,  # names may have dollar signs
     "svg.hashsalt": "hf_bpe",  # so that drawing it again changes nothing
     "svg.fonttype": "none",  # text stays text
     "font.family": "DejaVu Sans",  # which is wider than what pages use, so that there is room
@@ -68,7 +70,8 @@ def draw(name: str, shown: Shown) -> Picture | None:
     drawing = _DRAWINGS[name]([*shown.reports] if isinstance(shown, Comparison) else [cast("Report", shown)])
     if drawing is None:
         return None
-    with matplotlib.rc_context(_SETTINGS):
+    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # missing from the font that is measured with only
         figure = Figure(figsize=(_WIDTH, drawing.height), layout="constrained")
         drawing.paint(figure.subplots())
         file = io.StringIO()
@@ -231,8 +234,8 @@ def _write(axes: Axes, text: str, place: tuple[float, float], moved: tuple[float
 
 
 def _short(text: str) -> str:
-    # matplotlib takes what stands between dollar signs for mathematics.
-    return (text if len(text) <= 20 else f"{text[:19]}…").replace("$", r"\$")
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in text)  # others may not stand in SVG
+    return shown if len(shown) <= 20 else f"{shown[:19]}…"
 
 
 def _for_page(svg: str, title: str, prefix: str) -> str:

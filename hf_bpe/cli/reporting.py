@@ -1,0 +1,192 @@
+"""`hf-bpe report` and `compare`: how well tokenizers fit texts, in tables, as JSON, or on a page with pictures."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hf_bpe.cli.shared import (
+    EXAMPLE,
+    FOLDER_HELP,
+    Progress,
+    app,
+    argument,
+    load,
+    option,
+    say,
+    shows_progress,
+)
+from hf_bpe.cli.sources import (
+    SOURCE_HELP,
+    Cap,
+    Column,
+    ErrorsInFiles,
+    ErrorsInText,
+    FileFormat,
+    Memory,
+    Workers,
+    sources_of,
+)
+from hf_bpe.counts import WordCounts
+
+if TYPE_CHECKING:
+    from hf_bpe.report import Comparison, Report
+    from hf_bpe.tokenization_bpe import BPETokenizer
+
+_GROUP_HELP = "A text, likewise, and what to call it; of one NAME there may be several. Repeat the option for more."
+_COUNTS_HELP = "A counts file by the pattern of the tokenizer, instead of text. Repeat the option for more."
+_REFERENCE_HELP = "The text that parities are relative to."
+_PARALLEL_HELP = "The texts are translations of each other: parity is by their tokens, not tokens per character."
+_HTML_HELP = "Write a page with tables and pictures to this file; it takes the extra report."
+_REPORT_EXAMPLE = (
+    "hf-bpe report my-tokenizer english.txt code/ --html report.html\n"
+    "  hf-bpe report my-tokenizer --group en=flores/eng.txt --group fi=flores/fin.txt --parallel"
+)
+_COMPARE_EXAMPLE = (
+    "hf-bpe compare my-tokenizer cl100k_base.tiktoken --on english.txt --on code/\n"
+    "  hf-bpe compare small large --group en='en/*.txt' --group fi='fi/*.txt' --html sizes.html"
+)
+
+_Groups = Annotated[list[str] | None, option(_GROUP_HELP, "--group", metavar="NAME=SOURCE", show_default="none")]
+_Counts = Annotated[list[Path] | None, option(_COUNTS_HELP, metavar="FILE", show_default="none")]
+_Reference = Annotated[str | None, option(_REFERENCE_HELP, metavar="NAME", show_default="the first")]
+_Parallel = Annotated[bool, option(_PARALLEL_HELP, "--parallel")]
+_Html = Annotated[Path | None, option(_HTML_HELP, "--html", metavar="FILE", show_default="none")]
+_Json = Annotated[bool, option("Print JSON.", "--json")]
+
+
+@app.command(epilog=EXAMPLE + _REPORT_EXAMPLE)
+def report(
+    context: typer.Context,
+    folder: Annotated[str, argument("FOLDER", FOLDER_HELP)],
+    sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP, show_default=False)] = None,
+    group: _Groups = None,
+    counts: _Counts = None,
+    reference: _Reference = None,
+    parallel: _Parallel = False,
+    as_json: _Json = False,
+    html: _Html = None,
+    format: FileFormat = None,
+    column: Column = "text",
+    errors: ErrorsInText = "strict",
+    on_error: ErrorsInFiles = "raise",
+    max_document_bytes: Cap = None,
+    workers: Workers = None,
+    max_memory: Memory = None,
+    progress: Progress = None,
+) -> None:
+    """Say how well a tokenizer fits texts: compression, fertility, parity, by text, script and vocabulary size.
+
+    Of two to forty files each is a text of its own. What the figures mean is in docs/report.md.
+    """
+    from hf_bpe.report import report as report_on
+
+    tokenizer = load(folder)
+    with _texts(context, sources or [], group or [], counts or [], "SOURCE") as texts:
+        found = report_on(
+            tokenizer,
+            texts,
+            name=_name(folder),
+            reference=reference,
+            parallel=parallel,
+            num_workers=workers,
+            max_memory=max_memory,
+            show_progress=shows_progress(progress),
+        )
+    _show(found, as_json, html)
+
+
+@app.command(epilog=EXAMPLE + _COMPARE_EXAMPLE)
+def compare(
+    context: typer.Context,
+    folders: Annotated[list[str], argument("FOLDER", f"Two or more. {FOLDER_HELP}")],
+    on: Annotated[list[str] | None, option(SOURCE_HELP, metavar="SOURCE", show_default="none")] = None,
+    group: _Groups = None,
+    counts: _Counts = None,
+    reference: _Reference = None,
+    parallel: _Parallel = False,
+    as_json: _Json = False,
+    html: _Html = None,
+    format: FileFormat = None,
+    column: Column = "text",
+    errors: ErrorsInText = "strict",
+    on_error: ErrorsInFiles = "raise",
+    max_document_bytes: Cap = None,
+    workers: Workers = None,
+    max_memory: Memory = None,
+    progress: Progress = None,
+) -> None:
+    """Put what tokenizers make of the same texts side by side, and say which tokens only one of them has."""
+    from hf_bpe.report import compare as compared
+
+    tokenizers = _loaded(folders)
+    with _texts(context, on or [], group or [], counts or [], "--on SOURCE") as texts:
+        found = compared(
+            tokenizers,
+            texts,
+            reference=reference,
+            parallel=parallel,
+            num_workers=workers,
+            max_memory=max_memory,
+            show_progress=shows_progress(progress),
+        )
+    _show(found, as_json, html)
+
+
+@contextlib.contextmanager
+def _texts(
+    context: typer.Context, sources: Sequence[str], groups: Sequence[str], counts: Sequence[Path], asked: str
+) -> Iterator[Any]:
+    """Give the texts that a command line names: with names of their own, or as they are."""
+    if not sources and not groups and not counts:
+        raise typer.BadParameter(f"expected text: {asked}, --group or --counts", param_hint=f"'{asked.split()[0]}'")
+    named = [name.partition("=") for name in groups]
+    for (name, equals, source), given in zip(named, groups, strict=True):
+        if not name or not equals or not source:
+            raise typer.BadParameter(f"expected NAME=SOURCE, got {given!r}", param_hint="'--group'")
+    with sources_of(context, [*sources, *(source for _, _, source in named)], None) as found:
+        if not named and not counts:
+            yield found
+            return
+        texts: dict[str, Any] = {}
+        for name, text in zip([*sources, *(name for name, _, _ in named)], found, strict=True):
+            texts.setdefault(name, []).append(text)
+        for path in counts:
+            if path.name in texts:
+                raise typer.BadParameter(f"{path.name!r} is the name of another text", param_hint="'--counts'")
+            texts[path.name] = WordCounts.load(path)
+        yield texts
+
+
+def _loaded(folders: Sequence[str]) -> dict[str, BPETokenizer]:
+    """Return the tokenizers by their names; by their paths where names are the same."""
+    names = [*map(_name, folders)]
+    if len({*folders}) < len(folders):
+        raise typer.BadParameter("a tokenizer is given twice", param_hint="'FOLDER'")
+    paths = names if len({*names}) == len(names) else folders
+    return {name: load(folder) for name, folder in zip(paths, folders, strict=True)}
+
+
+def _name(folder: str) -> str:
+    return Path(folder).resolve().name
+
+
+def _show(found: Report | Comparison, as_json: bool, html: Path | None) -> None:
+    if html is not None:
+        found.to_html(html)
+        say(f"saved in {html}")
+    if as_json:
+        print(json.dumps(found.as_json(), indent=2))
+    elif html is None and sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(found)
+    elif html is None:
+        sys.stdout.buffer.write(f"{found}\n".encode())
+        sys.stdout.buffer.flush()
