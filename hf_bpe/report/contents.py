@@ -65,7 +65,7 @@ def tables_of_report(report: Report) -> list[Table]:
     tables.append(_tokens("Longest tokens", report.longest))
     if report.never_used:
         last = report.never_used[-len(report.longest) :]
-        tables.append(_tokens("Never used, the highest ids first", last[::-1], has_count=False))
+        tables.append(_tokens("Never used", last[::-1], "the highest ids", has_count=False))
     return tables
 
 
@@ -174,12 +174,12 @@ def length_name(bin: int) -> str:
     return str(bin + 1) if bin + 1 < _MOST_LENGTHS else f"{_MOST_LENGTHS}+"
 
 
-def _tokens(title: str, tokens: Sequence[Token], *, has_count: bool = True) -> Table:
+def _tokens(title: str, tokens: Sequence[Token], note: str = "", *, has_count: bool = True) -> Table:
     rows = [
         (visible(token.text), str(token.id), str(token.bytes), *([number(token.count)] if has_count else []))
         for token in tokens
     ]
-    return Table(title, ("token", "id", "bytes", *(["times"] if has_count else [])), rows)
+    return Table(title, ("token", "id", "bytes", *(["times"] if has_count else [])), rows, note=note)
 
 
 # Several side by side.

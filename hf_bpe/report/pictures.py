@@ -243,7 +243,9 @@ def _for_page(svg: str, title: str, prefix: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', rf'<svg \1 role="img" aria-label="{title}">', svg, count=1)
-    svg = re.sub(r"(font: (?:bold )?)?([\d.]+px) 'DejaVu Sans'[^;\"]*", r"font-size: \2", svg)
+    # The font is that of the page; older matplotlib writes size and family as one.
+    svg = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", svg)
+    svg = re.sub(r"font-family: [^;\"]*;?", "", svg)
     used = {*re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", svg)}
     names = {name for pair in used for name in pair if name}
     svg = re.sub(r' id="([^"]*)"', lambda match: f' id="{prefix}-{match[1]}"' if match[1] in names else "", svg)
