@@ -185,6 +185,7 @@ class Report(Shown):
             "name": self.name,
             "vocab_size": self.model.vocab_size,
             "pattern": self.model.pattern,
+            "signature": self.model.signature,
             "fingerprint": self.model.fingerprint,
             "total": self.total.as_json(),
             "groups": [figures.as_json() for figures in self.groups],
