@@ -64,7 +64,7 @@ _STYLE = f"""
 .hf-bpe tr:first-child td {{ border-top-color: var(--dim); }}
 .hf-bpe table:not(:has(thead)) tr:first-child td {{ border-top: 0; }}
 .hf-bpe th.left, .hf-bpe td.left {{ text-align: left; }}
-.hf-bpe td.left ~ td.left {{ white-space: normal; min-width: 16rem; }}
+.hf-bpe td.left ~ td.left {{ white-space: pre-wrap; min-width: 16rem; }}
 .hf-bpe .tokens td:first-child {{ font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; white-space: pre; }}
 .hf-bpe .strong td {{ font-weight: 600; }}
 @media (max-width: 40rem) {{
@@ -78,7 +78,7 @@ body { margin: 0; }
 body.hf-bpe main { max-width: 68rem; margin: 0 auto; padding: 2.4rem clamp(1rem, 4vw, 2.5rem) 3rem; }
 """
 _FOOTER = (
-    "Special tokens in the text are left out. A word is a pre-token that holds a letter or a number; “words in one” is "
+    "Special tokens in the text are left out. A word is a pre-token that holds a letter or a number; “words in one token” is "
     "the share that becomes one token. Parity above 1 takes more tokens than the reference. Compression by vocabulary "
     "size is that of the first merges only."
 )
