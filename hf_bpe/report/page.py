@@ -78,9 +78,9 @@ body { margin: 0; }
 body.hf-bpe main { max-width: 68rem; margin: 0 auto; padding: 2.4rem clamp(1rem, 4vw, 2.5rem) 3rem; }
 """
 _FOOTER = (
-    "Special tokens in the text are left out. A word is a pre-token that holds a letter or a number; “words in one token” is "
-    "the share that becomes one token. Parity above 1 takes more tokens than the reference. Compression by vocabulary "
-    "size is that of the first merges only."
+    "Special tokens in the text are left out. A word is a pre-token that holds a letter or a number; “words in one "
+    "token” is the share that becomes one. Parity above 1 takes more tokens than the reference. Compression by "
+    "vocabulary size is that of the first merges only."
 )
 
 
