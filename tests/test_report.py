@@ -45,7 +45,7 @@ def models_and_texts(draw):
     model = draw(models())
     text = draw(texts | mergeable.map(lambda data: data.decode(errors="surrogateescape")))
     text += draw(of_tokens(model)).decode("utf-8", "surrogateescape")
-    return model, text
+    return model, as_data(text).decode("utf-8", "surrogateescape")  # where bytes that met have become a character
 
 
 def as_data(text):

@@ -9,7 +9,7 @@ from hf_bpe.report.figures import Figures, ratio
 from hf_bpe.report.ladder import Ladder
 from hf_bpe.report.results import Comparison, Report, Token
 from hf_bpe.report.scripts import UNNAMED
-from hf_bpe.report.tables import NOTHING, Table, number, share, visible
+from hf_bpe.report.tables import NOTHING, Table, number, share, shortened
 
 _MOST_SCRIPTS = 12
 _MOST_LENGTHS = 12
@@ -176,7 +176,7 @@ def length_name(bin: int) -> str:
 
 def _tokens(title: str, tokens: Sequence[Token], note: str = "", *, has_count: bool = True) -> Table:
     rows = [
-        (visible(token.text), str(token.id), str(token.bytes), *([number(token.count)] if has_count else []))
+        (shortened(token.text), str(token.id), str(token.bytes), *([number(token.count)] if has_count else []))
         for token in tokens
     ]
     return Table(title, ("token", "id", "bytes", *(["times"] if has_count else [])), rows, note=note)
@@ -215,7 +215,7 @@ def tables_of_comparison(comparison: Comparison) -> list[Table]:
             only.name,
             number(only.tokens),
             share(only.share),
-            "  ".join(visible(token.text) for token in only.most_used if token.count),
+            "  ".join(shortened(token.text) for token in only.most_used if token.count),
         )
         for only in comparison.only_in
     ]

@@ -21,61 +21,62 @@ def _colors(colors: tuple[str, ...]) -> str:
 
 
 _STYLE = f"""
-.hf-bpe {{ --ink: #1c2126; --dim: #626c76; --line: #dfe3e7; --page: #ffffff; {_colors(_LIGHT)} }}
+.hf-report {{ --ink: #1c2126; --dim: #626c76; --line: #dfe3e7; --page: #ffffff; {_colors(_LIGHT)} }}
 @media (prefers-color-scheme: dark) {{
-  .hf-bpe {{ --ink: #e4e8ec; --dim: #99a3ad; --line: #343b42; --page: #14181c; {_colors(_DARK)} }}
+  .hf-report {{ --ink: #e4e8ec; --dim: #99a3ad; --line: #343b42; --page: #14181c; {_colors(_DARK)} }}
 }}
-.hf-bpe {{
+.hf-report {{
   color: var(--ink); background: var(--page);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
   font-variant-numeric: tabular-nums;
 }}
-.hf-bpe h1 {{ font-size: 1.7rem; line-height: 1.2; font-weight: 650; margin: 0 0 .3rem; }}
-.hf-bpe h2 {{ font-size: 1.08rem; font-weight: 650; margin: 0 0 .9rem; }}
-.hf-bpe p {{ margin: 0; }}
-.hf-bpe .about, .hf-bpe .note, .hf-bpe figcaption, .hf-bpe th, .hf-bpe dt, .hf-bpe footer {{ color: var(--dim); }}
-.hf-bpe .note, .hf-bpe footer {{ font-size: .84rem; margin-top: .6rem; max-width: 46rem; }}
-.hf-bpe .key {{
+.hf-report h1 {{ font-size: 1.7rem; line-height: 1.2; font-weight: 650; margin: 0 0 .3rem; }}
+.hf-report h2 {{ font-size: 1.08rem; font-weight: 650; margin: 0 0 .9rem; }}
+.hf-report p {{ margin: 0; }}
+.hf-report :is(.about, .note, figcaption, th, dt, footer) {{ color: var(--dim); }}
+.hf-report .note, .hf-report footer {{ font-size: .84rem; margin-top: .6rem; max-width: 46rem; }}
+.hf-report .key {{
   display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 11rem)); gap: 1.2rem 1rem; margin: 1.8rem 0 0;
 }}
-.hf-bpe .key + .about {{ font-size: .84rem; margin-top: .9rem; }}
-.hf-bpe .key dt {{ font-size: .84rem; }}
-.hf-bpe .key dd {{ margin: 0; font-size: 1.75rem; line-height: 1.25; font-weight: 600; }}
-.hf-bpe section {{ border-top: 1px solid var(--line); margin-top: 2.2rem; padding-top: 1.5rem; }}
-.hf-bpe .pictures {{ display: flex; flex-wrap: wrap; gap: 1.4rem 3.4rem; margin-bottom: 1.3rem; }}
-.hf-bpe figure {{ flex: 1 1 20rem; min-width: 0; max-width: 29rem; margin: 0; }}
-.hf-bpe .beside {{ flex: 1 1 20rem; min-width: 0; max-width: 100%; }}
-.hf-bpe figcaption {{ font-size: .84rem; margin-bottom: .4rem; }}
-.hf-bpe svg {{ display: block; width: 100%; height: auto; font-family: inherit; font-variant-numeric: tabular-nums; }}
-.hf-bpe .legend {{ display: flex; flex-wrap: wrap; gap: .2rem 1.3rem; margin: 0 0 1rem; padding: 0; list-style: none; }}
-.hf-bpe .legend i {{
+.hf-report .key + .about {{ font-size: .84rem; margin-top: .9rem; }}
+.hf-report .key dt {{ font-size: .84rem; }}
+.hf-report .key dd {{ margin: 0; font-size: 1.75rem; line-height: 1.25; font-weight: 600; }}
+.hf-report section {{ border-top: 1px solid var(--line); margin-top: 2.2rem; padding-top: 1.5rem; }}
+.hf-report .pictures {{ display: flex; flex-wrap: wrap; gap: 1.4rem 3.4rem; margin-bottom: 1.3rem; }}
+.hf-report figure {{ flex: 1 1 20rem; min-width: 0; max-width: 29rem; margin: 0; }}
+.hf-report .beside {{ flex: 1 1 20rem; min-width: 0; max-width: 100%; }}
+.hf-report figcaption {{ font-size: .84rem; margin-bottom: .4rem; }}
+.hf-report svg {{ display: block; width: 100%; height: auto; font-family: inherit; }}
+.hf-report .legend {{ display: flex; flex-wrap: wrap; gap: .2rem 1.3rem; margin: 0 0 1rem; padding: 0; }}
+.hf-report .legend li {{ list-style: none; }}
+.hf-report .legend i {{
   display: inline-block; width: .62em; height: .62em; margin-right: .5em; border-radius: 50%; background: var(--c);
 }}
-.hf-bpe .columns {{ display: flex; flex-wrap: wrap; gap: 2rem 3rem; align-items: flex-start; }}
-.hf-bpe .columns > div {{ min-width: 0; max-width: 100%; }}
-.hf-bpe .scroll {{ overflow-x: auto; }}
-.hf-bpe table {{ border-collapse: collapse; border: 0; margin: 0; font-size: .92rem; }}
-.hf-bpe th, .hf-bpe td {{
+.hf-report .columns {{ display: flex; flex-wrap: wrap; gap: 2rem 3rem; align-items: flex-start; }}
+.hf-report .columns > div {{ min-width: 0; max-width: 100%; }}
+.hf-report .scroll {{ overflow-x: auto; }}
+.hf-report table {{ border-collapse: collapse; border: 0; margin: 0; font-size: .92rem; }}
+.hf-report th, .hf-report td {{
   padding: .24rem 0 .24rem 1.8rem; text-align: right; white-space: nowrap; background: none; border: 0;
 }}
-.hf-bpe th:first-child, .hf-bpe td:first-child {{ padding-left: 0; }}
-.hf-bpe th {{ font-weight: 400; font-size: .84rem; line-height: 1.25; vertical-align: bottom; }}
-.hf-bpe td {{ border-top: 1px solid var(--line); }}
-.hf-bpe tr:first-child td {{ border-top-color: var(--dim); }}
-.hf-bpe table:not(:has(thead)) tr:first-child td {{ border-top: 0; }}
-.hf-bpe th.left, .hf-bpe td.left {{ text-align: left; }}
-.hf-bpe td.left ~ td.left {{ white-space: pre-wrap; min-width: 16rem; }}
-.hf-bpe .tokens td:first-child {{ font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; white-space: pre; }}
-.hf-bpe .strong td {{ font-weight: 600; }}
+.hf-report th:first-child, .hf-report td:first-child {{ padding-left: 0; }}
+.hf-report th {{ font-weight: 400; font-size: .84rem; line-height: 1.25; vertical-align: bottom; }}
+.hf-report td {{ border-top: 1px solid var(--line); }}
+.hf-report tr:first-child td {{ border-top-color: var(--dim); }}
+.hf-report table:not(:has(thead)) tr:first-child td {{ border-top: 0; }}
+.hf-report th.left, .hf-report td.left {{ text-align: left; }}
+.hf-report td.left ~ td.left {{ white-space: pre-wrap; min-width: 16rem; }}
+.hf-report .tokens td:first-child {{ font-family: ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; }}
+.hf-report .strong td {{ font-weight: 600; }}
 @media (max-width: 40rem) {{
-  .hf-bpe table {{ font-size: .86rem; }}
-  .hf-bpe th, .hf-bpe td {{ padding-left: .9rem; }}
+  .hf-report table {{ font-size: .86rem; }}
+  .hf-report th, .hf-report td {{ padding-left: .9rem; }}
 }}
 """
 _PAGE_STYLE = """
 html { color-scheme: light dark; -webkit-text-size-adjust: 100%; }
 body { margin: 0; }
-body.hf-bpe main { max-width: 68rem; margin: 0 auto; padding: 2.4rem clamp(1rem, 4vw, 2.5rem) 3rem; }
+body.hf-report main { max-width: 68rem; margin: 0 auto; padding: 2.4rem clamp(1rem, 4vw, 2.5rem) 3rem; }
 """
 _FOOTER = (
     "Special tokens in the text are left out. A word is a pre-token that holds a letter or a number; “words in one "
@@ -96,7 +97,7 @@ def page(shown: Shown) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(shown.title)}</title>\n<style>{_STYLE}{_PAGE_STYLE}</style>\n</head>\n"
-        f'<body class="hf-bpe">\n<main>\n{body}\n</main>\n</body>\n</html>\n'
+        f'<body class="hf-report">\n<main>\n{body}\n</main>\n</body>\n</html>\n'
     )
 
 
@@ -104,7 +105,7 @@ def fragment(shown: Shown) -> str:
     """Return the tables as part of a page, such as a notebook."""
     parts = map(_titled, shown.tables())
     return (
-        f'<div class="hf-bpe"><style>{_STYLE}</style><h1>{escape(shown.title)}</h1>'
+        f'<div class="hf-report"><style>{_STYLE}</style><h1>{escape(shown.title)}</h1>'
         f'<div class="columns">{"".join(parts)}</div></div>'
     )
 

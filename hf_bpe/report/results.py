@@ -17,6 +17,7 @@ from hf_bpe.model import BPEModel
 from hf_bpe.report.figures import RENYI_ORDER, Figures, efficiency, histogram, whole
 from hf_bpe.report.ladder import Ladder
 from hf_bpe.report.measuring import Sums
+from hf_bpe.visible import plain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,11 +29,11 @@ _LISTED = 12
 
 @dataclass(frozen=True)
 class Token:
-    r"""A token in a list.
+    """A token in a list.
 
     Attributes:
         id: its id.
-        text: its bytes as text; those that are not UTF-8 as `\xff`.
+        text: it, as `hf_bpe.show` shows it: a space as `·`, bytes of parts of characters as `<e4>`.
         bytes: how many it has.
         count: how often it occurs.
     """
@@ -171,7 +172,7 @@ class Report(Shown):
     def token(self, token_id: int) -> Token:
         """Return a token of the model."""
         token = self.model.vocab[token_id]
-        return Token(token_id, token.decode(errors="backslashreplace"), len(token), whole(self._count(token_id)))
+        return Token(token_id, plain(token), len(token), whole(self._count(token_id)))
 
     def tables(self) -> list[Table]:
         """Return what is shown."""

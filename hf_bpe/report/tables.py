@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 NOTHING = "–"
 _WIDTH = 100  # of plain text
 _LONGEST = 24  # characters that are shown of a token
-_VISIBLE = {" ": "·", "\n": "↵", "\t": "→"}
 
 
 @dataclass(frozen=True)
@@ -114,13 +113,10 @@ def share(value: float | None) -> str:
     return NOTHING if value is None else f"{100 * value:.1f} %"
 
 
-def visible(text: str) -> str:
-    r"""Return the text of a token with white space and what does not show made visible, cut where it is long.
+def shortened(text: str) -> str:
+    """Return a text cut where it is long.
 
-    >>> visible(" a\tb\n\u200b"), visible("=" * 100) == "=" * 23 + "…"
-    ('·a→b↵\\u200b', True)
+    >>> shortened("=" * 100) == "=" * 23 + "…"
+    True
     """
-    shown = "".join(
-        _VISIBLE.get(char) or (char if char.isprintable() else char.encode("unicode_escape").decode()) for char in text
-    )
-    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
