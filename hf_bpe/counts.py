@@ -35,6 +35,7 @@ from hf_bpe.runs import PIECE, FileRun, Run, RunMerger, gather, reader_of
 
 MARK = b"hf_bpe counts 1\n"
 FAN_IN = 64  # runs that are merged at once
+_BATCH = 1 << 23  # bytes of words that are worked on at once
 _IN_MEMORY = 1 << 26  # bytes up to which a run that is made here stays in memory
 
 
@@ -176,6 +177,21 @@ class WordCounts:
     def items(self) -> Iterator[tuple[bytes, int]]:
         """Yield each pre-token and its count, in the order of the bytes."""
         return read_words(self.run())
+
+    def batches(self) -> Iterator[tuple[list[bytes], list[int]]]:
+        """Yield pre-tokens and their counts in the same order, not too many at once: to encode them all."""
+        words: list[bytes] = []
+        counts: list[int] = []
+        size = 0
+        for word, count in self.items():
+            words.append(word)
+            counts.append(count)
+            size += len(word) + 64  # what Python takes for a word
+            if size >= _BATCH:
+                yield words, counts
+                words, counts, size = [], [], 0
+        if words:
+            yield words, counts
 
     def top(self, n: int) -> list[tuple[bytes, int]]:
         """Return the `n` commonest pre-tokens and their counts, the commonest first, equal ones in order of bytes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import mul
 
@@ -19,8 +19,6 @@ from hf_bpe.encoding import Options
 from hf_bpe.engine import make_encoder
 from hf_bpe.model import BPEModel
 from hf_bpe.processes import default_threads
-
-_BATCH = 1 << 24  # bytes of words that are encoded at once
 
 
 def count_tokens(model: BPEModel, counts: WordCounts) -> dict[int, int]:
@@ -43,27 +41,13 @@ def count_tokens(model: BPEModel, counts: WordCounts) -> dict[int, int]:
     dense = replace(model, vocab=dict(enumerate(model.vocab.values())), pattern=None, normalizer=None)
     encoder, options = make_encoder(dense), Options(unknown_id=model.vocab_size)
     totals, weight = np.zeros(model.vocab_size + 1, dtype=np.int64), 0
-    for words, numbers in _batches(counts):
+    for words, numbers in counts.batches():
         weight += sum(map(mul, map(len, words), numbers))
         if weight >= 2**63:
             raise OverflowError("counts: more tokens than 63 bits can count; give smaller weights when you count")
-        ids, offsets = encoder.encode_to_numpy([*words], options, default_threads())
+        ids, offsets = encoder.encode_to_numpy(words, options, default_threads())
         np.add.at(totals, ids, np.repeat(np.array(numbers, dtype=np.int64), np.diff(offsets)))
     return dict(zip(model.vocab, totals.tolist(), strict=False))
-
-
-def _batches(counts: WordCounts) -> Iterator[tuple[list[bytes], list[int]]]:
-    words: list[bytes] = []
-    numbers: list[int] = []
-    size = 0
-    for word, number in counts.items():
-        words.append(word)
-        numbers.append(number)
-        size += len(word) + 64
-        if size >= _BATCH:
-            yield words, numbers
-            words, numbers, size = [], [], 0
-    yield words, numbers
 
 
 class Pruning:

@@ -7,6 +7,9 @@ from typer.testing import CliRunner
 
 from hf_bpe.cli import app
 
+TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
+"""What the commands are tried on: the fixture `text` is a file of it, `folder` a tokenizer that was trained on it."""
+
 PROGRAM = [sys.executable, "-m", "hf_bpe"]
 
 

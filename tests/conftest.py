@@ -28,6 +28,25 @@ def test_data():
     return Path(folder)
 
 
+@pytest.fixture(scope="session")
+def text(tmp_path_factory):
+    """Return a file of the text that commands are tried on."""
+    from commands import TEXT
+
+    file = tmp_path_factory.mktemp("text") / "text.txt"
+    file.write_text(TEXT, encoding="utf-8", newline="")
+    return file
+
+
+@pytest.fixture(scope="session")
+def folder(text):
+    """Return a saved tokenizer with the pattern gpt2 and the special token <|x|> as id 256."""
+    from commands import run
+
+    run("train", text, "-o", text.parent / "gpt2", "--vocab-size", 280, "--special-token", "<|x|>")
+    return text.parent / "gpt2"
+
+
 @pytest.fixture(scope="module", params=["native", "reference"])
 def engine(request):
     """Run each test of a module on both engines; where the native core is not built, on one."""

@@ -12,13 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer.main
-from commands import PROGRAM, error, program, run
+from commands import PROGRAM, TEXT, error, program, run
 
 from hf_bpe import BPETokenizer, __version__
 from hf_bpe.cli import app, main
 from hf_bpe.tallies import PythonTally
 
-TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
 COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "show", "tree", "convert", "inspect", "verify"]
 COMMANDS += ["report", "compare", "truncate", "extend", "prune", "add-special-tokens", "pad"]
@@ -28,20 +27,6 @@ COMMANDS += ["report", "compare", "truncate", "extend", "prune", "add-special-to
 def _buffered(monkeypatch):
     # Without Python's own buffer there is nothing to flush, and its faults do not show.
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    file = tmp_path_factory.mktemp("text") / "text.txt"
-    file.write_text(TEXT, encoding="utf-8", newline="")
-    return file
-
-
-@pytest.fixture(scope="module")
-def folder(text):
-    """Return a saved tokenizer with the pattern gpt2 and the special token <|x|> as id 256."""
-    run("train", text, "-o", text.parent / "gpt2", "--vocab-size", 280, "--special-token", "<|x|>")
-    return text.parent / "gpt2"
 
 
 def saved(folder):

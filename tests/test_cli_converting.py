@@ -4,28 +4,12 @@ import base64
 import json
 
 import pytest
-from commands import error, run
+from commands import TEXT, error, run
 from hf_bpe.conversion.definition import FEATURES
 from hf_bpe.conversion.formats import FORMATS
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer
-
-TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    file = tmp_path_factory.mktemp("text") / "text.txt"
-    file.write_text(TEXT, encoding="utf-8", newline="")
-    return file
-
-
-@pytest.fixture(scope="module")
-def folder(text):
-    """Return a saved tokenizer with the pattern gpt2 and the special token <|x|> as id 256."""
-    run("train", text, "-o", text.parent / "gpt2", "--vocab-size", 280, "--special-token", "<|x|>")
-    return text.parent / "gpt2"
 
 
 @pytest.fixture(scope="module")

@@ -2,21 +2,12 @@
 
 import numpy as np
 import pytest
-from commands import error, run
+from commands import TEXT, error, run
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from hf_bpe import BPETokenizer, WordCounts, count, editing
-
-TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    file = tmp_path_factory.mktemp("text") / "text.txt"
-    file.write_text(TEXT, encoding="utf-8", newline="")
-    return file
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import error, run
+from commands import TEXT, error, run
 
 from hf_bpe import BPETokenizer, count, train
 from hf_bpe.report import compare, report
-
-TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
 
 
 @pytest.fixture(autouse=True)

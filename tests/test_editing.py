@@ -136,7 +136,7 @@ class TestPrune:
         assert count_tokens(model, counts) == uses(model, counts)
 
     def test_words_are_counted_in_batches(self, monkeypatch):
-        monkeypatch.setattr("hf_bpe.pruning._BATCH", 100)
+        monkeypatch.setattr("hf_bpe.counts._BATCH", 100)
         counts = WordCounts({f"{number}": number for number in range(50)})
         assert count_tokens(BYTES, counts) == uses(BYTES, counts)
 

@@ -22,6 +22,7 @@ from hf_bpe.patterns import split
 from hf_bpe.report import compare, report
 from hf_bpe.report.figures import RENYI_ORDER, efficiency
 from hf_bpe.report.scripts import SCRIPTS, kind_of
+from hf_bpe.show import merge_tree
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -231,6 +232,25 @@ class TestTokens:
         found = report(train([TEXT], 260), [TEXT])
         assert found.efficiency == efficiency(found.usage, 260, RENYI_ORDER)
         assert 0 < found.efficiency < found.entropy_efficiency < 1
+
+
+class TestTrees:
+    def test_are_those_of_the_tokens_asked_for_wherever_they_are_shown(self):
+        model = train(["low low low lower lowest"], vocab_size=262)
+        trees = tuple(merge_tree(model, token) for token in (" low", b"es", 97))
+        pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
+        found = report(model, ["low"], trees_of=[" low", b"es", 97])
+        assert found.trees == trees
+        assert report(model, ["low"]).trees == ()
+        assert found.as_json()["trees"] == [*map(str, trees)]
+        for tree in trees:
+            assert str(tree) in str(found)
+            assert tree._repr_html_() in found._repr_html_()
+            assert tree._repr_html_() in found.to_html()
+
+    def test_of_what_is_no_token_are_refused(self):
+        with pytest.raises(ValueError, match="there is no token 'xyz'"):
+            report(train(["low low"], vocab_size=257), ["low"], trees_of=["xyz"])
 
 
 class TestScripts:

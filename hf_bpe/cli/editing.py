@@ -34,8 +34,8 @@ from hf_bpe.cli.sources import (
     refuse_source_options,
     sources_of,
 )
+from hf_bpe.cli.training import COUNTS_HELP, LeastFrequency, LongestToken, Ties
 from hf_bpe.counts import WordCounts
-from hf_bpe.training import TieBreak
 
 if TYPE_CHECKING:
     from hf_bpe.editing import Edited
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 
 _REMAP_HELP = "Write what became of the ids to this file, which hf_bpe.editing.Remap.load reads."
 _RENUMBER_HELP = "Close the gaps in the ids, where special tokens stand behind the merges."
-_LEARN_HELP = "A counts file to learn from instead of sources, as count and merge-counts write it."
-_TIE_HELP = "Of pairs that are equally frequent merge the greatest in byte order, or what Hugging Face's trainer takes."
-_LENGTH_HELP = "Make no token longer than this many bytes."
 _COUNTS_HELP = "Take away what is used least in this counts file, as count writes it, by the tokenizer's pattern."
 _LEAST_HELP = "Take tokens away as long as one is used less often than this; instead of --vocab-size."
 _KEEP_HELP = (
@@ -92,10 +89,10 @@ def extend(
     output: _Output,
     add: Annotated[int, option("Number of tokens to add.", metavar="N", min=0)],
     sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP)] = None,
-    counts: Annotated[Path | None, option(_LEARN_HELP, metavar="FILE", show_default="none")] = None,
-    tie_break: Annotated[TieBreak, option(_TIE_HELP)] = "lexicographic",
-    min_frequency: Annotated[int, option("Do not merge pairs that occur less often than N.", metavar="N", min=0)] = 0,
-    max_token_bytes: Annotated[int | None, option(_LENGTH_HELP, metavar="N", min=1, show_default="no limit")] = None,
+    counts: Annotated[Path | None, option(COUNTS_HELP, metavar="FILE", show_default="none")] = None,
+    tie_break: Ties = "lexicographic",
+    min_frequency: LeastFrequency = 0,
+    max_token_bytes: LongestToken = None,
     weight: Weight = None,
     format: FileFormat = None,
     column: Column = "text",

@@ -43,6 +43,7 @@ _GROUP_HELP = "A text, likewise, and what to call it; of one NAME there may be s
 _COUNTS_HELP = "A counts file by the pattern of the tokenizer, instead of text. Repeat the option for more."
 _REFERENCE_HELP = "The text that parities are relative to."
 _PARALLEL_HELP = "The texts are translations of each other: parity is by their tokens, not tokens per character."
+_TREE_HELP = "Show which merges make this token, as it stands in text or in vocab.json. Repeat the option for more."
 _HTML_HELP = "Write a page with tables and pictures to this file; it takes the extra report."
 _REPORT_EXAMPLE = (
     "hf-bpe report my-tokenizer english.txt code/ --html report.html\n"
@@ -70,6 +71,7 @@ def report(
     counts: _Counts = None,
     reference: _Reference = None,
     parallel: _Parallel = False,
+    tree: Annotated[list[str] | None, option(_TREE_HELP, metavar="TOKEN", show_default="none")] = None,
     as_json: _Json = False,
     html: _Html = None,
     format: FileFormat = None,
@@ -95,6 +97,7 @@ def report(
             name=_name(folder),
             reference=reference,
             parallel=parallel,
+            trees_of=tree or (),
             num_workers=workers,
             max_memory=max_memory,
             show_progress=shows_progress(progress),

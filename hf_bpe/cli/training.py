@@ -52,7 +52,7 @@ _SIZE_HELP = (
     "Number of tokens in all: 256 bytes, special tokens and merges. Either this or --num-merges is needed. "
     "Repeat the option for several sizes by one training, in FOLDER/8000 and so on."
 )
-_COUNTS_HELP = "A counts file to learn from instead of sources, as count and merge-counts write it."
+COUNTS_HELP = "A counts file to learn from instead of sources, as count and merge-counts write it."
 _INITIAL_HELP = f"A tokenizer to go on from: its tokens keep their ids, its merges go first. {FOLDER_HELP}"
 _PATTERN_HELP = f"How text is split; auto: as the counts or the initial tokenizer say, else gpt2. Or {SPLIT}"
 _SPECIAL_HELP = "A token such as <|endoftext|> that is never split and never learned. Repeat the option for more."
@@ -62,12 +62,18 @@ _PENALTY_HELP = "Prefer short tokens: subtract this for each byte of a pair from
 _ALPHABET_HELP = "Begin with all 256 bytes, or with those that occur; then no others can be encoded."
 
 
+# How merges are chosen, for whatever learns some.
+Ties = Annotated[TieBreak, option(_TIE_HELP)]
+LeastFrequency = Annotated[int, option("Do not merge pairs that occur less often than N.", metavar="N", min=0)]
+LongestToken = Annotated[int | None, option(_LENGTH_HELP, metavar="N", min=1, show_default="no limit")]
+
+
 @app.command(epilog=EXAMPLE + _TRAIN_EXAMPLE + _PIPE_EXAMPLE + _COUNTS_EXAMPLE)
 def train(
     context: typer.Context,
     output: Annotated[Path, option("The folder to save in; made if need be.", "--output", "-o", metavar="FOLDER")],
     sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP)] = None,
-    counts: Annotated[Path | None, option(_COUNTS_HELP, metavar="FILE", show_default="none")] = None,
+    counts: Annotated[Path | None, option(COUNTS_HELP, metavar="FILE", show_default="none")] = None,
     vocab_size: Annotated[list[int] | None, option(_SIZE_HELP, metavar="N", min=1, show_default="none")] = None,
     num_merges: Annotated[
         list[int] | None,
@@ -79,9 +85,9 @@ def train(
     ] = None,
     pattern: Annotated[str, option(_PATTERN_HELP, metavar="PATTERN")] = "auto",
     initial: Annotated[str | None, option(_INITIAL_HELP, metavar="FOLDER", show_default="none")] = None,
-    tie_break: Annotated[TieBreak, option(_TIE_HELP)] = "lexicographic",
-    min_frequency: Annotated[int, option("Do not merge pairs that occur less often than N.", metavar="N", min=0)] = 0,
-    max_token_bytes: Annotated[int | None, option(_LENGTH_HELP, metavar="N", min=1, show_default="no limit")] = None,
+    tie_break: Ties = "lexicographic",
+    min_frequency: LeastFrequency = 0,
+    max_token_bytes: LongestToken = None,
     length_penalty: Annotated[float, option(_PENALTY_HELP, metavar="X", min=0)] = 0.0,
     initial_alphabet: Annotated[InitialAlphabet, option(_ALPHABET_HELP)] = "bytes",
     weight: Weight = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -17,6 +18,7 @@ from hf_bpe.report.measuring import BYTES, TOKENS, Measure, Tally, measure
 from hf_bpe.report.results import Comparison, Report
 from hf_bpe.report.scripts import LATIN, SCRIPTS, UNNAMED
 from hf_bpe.report.texts import Cut, Reading, Texts, count_group, groups_of
+from hf_bpe.show import merge_tree
 
 if TYPE_CHECKING:
     from hf_bpe.tokenization_bpe import BPETokenizer
@@ -31,6 +33,7 @@ def report(
     name: str | None = None,
     reference: str | None = None,
     parallel: bool = False,
+    trees_of: Iterable[int | str | bytes] = (),
     num_workers: int | None = None,
     max_memory: int | str | None = None,
     show_progress: bool = False,
@@ -52,11 +55,12 @@ def report(
         parallel: the groups are translations of each other. Then the parity of groups is their number of tokens by that
             of the reference: the tokenization premium of Petrov et al., "Language Model Tokenizers Introduce Unfairness
             Between Languages", 2023.
+        trees_of: tokens, as `hf_bpe.show.merge_tree` takes them, of which to show what merges make them.
         num_workers, max_memory, show_progress: as `hf_bpe.count` takes them.
 
     Raises:
         OSError, TypeError, ValueError: what reading text raises.
-        ValueError: counts by another pattern, or a reference that is no group.
+        ValueError: counts by another pattern, a reference that is no group, or a token that is none.
 
     >>> from hf_bpe import train
     >>> model = train(["low low lower lowest"], vocab_size=259)
@@ -69,9 +73,10 @@ def report(
     30.0
     """
     names = None if name is None else [name]
+    trees = tuple(merge_tree(tokenizer, token) for token in trees_of)
     how = Reading(num_workers, max_memory, show_progress)
     [found] = _reports([tokenizer], names, texts, reference, parallel, how)
-    return found
+    return replace(found, trees=trees)
 
 
 def compare(

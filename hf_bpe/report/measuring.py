@@ -5,7 +5,7 @@ Nothing is kept of the words but sums, so memory does not grow with the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,8 +22,6 @@ Sums = npt.NDArray[np.float64]
 
 # What is summed, by column.
 BYTES, CHARACTERS, TOKENS, WORDS, WORD_TOKENS, ONE_TOKEN = range(6)
-_BATCH_BYTES = 1 << 22
-_BATCH_WORDS = 1 << 16
 
 
 class Tally:
@@ -79,26 +77,8 @@ class Measure:
 
 def measure(counts: WordCounts, measures: Sequence[Measure], tallies: Sequence[Tally]) -> None:
     """Add counts to a tally for each model; what is the same for all models is found out once."""
-    for words, numbers in _batches(counts):
+    for words, numbers in counts.batches():
         weights = np.array(numbers, np.float64) / counts.scale
         kinds = kinds_of(words)
         for model, tally in zip(measures, tallies, strict=True):
             model.add(tally, words, weights, kinds)
-
-
-def _batches(counts: WordCounts) -> Iterator[tuple[list[bytes], list[int]]]:
-    """Yield words that occur and their counts, not too many at once."""
-    words: list[bytes] = []
-    numbers: list[int] = []
-    size = 0
-    for word, number in counts.items():
-        if number == 0:
-            continue
-        words.append(word)
-        numbers.append(number)
-        size += len(word)
-        if size >= _BATCH_BYTES or len(words) >= _BATCH_WORDS:
-            yield words, numbers
-            words, numbers, size = [], [], 0
-    if words:
-        yield words, numbers

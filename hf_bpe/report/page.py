@@ -92,6 +92,8 @@ def page(shown: Shown) -> str:
     lists = "".join(_titled(table) for table in tables if _is_list(table))
     if lists:
         sections.append(f'<section><div class="columns">{lists}</div></section>')
+    for tree in shown.trees:
+        sections.append(f"<section><h2>Merges of token {tree.id}</h2>{tree._repr_html_()}</section>")
     body = "\n".join([_head(shown, tables[0]), *sections, f"<footer><section>{_FOOTER}</section></footer>"])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -103,7 +105,8 @@ def page(shown: Shown) -> str:
 
 def fragment(shown: Shown) -> str:
     """Return the tables as part of a page, such as a notebook."""
-    parts = map(_titled, shown.tables())
+    trees = (f"<div><h2>Merges of token {tree.id}</h2>{tree._repr_html_()}</div>" for tree in shown.trees)
+    parts = [*map(_titled, shown.tables()), *trees]
     return (
         f'<div class="hf-report"><style>{_STYLE}</style><h1>{escape(shown.title)}</h1>'
         f'<div class="columns">{"".join(parts)}</div></div>'

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hf_bpe.report.tables import Table
+    from hf_bpe.show import MergeTree
 
 _LISTED = 12
 
@@ -48,6 +49,7 @@ class Shown:
     """What is shown as tables, and with pictures on a page."""
 
     title: str
+    trees: tuple[MergeTree, ...] = ()
 
     def tables(self) -> list[Table]:
         """Return what is shown."""
@@ -82,12 +84,12 @@ class Shown:
     def __rich__(self) -> RenderableType:
         from hf_bpe.report.tables import as_rich
 
-        return as_rich(self.title, self.tables())
+        return as_rich(self.title, self.tables(), self.trees)
 
     def __str__(self) -> str:
         from hf_bpe.report.tables import as_text
 
-        return as_text(self.title, self.tables())
+        return as_text(self.title, self.tables(), self.trees)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,6 +108,7 @@ class Report(Shown):
         unknown: bytes that there is no token for; each is counted as a token.
         ladder: compression by vocabulary size; None if `why_no_ladder` says why.
         ladders: the same by group.
+        trees: the merge trees that were asked for.
     """
 
     name: str
@@ -120,6 +123,7 @@ class Report(Shown):
     ladder: Ladder | None
     ladders: Mapping[str, Ladder]
     why_no_ladder: str
+    trees: tuple[MergeTree, ...] = ()
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -208,6 +212,7 @@ class Report(Shown):
             "longest": [vars(token) for token in self.longest],
             "never_used": [token.id for token in self.never_used],
             "unreachable": [token.id for token in self.unreachable],
+            "trees": [*map(str, self.trees)],
         }
 
     @cached_property

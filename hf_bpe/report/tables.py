@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from hf_bpe.show import MergeTree
+
 NOTHING = "–"
 _WIDTH = 100  # of plain text
 _LONGEST = 24  # characters that are shown of a token
@@ -39,7 +41,7 @@ class Table:
     pictures: tuple[str, ...] = ()
 
 
-def as_rich(title: str, tables: Sequence[Table]) -> RenderableType:
+def as_rich(title: str, tables: Sequence[Table], trees: Sequence[MergeTree] = ()) -> RenderableType:
     """Return what `rich` prints."""
     from rich.console import Group
     from rich.padding import Padding
@@ -60,16 +62,18 @@ def as_rich(title: str, tables: Sequence[Table]) -> RenderableType:
         parts.append(shown)
         if table.note:
             parts.append(Text(table.note, style="dim"))
+    for tree in trees:
+        parts += [Padding(Text(f"Merges of token {tree.id}", style="bold"), (1, 0, 0, 0)), tree]
     return Group(*parts)
 
 
-def as_text(title: str, tables: Sequence[Table]) -> str:
+def as_text(title: str, tables: Sequence[Table], trees: Sequence[MergeTree] = ()) -> str:
     """Return the same without colours, in lines of at most a hundred characters."""
     from rich.console import Console
 
     file = io.StringIO()
     console = Console(file=file, width=_WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
-    console.print(as_rich(title, tables))
+    console.print(as_rich(title, tables, trees))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
