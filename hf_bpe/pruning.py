@@ -45,7 +45,7 @@ def count_tokens(model: BPEModel, counts: WordCounts) -> dict[int, int]:
         weight += sum(map(mul, map(len, words), numbers))
         if weight >= 2**63:
             raise OverflowError("counts: more tokens than 63 bits can count; give smaller weights when you count")
-        ids, offsets = encoder.encode_to_numpy(words, options, default_threads())
+        ids, offsets = encoder.encode_to_numpy([*words], options, default_threads())
         np.add.at(totals, ids, np.repeat(np.array(numbers, dtype=np.int64), np.diff(offsets)))
     return dict(zip(model.vocab, totals.tolist(), strict=False))
 
