@@ -188,11 +188,30 @@ def _ladder(reports: Sequence[Report]) -> _Drawing | None:
 
 def _name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], right: int) -> None:
     """Write what lines are called to the right of their ends, none over another."""
-    room = 0.06 * axes.get_ylim()[1]
-    height = -room
-    for value, name, color in sorted(ends):
-        height = max(value, height + room)
+    ends = sorted(ends)
+    heights = spread([value for value, _, _ in ends], 0.062 * axes.get_ylim()[1])
+    for height, (_, name, color) in zip(heights, ends, strict=True):
         _write(axes, _short(name), (right, height), (6, 0), va="center", color=_INK if color == _DIM else color)
+    axes.set_ylim(top=max(axes.get_ylim()[1], heights[-1]))
+
+
+def spread(values: Sequence[float], room: float) -> list[float]:
+    """Return numbers as near to others, in order, as they can be with some room between any two.
+
+    It is least squares by pooling adjacent violators: what is too near is moved apart about its mean.
+
+    >>> spread([1, 1, 5], 1)
+    [0.5, 1.5, 5.0]
+    """
+    pools: list[list[float]] = []  # of each its sum and how many it has, less the room before
+    for number, value in enumerate(values):
+        pools.append([value - number * room, 1])
+        while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
+            total, size = pools.pop()
+            pools[-1][0] += total
+            pools[-1][1] += size
+    means = [total / size for total, size in pools for _ in range(int(size))]
+    return [mean + number * room for number, mean in enumerate(means)]
 
 
 def _lengths(reports: Sequence[Report]) -> _Drawing | None:
@@ -204,10 +223,12 @@ def _lengths(reports: Sequence[Report]) -> _Drawing | None:
         if len(columns) == 1:
             axes.bar(bins, columns[0], width=0.72, color=_SERIES[0])
             axes.plot(bins, vocabulary, color=_INK, linewidth=1, marker="o", markersize=3.5)
-            most = max(bins, key=vocabulary.__getitem__)
-            _write(axes, "of the vocabulary", (most, vocabulary[most]), (0, 7), ha="center", color=_INK)
-            tallest = max(bins, key=columns[0].__getitem__)
-            _write(axes, "of the text", (tallest + 0.36, columns[0][tallest]), (5, -5), va="center", color=_SERIES[0])
+            top = 1.05 * max(*columns[0], *vocabulary)
+            axes.set_ylim(top=top)
+            for line, (name, color) in enumerate(
+                [("bars: of the text", _SERIES[0]), ("line: of the vocabulary", _INK)]
+            ):
+                _write(axes, name, (bins[-1] + 0.4, top), (0, -6 - 14 * line), ha="right", va="top", color=color)
         else:
             for values, color in zip(columns, cycle(_SERIES), strict=False):
                 axes.plot(bins, values, color=color, linewidth=1.6, marker="o", markersize=3.5)
