@@ -95,7 +95,7 @@ _Version = Annotated[bool, option("Print the version and exit.", "--version", ca
 
 @app.callback(no_args_is_help=True, epilog=EXAMPLE + "hf-bpe train book.txt -o my-tokenizer --vocab-size 8000")
 def _program(version: _Version = False) -> None:
-    """Train, use and convert byte-level BPE tokenizers for Hugging Face transformers."""
+    """Train, use, measure, edit and convert byte-level BPE tokenizers for Hugging Face transformers."""
 
 
 def shows_progress(progress: bool | None) -> bool:
