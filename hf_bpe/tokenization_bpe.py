@@ -135,7 +135,7 @@ class BPETokenizer(Saving, Calls):
         self._set_bos_eos(add_bos_token, add_eos_token)
         # save_pretrained drops add_bos_token and add_eos_token; special_tokens_pattern, which is saved, says both.
         persistent = (*PERSISTENT, "add_bos_token", "add_eos_token")
-        self.init_kwargs.update({name: getattr(self, name) for name in persistent})
+        self.init_kwargs.update({name: getattr(self, name) for name in persistent}, signature=signature)
         self.deprecation_warnings = WarningsGiven()
         self.backend = "tokenizers"  # by which others tell whether offsets and words can be asked for
         # Of this loading or this class, not of the tokenizer: without hf_bpe another backend reads the same settings.
