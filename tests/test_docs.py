@@ -129,13 +129,21 @@ def spark(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark.sql", SimpleNamespace(SparkSession=session))
 
 
-@pytest.mark.parametrize("has_all", [False, True], ids=["what hf_bpe brings", "everything"])
-@pytest.mark.parametrize("page", PAGES, ids=str)
+def blocks_of(page):
+    """Return language, needs and code of the blocks of a page, and all that they need."""
+    fences = re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return fences, {word for _, needed, _ in fences for word in needed.split()} - {"slurm", "spark"}
+
+
+@pytest.mark.parametrize(
+    ("page", "has_all"),
+    [(page, has_all) for page in PAGES for has_all in (False, True) if not has_all or blocks_of(page)[1]],
+    ids=lambda value: {False: "what hf_bpe brings", True: "everything"}.get(value, str(value)),
+)
 def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(
     page, has_all, tmp_path, monkeypatch, hub, spark
 ):
-    fences = re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    words = {word for _, needed, _ in fences for word in needed.split()} - {"slurm", "spark"}
+    fences, words = blocks_of(page)
     assert words <= {*OPTIONAL}
     for name in sorted(words) if has_all else ():
         pytest.importorskip(name, reason=f"blocks of {page} need {name}")
