@@ -47,6 +47,8 @@ def origin_of(signature: str) -> Origin:
     >>> origin_of("hf_bpe 0.1|pattern=gpt2|vocab=300|ties=lexicographic|specials=0|merges=sha256:00")
     (('hf_bpe', '0.1'), ('ties', 'lexicographic'), ('merges', 'sha256:00'))
     """
+    if not (signature.isascii() and signature.isprintable()):  # for it will be printed
+        return ()
     first, *rest = signature.split("|")
     pairs = [first.partition(" ")[::2], *(part.partition("=")[::2] for part in rest)]
     origin = tuple(pair for pair in pairs if pair[0] not in _TOLD_BY_MODEL)

@@ -144,13 +144,22 @@ def test_files_that_were_changed_are_not_said_to_be_learned(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["", "x", "hf_bpe 0.1", "hf_bpe 0.1|merges", "a|merges=b", "|", "hf_bpe 0.1|merges=x|y=1"]
+    "line", ["", "x", "hf_bpe 0.1", "hf_bpe 0.1|merges", "a|merges=b", "|", "hf_bpe 0.1|merges=x|y=1", "é"]
 )
 def test_what_is_no_signature_tells_nothing(line):
     model = train(TEXTS, 258)
     plain = BPEModel(model.vocab, model.merges)
     assert plain.with_signature(line).signature == plain.signature
     assert origin_of(line) in ((), (("hf_bpe", "0.1"), ("merges", "")))
+
+
+@pytest.mark.parametrize("sign", ["\x1b[2J", "\n", "\u202e", "\ud800"])
+def test_what_cannot_be_printed_as_it_is_is_not_believed(sign):
+    model = train(TEXTS, 258)
+    plain = BPEModel(model.vocab, model.merges)
+    assert plain.with_signature(model.signature).signature == model.signature
+    forged = model.signature.replace("ties=", f"ties={sign}")
+    assert plain.with_signature(forged).signature == plain.signature
 
 
 def test_a_signature_that_is_no_text_is_refused(tmp_path):
