@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +13,7 @@ from hf_bpe.cli.shared import (
     Progress,
     app,
     argument,
+    check_folder,
     load,
     option,
     say,
@@ -31,8 +31,7 @@ from hf_bpe.cli.sources import (
     Weight,
     Workers,
     WorkFolder,
-    refuse_source_options,
-    sources_of,
+    text_or_counts,
 )
 from hf_bpe.cli.training import COUNTS_HELP, LeastFrequency, LongestToken, Ties
 from hf_bpe.counts import WordCounts
@@ -112,20 +111,9 @@ def extend(
     """
     from hf_bpe import editing
 
-    if (not sources) == (counts is None):
-        raise typer.BadParameter("give one of the two", param_hint="'SOURCE' / '--counts'")
-    if counts is not None:
-        refuse_source_options(context)
-    if output.exists() and not output.is_dir():  # better said now than after hours
-        raise NotADirectoryError(f"{output} is a file; expected a folder to save in")
+    check_folder(output)
     tokenizer = load(source)
-    text: contextlib.AbstractContextManager[Any]
-    text = (
-        sources_of(context, sources or [], weight)
-        if counts is None
-        else contextlib.nullcontext(WordCounts.load(counts))
-    )
-    with text as input, warnings_said():
+    with text_or_counts(context, sources, weight, counts) as input, warnings_said():
         edited = editing.extend(
             tokenizer.model,
             input,

@@ -31,6 +31,7 @@ from hf_bpe.cli.sources import (
     FileFormat,
     Memory,
     Workers,
+    refuse_source_options,
     sources_of,
 )
 from hf_bpe.counts import WordCounts
@@ -149,6 +150,8 @@ def _texts(
     """Give the texts that a command line names: with names of their own, or as they are."""
     if not sources and not groups and not counts:
         raise typer.BadParameter(f"expected text: {asked}, --group or --counts", param_hint=f"'{asked.split()[0]}'")
+    if not sources and not groups:
+        refuse_source_options(context)
     named = [name.partition("=") for name in groups]
     for (name, equals, source), given in zip(named, groups, strict=True):
         if not name or not equals or not source:

@@ -125,6 +125,12 @@ def existing(source: str) -> Path:
     return Path(source)
 
 
+def check_folder(folder: Path) -> None:
+    """Raise an error if a folder to save in is a file: better said now than after hours."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file; expected a folder to save in")
+
+
 @contextlib.contextmanager
 def text_file(name: str) -> Iterator[Path]:
     """Give a file of text; standard input is copied to one, which is read piece by piece however large it is."""

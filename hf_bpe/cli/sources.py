@@ -15,6 +15,7 @@ import typer
 
 from hf_bpe.cli.shared import STDIN, WORKERS_HELP, option, text_file
 from hf_bpe.corpus import Errors, OnError, Source
+from hf_bpe.counts import WordCounts
 from hf_bpe.locations import Format, is_url
 
 SOURCE_HELP = (
@@ -63,6 +64,21 @@ def sources_of(context: typer.Context, names: Sequence[str], weights: Sequence[s
             Source(name if _is_found(name) else str(stack.enter_context(text_file(name))), weight=weight, **reading)
             for name, weight in zip(names, weights_of(weights, len(names)), strict=True)
         ]
+
+
+@contextlib.contextmanager
+def text_or_counts(
+    context: typer.Context, sources: Sequence[str] | None, weights: Sequence[str] | None, counts: Path | None
+) -> Iterator[list[Source] | WordCounts]:
+    """Give what to learn from: what `sources_of` gives, or what is in a counts file; raises what it does."""
+    if (not sources) == (counts is None):
+        raise typer.BadParameter("give one of the two", param_hint="'SOURCE' / '--counts'")
+    if counts is not None:
+        refuse_source_options(context)
+        yield WordCounts.load(counts)
+        return
+    with sources_of(context, sources or [], weights) as text:
+        yield text
 
 
 def refuse_source_options(context: typer.Context) -> None:

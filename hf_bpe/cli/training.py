@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +15,7 @@ from hf_bpe.cli.shared import (
     Progress,
     app,
     argument,
+    check_folder,
     load,
     option,
     say,
@@ -34,10 +34,8 @@ from hf_bpe.cli.sources import (
     Weight,
     Workers,
     WorkFolder,
-    refuse_source_options,
-    sources_of,
+    text_or_counts,
 )
-from hf_bpe.counts import WordCounts
 from hf_bpe.training import InitialAlphabet, TieBreak
 from hf_bpe.training import train as train_models
 
@@ -109,15 +107,10 @@ def train(
     """
     if (not vocab_size) == (not num_merges):
         raise typer.BadParameter("give one of the two", param_hint="'--vocab-size' / '--num-merges'")
-    if (not sources) == (counts is None):
-        raise typer.BadParameter("give one of the two", param_hint="'SOURCE' / '--counts'")
-    if counts is not None:
-        refuse_source_options(context)
     sizes = vocab_size or num_merges or []
     folders = [output / str(size) for size in sizes] if len(sizes) > 1 else [output]
     for folder in (output, *folders):
-        if folder.exists() and not folder.is_dir():  # better said now than after hours
-            raise NotADirectoryError(f"{folder} is a file; expected a folder to save in")
+        check_folder(folder)
     first = None if initial is None else _load_without_added_tokens(initial)
     options: dict[str, Any] = {
         "special_tokens": special_token,
@@ -134,12 +127,7 @@ def train(
         "show_progress": shows_progress(progress),
         "vocab_size" if vocab_size else "num_merges": sizes,
     }
-    text: contextlib.AbstractContextManager[Any]
-    if counts is None:
-        text = sources_of(context, sources or [], weight)
-    else:
-        text = contextlib.nullcontext(WordCounts.load(counts))
-    with text as input, warnings_said():
+    with text_or_counts(context, sources, weight, counts) as input, warnings_said():
         models: list[BPEModel] = train_models(input, **options)
     for model, folder in zip(models, folders, strict=True):
         tokenizer_type = tokenizer_class()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 import numpy as np
 
 from hf_bpe.model import BPEModel
+from hf_bpe.processes import default_threads
 from hf_bpe.report.figures import Figures, whole, with_parity
 from hf_bpe.report.ladder import Merges
 from hf_bpe.report.measuring import BYTES, TOKENS, Measure, Tally, measure
@@ -154,7 +155,7 @@ def _reports(
     groups = groups_of(texts)
     if reference is not None and reference not in groups:
         raise ValueError(f"reference: expected one of {', '.join(map(repr, groups))}, got {reference!r}")
-    measures = [Measure(side.model) for side in sides]
+    measures = [Measure(side.model, how.num_workers or default_threads()) for side in sides]
     tallies = {group: [Tally(side.model.vocab_size) for side in sides] for group in groups}
     cuts = [*dict.fromkeys(side.cut for side in sides)]
     for name, group in groups.items():

@@ -15,7 +15,6 @@ from hf_bpe.counts import WordCounts
 from hf_bpe.encoding import Options
 from hf_bpe.engine import make_encoder
 from hf_bpe.model import BPEModel
-from hf_bpe.processes import usable_cores
 from hf_bpe.report.scripts import SCRIPTS, kinds_of
 
 Sums = npt.NDArray[np.float64]
@@ -46,14 +45,14 @@ class Tally:
 
 
 class Measure:
-    """Encodes the pre-tokens of counts by a model."""
+    """Encodes the pre-tokens of counts by a model, in so many threads."""
 
-    def __init__(self, model: BPEModel) -> None:
+    def __init__(self, model: BPEModel, threads: int) -> None:
         # Text was split and normalized when it was counted.
         self._encoder = make_encoder(replace(model, pattern=None, normalizer=None))
         self._ids = np.array([*model.vocab], np.int64)
         self._unknown = max(model.vocab, default=-1) + 1
-        self._threads = usable_cores()
+        self._threads = threads
 
     def add(self, tally: Tally, words: Sequence[bytes], counts: Sums, kinds: npt.NDArray[np.int64]) -> None:
         """Add what the model makes of words to a tally.

@@ -6,7 +6,7 @@ from html import escape
 
 from hf_bpe.report.contents import about, key_figures
 from hf_bpe.report.pictures import NUMBER_OF_COLORS, draw
-from hf_bpe.report.results import Comparison, Report, Shown
+from hf_bpe.report.results import Comparison, Document, Report
 from hf_bpe.report.tables import Table, as_html
 
 # The colours of lines and bars are told apart by colour-blind people, too: after Okabe and Ito, darker or lighter to
@@ -85,7 +85,7 @@ _FOOTER = (
 )
 
 
-def page(shown: Shown) -> str:
+def page(shown: Document) -> str:
     """Return a whole page with pictures; ImportError if matplotlib is not installed."""
     tables = shown.tables()
     sections = [_section(shown, table) for table in tables[1:] if not _is_list(table)]
@@ -103,7 +103,7 @@ def page(shown: Shown) -> str:
     )
 
 
-def fragment(shown: Shown) -> str:
+def fragment(shown: Document) -> str:
     """Return the tables as part of a page, such as a notebook."""
     trees = (f"<div><h2>Merges of token {tree.id}</h2>{tree._repr_html_()}</div>" for tree in shown.trees)
     parts = [*map(_titled, shown.tables()), *trees]
@@ -123,7 +123,7 @@ def _is_list(table: Table) -> bool:
     return table.columns[0] == "token"
 
 
-def _head(shown: Shown, overall: Table) -> str:
+def _head(shown: Document, overall: Table) -> str:
     if isinstance(shown, Comparison):
         return f"<header><h1>{escape(shown.title)}</h1></header><section>{_legend(shown)}{as_html(overall)}</section>"
     assert isinstance(shown, Report)
@@ -136,7 +136,7 @@ def _head(shown: Shown, overall: Table) -> str:
     )
 
 
-def _section(shown: Shown, table: Table) -> str:
+def _section(shown: Document, table: Table) -> str:
     """Return a table with its pictures: one stands beside it where there is room, two above it."""
     pictures = [picture for picture in (draw(name, shown) for name in table.pictures) if picture is not None]
     head = f"<h2>{escape(table.title)}</h2>"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from hf_bpe.report.contents import binned, length_name, shown_groups, shown_scripts
 from hf_bpe.report.figures import Figures
 from hf_bpe.report.ladder import Ladder
-from hf_bpe.report.results import Comparison, Report, Shown
+from hf_bpe.report.results import Comparison, Document, Report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ class Picture(NamedTuple):
     svg: str
 
 
-def draw(name: str, shown: Shown) -> Picture | None:
+def draw(name: str, shown: Document) -> Picture | None:
     """Return one picture, None if there is nothing to draw.
 
     Args:

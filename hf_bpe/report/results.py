@@ -45,7 +45,7 @@ class Token:
     count: float
 
 
-class Shown:
+class Document:
     """What is shown as tables, and with pictures on a page."""
 
     title: str
@@ -93,7 +93,7 @@ class Shown:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(Shown):
+class Report(Document):
     """What a tokenizer makes of texts.
 
     Attributes:
@@ -254,7 +254,7 @@ class OnlyIn:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown):
+class Comparison(Document):
     """What several tokenizers make of the same texts.
 
     Attributes:
