@@ -67,10 +67,14 @@ class Counter:
         """
 
     def drain(self) -> RunMerger:
-        """Return the counts of all texts so far as a sorted run, to be read once, and begin anew."""
+        """Return the counts of all texts so far as a sorted run, to be read once, and start again from none.
+
+        Raises:
+            KeyboardInterrupt: while they are sorted; they are lost.
+        """
 
 class RunMerger(hf_bpe.runs.RunMerger):
-    """The native `hf_bpe.runs.RunMerger`."""
+    """The native `hf_bpe.runs.RunMerger`. After reading was interrupted, it is of no more use."""
 
 class RunReader:
     """Reads a sorted run.
@@ -95,6 +99,7 @@ class Encoder:
         merges: those of the model; there must be fewer than 2**22 merges and about 2**21 tokens.
         pattern: the name of a pattern that is built in, None for no pre-tokenization.
         whole_words: `whole_words()` of the model.
+        drop_missing_bytes: that of the model.
         simd: one of `simd_names()`, None for the best; the result does not depend on it.
         chunk_bytes: what a thread takes at a time; the result does not depend on it.
 
@@ -111,6 +116,7 @@ class Encoder:
         pattern: str | None,
         *,
         whole_words: dict[bytes, int] = ...,
+        drop_missing_bytes: bool = False,
         simd: str | None = None,
         chunk_bytes: int = ...,
     ) -> None: ...

@@ -6,13 +6,16 @@ that are; where several begin at one place the longest is taken; flags are looke
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import regex
 from tokenizers import AddedToken
 
 from hf_bpe.patterns import WHITE_SPACE, hide_newer
+from hf_bpe.token_finder import TokenFinder
 
 
 class AddedTokenSplitter:
@@ -30,7 +33,7 @@ class AddedTokenSplitter:
         self._added_tokens = dict(added_tokens)
         self._tokens = {token.content: (token_id, token) for token_id, token in added_tokens.items()}
         self._rounds = [
-            _finder([token.content for token in added_tokens.values() if token.normalized is normalized])
+            TokenFinder([token.content for token in added_tokens.values() if token.normalized is normalized])
             for normalized in (False, True)
         ]
 
@@ -57,8 +60,6 @@ class AddedTokenSplitter:
         """
         spans: list[tuple[int, int, int | None]] = [(0, len(text), None)] if text else []
         for finder in self._rounds:
-            if finder is None:
-                continue
             found: list[tuple[int, int, int | None]] = []
             for start, stop, token_id in spans:
                 if token_id is None:
@@ -71,12 +72,13 @@ class AddedTokenSplitter:
         return spans
 
     def _split(
-        self, finder: regex.Pattern[str], text: str, split_special_tokens: bool
+        self, finder: TokenFinder[str], text: str, split_special_tokens: bool
     ) -> Iterator[tuple[int, int, int | None]]:
         end = 0
-        for match in finder.finditer(text):
-            token_id, token = self._tokens[match.group()]
-            start, stop = match.span()
+        after_white_space = 0  # where the white space ends that rstrip has eaten last
+        for start, content in finder.find_all(text):
+            token_id, token = self._tokens[content]
+            stop = start + len(content)
             if (split_special_tokens and token.special) or (token.single_word and _in_word(text, start, stop)):
                 continue
             # What rstrip of the token before has eaten may be eaten or found again: `tokenizers` does so, too.
@@ -84,8 +86,11 @@ class AddedTokenSplitter:
                 while start > end and text[start - 1] in WHITE_SPACE:
                     start -= 1
                 start = max(start, end)
-            while token.rstrip and stop < len(text) and text[stop] in WHITE_SPACE:
-                stop += 1
+            if token.rstrip:
+                after_white_space = max(after_white_space, stop)
+                while after_white_space < len(text) and text[after_white_space] in WHITE_SPACE:
+                    after_white_space += 1
+                stop = after_white_space
             if end < start:
                 yield end, start, None
             if start < stop:
@@ -93,6 +98,59 @@ class AddedTokenSplitter:
             end = stop
         if end < len(text):
             yield end, len(text), None
+
+    def forbidden_cuts(self, text: str, start: int, stop: int) -> Ranges:
+        """Return where added tokens forbid to cut a text: both parts would not be split into what the whole is.
+
+        They are across such a place, or touch it and take white space or look around there.
+
+        Args:
+            text: any text.
+            start, stop: the places that will be asked about.
+
+        >>> splitter = AddedTokenSplitter({7: AddedToken("<|x|>")})
+        >>> [at for at in range(7) if at not in splitter.forbidden_cuts("<|x|>y", 0, 7)]
+        [0, 5, 6]
+        """
+        ranges = []
+        for finder in self._rounds:
+            for begin, content in finder.find_begins(text, max(start - finder.longest, 0), min(stop, len(text))):
+                # Of those that begin here the longest forbids what the others do, for they end before it.
+                _, token = self._tokens[content]
+                end = begin + len(content)
+                ranges.append(
+                    (begin + (content not in self._looking_left), end - (not (token.rstrip or token.single_word)))
+                )
+        return Ranges(ranges)
+
+    @cached_property
+    def _looking_left(self) -> set[str]:
+        """The tokens that depend on what is before them, or begin with one that does."""
+        looking = {content for content, (_, token) in self._tokens.items() if token.lstrip or token.single_word}
+        sizes = {*map(len, looking)}
+        return {content for content in self._tokens if any(content[:size] in looking for size in sizes)}
+
+
+class Ranges:
+    """Numbers, given as the first and the last of ranges that may overlap or be empty.
+
+    >>> 4 in Ranges([(1, 5), (3, 2)]), 6 in Ranges([(1, 5), (7, 9)])
+    (True, False)
+    """
+
+    def __init__(self, ranges: list[tuple[int, int]]) -> None:
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
+        for first, last in sorted(ranges):
+            if self._lasts and first <= self._lasts[-1]:
+                self._lasts[-1] = max(self._lasts[-1], last)
+            elif first <= last:
+                self._firsts.append(first)
+                self._lasts.append(last)
+
+    def __contains__(self, number: int) -> bool:
+        at = bisect_right(self._firsts, number)
+        return at > 0 and number <= self._lasts[at - 1]
 
 
 def as_special(token: AddedToken, content: str | None = None) -> AddedToken:
@@ -115,12 +173,22 @@ def special_tokens_in(settings: Mapping[str, Any]) -> list[str | AddedToken]:
     return [token for token in given if isinstance(token, (str, AddedToken))]
 
 
-def _finder(contents: list[str]) -> regex.Pattern[str] | None:
-    if not any(contents):
-        return None
-    return regex.compile(
-        "|".join(regex.escape(content) for content in sorted(filter(None, contents), key=len, reverse=True))
-    )
+def check_added_ids(added: Mapping[int, str], vocab: Mapping[str, int]) -> None:
+    """Raise a ValueError if an added token has the id of another token, or another id than in the vocabulary.
+
+    Args:
+        added: id → content of each added token.
+        vocab: printable token → id of the model.
+    """
+    taken = {token_id: text for text, token_id in vocab.items() if token_id in added} if added else {}
+    ids = {content: token_id for token_id, content in added.items()}
+    for token_id, content in added.items():
+        if taken.get(token_id, content) != content:
+            raise ValueError(
+                f"added_tokens_decoder: {content!r} has the id {token_id}, which is that of {taken[token_id]!r}"
+            )
+        if (known := vocab.get(content, ids[content])) != token_id:
+            raise ValueError(f"added_tokens_decoder: {content!r} has the id {token_id}, and is token {known} already")
 
 
 def _in_word(text: str, start: int, stop: int) -> bool:

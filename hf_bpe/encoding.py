@@ -6,8 +6,8 @@ patterns that the core does not know: `regex` splits by those.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from itertools import accumulate, count
 from operator import index
 from typing import NamedTuple, Protocol
@@ -19,8 +19,9 @@ from tokenizers import AddedToken
 from hf_bpe.added_tokens import AddedTokenSplitter
 from hf_bpe.byte_level import repair_surrogates
 from hf_bpe.model import BPEModel
-from hf_bpe.patterns import find_safe_cut
+from hf_bpe.patterns import find_safe_cuts
 from hf_bpe.reference import Encoder as WordsEncoder
+from hf_bpe.token_finder import TokenFinder
 
 AnyText = str | bytes
 Ids = npt.NDArray[np.uint32]
@@ -51,7 +52,8 @@ class Options(NamedTuple):
     Attributes:
         split_special_tokens: take special tokens for ordinary text.
         add_prefix_space: put a space before each stretch of text, between added tokens, that does not begin with one.
-        unknown_id: the id of a byte that the model has no token for; where it is None such a byte is a ValueError.
+        unknown_id: the id of a byte that the model has no token for, unless it drops such bytes; where it is None such
+            a byte is a ValueError.
     """
 
     split_special_tokens: bool = False
@@ -222,7 +224,8 @@ class PythonEncoder:
                 part = next(parts)
                 for token_id in word_ids:
                     end = at + (len(self.model.vocab[token_id]) if token_id >= 0 else 1)
-                    places.append((max(at, lowest), max(end, lowest + 1), part))
+                    if token_id >= 0 or not self.model.drop_missing_bytes:
+                        places.append((max(at, lowest), max(end, lowest + 1), part))
                     at = end
                 ids += self._words.known(word_ids, options.unknown_id)
         if isinstance(text, str):
@@ -262,45 +265,46 @@ class PythonEncoder:
 
     def find_last_cut(self, data: bytes, options: Options) -> int:  # noqa: D102
         text = data.decode("utf-8", "surrogateescape")
-        limit = len(text) - max([4, *(len(token.content) for token in self._added_tokens)])
-        contents = [] if options.split_special_tokens else self._contents_of_first_round
-        width = 1 << 12
+        longest = max(len(token.content) for token in self._added_tokens) if self._added_tokens else 0
+        limit = len(text) - max(longest, 4)
+        width = max(longest, 1 << 12)
         while limit >= 1:
             start = max(1, limit - width)
-            cuts = self._cuts(text, start, limit, contents)
-            for cut in sorted(cuts, reverse=True):
-                # No space may be put before what is only the rest of a stretch.
-                is_token = any(text.startswith(content, cut) for content in contents)
-                is_start = text[cut] == " " or is_token or not options.add_prefix_space
-                if is_start and allows_cut(self._added_tokens, text, cut):
-                    return len(text[:cut].encode("utf-8", "surrogateescape"))
+            tokens: set[int] = set()
+            if not options.split_special_tokens:
+                tokens.update(place for place, _ in self._first_round.find_begins(text, start, limit))
+            cuts = tokens | self._safe_cuts(text, start, limit)
+            if options.add_prefix_space:  # no space may be put before what is only the rest of a stretch
+                cuts = {cut for cut in cuts if text[cut] == " " or cut in tokens}
+            forbidden = self._splitter.forbidden_cuts(text, start, limit)
+            last = max((cut for cut in cuts if cut not in forbidden), default=0)
+            if last > 0:
+                return len(text[:last].encode("utf-8", "surrogateescape"))
             if start == 1:
                 break
             width *= 4
         return 0
 
-    def _cuts(self, text: str, start: int, limit: int, contents: list[str]) -> set[int]:
-        """Return where the pattern allows a cut or a token begins, from `start` to `limit`."""
-        finders = [re.compile(f"(?={re.escape(content)})") for content in contents]
-        cuts = {match.start() for finder in finders for match in finder.finditer(text, start)}
-        cut = find_safe_cut(text, self.model.pattern, start)
-        while cut is not None and cut < limit:
-            cuts.add(cut)
-            cut = find_safe_cut(text, self.model.pattern, cut + 1)
-        return {cut for cut in cuts if cut < limit}
+    def _safe_cuts(self, text: str, start: int, limit: int) -> set[int]:
+        """Return where the pattern allows a cut, from `start` on and before `limit`."""
+        window = text[start - 1 : limit]  # a look is at the characters left and right of a cut
+        return {start - 1 + cut for cut in find_safe_cuts(window, self.model.pattern)}
 
-    @property
-    def _contents_of_first_round(self) -> list[str]:
+    @cached_property
+    def _first_round(self) -> TokenFinder[str]:
         """The tokens that are looked for first; one that is looked for later is none if they take a part of it."""
         tokens = [token for token in self._added_tokens if token.content]
-        return [token.content for token in tokens if not token.normalized] or [token.content for token in tokens]
+        return TokenFinder(
+            [token.content for token in tokens if not token.normalized] or [token.content for token in tokens]
+        )
 
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:  # noqa: D102
         vocab, added = self.model.vocab, self._added_bytes
-        return b"".join([vocab[i] if i in vocab else added[i] for i in map(index, ids) if not any(skipped[i : i + 1])])
+        known = [index(token_id) for token_id in [*ids]]  # a copy, for `__index__` may change the list
+        return b"".join([vocab[i] if i in vocab else added[i] for i in known if not any(skipped[i : i + 1])])
 
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:  # noqa: D102
-        return [self.decode(row, skipped).decode("utf-8", errors) for row in rows]
+        return [self.decode(row, skipped).decode("utf-8", errors) for row in [*rows]]
 
 
 class WordsMergedNatively(WordsEncoder):
@@ -324,23 +328,18 @@ def splitter_of(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:
     )
 
 
-def allows_cut(added_tokens: Iterable[AddedTokenTuple], text: str, at: int) -> bool:
-    """Say whether no added token is across a place, and none touches it that takes white space or looks around."""
-    for token in added_tokens:
-        touches = int(token.lstrip or token.rstrip or token.single_word)
-        start = at - len(token.content) + 1 - touches
-        if token.content and text.find(token.content, max(start, 0), at + len(token.content) - 1 + touches) >= 0:
-            return False
-    return True
-
-
 def as_str(text: AnyText) -> str:
     """Return a text as str: lone surrogates are repaired, each byte that is not UTF-8 is one of U+DC80 to U+DCFF."""
     if isinstance(text, str):
         return repair_surrogates(text)
-    if isinstance(text, (bytes, bytearray, memoryview)):
-        return bytes(text).decode("utf-8", "surrogateescape")
-    raise TypeError(f"expected str or bytes, got {type(text).__name__}")
+    if isinstance(text, bytes):
+        return text.decode("utf-8", "surrogateescape")
+    try:
+        memoryview(text)
+    except TypeError:
+        raise TypeError(f"expected str or bytes, got {type(text).__name__}") from None
+    # The native core would read it while another thread changes it.
+    raise TypeError(f"expected str or bytes, got {type(text).__name__}, which can change; give bytes(text)")
 
 
 def characters_of_bytes(text: str) -> tuple[list[int], list[int]]:

@@ -95,7 +95,13 @@ def _make_encoder_of_raw_text(model: BPEModel, added_tokens: tuple[AddedTokenTup
         return PythonEncoder(reference.Encoder(model), make_encoder, added_tokens)
     pattern = model.pattern if _is_built_in(model.pattern) else None
     encoder: Encoder = native.Encoder(
-        model, make_encoder, model.vocab, model.merges, pattern, whole_words=model.whole_words()
+        model,
+        make_encoder,
+        model.vocab,
+        model.merges,
+        pattern,
+        whole_words=model.whole_words(),
+        drop_missing_bytes=model.drop_missing_bytes,
     )
     if not _is_built_in(model.pattern):
         encoder = PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)

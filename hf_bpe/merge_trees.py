@@ -96,7 +96,7 @@ def merged(model: BPEModel, tokens: Iterable[bytes], unknown_id: int = 0) -> lis
         tokens: any bytes.
         unknown_id: what stands for a byte that has no token.
     """
-    plain = replace(model, pattern=None, ignore_merges=False, normalizer=None)
+    plain = replace(model, pattern=None, ignore_merges=False, normalizer=None, drop_missing_bytes=False)
     ids, offsets = make_encoder(plain).encode_to_numpy([*tokens], Options(unknown_id=unknown_id), 1)
     flat, bounds = ids.tolist(), offsets.tolist()
     return [flat[start:stop] for start, stop in pairwise(bounds)]

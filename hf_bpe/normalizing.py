@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import regex
 
+from hf_bpe._arguments import check_choice
 from hf_bpe._unicode import UNKNOWN_TO_NFC
 from hf_bpe.added_tokens import AddedTokenSplitter
 from hf_bpe.encoding import (
@@ -32,13 +33,13 @@ from hf_bpe.encoding import (
     Numbers,
     Options,
     Padding,
-    allows_cut,
     as_str,
     characters_of_bytes,
     splitter_of,
 )
-from hf_bpe.model import BPEModel, CheckedMerges
+from hf_bpe.model import NORMALIZERS, BPEModel, CheckedMerges
 from hf_bpe.patterns import WHITE_SPACE
+from hf_bpe.token_finder import TokenFinder
 
 Part = bytes | int
 """A stretch of normalized text, or the id of an added token."""
@@ -81,8 +82,7 @@ class NormalizedTexts:
 
     def __init__(self, texts: Iterable[Any], special_tokens: Iterable[str] = ()) -> None:
         self._texts = texts
-        contents = sorted(special_tokens, key=len, reverse=True)
-        self._special_tokens = re.compile(f"({'|'.join(map(re.escape, contents)) or '(?!)'})")
+        self._special_tokens = TokenFinder(special_tokens)
 
     def __iter__(self) -> Iterator[Any]:
         for text in self._texts:
@@ -91,13 +91,16 @@ class NormalizedTexts:
     def _normalized(self, text: Any) -> Any:
         if not isinstance(text, str):
             return text
-        parts = self._special_tokens.split(text)  # every second one is a special token
-        parts[::2] = map(to_nfc, parts[::2])
-        return "".join(parts)
+        parts, end = [], 0
+        for start, token in self._special_tokens.find_all(text):
+            parts += [to_nfc(text[end:start]), token]
+            end = start + len(token)
+        return "".join([*parts, to_nfc(text[end:])])
 
 
 def checked_normalizer(normalizer: str | None, texts: object) -> str | None:
     """Return a normalizer to train with; ValueError if text is not normalized before it is counted."""
+    check_choice("normalizer", normalizer, NORMALIZERS)
     if normalizer is not None and not isinstance(texts, NormalizedTexts):
         raise ValueError(
             f"normalizer={normalizer!r}: text is counted as it is, and so would not be the text that is encoded later; "
@@ -191,8 +194,6 @@ class NormalizingEncoder:
 
     def _is_whole(self, text: AnyText) -> bool:
         """Whether a text gives the same ids as it is: where it is normalized, each stretch of it is, too."""
-        if isinstance(text, (bytearray, memoryview)):
-            text = bytes(text)
         if not self._is_clear or not isinstance(text, (str, bytes)):
             return self._is_clear  # no text at all is for the encoder to refuse
         return text.isascii() or _is_nfc(as_str(text))
@@ -262,9 +263,10 @@ class NormalizingEncoder:
         if self._is_clear and _is_nfc(head):
             return self._whole.find_last_cut(_utf8(head), options)
         spans = self._splitter.spans(text, split_special_tokens=options.split_special_tokens)
+        forbidden = self._splitter.forbidden_cuts(text, 1, len(head))
         for start, stop, added in reversed(spans):
             cut = start if added is not None else start + self._cut_in(head[start:stop], options)
-            if 0 < cut < len(head) and allows_cut(self._raw_tokens, text, cut):
+            if 0 < cut < len(head) and cut not in forbidden:
                 return len(_utf8(text[:cut]))
         return 0
 

@@ -8,15 +8,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 from transformers.utils import logging, to_py_obj
 
+from hf_bpe._arguments import (
+    at_least,
+    check_choice,
+    check_flag,
+    check_int,
+    check_path,
+    check_sequence,
+    check_str,
+    checked,
+    optional,
+    shown,
+    wrong_type,
+)
 from hf_bpe.encoding import AnyText, Encoder, Ids, Numbers, Options, Padding
 from hf_bpe.files import staged_folder
+from hf_bpe.input_files import open_stream
+from hf_bpe.layout import MOST_IDS
 from hf_bpe.processes import default_threads
 from hf_bpe.streaming import NpyWriter, encode_blocks
 
@@ -24,6 +40,15 @@ logger = logging.get_logger(__name__)
 
 _BLOCK_BYTES = 1 << 20
 _PARSED, _AS_TEXT = Options(), Options(split_special_tokens=True)
+_AT_MOST_THREADS = 1 << 16
+_CHECKS = {
+    "split_special_tokens": optional(check_flag),
+    "num_workers": optional(at_least(1)),
+    "length": optional(lambda name, value: check_int(name, value, 0, MOST_IDS)),
+    "separator": optional(check_str),
+    "output": check_path,
+    "show_progress": check_flag,
+}
 
 
 class EncodedFiles(NamedTuple):
@@ -49,8 +74,6 @@ class RawDoors:
     a core; no result depends on it.
     """
 
-    _engine: Encoder
-    _special_ids: bytes
     add_prefix_space: bool
     errors: str
     # What PreTrainedTokenizer has, which is not typed.
@@ -61,6 +84,13 @@ class RawDoors:
     pad_token_id: Any
     padding_side: str
     _added_tokens_decoder: dict[int, Any]
+    if TYPE_CHECKING:
+
+        @property
+        def _engine(self) -> Encoder: ...
+
+        @property
+        def _special_ids(self) -> bytes: ...
 
     def encode_bytes(self, data: AnyText, *, split_special_tokens: bool | None = None) -> list[int]:
         r"""Encode bytes, UTF-8 or not, so that `decode_bytes` gives them back exactly.
@@ -83,6 +113,9 @@ class RawDoors:
         """
         # By hand what `_options` does, for it would take longer than to encode a few words.
         as_text = self.split_special_tokens if split_special_tokens is None else split_special_tokens
+        if type(data) is not bytes or type(as_text) is not bool:
+            check_text("data", data)
+            as_text = check_flag("split_special_tokens", as_text)
         try:
             return self._engine.encode(data, _AS_TEXT if as_text else _PARSED)
         except ValueError:
@@ -90,6 +123,7 @@ class RawDoors:
                 raise
             return self._engine.encode(data, self._options(split_special_tokens, add_prefix_space=False))
 
+    @checked(**_CHECKS)
     def encode_to_lists(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> list[list[int]]:
@@ -104,8 +138,9 @@ class RawDoors:
         [[108, 111], [], [119]]
         """
         options = self._options(split_special_tokens)
-        return self._engine.encode_batch(_checked(texts), options, _threads(num_workers))
+        return self._engine.encode_batch(check_texts("texts", texts), options, _threads(num_workers))
 
+    @checked(**_CHECKS)
     def encode_to_numpy(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> tuple[Ids, Numbers]:
@@ -121,8 +156,9 @@ class RawDoors:
         ([108, 111, 119], [0, 2, 2, 3])
         """
         options = self._options(split_special_tokens)
-        return self._engine.encode_to_numpy(_checked(texts), options, _threads(num_workers))
+        return self._engine.encode_to_numpy(check_texts("texts", texts), options, _threads(num_workers))
 
+    @checked(**_CHECKS)
     def encode_to_padded(
         self,
         texts: Sequence[AnyText],
@@ -151,12 +187,11 @@ class RawDoors:
         >>> ids.tolist(), mask.tolist()
         ([[108, 111, 119], [108, 111, 256]], [[1, 1, 1], [1, 1, 0]])
         """
-        if length is not None and length < 0:
-            raise ValueError(f"length: expected 0 or more, got {length}")
+        check_choice("padding_side", self.padding_side, ("left", "right"))
         pad_id = self.pad_token_id
         padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
         options = self._options(split_special_tokens)
-        flat, offsets = self._engine.encode_to_numpy(_checked(texts), options, _threads(num_workers))
+        flat, offsets = self._engine.encode_to_numpy(check_texts("texts", texts), options, _threads(num_workers))
         begins, ends = offsets[:-1], offsets[1:]
         spans = np.stack([begins, ends if length is None else np.minimum(ends, begins + length)], axis=1)
         ids, mask = self._engine.rows_to_arrays(flat, spans[:, None], [(), ()], padding)
@@ -164,6 +199,7 @@ class RawDoors:
             raise ValueError("rows of different length need a pad_token, and there is none; set one")
         return ids, mask
 
+    @checked(**_CHECKS)
     def count_tokens(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> list[int]:
@@ -174,8 +210,9 @@ class RawDoors:
         [2, 0, 1]
         """
         options = self._options(split_special_tokens)
-        return self._engine.count_tokens(_checked(texts), options, _threads(num_workers))
+        return self._engine.count_tokens(check_texts("texts", texts), options, _threads(num_workers))
 
+    @checked(**_CHECKS)
     def encode_iterable(
         self, pieces: Iterable[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> Iterator[int]:
@@ -198,6 +235,7 @@ class RawDoors:
         for ids in encode_blocks(self._engine, pieces, options, _threads(num_workers)):
             yield from ids.tolist()
 
+    @checked(**_CHECKS)
     def encode_file(
         self,
         paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
@@ -210,9 +248,11 @@ class RawDoors:
     ) -> EncodedFiles:
         """Encode text files to one array of ids on disk, to train models on; memory is bounded as in `encode_iterable`.
 
-        Two files are written, whole or not at all, which `numpy.load` reads (with `mmap_mode="r"`, without loading
-        them): `output`, the ids of all files one behind the other, uint16 if all ids of the tokenizer fit, else uint32;
-        and beside it, `.offsets.npy` instead of `.npy`, int64, where documents begin in it, with the end of the last.
+        Two files are written, both or none, which `numpy.load` reads (with `mmap_mode="r"`, without loading them):
+        `output`, the ids of all files one after the other, uint16 if all ids of the tokenizer fit, else uint32; and
+        next to it, `.offsets.npy` instead of `.npy`, int64, where documents begin in it, with the end of the last. A
+        process that is killed while old files are replaced leaves no `output`, rather than ids and offsets that do not
+        fit.
 
         Args:
             paths: one file or several, of UTF-8 or any bytes; they are taken in this order.
@@ -234,18 +274,20 @@ class RawDoors:
         >>> np.load("tokens.npy").tolist(), np.load("tokens.offsets.npy").tolist()
         ([108, 111, 119, 256, 108, 111, 256], [0, 4, 7])
         """
-        files = [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+        listed = [paths] if isinstance(paths, (str, os.PathLike)) else check_sequence("paths", paths, "paths")
+        files = [Path(check_path("paths", path)) for path in listed]
         target = Path(output)
         if target.suffix != ".npy":
             raise ValueError(f"output: expected a name that ends in .npy, got {str(output)!r}")
         separator_id = self._separator_id(separator)
         options, threads = self._options(split_special_tokens), _threads(num_workers)
         total = sum(file.stat().st_size for file in files)
-        highest = max([*self._engine.model.vocab, *self._added_tokens_decoder], default=0)
+        encoder = self._engine  # for all files, even if tokens are added meanwhile, whose ids may not fit the array
+        highest = max([*encoder.model.vocab, *self._added_tokens_decoder], default=0)
         dtype = np.uint16 if highest < 1 << 16 else np.uint32
         names = target.name, target.stem + ".offsets.npy"
         with (
-            staged_folder(target.parent) as staging,
+            staged_folder(target.parent, last=names[:1]) as staging,
             NpyWriter(staging / names[0], dtype) as all_ids,
             NpyWriter(staging / names[1], np.int64) as offsets,
             tqdm(total=total, unit="B", unit_scale=True, disable=not show_progress) as bar,
@@ -253,8 +295,8 @@ class RawDoors:
             offsets.append(np.zeros(1, np.int64))
             for file in files:
                 last = all_ids.size
-                with file.open("rb") as source:
-                    for ids in encode_blocks(self._engine, _read_blocks(source, bar), options, threads):
+                with open_stream(file) as source:
+                    for ids in encode_blocks(encoder, _read_blocks(source, bar), options, threads):
                         ends = np.flatnonzero(ids == separator_id) + (all_ids.size + 1)
                         offsets.append(ends)
                         all_ids.append(ids)
@@ -272,13 +314,13 @@ class RawDoors:
 
         An id outside the vocabulary is `unk_token` if there is one, else it is skipped with a warning in the log.
         """
-        ids = as_lists(token_ids)
+        ids = [token_ids] if type(token_ids) is int else as_lists("token_ids", token_ids)
         ids = [ids] if isinstance(ids, int) else ids
         skipped = self._skipped_ids(skip_special_tokens)
         try:
             return self._engine.decode(ids, skipped)
-        except KeyError:
-            return self._engine.decode(self._known_ids(ids, skipped), b"")
+        except _ODD_IDS:
+            return self._engine.decode(self._known_ids("token_ids", ids, skipped), b"")
 
     def decode_to_texts(self, sequences: Sequence[Sequence[int]], *, skip_special_tokens: bool = False) -> list[str]:
         """Return the text of each sequence of ids; bytes that are not UTF-8 are handled as `errors` says.
@@ -287,12 +329,13 @@ class RawDoors:
         >>> BPETokenizer.train(["low"], vocab_size=256).decode_to_texts([[108, 111], [], [119]])
         ['lo', '', 'w']
         """
-        rows = [as_lists(row) for row in sequences]
+        rows = [as_lists("sequences", row) for row in check_sequence("sequences", sequences, "rows of ids", 2)]
         skipped = self._skipped_ids(skip_special_tokens)
         try:
             return self._engine.decode_batch(rows, skipped, self.errors)
-        except KeyError:
-            return self._engine.decode_batch([self._known_ids(row, skipped) for row in rows], b"", self.errors)
+        except _ODD_IDS:
+            known: list[Sequence[int]] = [self._known_ids("sequences", row, skipped) for row in rows]
+            return self._engine.decode_batch(known, b"", self.errors)
 
     def _options(self, split_special_tokens: bool | None, *, add_prefix_space: bool | None = None) -> Options:
         return Options(
@@ -312,12 +355,15 @@ class RawDoors:
         return token_id
 
     def _skipped_ids(self, skip_special_tokens: bool) -> bytes:
-        return self._special_ids if skip_special_tokens else b""
+        return self._special_ids if check_flag("skip_special_tokens", skip_special_tokens) else b""
 
-    def _known_ids(self, ids: Iterable[int], skipped: bytes) -> list[int]:
+    def _known_ids(self, name: str, ids: Any, skipped: bytes) -> list[int]:
         """Return what of the ids is to be decoded, where one is outside the vocabulary: `unk_token` stands for it."""
+        if not isinstance(ids, (list, tuple)):
+            raise wrong_type(name, "a row of ids", ids)
         known: list[int] = []
-        for token_id in map(int, ids):
+        for at, each in enumerate(ids):
+            token_id = check_int(f"{name}[{at}]", each)
             if any(skipped[token_id : token_id + 1]):
                 continue
             if token_id in self._engine.model.vocab or token_id in self._added_tokens_decoder:
@@ -325,31 +371,63 @@ class RawDoors:
             elif self.unk_token is not None:
                 known.append(self.unk_token_id)  # which is not skipped, though it is a special token
             else:
-                logger.warning("id %s is not in the vocabulary; it is skipped", token_id)
+                logger.warning("id %s is not in the vocabulary; it is skipped", shown(token_id))
         return known
 
 
-def as_lists(ids: Any) -> Any:
-    """Return the ids of an array or a tensor as lists; what is one or a list already, as it is.
+def as_lists(name: str, ids: Any) -> Any:
+    """Return an id as int, and several as a list or tuple, whatever holds them; rows of ids as a list of these.
 
-    transformers' `to_py_obj` goes through all of a list, one id after the other.
+    Args:
+        name: that of the argument, for messages.
+        ids: an id, a list, array or tensor of ids, or of rows of ids; the ids in a list are not looked at.
+
+    Raises:
+        TypeError: it is nothing of that.
     """
+    # transformers' `to_py_obj` goes through all of a list, one id after the other.
     if isinstance(ids, (list, tuple)):
         is_of_arrays = len(ids) > 0 and hasattr(ids[0], "ndim") and ids[0].ndim > 0
-        return [as_lists(row) for row in ids] if is_of_arrays else ids
-    return to_py_obj(ids)
+        return [as_lists(name, row) for row in ids] if is_of_arrays else ids
+    if hasattr(ids, "ndim"):
+        ids = to_py_obj(ids)
+        return ids if isinstance(ids, list) else check_int(name, ids)
+    if hasattr(type(ids), "__index__"):
+        return check_int(name, ids)
+    return [*check_sequence(name, ids, "ids")]
 
 
-def _checked(texts: Sequence[AnyText]) -> list[AnyText]:
-    if isinstance(texts, (str, bytes)):
-        raise TypeError(f"texts: expected a list of texts, got a single {type(texts).__name__}; write [text]")
-    return texts if isinstance(texts, list) else list(texts)
+# What engines raise for ids that there is no token for, and for what is no id.
+_ODD_IDS = (KeyError, TypeError, OverflowError, ValueError)
+
+
+def check_text(name: str, value: Any) -> Any:
+    """Return a str or bytes."""
+    if not isinstance(value, (str, bytes)):
+        is_buffer = False
+        got = type(value).__name__
+        with suppress(TypeError):
+            memoryview(value)  # it has bytes, which the native core would read while another thread changes them
+            is_buffer = True
+        if is_buffer:
+            raise TypeError(f"{name}: expected str or bytes, got {got}, which can change; give bytes(text)")
+        raise wrong_type(name, "str or bytes", value)
+    return value
+
+
+def check_texts(name: str, value: Any) -> list[AnyText]:
+    """Return the texts of a list, each str or bytes, as a list of its own: another thread may change the other."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name}: expected a list of texts, got a single {type(value).__name__}; write [text]")
+    texts = [*value] if isinstance(value, (list, tuple)) else [*check_sequence(name, value, "a list of texts")]
+    if not {*map(type, texts)} <= {str, bytes}:
+        for at, text in enumerate(texts):
+            check_text(f"{name}[{at}]", text)
+    return texts
 
 
 def _threads(num_workers: int | None) -> int:
-    if num_workers is not None and num_workers < 1:
-        raise ValueError(f"num_workers: expected at least 1, got {num_workers}")
-    return default_threads() if num_workers is None else min(num_workers, 2**16)
+    return default_threads() if num_workers is None else min(num_workers, _AT_MOST_THREADS)
 
 
 def _read_blocks(file: BinaryIO, bar: tqdm[Any]) -> Iterator[bytes]:

@@ -6,11 +6,13 @@ Where a block may end the encoder says: where neither the pattern nor an added t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from hf_bpe._arguments import check_sequence
 from hf_bpe.byte_level import repair_surrogates
 from hf_bpe.cuts import cut_into_blocks
 from hf_bpe.encoding import Encoder, Ids, Options
@@ -37,12 +39,12 @@ def encode_blocks(
 def _as_bytes(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
     """Yield pieces as UTF-8. A lone surrogate at the end of one may form a pair with the beginning of the next."""
     surrogate = ""
-    for index, piece in enumerate(pieces):
+    for index, piece in enumerate(check_sequence("pieces", pieces, "texts, such as a list or an open file")):
         if isinstance(piece, str):
             text = surrogate + piece
             surrogate = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
             yield repair_surrogates(text[: len(text) - len(surrogate)]).encode()
-        elif isinstance(piece, (bytes, bytearray, memoryview)):
+        elif isinstance(piece, bytes):
             yield repair_surrogates(surrogate).encode() + piece
             surrogate = ""
         else:
@@ -51,13 +53,17 @@ def _as_bytes(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
 
 
 class NpyWriter:
-    """Writes an array of one dimension to a `.npy` file, part by part; its length need not be known before the end."""
+    """Writes an array of one dimension to a `.npy` file, part by part; its length need not be known before the end.
+
+    Until it is finished the file is called `.npy.part` and has no header, so nobody takes a part of an array for one.
+    """
 
     def __init__(self, path: Path, dtype: npt.DTypeLike) -> None:
         self.dtype = np.dtype(dtype)
         self.size = 0
-        self._file = path.open("wb")
-        self._write_header()
+        self._path, self._part = path, path.with_name(f"{path.name}.part")
+        self._file = self._part.open("wb")
+        self._file.write(bytes(len(self._header())))
 
     def append(self, array: npt.NDArray[np.generic]) -> None:
         """Write more numbers, converted to the type of the file."""
@@ -67,12 +73,17 @@ class NpyWriter:
     def __enter__(self) -> NpyWriter:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
         with self._file:
-            self._file.seek(0)
-            self._write_header()
+            if error is None:
+                self._file.seek(0)
+                self._file.write(self._header())
+        if error is None:
+            self._part.replace(self._path)
 
-    def _write_header(self) -> None:
-        # numpy leaves room for a first dimension of any length, so that a header can be written over.
+    def _header(self) -> bytes:
+        # numpy leaves room for a first dimension of any length, so the header of no numbers is as long as the last.
         header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.size,)}
-        np.lib.format.write_array_header_1_0(self._file, header)
+        buffer = BytesIO()
+        np.lib.format.write_array_header_1_0(buffer, header)
+        return buffer.getvalue()

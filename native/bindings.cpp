@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "counter.hpp"
+#include "cuts.hpp"
 #include "merges_file.hpp"
 #include "python.hpp"
 #include "trainer.hpp"
@@ -51,37 +52,47 @@ std::uint64_t training_bytes_of(const Words& words, std::size_t max_merges) {
 }
 
 // The words of a run that a Python function gives, each time to be read from its beginning.
-RunWords run_of(nb::handle open) {
-  return RunWords([open] {
+RunWords run_of(const nb::object& open) {
+  return RunWords([&open] {
     const nb::gil_scoped_acquire gil;
     return refill_from(open());
   });
 }
 
-std::vector<std::string> strings_of(const std::vector<nb::bytes>& all) {
+std::vector<std::string> strings_of(const nb::list& all) {
   std::vector<std::string> strings;
-  for (const nb::bytes& bytes : all) strings.emplace_back(bytes.c_str(), bytes.size());
+  for (nb::handle bytes : items_of(all, "special_tokens")) strings.emplace_back(view_of(bytes, "special_tokens"));
   return strings;
+}
+
+FirstTokens::Merges merges_from(const nb::list& pairs) {
+  FirstTokens::Merges merges;
+  for (nb::handle pair : items_of(pairs, "initial")) {
+    const Held parts = items_of(pair, "initial");
+    if (parts.size() != 2) throw nb::type_error("initial: expected pairs of bytes");
+    merges.emplace_back(view_of(parts[0], "initial"), view_of(parts[1], "initial"));
+  }
+  return merges;
 }
 
 class PyCounter {
  public:
   explicit PyCounter(const CountingOptions& options) : counter_(options) {}
 
-  nb::tuple add(nb::list objects, std::uint64_t weight, std::size_t first_chunk, std::size_t start,
+  nb::tuple add(const nb::list& objects, std::uint64_t weight, std::size_t first_chunk, std::size_t start,
                 std::optional<std::size_t> stop, bool check_utf8, nb::object progress) {
     const Occupied occupied(flag_);
-    BorrowedTexts borrowed(objects, {.must_be_utf8 = check_utf8});
+    HeldTexts held(objects, {.must_be_utf8 = check_utf8, .may_be_mapped = true});
     if (start != 0 || stop) {
-      if (borrowed.texts.size() != 1) throw nb::value_error("expected one text of which to count a part");
-      borrowed.texts[0].from = start;
-      borrowed.texts[0].to = stop.value_or(borrowed.texts[0].to);
+      if (held.texts.size() != 1) throw nb::value_error("expected one text of which to count a part");
+      held.texts[0].from = start;
+      held.texts[0].to = stop.value_or(held.texts[0].to);
     }
     Poll poll(std::move(progress));
     Counter::Added added;
     {
       const nb::gil_scoped_release no_gil;
-      added = counter_.add(borrowed.texts, std::ref(poll), weight, first_chunk);
+      added = counter_.add(held.texts, std::ref(poll), weight, first_chunk);
     }
     nb::object invalid = nb::none();
     if (added.invalid) invalid = nb::make_tuple(added.invalid->text, added.invalid->offset);
@@ -99,7 +110,9 @@ class PyCounter {
 
 nb::list pre_tokenize(nb::bytes text, std::optional<std::string> pattern, std::optional<std::string> simd) {
   nb::list pieces;
+  PollInLoop polls(kCheckSignals);
   const auto append = [&](const Byte* from, const Byte* const* ends, std::size_t count) {
+    polls(count);
     for (std::size_t i = 0; i < count; from = ends[i++]) {
       pieces.append(to_python(from, static_cast<std::size_t>(ends[i] - from)));
     }
@@ -112,24 +125,30 @@ std::size_t count_pre_tokens(nb::bytes text, std::optional<std::string> pattern,
   const Scanner scan(pattern_of(pattern), simd_of(simd));
   const Byte* begin = bytes_of(text);
   const Byte* end = begin + text.size();
+  Poll poll{nb::none()};
   const nb::gil_scoped_release no_gil;
   std::size_t total = 0;
-  scan.scan_all(begin, end, [&](const Byte*, const Byte* const*, std::size_t count) { total += count; });
+  scan.scan_all(begin, end, [&](const Byte*, const Byte* const*, std::size_t count) {
+    total += count;
+    poll(0);
+  });
   return total;
 }
 
-std::size_t find_last_cut_in(nb::bytes text, std::optional<std::string> pattern, const std::vector<nb::bytes>& tokens) {
-  const TokenFinder finder(strings_of(tokens));
+std::size_t find_last_cut_in(nb::bytes text, std::optional<std::string> pattern, const nb::list& tokens) {
+  const AddedTokens added(plain_tokens(strings_of(tokens)));
   const Pattern known = pattern_of(pattern);
   const Text whole{bytes_of(text), bytes_of(text) + text.size()};
+  Poll poll{nb::none()};
   const nb::gil_scoped_release no_gil;
-  return find_last_cut(whole, known, finder);
+  const PollFunction poll_in_loop = [&] { poll(0); };
+  return find_last_cut(whole, {.pattern = known, .tokens = added, .poll = poll_in_loop});
 }
 
-nb::list from_printable(nb::list texts) {
+nb::list from_printable(const nb::list& texts) {
   nb::list tokens;
   std::string bytes;
-  for (nb::handle text : texts) {
+  for (nb::handle text : items_of(texts, "texts")) {
     if (!PyUnicode_Check(text.ptr())) throw nb::type_error("texts: expected str");
 #if PY_VERSION_HEX < 0x030C0000
     if (PyUnicode_READY(text.ptr()) != 0) throw nb::python_error();
@@ -147,22 +166,14 @@ nb::list from_printable(nb::list texts) {
 }
 
 // Merges of the very objects in `tokens`, and which of those are used, a byte for each; or None.
-nb::object read_merges_of(nb::bytes text, nb::list tokens) {
+nb::object read_merges_of(nb::bytes text, const nb::list& tokens) {
+  const Held held = items_of(tokens, "tokens");
   std::vector<std::string_view> views;
-  for (nb::handle token : tokens) {
-    if (!PyBytes_Check(token.ptr())) throw nb::type_error("tokens: expected bytes");
-    views.emplace_back(PyBytes_AS_STRING(token.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(token.ptr())));
-  }
-  const std::optional<MergesFile> file = read_merges({text.c_str(), text.size()}, views);
+  for (nb::handle token : held) views.push_back(view_of(token, "tokens"));
+  const std::optional<MergesFile> file = read_merges(view_of(text, "text"), views);
   if (!file) return nb::none();
-  nb::object merges = nb::steal(PyList_New(static_cast<Py_ssize_t>(file->merges.size())));
-  if (!merges.is_valid()) throw nb::python_error();
-  for (std::size_t i = 0; i < file->merges.size(); ++i) {
-    const auto [first, second] = file->merges[i];
-    PyObject* pair = PyTuple_Pack(2, PyList_GET_ITEM(tokens.ptr(), first), PyList_GET_ITEM(tokens.ptr(), second));
-    if (pair == nullptr) throw nb::python_error();
-    PyList_SET_ITEM(merges.ptr(), static_cast<Py_ssize_t>(i), pair);
-  }
+  nb::list merges;
+  for (const auto& [first, second] : file->merges) merges.append(nb::make_tuple(held[first], held[second]));
   const std::string is_used(file->is_used.begin(), file->is_used.end());
   return nb::make_tuple(merges, nb::bytes(is_used.data(), is_used.size()));
 }
@@ -175,8 +186,8 @@ NB_MODULE(_native, module) {
   nb::class_<PyCounter>(module, "Counter")
       .def(
           "__init__",
-          [](PyCounter* self, std::optional<std::string> pattern, std::vector<nb::bytes> special_tokens,
-             unsigned threads, std::size_t memory, std::optional<std::string> simd, std::size_t chunk_bytes) {
+          [](PyCounter* self, std::optional<std::string> pattern, const nb::list& special_tokens, unsigned threads,
+             std::size_t memory, std::optional<std::string> simd, std::size_t chunk_bytes) {
             CountingOptions options{pattern_of(pattern), {}, threads, simd_of(simd), chunk_bytes, memory};
             options.special_tokens = strings_of(special_tokens);
             new (self) PyCounter(options);
@@ -189,23 +200,19 @@ NB_MODULE(_native, module) {
 
   module.def(
       "learn_merges",
-      [](nb::object counts, std::vector<std::pair<nb::bytes, nb::bytes>> initial, std::size_t max_merges,
-         bool lexicographic, std::uint64_t min_frequency, std::optional<std::size_t> max_token_bytes,
-         double length_penalty, nb::object progress, std::uint64_t span) {
+      [](const nb::object& counts, const nb::list& initial, std::size_t max_merges, bool lexicographic,
+         std::uint64_t min_frequency, std::optional<std::size_t> max_token_bytes, double length_penalty,
+         nb::object progress, std::uint64_t span) {
         TrainingOptions options{max_merges, lexicographic, min_frequency, {}, length_penalty, span};
         options.max_token_bytes = max_token_bytes.value_or(std::numeric_limits<std::size_t>::max());
-        FirstTokens::Merges merges;
-        for (const auto& [first, second] : initial) {
-          merges.emplace_back(std::string(first.c_str(), first.size()), std::string(second.c_str(), second.size()));
-        }
-        return merges_of(run_of(counts), merges, options, std::move(progress));
+        return merges_of(run_of(counts), merges_from(initial), options, std::move(progress));
       },
       "counts"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "lexicographic"_a, "min_frequency"_a,
       "max_token_bytes"_a.none(), "length_penalty"_a, "progress"_a.none(), "span"_a = TrainingOptions().span);
 
   module.def(
       "training_bytes",
-      [](nb::object counts, std::size_t max_merges) { return training_bytes_of(run_of(counts), max_merges); },
+      [](const nb::object& counts, std::size_t max_merges) { return training_bytes_of(run_of(counts), max_merges); },
       "counts"_a, "max_merges"_a);
 
   module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());

@@ -1,6 +1,7 @@
 // What Python sees of sorted runs.
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "python.hpp"
 #include "runs.hpp"
@@ -17,6 +18,18 @@ std::shared_ptr<nb::object> shared(nb::handle object) {
           }};
 }
 
+// Refuses to go on with a run after an error, which has lost some of its words.
+class Whole {
+ public:
+  explicit Whole(bool& is_broken) : is_broken_(is_broken) {
+    if (std::exchange(is_broken_, true)) throw std::runtime_error("reading this run has failed; read it from its beginning");
+  }
+  void keep() { is_broken_ = false; }
+
+ private:
+  bool& is_broken_;
+};
+
 class PyRunMerger {
  public:
   explicit PyRunMerger(std::vector<RunMerger::Input> inputs, std::uint64_t least = 1)
@@ -24,21 +37,23 @@ class PyRunMerger {
 
   nb::bytes read(std::size_t size) {
     const Occupied occupied(flag_);
+    Whole whole(is_broken_);
     Poll poll{nb::none()};
     std::string piece;
     {
       const nb::gil_scoped_release no_gil;
-      constexpr std::size_t kStep = std::size_t{1} << 18;
-      for (std::size_t before = 1; piece.size() < size && piece.size() != before;) {
-        before = piece.size();
-        merger_.read(std::min(size, before + kStep), piece);
-        poll(piece.size());
-      }
+      merger_.read(size, piece, [&] { poll(piece.size()); });
     }
-    return nb::bytes(piece.data(), piece.size());
+    nb::bytes bytes(piece.data(), piece.size());
+    whole.keep();
+    return bytes;
   }
-  std::uint64_t words() const { return merger_.words(); }
-  nb::object total() const {
+  std::uint64_t words() {
+    const Occupied occupied(flag_);
+    return merger_.words();
+  }
+  nb::object total() {
+    const Occupied occupied(flag_);
     const nb::object high = nb::int_(merger_.total_high());
     return nb::int_(merger_.total_low()) + nb::steal(PyNumber_Lshift(high.ptr(), nb::int_(64).ptr()));
   }
@@ -46,6 +61,7 @@ class PyRunMerger {
  private:
   RunMerger merger_;
   std::atomic<bool> flag_ = false;
+  bool is_broken_ = false;
 };
 
 class PyRunReader {
@@ -54,16 +70,21 @@ class PyRunReader {
 
   nb::list next(std::size_t words) {
     const Occupied occupied(flag_);
+    Whole whole(is_broken_);
     nb::list list;
+    PollInLoop polls(kCheckSignals);
     while (words-- != 0 && reader_.next()) {
+      polls(reader_.length());
       list.append(nb::make_tuple(to_python(reader_.word(), reader_.length()), reader_.count()));
     }
+    whole.keep();
     return list;
   }
 
  private:
   RunReader reader_;
   std::atomic<bool> flag_ = false;
+  bool is_broken_ = false;
 };
 
 }  // namespace
@@ -94,8 +115,9 @@ RunReader::Refill hf_bpe::refill_from(nb::handle run) {
 nb::object hf_bpe::merger_of(std::vector<WordCounts> tables) {
   std::vector<RunMerger::Input> inputs;
   {
+    Poll poll{nb::none()};
     const nb::gil_scoped_release no_gil;
-    inputs = sort_all(std::move(tables));
+    inputs = sort_all(std::move(tables), [&] { poll(0); });
   }
   return nb::cast(new PyRunMerger(std::move(inputs)), nb::rv_policy::take_ownership);
 }
@@ -104,12 +126,13 @@ void hf_bpe::bind_runs(nb::module_& module) {
   nb::class_<PyRunMerger>(module, "RunMerger")
       .def(
           "__init__",
-          [](PyRunMerger* self, const std::vector<nb::object>& runs, const std::vector<std::uint64_t>& multipliers,
-             std::uint64_t least) {
-            if (runs.size() != multipliers.size()) throw nb::value_error("expected a multiplier for each run");
+          [](PyRunMerger* self, nb::handle runs, nb::handle multipliers, std::uint64_t least) {
+            const Held held = items_of(runs, "runs"), factors = items_of(multipliers, "multipliers");
+            if (held.size() != factors.size()) throw nb::value_error("expected a multiplier for each run");
             std::vector<RunMerger::Input> inputs;
-            for (std::size_t i = 0; i < runs.size(); ++i) {
-              inputs.push_back({std::make_unique<RunReader>(refill_from(runs[i])), multipliers[i]});
+            for (std::size_t i = 0; i < held.size(); ++i) {
+              const auto factor = number_of<std::uint64_t>(factors[i], "multipliers");
+              inputs.push_back({std::make_unique<RunReader>(refill_from(held[i])), factor});
             }
             new (self) PyRunMerger(std::move(inputs), least);
           },

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cuts.hpp"
+
 #if defined(__linux__) || defined(__APPLE__)
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,8 +33,8 @@ void release_pages(const Byte* limit, const Byte* begin, const Byte* end) {
 #endif
 }
 
-const Byte* find_invalid_utf8(const Byte* text, const Byte* end) {
-  while (text < end) {
+const Byte* find_invalid_utf8(const Byte* text, const Byte* end, const PollFunction& poll) {
+  for (PollInLoop polls(poll); text < end; polls()) {
     if (end - text >= 8) {
       std::uint64_t bytes;
       std::memcpy(&bytes, text, sizeof bytes);
@@ -53,7 +55,7 @@ const Byte* find_invalid_utf8(const Byte* text, const Byte* end) {
 // Counts chunks for one thread.
 class Counter::Worker {
  public:
-  Worker(WordCounts empty, const CountingOptions& options, const TokenFinder& specials)
+  Worker(WordCounts empty, const CountingOptions& options, const AddedTokens& specials)
       : counts(std::move(empty)),
         pattern_(options.pattern),
         specials_(specials),
@@ -62,47 +64,48 @@ class Counter::Worker {
   WordCounts counts;
   std::optional<InvalidUtf8> invalid;  // the first that this thread has seen
 
-  void count(const std::vector<Text>& texts, const Chunk& chunk, std::uint64_t weight) {
+  void count(const std::vector<Text>& texts, const Chunk& chunk, std::uint64_t weight, const PollFunction& poll) {
     for (std::size_t index = chunk.first_text; index <= chunk.last_text && !invalid; ++index) {
       const Text& text = texts[index];
       const Byte* from = text.begin;
       const Byte* to = text.end;
       if (chunk.first_text == chunk.last_text) {
-        const Part part = part_of(text, chunk, pattern_, specials_);
+        const Part part = part_of(text, chunk, {.pattern = pattern_, .tokens = specials_, .poll = poll});
         from = part.begin;
         to = part.end;
       }
       if (text.must_be_utf8) {
-        if (const Byte* found = find_invalid_utf8(from, to)) {
+        if (const Byte* found = find_invalid_utf8(from, to, poll)) {
           invalid = {index, static_cast<std::size_t>(found - text.begin)};
           return;
         }
       }
-      count(from, to, text.end, weight);
+      count(from, to, text.end, weight, poll);
       if (text.is_mapped) release_pages(text.begin, from, to);
     }
   }
 
  private:
   // Counts from one safe cut to another of a text that may be read as far as `readable`.
-  void count(const Byte* from, const Byte* to, const Byte* readable, std::uint64_t weight) {
-    while (from < to) {
-      const auto special = specials_.find(from, to);
-      scan_.scan_all(from, special.begin, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
+  void count(const Byte* from, const Byte* to, const Byte* readable, std::uint64_t weight, const PollFunction& poll) {
+    PollInLoop polls(poll);
+    const auto on_text = [&](const Byte* begin, const Byte* end) {
+      scan_.scan_all(begin, end, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
         counts.add_each(words, ends, count, readable, weight);
+        polls(count);
       });
-      from = special.end;
-    }
+    };
+    specials_.split(from, to, false, on_text, [&](std::uint32_t, const Byte*, const Byte*) { polls(); });
   }
 
   const Pattern pattern_;
-  const TokenFinder& specials_;
+  const AddedTokens& specials_;
   const Scanner scan_;
 };
 
-Counter::Counter(const CountingOptions& options) : options_(options), specials_(options.special_tokens) {
-  options_.threads = std::max(options_.threads, 1u);
-  options_.chunk_bytes = std::max<std::size_t>(options_.chunk_bytes, 1);
+Counter::Counter(const CountingOptions& options) : options_(options), specials_(plain_tokens(options.special_tokens)) {
+  options_.threads = std::clamp<unsigned>(options_.threads, 1, kMostThreads);
+  options_.chunk_bytes = least_chunk(std::max<std::size_t>(options_.chunk_bytes, 1), specials_);
   // A table is taken for full when what a chunk can hold might not go in.
   if (options_.memory != 0) options_.chunk_bytes = std::min(options_.chunk_bytes, options_.memory / options_.threads / 128 + 1);
 }
@@ -126,9 +129,10 @@ void Counter::note(const std::vector<Text>& texts, std::uint64_t weight) {
 
 Counter::Added Counter::add(const std::vector<Text>& texts, const std::function<void(std::size_t)>& poll,
                             std::uint64_t weight, std::size_t first_chunk) {
-  if (first_chunk == 0) note(texts, weight);
   const std::vector<Chunk> chunks = share_out(texts, options_.chunk_bytes);
-  const std::size_t useful = std::min<std::size_t>(options_.threads, chunks.size());
+  if (first_chunk > chunks.size()) throw std::invalid_argument("first_chunk: expected what an earlier call returned");
+  if (first_chunk == 0) note(texts, weight);
+  const std::size_t useful = useful_threads(options_.threads, chunks.size());
   while (workers_.size() < useful) workers_.emplace_back(empty_counts(), options_, specials_);
   const auto is_full = [&](const Worker& worker) {
     return options_.memory != 0 && worker.counts.is_full(options_.chunk_bytes);
@@ -137,8 +141,8 @@ Counter::Added Counter::add(const std::vector<Text>& texts, const std::function<
     worker.invalid.reset();  // an exception may have left it
     if (is_full(worker)) return {first_chunk, first_chunk == chunks.size(), std::nullopt};
   }
-  const auto work = [&](std::size_t thread, std::size_t chunk) {
-    workers_[thread].count(texts, chunks[chunk], weight);
+  const auto work = [&](std::size_t thread, std::size_t chunk, const PollFunction& poll_in_chunk) {
+    workers_[thread].count(texts, chunks[chunk], weight, poll_in_chunk);
     return !workers_[thread].invalid && !is_full(workers_[thread]);
   };
   // Chunks are taken in order, and what is taken is done; so all before the first that is found invalid have been looked

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "added_tokens.hpp"
 #include "chunks.hpp"
-#include "token_finder.hpp"
+#include "scanner.hpp"
 #include "word_counts.hpp"
 
 namespace hf_bpe {
@@ -45,7 +46,8 @@ class Counter {
   // `poll` is called now and then in the calling thread with the number of bytes that are done; what it throws is passed
   // on. After an exception or invalid UTF-8 some of the texts are counted and some are not.
   //
-  // Throws std::overflow_error where the bytes of the texts, by their weights, are 2**64 or more.
+  // Throws std::overflow_error where the bytes of the texts, by their weights, are 2**64 or more; std::invalid_argument
+  // where there are fewer chunks than `first_chunk`.
   Added add(const std::vector<Text>& texts, const std::function<void(std::size_t)>& poll, std::uint64_t weight = 1,
             std::size_t first_chunk = 0);
 
@@ -58,7 +60,7 @@ class Counter {
   void note(const std::vector<Text>& texts, std::uint64_t weight);
 
   CountingOptions options_;
-  TokenFinder specials_;
+  const AddedTokens specials_;
   std::vector<Worker> workers_;
   std::uint64_t most_ = 0;  // what no count can be greater than
 };

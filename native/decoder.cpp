@@ -21,15 +21,17 @@ void Decoder::add(const std::vector<Token>& tokens) {
   bytes_.append(kStep, '\0');
 }
 
-std::size_t Decoder::decode(const std::uint32_t* ids, std::size_t size, std::string_view skipped,
-                            std::string& out) const {
+std::size_t Decoder::decode(const std::uint32_t* ids, std::size_t size, std::string_view skipped, std::string& out,
+                            const PollFunction& poll) const {
   constexpr std::size_t kRoom = std::size_t{1} << 12;
   std::size_t used = out.size();
   const auto finish = [&](std::size_t done) {
     out.resize(used);
     return done;
   };
+  PollInLoop polls(poll);
   for (std::size_t i = 0; i < size; ++i) {
+    polls();
     if (ids[i] < skipped.size() && skipped[ids[i]] != 0) continue;
     if (ids[i] >= places_.size() || places_[ids[i]].size == 0) return finish(i);
     const Place place = places_[ids[i]];
@@ -37,7 +39,10 @@ std::size_t Decoder::decode(const std::uint32_t* ids, std::size_t size, std::str
     char* to = out.data() + used;
     const char* from = bytes_.data() + place.begin;
     std::memcpy(to, from, kStep);
-    if (place.size > kStep) std::memcpy(to + kStep, from + kStep, place.size - kStep);
+    if (place.size > kStep) {
+      std::memcpy(to + kStep, from + kStep, place.size - kStep);
+      polls(place.size / kStep);
+    }
     used += place.size;
   }
   return finish(size);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "poll.hpp"
+
 namespace hf_bpe {
 
 class Decoder {
@@ -22,10 +24,10 @@ class Decoder {
   // The bytes of a token, 0 if there is none.
   std::size_t size(std::uint32_t id) const { return id < places_.size() ? places_[id].size : 0; }
 
-  // Appends the bytes of ids to `out`, but for those to be skipped: `skipped` is not 0 at their places. Returns how many ids are done: all, or those
-  // before the first that there is no token for.
-  std::size_t decode(const std::uint32_t* ids, std::size_t size, std::string_view skipped,
-                     std::string& out) const;
+  // Appends the bytes of ids to `out`, but for those to be skipped: `skipped` is not 0 at their places. Returns how many
+  // ids are done: all, or those before the first that there is no token for.
+  std::size_t decode(const std::uint32_t* ids, std::size_t size, std::string_view skipped, std::string& out,
+                     const PollFunction& poll) const;
 
  private:
   static constexpr std::size_t kStep = 16;  // bytes that are copied at a time

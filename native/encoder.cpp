@@ -19,7 +19,7 @@ class Encoder::Worker {
   virtual ~Worker() = default;
   // Writes the ids of words as WordIds does.
   virtual std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
-                                std::uint32_t* out) = 0;
+                                std::uint32_t* out, const PollFunction& poll) = 0;
 
   // The same text in UTF-8, until the next call.
   Text utf8_of(const Text& text) {
@@ -49,8 +49,8 @@ struct Encoder::Core {
    public:
     explicit WorkerOf(const Core& core) : words_(core.vocabulary, core.backtracking) {}
     std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
-                          std::uint32_t* out) override {
-      return words_.encode(text, ends, count, readable, out);
+                          std::uint32_t* out, const PollFunction& poll) override {
+      return words_.encode(text, ends, count, readable, out, poll);
     }
 
    private:
@@ -112,42 +112,23 @@ class Encoder::Lease {
   std::unique_ptr<Worker> worker_;
 };
 
-// Where texts may be cut.
-class Encoder::Cuts {
- public:
-  Cuts(const AddedTokens& tokens, const EncodingOptions& options) : tokens_(tokens), options_(options) {}
-
-  std::size_t longest() const { return tokens_.longest(); }
-  TokenFinder::Found find(const Byte* from, const Byte* end) const {
-    // A special token that is taken for text does not end the stretch before it.
-    return options_.split_special_tokens ? TokenFinder::Found{end, end, 0} : tokens_.find_of_first_round(from, end);
-  }
-  bool allows_cut(const Byte* begin, const Byte* at, const Byte* end) const {
-    // No space may be put before what is only the rest of a stretch.
-    if (options_.add_prefix_space && *at != ' ') {
-      const TokenFinder::Found token = find(at, at + std::min<std::size_t>(end - at, longest()));
-      if (token.begin != at || token.end == at) return false;
-    }
-    return tokens_.allows_cut(begin, at, end);
-  }
-
- private:
-  const AddedTokens& tokens_;
-  const EncodingOptions& options_;
-};
-
 Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd, std::size_t chunk_bytes)
     : Encoder(std::make_shared<Core>(std::move(vocabulary), pattern, simd, chunk_bytes), {}) {}
-Encoder::Encoder(std::shared_ptr<Core> core, std::vector<AddedToken> tokens)
-    : core_(std::move(core)), added_tokens_(std::move(tokens)) {}
+Encoder::Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens)
+    : core_(std::move(core)), added_tokens_(std::make_shared<const AddedTokens>(tokens)) {}
 Encoder::~Encoder() = default;
 
-Encoder Encoder::with_added_tokens(std::vector<AddedToken> tokens) const { return Encoder(core_, std::move(tokens)); }
+Encoder Encoder::with_added_tokens(const std::vector<AddedToken>& tokens) const { return Encoder(core_, tokens); }
+
+CutRules Encoder::cut_rules(const EncodingOptions& options, const PollFunction& poll) const {
+  return {core_->pattern, *added_tokens_, options.split_special_tokens, options.add_prefix_space, poll};
+}
 
 void Encoder::encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options, IdBuffer& ids,
-                     Places* places) const {
+                     const PollFunction& poll, Places* places) const {
   constexpr std::size_t kSlack = WordIds<std::uint16_t>::kSlack;
   const std::size_t before = ids.size();
+  PollInLoop polls(poll);
   const auto on_text = [&](const Byte* begin, const Byte* end) {
     const Byte* may_read = readable;
     const std::ptrdiff_t lowest = begin - part.begin;
@@ -160,16 +141,24 @@ void Encoder::encode(Worker& worker, Part part, const Byte* readable, const Enco
     }
     core_->scan.scan_all(begin, end, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
       std::uint32_t* out = ids.room(static_cast<std::size_t>(ends[count - 1] - words) + kSlack);
-      ids.set_end(worker.encode(words, ends, count, may_read, out));
+      ids.set_end(worker.encode(words, ends, count, may_read, out, poll));
       if (places != nullptr) places->add_words(offset + (words - begin), lowest, words, ends, count, out, ids.end());
+      polls(count);
     });
   };
   const auto on_token = [&](std::uint32_t id, const Byte* begin, const Byte* end) {
     ids.push(id);
     if (places != nullptr) places->add_token(begin - part.begin, end - part.begin);
+    polls();
   };
-  added_tokens_.split(part.begin, part.end, options.split_special_tokens, on_text, on_token);
+  added_tokens_->split(part.begin, part.end, options.split_special_tokens, on_text, on_token);
   if (!core_->vocabulary.lacks_bytes()) return;
+  if (core_->vocabulary.drops_missing_bytes()) {
+    const auto is_missing = [](std::uint32_t id) { return id >= Vocabulary::kMissing; };
+    if (places != nullptr) places->drop(ids.begin() + before, ids.end(), is_missing);
+    ids.set_end(std::remove_if(ids.begin() + before, ids.begin() + ids.size(), is_missing));
+    return;
+  }
   for (std::uint32_t* id = ids.begin() + before; id != ids.end(); ++id) {
     if (*id < Vocabulary::kMissing) continue;
     if (!options.unknown_id) throw MissingByte(static_cast<Byte>(*id));
@@ -178,12 +167,12 @@ void Encoder::encode(Worker& worker, Part part, const Byte* readable, const Enco
 }
 
 void Encoder::encode_short(const Text& text, const EncodingOptions& options,
-                           const std::function<void(const IdBuffer&)>& use) const {
+                           const std::function<void(const IdBuffer&)>& use, const PollFunction& poll) const {
   constexpr std::size_t kKept = std::size_t{1} << 16;  // ids that there stays room for
   const Lease worker(*core_);
   worker->scratch.clear();
   const Text utf8 = worker->utf8_of(text);
-  encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, worker->scratch);
+  encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, worker->scratch, poll);
   use(worker->scratch);
   if (worker->scratch.capacity() > kKept) worker->scratch = IdBuffer();
 }
@@ -203,20 +192,19 @@ struct Encoder::Results {
 Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
                               const std::function<void(std::size_t)>& poll) const {
   Results results;
-  results.chunks = share_out(texts, core_->chunk_bytes);
-  const std::size_t threads = std::max<std::size_t>(std::min<std::size_t>(options.threads, results.chunks.size()), 1);
+  results.chunks = share_out(texts, least_chunk(core_->chunk_bytes, *added_tokens_));
+  const std::size_t threads = std::max<std::size_t>(useful_threads(options.threads, results.chunks.size()), 1);
   std::vector<Lease> workers;
   for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(*core_);
   results.ids.resize(threads);
   results.pieces.resize(results.chunks.size());
   results.offsets.assign(texts.size() + 1, 0);
-  const Cuts cuts(added_tokens_, options);
   // As many as there are bytes, which is more than there will be, but what is not written to costs nothing.
   std::size_t likely_ids = 0;
   for (const Chunk& chunk : results.chunks) likely_ids += chunk.end - chunk.begin;
   likely_ids = std::min(likely_ids, std::size_t{1} << 26);
 
-  const auto work = [&](std::size_t thread, std::size_t number) {
+  const auto work = [&](std::size_t thread, std::size_t number, const PollFunction& poll_in_chunk) {
     const Chunk& chunk = results.chunks[number];
     IdBuffer& ids = results.ids[thread];
     if (keeps_ids) {
@@ -233,8 +221,9 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
         const std::size_t before = ids.size();
         const bool is_only = chunk.first_text == chunk.last_text;
         const bool may_be_part = is_only && texts[index].width == 0;  // those of wide units fit a chunk
-        const Part part = may_be_part ? part_of(text, chunk, core_->pattern, cuts) : Part{text.begin, text.end};
-        encode(*workers[thread], part, text.end, options, ids);
+        const CutRules rules = cut_rules(options, poll_in_chunk);
+        const Part part = may_be_part ? part_of(text, chunk, rules) : Part{text.begin, text.end};
+        encode(*workers[thread], part, text.end, options, ids, poll_in_chunk);
         if (!is_only) results.offsets[index + 1] = static_cast<std::int64_t>(ids.size() - before);
       }
     } catch (const MissingByte& error) {
@@ -273,13 +262,13 @@ Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingO
     places.push_back(place);
     place += piece.end - piece.begin;
   }
-  const auto copy = [&](std::size_t, std::size_t number) {
+  const auto copy = [&](std::size_t, std::size_t number, const PollFunction&) {
     const auto& piece = results.pieces[number];
     const IdBuffer& ids = results.ids[piece.thread];
     std::copy(ids.begin() + piece.begin, ids.begin() + piece.end, out + places[number]);
     return true;
   };
-  for_each_chunk(results.chunks, results.ids.size(), copy, [](std::size_t) {});
+  for_each_chunk(results.chunks, results.ids.size(), copy, poll);
   encoded.ids.set_end(out + total);
   return encoded;
 }
@@ -291,13 +280,14 @@ Encoder::Placed Encoder::encode_with_places(const std::vector<Text>& texts, cons
   Placed placed;
   placed.offsets.push_back(0);
   std::size_t done = 0;
+  const PollFunction poll_in_text = [&] { poll(done); };
   for (const Text& text : texts) {
     const Text utf8 = worker->utf8_of(text);
     const std::size_t before = placed.places.size();
     Places places(decoder, placed.places);
-    encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, placed.ids, &places);
+    encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, placed.ids, poll_in_text, &places);
     if (text.width != 0) {
-      const Units units(text);
+      const Units units(text, poll_in_text);
       for (std::size_t i = before; i < placed.places.size(); ++i) units.convert(placed.places[i]);
     }
     placed.offsets.push_back(static_cast<std::int64_t>(placed.ids.size()));
@@ -316,8 +306,8 @@ std::vector<std::int64_t> Encoder::count(const std::vector<Text>& texts, const E
   return counts;
 }
 
-std::size_t Encoder::find_last_cut(const Text& text, const EncodingOptions& options) const {
-  return hf_bpe::find_last_cut(text, core_->pattern, Cuts(added_tokens_, options));
+std::size_t Encoder::find_last_cut(const Text& text, const EncodingOptions& options, const PollFunction& poll) const {
+  return hf_bpe::find_last_cut(text, cut_rules(options, poll));
 }
 
 }  // namespace hf_bpe

@@ -11,8 +11,10 @@
 
 #include "added_tokens.hpp"
 #include "chunks.hpp"
+#include "cuts.hpp"
 #include "id_buffer.hpp"
 #include "places.hpp"
+#include "poll.hpp"
 #include "scanner.hpp"
 #include "vocabulary.hpp"
 
@@ -41,7 +43,7 @@ class Encoder {
   ~Encoder();
 
   // The same with other added tokens; they share what they remember of pre-tokens.
-  Encoder with_added_tokens(std::vector<AddedToken> tokens) const;
+  Encoder with_added_tokens(const std::vector<AddedToken>& tokens) const;
 
   struct Encoded {
     IdBuffer ids;
@@ -70,29 +72,29 @@ class Encoder {
                                   const std::function<void(std::size_t)>& poll) const;
 
   // Calls `use` with the ids of a short text, on the calling thread and with nothing allocated; throws MissingByte.
-  void encode_short(const Text& text, const EncodingOptions& options,
-                    const std::function<void(const IdBuffer&)>& use) const;
+  void encode_short(const Text& text, const EncodingOptions& options, const std::function<void(const IdBuffer&)>& use,
+                    const PollFunction& poll) const;
 
   // The last place at which a text may be cut for its parts to give the same ids as the whole, whatever follows its end;
   // 0 if there is none.
-  std::size_t find_last_cut(const Text& text, const EncodingOptions& options) const;
+  std::size_t find_last_cut(const Text& text, const EncodingOptions& options, const PollFunction& poll) const;
 
  private:
   class Worker;
   struct Core;
   class Lease;
-  class Cuts;
   struct Results;
 
-  Encoder(std::shared_ptr<Core> core, std::vector<AddedToken> tokens);
+  Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens);
+  CutRules cut_rules(const EncodingOptions& options, const PollFunction& poll) const;
   void encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options, IdBuffer& ids,
-              Places* places = nullptr) const;
+              const PollFunction& poll, Places* places = nullptr) const;
 
   Results run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
               const std::function<void(std::size_t)>& poll) const;
 
   std::shared_ptr<Core> core_;
-  AddedTokens added_tokens_;
+  std::shared_ptr<const AddedTokens> added_tokens_;
 };
 
 }  // namespace hf_bpe

@@ -51,11 +51,11 @@ FirstTokens::FirstTokens(const Merges& merges) {
   }
 }
 
-std::size_t FirstTokens::split(const Byte* word, std::size_t length) {
+std::size_t FirstTokens::split(const Byte* word, std::size_t length, const PollFunction& poll) {
   word_ = word;
   length_ = length;
   if (!merger_) return length;
-  merged_ = &merger_->merge(word, length);
+  merged_ = &merger_->merge(word, length, poll);
   return merged_->size();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "merging.hpp"
+#include "poll.hpp"
 #include "vocabulary.hpp"
 
 namespace hf_bpe {
@@ -31,7 +32,7 @@ class FirstTokens {
   const std::vector<std::string>& bytes() const { return bytes_; }
 
   // Makes tokens of a word, as an encoder does, and returns how many; it must stay until they are written.
-  std::size_t split(const Byte* word, std::size_t length);
+  std::size_t split(const Byte* word, std::size_t length, const PollFunction& poll);
   // Writes the tokens of the last word.
   void write(Symbol* to) const;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "rank_table.hpp"
+#include "packed_table.hpp"
 #include "token_index.hpp"
 
 namespace hf_bpe {
@@ -50,7 +50,7 @@ std::optional<MergesFile> read_merges(std::string_view text, const std::vector<s
   MergesFile file;
   file.is_used.resize(tokens.size());
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
-  if (tokens.size() >= std::size_t{1} << RankTable::kSymbolBits || lines >= RankTable::kNone) return std::nullopt;
+  if (tokens.size() >= std::size_t{1} << RankTable::kFirstBits || lines >= RankTable::kNone) return std::nullopt;
   file.merges.reserve(lines);
   const TokenIndex numbers(tokens);
   RankTable seen(lines);

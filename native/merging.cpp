@@ -7,7 +7,7 @@
 
 namespace hf_bpe {
 
-const std::vector<Symbol>& Merger::merge(const Byte* word, std::size_t length) {
+const std::vector<Symbol>& Merger::merge(const Byte* word, std::size_t length, const PollFunction& poll) {
   if (length <= 14) {
     merge_by_scan<16>(word, length);
   } else if (length <= 30) {
@@ -15,7 +15,7 @@ const std::vector<Symbol>& Merger::merge(const Byte* word, std::size_t length) {
   } else if (length <= kLongestScan) {
     merge_by_scan<kLongestScan + 2>(word, length);
   } else {
-    merge_by_heap(word, length);
+    merge_by_heap(word, length, poll);
   }
   return symbols_;
 }
@@ -79,7 +79,7 @@ void Merger::merge_by_scan(const Byte* word, std::size_t length) {
 
 // A linked list over the places of the bytes: merging keeps the left place and drops the right one. The heap holds ranks
 // with the places of left symbols; what is out of date in it is passed over when it comes to the top.
-void Merger::merge_by_heap(const Byte* word, std::size_t length) {
+void Merger::merge_by_heap(const Byte* word, std::size_t length, const PollFunction& poll) {
   constexpr Rank kNone = Vocabulary::kNoMerge;
   constexpr Symbol kDropped = 0xFFFFFFFF;
   if (length >= kDropped) throw std::length_error("a pre-token of 2**32 bytes or more");
@@ -90,7 +90,9 @@ void Merger::merge_by_heap(const Byte* word, std::size_t length) {
   };
   std::vector<Links> links(length);
   std::vector<std::uint64_t> heap;
+  PollInLoop polls(poll);
   for (std::uint32_t i = 0; i < end; ++i) {
+    polls();
     links[i] = {i - 1, i + 1};
     const Rank rank = i + 1 < end ? vocabulary_.rank_of_bytes(word[i], word[i + 1]) : kNone;
     if (rank != kNone) heap.push_back(std::uint64_t{rank} << 32 | i);
@@ -104,6 +106,7 @@ void Merger::merge_by_heap(const Byte* word, std::size_t length) {
     std::push_heap(heap.begin(), heap.end(), is_later);
   };
   while (!heap.empty()) {
+    polls();
     const auto rank = static_cast<Rank>(heap.front() >> 32);
     const auto left = static_cast<std::uint32_t>(heap.front());
     std::pop_heap(heap.begin(), heap.end(), is_later);

@@ -8,6 +8,7 @@
 
 #include "chunks.hpp"
 #include "decoder.hpp"
+#include "poll.hpp"
 #include "transcoding.hpp"
 
 namespace hf_bpe {
@@ -39,6 +40,16 @@ class Places {
     }
   }
 
+  // Drops the places of some of the last ids.
+  template <class Predicate>
+  void drop(const std::uint32_t* ids, const std::uint32_t* ids_end, Predicate is_dropped) {
+    auto kept = places_.end() - (ids_end - ids);
+    for (auto place = kept; place != places_.end(); ++place, ++ids) {
+      if (!is_dropped(*ids)) *kept++ = *place;
+    }
+    places_.erase(kept, places_.end());
+  }
+
   void add_token(std::ptrdiff_t begin, std::ptrdiff_t end) { places_.push_back({begin, end, part_++}); }
 
  private:
@@ -53,11 +64,12 @@ class Places {
 // Turns places in the UTF-8 of a text of wider units into those of its units, of which UTF-8 may have joined two.
 class Units {
  public:
-  explicit Units(const Text& text) {
+  Units(const Text& text, const PollFunction& poll) {
+    PollInLoop polls(poll);
     const auto walk = [&]<class Unit>(Unit) {
       const auto* unit = reinterpret_cast<const Unit*>(text.begin);
       const auto* const end = reinterpret_cast<const Unit*>(text.end);
-      for (std::int64_t number = 0; unit < end;) {
+      for (std::int64_t number = 0; unit < end; polls()) {
         Byte utf8[4];
         const auto [size, units] = one_to_utf8(unit, end, utf8);
         for (std::size_t i = 0; i < size; ++i) {

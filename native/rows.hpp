@@ -8,18 +8,20 @@
 #include <utility>
 #include <vector>
 
+#include "poll.hpp"
+
 namespace hf_bpe {
 
 class Rows {
  public:
   // Row i is of the ids from spans[i][j][0] to spans[i][j][1] for each sequence j, with around[0] before the first and
   // around[j + 1] behind each. Throws std::invalid_argument for a span that lies outside.
-  Rows(const std::uint32_t* ids, std::size_t size, const std::int64_t* spans, std::size_t count,
-       std::vector<std::vector<std::uint32_t>> around)
-      : ids_(ids), spans_(spans), count_(count), around_(std::move(around)) {
-    for (std::size_t i = 0; i < count * sequences(); ++i) {
-      const std::int64_t begin = spans[2 * i], end = spans[2 * i + 1];
-      if (begin < 0 || begin > end || static_cast<std::uint64_t>(end) > size) {
+  Rows(std::vector<std::uint32_t> ids, std::vector<std::int64_t> spans, std::vector<std::vector<std::uint32_t>> around)
+      : ids_(std::move(ids)), spans_(std::move(spans)), around_(std::move(around)) {
+    count_ = spans_.size() / 2 / sequences();
+    for (std::size_t i = 0; i < count_ * sequences(); ++i) {
+      const std::int64_t begin = spans_[2 * i], end = spans_[2 * i + 1];
+      if (begin < 0 || begin > end || static_cast<std::uint64_t>(end) > ids_.size()) {
         throw std::invalid_argument("spans: expected each to begin before it ends, and to lie within the ids");
       }
     }
@@ -43,7 +45,7 @@ class Rows {
   Id* write(std::size_t row, Id* out) const {
     out = std::copy(around_[0].begin(), around_[0].end(), out);
     for (std::size_t j = 0; j < sequences(); ++j) {
-      const std::uint32_t* from = ids_ + spans_[2 * (row * sequences() + j)];
+      const std::uint32_t* from = ids_.data() + spans_[2 * (row * sequences() + j)];
       out = std::copy(from, from + size_of(row, j), out);
       out = std::copy(around_[j + 1].begin(), around_[j + 1].end(), out);
     }
@@ -52,10 +54,13 @@ class Rows {
 
   // Writes all rows filled up to `length` with `pad_id`, and rows of ones where an id is and zeros where padding is. No
   // row may be longer.
-  void write_padded(std::size_t length, std::int64_t pad_id, bool is_left, std::int64_t* out, std::int64_t* mask) const {
+  void write_padded(std::size_t length, std::int64_t pad_id, bool is_left, std::int64_t* out, std::int64_t* mask,
+                    const PollFunction& poll) const {
+    PollInLoop polls(poll);
     for (std::size_t row = 0; row < count_; ++row, out += length, mask += length) {
       const std::size_t size = this->length(row);
       const std::size_t before = is_left ? length - size : 0;
+      polls(length);
       std::fill_n(out, before, pad_id);
       std::fill_n(write(row, out + before), length - size - before, pad_id);
       std::fill_n(mask, before, 0);
@@ -67,13 +72,13 @@ class Rows {
  private:
   std::size_t sequences() const { return around_.size() - 1; }
   std::size_t size_of(std::size_t row, std::size_t sequence) const {
-    const std::int64_t* span = spans_ + 2 * (row * sequences() + sequence);
+    const std::int64_t* span = spans_.data() + 2 * (row * sequences() + sequence);
     return static_cast<std::size_t>(span[1] - span[0]);
   }
 
-  const std::uint32_t* ids_;
-  const std::int64_t* spans_;
-  std::size_t count_;
+  std::vector<std::uint32_t> ids_;
+  std::vector<std::int64_t> spans_;
+  std::size_t count_ = 0;
   std::vector<std::vector<std::uint32_t>> around_;
   std::size_t special_ = 0;
 };

@@ -137,10 +137,12 @@ std::uint64_t RunMerger::take(std::size_t input) {
   return count;
 }
 
-void RunMerger::read(std::size_t bytes, std::string& piece) {
+void RunMerger::read(std::size_t bytes, std::string& piece, const PollFunction& poll) {
+  PollInLoop polls(poll);
   while (piece.size() < bytes && heap_.size() > 1) {
     const Head first = heap_.front();
     const SortedWords& words = *inputs_[first.input].words;
+    polls(words.length());
     word_.assign(words.word(), words.word() + words.length());
     std::uint64_t count = take(first.input);
     while (!heap_.empty() && heap_.front().prefix == first.prefix) {
@@ -155,6 +157,7 @@ void RunMerger::read(std::size_t bytes, std::string& piece) {
   while (piece.size() < bytes && !heap_.empty()) {  // the last one, with nothing to be merged with
     const std::size_t input = heap_.front().input;
     SortedWords& words = *inputs_[input].words;
+    polls(words.length());
     write(words.word(), words.length(), count_of(input), piece);
     if (!words.next()) heap_.clear();
   }
@@ -175,14 +178,14 @@ void RunMerger::write(const Byte* word, std::size_t length, std::uint64_t count,
   total_high_ += total_low_ < count;
 }
 
-std::vector<RunMerger::Input> sort_all(std::vector<WordCounts> tables) {
+std::vector<RunMerger::Input> sort_all(std::vector<WordCounts> tables, const PollFunction& poll) {
   std::vector<RunMerger::Input> inputs(tables.size());
   const std::vector<Chunk> chunks(tables.size());
-  const auto sort = [&](std::size_t, std::size_t i) {
-    inputs[i].words = std::make_unique<TableReader>(std::move(tables[i]));
+  const auto sort = [&](std::size_t, std::size_t i, const PollFunction& poll_in_chunk) {
+    inputs[i].words = std::make_unique<TableReader>(std::move(tables[i]), poll_in_chunk);
     return true;
   };
-  for_each_chunk(chunks, tables.size(), sort, [](std::size_t) {});
+  for_each_chunk(chunks, tables.size(), sort, [&](std::size_t) { poll(); });
   return inputs;
 }
 

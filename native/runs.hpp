@@ -80,7 +80,7 @@ class RunWords : public Words {
 // Those of a table.
 class TableReader : public SortedWords {
  public:
-  explicit TableReader(WordCounts table) : table_(std::move(table)) { table_.sort(); }
+  TableReader(WordCounts table, const PollFunction& poll) : table_(std::move(table)) { table_.sort(poll); }
   bool next() override;
 
  private:
@@ -101,8 +101,8 @@ class RunMerger {
   explicit RunMerger(std::vector<Input> inputs, std::uint64_t least = 1);
 
   // Writes the next piece of the run to `piece`: of `bytes` or a record more, less only at the end, then nothing.
-  // Throws std::overflow_error for a sum past 64 bits, and what the words throw.
-  void read(std::size_t bytes, std::string& piece);
+  // Throws std::overflow_error for a sum past 64 bits, and what the words and `poll` throw.
+  void read(std::size_t bytes, std::string& piece, const PollFunction& poll);
 
   // What has been written so far: words, and the sum of their counts, which may have 128 bits.
   std::uint64_t words() const { return words_; }
@@ -128,7 +128,7 @@ class RunMerger {
   std::uint64_t words_ = 0, total_low_ = 0, total_high_ = 0;
 };
 
-// The words of tables, each sorted in a thread of its own.
-std::vector<RunMerger::Input> sort_all(std::vector<WordCounts> tables);
+// The words of tables, each sorted in a thread of its own. After `poll` has thrown the words are lost.
+std::vector<RunMerger::Input> sort_all(std::vector<WordCounts> tables, const PollFunction& poll);
 
 }  // namespace hf_bpe

@@ -12,15 +12,16 @@
 namespace hf_bpe {
 namespace {
 
+[[noreturn]] void refuse_changed_words() { throw std::runtime_error("the words changed while a training read them"); }
+
 // Calls `visit(tokens, count)` for each word of two tokens or more, when `first_tokens` may write them.
 template <class Visit>
-void for_each_word(const Words& words, FirstTokens& first_tokens, const std::function<void()>& poll, Visit visit) {
-  constexpr std::size_t kBetweenPolls = std::size_t{1} << 14;
-  std::size_t visited = 0;
+void for_each_word(const Words& words, FirstTokens& first_tokens, const PollFunction& poll, Visit visit) {
+  PollInLoop polls(poll);
   words.for_each([&](const Byte* word, std::size_t length, std::uint64_t count) {
-    if (++visited % kBetweenPolls == 0) poll();
+    polls(length);
     if (length < 2) return;
-    if (const std::size_t tokens = first_tokens.split(word, length); tokens > 1) visit(tokens, count);
+    if (const std::size_t tokens = first_tokens.split(word, length, poll); tokens > 1) visit(tokens, count);
   });
 }
 
@@ -35,7 +36,7 @@ class TokenArray::Layout {
     std::size_t end = 0;
   };
 
-  Layout(const Words& words, FirstTokens& first_tokens, const std::function<void()>& poll) {
+  Layout(const Words& words, FirstTokens& first_tokens, const PollFunction& poll) {
     std::uint64_t pairs = 0;
     for_each_word(words, first_tokens, poll, [&](std::size_t tokens, std::uint64_t count) {
       group(count).size += tokens + 1;
@@ -77,7 +78,7 @@ class TokenArray::Layout {
   std::unordered_map<std::uint64_t, Group> many_;
 };
 
-TokenArray::TokenArray(const Words& words, FirstTokens& first_tokens, const std::function<void()>& poll) {
+TokenArray::TokenArray(const Words& words, FirstTokens& first_tokens, const PollFunction& poll) {
   Layout layout(words, first_tokens, poll);
   size = layout.size.slots;
   slots = Pages<Symbol>(size);
@@ -91,22 +92,26 @@ TokenArray::TokenArray(const Words& words, FirstTokens& first_tokens, const std:
   });
   for_each_word(words, first_tokens, poll, [&](std::size_t tokens, std::uint64_t count) {
     Layout::Group& group = layout.group(count);
-    if (tokens >= group.end - group.next) throw std::runtime_error("the words changed while a training read them");
+    if (tokens >= group.end - group.next) refuse_changed_words();
     first_tokens.write(&slots[group.next]);
     group.next += tokens;
     slots[group.next++] = kBoundary;
   });
+  layout.for_each_group([](std::uint64_t, const Layout::Group& group) {
+    if (group.next != group.end) refuse_changed_words();
+  });
 }
 
-TokenArray::Size TokenArray::measure(const Words& words, const std::function<void()>& poll) {
+TokenArray::Size TokenArray::measure(const Words& words, const PollFunction& poll) {
   FirstTokens bytes({});
   return Layout(words, bytes, poll).size;
 }
 
-void TokenArray::compact(const std::vector<std::uint32_t>& widths) {
+void TokenArray::compact(const std::vector<std::uint32_t>& widths, const PollFunction& poll) {
   std::size_t to = 1;
   std::uint64_t last_count = 0;
-  for (std::size_t at = 1; at < size;) {
+  std::size_t at = 1;
+  for (PollInLoop polls(poll); at < size; polls()) {
     if (slots[at] == kBoundary) {
       ++at;
       continue;
@@ -121,6 +126,7 @@ void TokenArray::compact(const std::vector<std::uint32_t>& widths) {
     const std::size_t begin = to;
     for (Symbol symbol; (symbol = slots[at]) != kBoundary; at += widths[symbol]) slots[to++] = symbol;
     slots[to++] = kBoundary;
+    polls(to - begin);
     set_count(begin, to, count);
   }
   size = to;

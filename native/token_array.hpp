@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pages.hpp"
+#include "poll.hpp"
 #include "words.hpp"
 
 namespace hf_bpe {
@@ -26,18 +27,19 @@ struct TokenArray {
   // Of each word that is two tokens or more. Goes through the words twice, and through neither them nor the array at
   // random. `poll` is called now and then. Throws std::overflow_error where pairs could be counted past 64 bits,
   // std::length_error where positions are too few.
-  TokenArray(const Words& words, FirstTokens& first_tokens, const std::function<void()>& poll);
+  TokenArray(const Words& words, FirstTokens& first_tokens, const PollFunction& poll);
 
   struct Size {
     std::size_t slots = 1, words = 0;
   };
   // Of the array of words as bytes. Throws what the constructor throws.
-  static Size measure(const Words& words, const std::function<void()>& poll);
+  static Size measure(const Words& words, const PollFunction& poll);
   // How much memory so many slots take.
   static std::uint64_t bytes(std::uint64_t slots) { return slots * sizeof(Symbol) + slots / kBlock * sizeof(std::uint64_t); }
 
-  // Gives each token one slot, however wide it was, and leaves out words that are one token.
-  void compact(const std::vector<std::uint32_t>& widths);
+  // Gives each token one slot, however wide it was, and leaves out words that are one token. After `poll` has thrown the
+  // array is of no use.
+  void compact(const std::vector<std::uint32_t>& widths, const PollFunction& poll);
 
   // How often the word at a position occurs.
   std::uint64_t count_at(std::size_t position) const { return counts[position / kBlock]; }

@@ -45,11 +45,10 @@ std::size_t number_of_estimates(std::size_t slots) {
 class Trainer {
  public:
   // Learns more merges of words that are made of the tokens in `learned`.
-  Trainer(TokenArray words, const TrainingOptions& options, const std::function<void(const Learned&)>& progress,
-          Learned& learned)
+  Trainer(TokenArray words, const TrainingOptions& options, const PollFunction& poll, Learned& learned)
       : tokens_(std::move(words)),
         options_(options),
-        progress_(progress),
+        poll_(poll),
         least_(std::max<std::uint64_t>(options.min_frequency, 1)),
         learned_(learned),
         bytes_(learned.tokens),
@@ -65,7 +64,7 @@ class Trainer {
       index_pairs();
       if (!merge_from_heap()) return merges_.size() == options_.max_merges;
       if (merges_.size() == options_.max_merges || threshold_ == least_) break;
-      tokens_.compact(widths_);
+      tokens_.compact(widths_, poll_);
       std::fill(widths_.begin(), widths_.end(), 1);
     }
     return true;
@@ -100,13 +99,13 @@ class Trainer {
   template <class Visit>
   void for_each_pair(const Pages<std::uint64_t>& estimates, Visit visit) {
     constexpr std::size_t kAhead = 16;
-    constexpr std::size_t kBetweenPolls = std::size_t{1} << 22;
     const Symbol* slots = tokens_.slots.data();
+    PollInLoop polls(poll_);
     for (std::size_t at = 1; at + 1 < tokens_.size; ++at) {
+      polls();
       if (at + kAhead + 1 < tokens_.size) {
         prefetch(&estimates[bucket_of(slots[at + kAhead], slots[at + kAhead + 1], estimates)]);
       }
-      if (at % kBetweenPolls == 0) progress_(learned_);
       if (slots[at] == TokenArray::kBoundary || slots[at + 1] == TokenArray::kBoundary) continue;
       visit(slots[at], slots[at + 1], static_cast<Position>(at));
     }
@@ -137,7 +136,7 @@ class Trainer {
 
   TokenArray tokens_;
   const TrainingOptions& options_;
-  const std::function<void(const Learned&)>& progress_;
+  const PollFunction& poll_;
   const std::uint64_t least_;  // no rarer pair is merged
 
   Learned& learned_;
@@ -186,7 +185,7 @@ std::size_t Trainer::estimate_counts(Pages<std::uint64_t>& estimates) {
   const std::size_t enough = std::min(left + left / 2, estimates.size() - 1);
   PagedVector<std::uint64_t> sorted(estimates.begin(), estimates.end());
   std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(enough), sorted.end(), std::greater<>());
-  const std::uint64_t wanted = std::max(sorted[enough], highest / options_.span);
+  const std::uint64_t wanted = std::max(sorted[enough], highest / std::max<std::uint64_t>(options_.span, 1));
   threshold_ = std::max(least_, std::min(wanted, threshold_ / 4 * 3));  // lower each time, even if no pair was merged
 
   return static_cast<std::size_t>(
@@ -281,7 +280,7 @@ bool Trainer::merge_from_heap() {
     if (known_.contains(made)) return false;
     bytes_.push_back(std::move(made));
     merge(pair);
-    if (merges_.size() % 64 == 0) progress_(learned_);
+    if (merges_.size() % 64 == 0) poll_();
   }
   return true;
 }
@@ -297,8 +296,10 @@ void Trainer::merge(const Pair& pair) {
   beside_.emplace_back();
 
   Symbol* slots = tokens_.slots.data();
+  PollInLoop polls(poll_);
   merged_.clear();
   for (std::uint32_t i = 0; i < pair.size; ++i) {
+    polls();
     constexpr std::uint32_t kAhead = 16;
     if (i + kAhead < pair.size) prefetch(&slots[places_[pair.places + i + kAhead]]);
     const Position at = places_[pair.places + i];
@@ -318,6 +319,7 @@ void Trainer::merge(const Pair& pair) {
   // Two of the new token side by side are one pair, seen from the left one.
   const auto is_on_left = [&](Symbol symbol) { return symbol != TokenArray::kBoundary && symbol != token; };
   for (const Position at : merged_) {
+    polls();
     const std::uint64_t count = tokens_.count_at(at);
     if (is_on_left(slots[at - 1])) add(slots[at - 1], 0, left_, count);
     if (slots[at + width] != TokenArray::kBoundary) add(slots[at + width], 1, right_, count);
@@ -335,6 +337,7 @@ void Trainer::merge(const Pair& pair) {
       places_[target.places + target.size++] = at;
     };
     for (const Position at : merged_) {
+      polls();
       const Symbol left = slots[at - 1];
       if (is_on_left(left)) note(beside_[left][0], at - widths_[left]);
       if (slots[at + width] != TokenArray::kBoundary) note(beside_[slots[at + width]][1], at);
@@ -367,10 +370,11 @@ Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, con
   Learned learned;
   FirstTokens::Merges merges = initial;
   for (;;) {
+    const PollFunction poll = [&] { progress(learned); };
     FirstTokens first_tokens(merges);
     learned.tokens = first_tokens.bytes();
-    TokenArray array(words, first_tokens, [&] { progress(learned); });
-    if (Trainer(std::move(array), options, progress, learned).learn()) return learned;
+    TokenArray array(words, first_tokens, poll);
+    if (Trainer(std::move(array), options, poll, learned).learn()) return learned;
     for (std::size_t i = merges.size() - initial.size(); i < learned.merges.size(); ++i) {
       const auto [first, second] = learned.merges[i];
       merges.emplace_back(learned.tokens[first], learned.tokens[second]);
@@ -381,7 +385,7 @@ Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, con
 // The constants are measured, on texts of all kinds and on 5 million words. What grows with the words is largest at an
 // early index, which has places for 0.6 to 0.9 of the slots of the beginning; what grows with the merges, at a late one.
 // Long words come of text that no pattern cuts: that has more pairs, and up to 1.4 times as many places as slots.
-std::uint64_t training_bytes(const Words& words, std::size_t max_merges, const std::function<void()>& poll) {
+std::uint64_t training_bytes(const Words& words, std::size_t max_merges, const PollFunction& poll) {
   const auto [slots, number_of_words] = TokenArray::measure(words, poll);
   const bool is_cut = slots / 64 < number_of_words;
   const std::uint64_t merges = std::min<std::uint64_t>(max_merges, slots);  // each leaves a token less at least

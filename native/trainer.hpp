@@ -42,6 +42,6 @@ Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, con
 // How much memory `learn_merges` takes at its peak, beyond what the words take: on real text never less than it does, and
 // up to half as much again. Among `max_merges` are the initial ones, too. Goes through the words once. `poll` is called
 // now and then. Throws what TokenArray throws.
-std::uint64_t training_bytes(const Words& words, std::size_t max_merges, const std::function<void()>& poll);
+std::uint64_t training_bytes(const Words& words, std::size_t max_merges, const PollFunction& poll);
 
 }  // namespace hf_bpe

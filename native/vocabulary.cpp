@@ -9,8 +9,8 @@
 namespace hf_bpe {
 
 Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<std::pair<std::string_view, std::string_view>>& merges,
-                       const Tokens& whole_words)
-    : ranks_(merges.size()), ranks_of_bytes_(1 << 16, kNoMerge), ids_(256) {
+                       const Tokens& whole_words, bool drops_missing_bytes)
+    : ranks_(merges.size()), ranks_of_bytes_(1 << 16, kNoMerge), ids_(256), drops_missing_bytes_(drops_missing_bytes) {
   std::vector<std::string_view> texts;
   std::vector<Symbol> symbols;  // of each
   for (Symbol byte = 0; byte < 256; ++byte) ids_[byte] = kMissing | byte;
@@ -31,6 +31,7 @@ Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<std::pair<std::st
     if (symbol == kNoSymbol) {
       symbol = static_cast<Symbol>(ids_.size());
       ids_.push_back(tokens[number].first);
+      symbol_bytes_ += token.size();
     }
     return symbol;
   };

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rank_table.hpp"
+#include "packed_table.hpp"
 #include "token_array.hpp"
 #include "unicode.hpp"
 #include "word_table.hpp"
@@ -21,7 +21,7 @@ using Rank = std::uint32_t;  // of a merge: the lowest is merged first
 class Vocabulary {
  public:
   static constexpr Rank kNoMerge = RankTable::kNone;
-  static constexpr Symbol kNoSymbol = (Symbol{1} << RankTable::kSymbolBits) - 1;  // that nothing merges with
+  static constexpr Symbol kNoSymbol = (Symbol{1} << RankTable::kFirstBits) - 1;  // that nothing merges with
   // What stands for the id of a byte that the model has no token for, with the byte in its last bits. Ids are lower.
   static constexpr std::uint32_t kMissing = std::uint32_t{1} << 31;
 
@@ -29,14 +29,16 @@ class Vocabulary {
 
   // Of tokens and their ids; of merges, whose parts and results must be tokens; and of the tokens that words become as a
   // whole, whatever merges make of them, each once. Throws std::invalid_argument if that is not so, or where an id is too
-  // high.
+  // high. `drops_missing_bytes`: whether words are merged as if bytes without a token were not there.
   Vocabulary(const Tokens& tokens, const std::vector<std::pair<std::string_view, std::string_view>>& merges,
-             const Tokens& whole_words = {});
+             const Tokens& whole_words = {}, bool drops_missing_bytes = false);
 
   // Symbols below 256 are bytes.
   std::size_t symbols() const { return ids_.size(); }
+  std::size_t symbol_bytes() const { return symbol_bytes_; }  // of all symbols
   std::uint32_t id(Symbol symbol) const { return ids_[symbol]; }
   bool lacks_bytes() const { return lacks_bytes_; }
+  bool drops_missing_bytes() const { return drops_missing_bytes_; }
   std::uint32_t highest_id() const { return highest_id_; }  // that words have; kMissing or more if a byte is missing
 
   // The id of a word that is a token as a whole; kMissing if it has to be merged.
@@ -61,10 +63,12 @@ class Vocabulary {
   std::vector<Rank> ranks_of_bytes_;   // of all pairs of bytes
   std::vector<Symbol> results_;        // by rank; none if no two merges make the same: then symbols are in their order
   std::vector<std::uint32_t> ids_;     // by symbol
+  std::size_t symbol_bytes_ = 256;
   std::optional<WholeWords> whole_words_;
   std::size_t longest_whole_word_ = 0;  // in bytes; 0 if there are none
   std::uint32_t highest_id_ = 0;
   bool lacks_bytes_ = false;
+  bool drops_missing_bytes_;
 };
 
 }  // namespace hf_bpe

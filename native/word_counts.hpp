@@ -27,8 +27,9 @@ class WordCounts : public Words {
   // Adds to the count of one word; throws std::overflow_error past 64 bits.
   void add(const Byte* word, std::size_t length, std::uint64_t count);
 
-  // Moves the words to the first slots, in the order of their bytes. Nothing can be found or added afterwards.
-  void sort() { table_.sort(); }
+  // Moves the words to the first slots, in the order of their bytes. Nothing can be found or added afterwards, and after
+  // `poll` has thrown nothing is of use.
+  void sort(const PollFunction& poll) { table_.sort(poll); }
 
   // In the order of the slots.
   void for_each(const Visit& visit) const override;

@@ -1,9 +1,11 @@
 // The ids of pre-tokens: a bounded cache in front of the merging.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -41,7 +43,7 @@ class WordIds {
 
   // Writes the ids of some words, which lie one behind the other, and returns where they end.
   std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
-                        std::uint32_t* out) {
+                        std::uint32_t* out, const PollFunction& poll) {
     if (table_.size() + count > kMostWords || bytes() - table_.slots() * sizeof(Entry) > kMostLongBytes) {
       table_ = Table();
       long_.clear();
@@ -51,7 +53,7 @@ class WordIds {
       if (entry.key.low == key.low && entry.key.high == key.high) {
         out = write(entry.value, out);
       } else {
-        out = find(key, slot, word, length, out);
+        out = find(key, slot, word, length, out, poll);
       }
     });
     return out;
@@ -67,9 +69,6 @@ class WordIds {
   static constexpr std::size_t kMostWords = (std::size_t{1} << 20) / 8 * 5;
   static constexpr std::size_t kMostLongBytes = std::size_t{16} << 20;
   static constexpr std::size_t kLongestWord = 256;
-  // Bytes of long words after which it is worth some milliseconds to prepare for more.
-  static constexpr std::size_t kWorthBacktracking = std::size_t{1} << 14;
-
   std::uint32_t* write(const Ids& value, std::uint32_t* out) const {
     if (value.size <= kInline) {
       Id ids[kInline + 1];
@@ -86,22 +85,39 @@ class WordIds {
     return out + value.size;
   }
 
-  std::uint32_t* find(Key key, std::size_t slot, const Byte* word, std::size_t length, std::uint32_t* out) {
+  std::uint32_t* find(Key key, std::size_t slot, const Byte* word, std::size_t length, std::uint32_t* out,
+                      const PollFunction& poll) {
     slot = table_.find_slot(key, slot, word, length);
     if (!table_[slot].is_empty()) return write(table_[slot].value, out);
-    const std::size_t size = make(word, length, out);
+    const std::size_t size = make(word, length, out, poll);
     if (length <= kLongestWord) keep(key, slot, word, length, out, size);
     return out + size;
   }
 
   // Writes the ids of a word that is not remembered, and returns how many.
-  std::size_t make(const Byte* word, std::size_t length, std::uint32_t* out) {
+  std::size_t make(const Byte* word, std::size_t length, std::uint32_t* out, const PollFunction& poll) {
     const std::uint32_t whole = vocabulary_.whole_word(word, length);
     if (whole != Vocabulary::kMissing) {
       *out = whole;
       return 1;
     }
-    const std::vector<Symbol>& symbols = merge(word, length);
+    if (vocabulary_.lacks_bytes() && vocabulary_.drops_missing_bytes()) return make_of_known(word, length, out, poll);
+    return write_merged(word, length, out, poll);
+  }
+
+  // The same where bytes without a token are dropped: what stands for them comes last, so that the ids still cover all
+  // bytes of the word, and the encoder takes it away.
+  std::size_t make_of_known(const Byte* word, std::size_t length, std::uint32_t* out, const PollFunction& poll) {
+    known_.clear();
+    std::copy_if(word, word + length, std::back_inserter(known_),
+                 [&](Byte byte) { return vocabulary_.id(byte) < Vocabulary::kMissing; });
+    std::size_t size = known_.empty() ? 0 : write_merged(known_.data(), known_.size(), out, poll);
+    for (std::size_t i = known_.size(); i < length; ++i) out[size++] = Vocabulary::kMissing;
+    return size;
+  }
+
+  std::size_t write_merged(const Byte* word, std::size_t length, std::uint32_t* out, const PollFunction& poll) {
+    const std::vector<Symbol>& symbols = merge(word, length, poll);
     for (std::size_t i = 0; i < symbols.size(); ++i) out[i] = vocabulary_.id(symbols[i]);
     return symbols.size();
   }
@@ -120,19 +136,20 @@ class WordIds {
     table_.insert(key, slot, word, length, value);
   }
 
-  const std::vector<Symbol>& merge(const Byte* word, std::size_t length) {
-    if (length <= Merger::kLongestScan) return merger_.merge(word, length);
-    long_bytes_ += length;
-    if (long_bytes_ < kWorthBacktracking || !backtracking_.get().is_exact()) return merger_.merge(word, length);
-    backtracking_.get().merge(word, length, symbols_);
-    return symbols_;
+  const std::vector<Symbol>& merge(const Byte* word, std::size_t length, const PollFunction& poll) {
+    if (length > Merger::kLongestScan && backtracking_.pays_after(heap_steps_ += Merger::heap_steps(length))) {
+      const Backtracking& backtracking = backtracking_.get(poll);
+      if (backtracking.is_exact() && backtracking.merge(word, length, symbols_, poll)) return symbols_;
+    }
+    return merger_.merge(word, length, poll);
   }
 
   const Vocabulary& vocabulary_;
   const LazyBacktracking& backtracking_;
   Merger merger_;
   std::vector<Symbol> symbols_;
-  std::size_t long_bytes_ = 0;  // of words that no scan merges
+  std::vector<Byte> known_;     // of a word, the bytes that have a token
+  std::size_t heap_steps_ = 0;  // that words took so far, or would have
   Table table_;
   std::vector<Id> long_;  // of words with more than fit their entry, each filled up to a multiple of kSlack
 };

@@ -11,6 +11,7 @@
 
 #include "hashing.hpp"
 #include "pages.hpp"
+#include "poll.hpp"
 #include "unicode.hpp"
 
 namespace hf_bpe {
@@ -148,8 +149,9 @@ class WordTable {
     return room;
   }
   // Moves all words to the first slots, in the order of their bytes, without further memory. Nothing can be found or
-  // inserted afterwards.
-  void sort() {
+  // inserted afterwards, and after `poll` has thrown nothing is of use.
+  void sort(const PollFunction& poll) {
+    PollInLoop polls(poll);
     std::size_t to = 0;
     for (Entry& entry : entries_) {
       if (!entry.is_empty()) entries_[to++] = entry;
@@ -159,7 +161,7 @@ class WordTable {
       Key& key = entries_[slot].key;
       key.low = big_endian(is_long(key) ? load(bytes_at(key)) : key.low);
     }
-    sort(entries_.begin(), entries_.begin() + to, 8);
+    sort(entries_.begin(), entries_.begin() + to, 8, polls);
     for (std::size_t slot = 0; slot < to; ++slot) entries_[slot].key.low = big_endian(entries_[slot].key.low);
   }
 
@@ -201,11 +203,15 @@ class WordTable {
 
   // Sorts words of which the first 8 bytes are equal but for the last `left`: by one byte after the other (American flag
   // sort: McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993), and a few words by comparing them.
-  void sort(Entry* begin, Entry* end, unsigned left) {
+  void sort(Entry* begin, Entry* end, unsigned left, PollInLoop& polls) {
     if (end - begin < 64 || left == 0) {
-      std::sort(begin, end, [this](const Entry& a, const Entry& b) { return is_before(a.key, b.key); });
+      std::sort(begin, end, [&](const Entry& a, const Entry& b) {
+        polls();
+        return is_before(a.key, b.key);
+      });
       return;
     }
+    polls(static_cast<std::size_t>(end - begin));
     const unsigned shift = 8 * --left;
     const auto byte_of = [shift](const Entry& entry) { return entry.key.low >> shift & 0xFF; };
     std::size_t sizes[256] = {};
@@ -223,7 +229,7 @@ class WordTable {
         ++home;
       }
     }
-    for (unsigned byte = 0; byte < 256; ++byte) sort(ends[byte] - sizes[byte], ends[byte], left);
+    for (unsigned byte = 0; byte < 256; ++byte) sort(ends[byte] - sizes[byte], ends[byte], left, polls);
   }
 
   // Of words in `sort`.

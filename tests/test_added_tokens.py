@@ -7,11 +7,19 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import by_profile
+from strategies import overlapping_contents
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
+from hf_bpe import added_tokens
 from hf_bpe.added_tokens import AddedTokenSplitter
 from hf_bpe.byte_level import BYTE_TO_CHAR
+from hf_bpe.encoding import Options, PythonEncoder, tuples_of
+from hf_bpe.engine import make_encoder
+from hf_bpe.model import BPEModel
 from hf_bpe.patterns import WHITE_SPACE
+from hf_bpe.reference import Encoder as WordsEncoder
+from hf_bpe.streaming import encode_blocks
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 # Letters, a digit, a mark, a joiner and a connector, all of which are of words; two that are not; white space. None is
@@ -60,7 +68,7 @@ def cases(draw):
     return drawn, draw(st.lists(st.lists(pieces, max_size=10).map("".join), min_size=1, max_size=4))
 
 
-@settings(max_examples=500)
+@settings(max_examples=by_profile(quick=80, thorough=500))
 @given(cases())
 def test_added_tokens_are_found_where_tokenizers_finds_them(case):
     tokens, texts = case
@@ -71,6 +79,38 @@ def test_added_tokens_are_found_where_tokenizers_finds_them(case):
         theirs.encode_special_tokens = encode_special_tokens
         ours = ids_of(AddedTokenSplitter(added), text, split_special_tokens=encode_special_tokens)
         assert ours == theirs.encode(text).ids
+
+
+@st.composite
+def overlapping_cases(draw):
+    """Draw added tokens with any flags that are nested, begin or end alike or are long, and a text full of them."""
+    contents = [content for content in draw(overlapping_contents()) if content and content not in BYTE_TO_CHAR]
+    flags = st.fixed_dictionaries({flag: st.booleans() for flag in (*FLAGS, "special")})
+    tokens = [AddedToken(content, **draw(flags)) for content in contents]
+    parts = st.sampled_from([*contents, "b", " "])
+    text = "".join(draw(st.lists(parts | parts.map(lambda part: part[: len(part) // 2] * 2), max_size=10)))
+    return tokens, text
+
+
+@settings(max_examples=400)
+@given(overlapping_cases().filter(lambda case: no_token_is_eaten_whole(case[0])), st.integers(1, 60), st.booleans())
+def test_overlapping_tokens_are_found_where_tokenizers_finds_them(native, case, chunk_bytes, split_special_tokens):
+    tokens, text = case
+    theirs = byte_tokenizer(tokens)
+    added = theirs.get_added_tokens_decoder()
+    theirs.encode_special_tokens = split_special_tokens
+    expected = theirs.encode(text).ids
+    assert ids_of(AddedTokenSplitter(added), text, split_special_tokens=split_special_tokens) == expected
+
+    model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [], pattern=None)
+    encoder = native.Encoder(model, make_encoder, model.vocab, [], None, chunk_bytes=chunk_bytes)
+    encoder = encoder.with_added_tokens(tuples_of(added.items()))
+    options = Options(split_special_tokens)
+    assert encoder.encode(text, options) == encoder.encode_batch([text], options, 2)[0] == expected
+    python = PythonEncoder(WordsEncoder(model), make_encoder, tuples_of(added.items()))
+    for each in (encoder, python):
+        blocks = encode_blocks(each, [text, text], options, 1, block_bytes=chunk_bytes)
+        assert [i for block in blocks for i in block.tolist()] == theirs.encode(text + text).ids
 
 
 @pytest.mark.parametrize(
@@ -112,6 +152,22 @@ def test_contents_are_text_not_regular_expressions():
     contents = [".", "[a-z]", "a|b", "(", "\\", "^", "$", "#", "\n", " ", "(?i)x", "{2}", "&&", "--", "~~"]
     splitter = AddedTokenSplitter({number: AddedToken(content) for number, content in enumerate(contents)})
     assert splitter.split("".join(contents) + "ab") == [*range(len(contents)), "ab"]
+
+
+def test_white_space_is_looked_at_once_however_many_tokens_eat_it(monkeypatch):
+    looks = []
+
+    class Watched(str):
+        def __contains__(self, char):
+            looks.append(char)
+            return super().__contains__(char)
+
+    monkeypatch.setattr(added_tokens, "WHITE_SPACE", Watched(WHITE_SPACE))
+    for flags in ({"rstrip": True}, {"lstrip": True}, {"lstrip": True, "rstrip": True}):
+        looks.clear()
+        splitter = AddedTokenSplitter({1: AddedToken(" ", **flags)})
+        assert splitter.spans(" " * 2000)
+        assert len(looks) <= 3 * 2000
 
 
 def test_copies_and_pickles_split_alike():

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import PATIENCE
+from profiles import by_profile
 from strategies import any_bytes, corpora, initial_merges, long_bytes, words
 from test_patterns import CODE_POINTS
 
@@ -44,7 +46,7 @@ def split_natively(native, data, pattern):
 
 
 @pytest.mark.parametrize("pattern", BUILT_IN)
-@settings(max_examples=400)
+@settings(max_examples=by_profile(quick=60, thorough=400))
 @given(data=any_bytes | long_bytes)
 def test_splits_are_those_of_the_reference(native, pattern, data):
     assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
@@ -54,7 +56,8 @@ def test_splits_are_those_of_the_reference(native, pattern, data):
 def test_every_code_point_between_two_characters_of_each_class_is_split_as_the_reference_does(native, pattern):
     rng = random.Random(pattern)
     draw = functools.partial(rng.choices, MEMBERS, k=2)
-    data = "".join(itertools.chain.from_iterable((*draw(), char, *draw()) for char in CODE_POINTS)).encode()
+    characters = by_profile(quick=CODE_POINTS[:0x3000] + rng.sample(CODE_POINTS, 10_000), thorough=CODE_POINTS)
+    data = "".join(itertools.chain.from_iterable((*draw(), char, *draw()) for char in characters)).encode()
     assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
 
 
@@ -87,7 +90,7 @@ def test_invalid_bytes_are_split_as_the_reference_does(native, pattern):
 SPECIALS = [b"<x>", b"<x>y", b"x>y", b" low", b"\n", "你<".encode(), b"aa"]
 
 
-@settings(max_examples=600)
+@settings(max_examples=by_profile(quick=80, thorough=600))
 @given(
     st.lists(
         any_bytes | long_bytes | st.lists(st.sampled_from([*SPECIALS, b"<", b"x", b" "])).map(b"".join), max_size=4
@@ -206,7 +209,7 @@ large_corpora = st.dictionaries(
 )
 
 
-@settings(max_examples=1000)
+@settings(max_examples=by_profile(quick=150, thorough=1000))
 @given(
     corpora | large_corpora,
     st.sampled_from([1, 2, 5, 64]),
@@ -231,22 +234,23 @@ def test_merges_of_many_random_words_are_those_of_the_reference(native, tie_brea
     rng = random.Random(span)
     letters = bytes(range(0xE0, 0xFF)) + b"etaoin "
     counts = {bytes(rng.choices(letters, k=rng.randint(1, 30))): int(rng.paretovariate(0.7)) for _ in range(5000)}
-    expected = reference.learn_merges(counts, max_merges=3000, tie_break=tie_break)
-    assert len(expected) == 3000
-    assert learn_natively(native, counts, span=span, tie_break=tie_break, max_merges=3000) == expected
+    number = by_profile(quick=1000, thorough=3000)
+    expected = reference.learn_merges(counts, max_merges=number, tie_break=tie_break)
+    assert len(expected) == number
+    assert learn_natively(native, counts, span=span, tie_break=tie_break, max_merges=number) == expected
 
 
 @pytest.mark.parametrize("name", ["english", "code", "multilingual", "docs", "nonlatin"])
 def test_merges_of_real_text_are_those_of_the_reference(native, test_data, name):
     with (test_data / "text" / f"{name}.txt").open("rb") as file:
-        text = file.read(5_000_000).decode("utf-8", "ignore")
+        text = file.read(by_profile(quick=200_000, thorough=5_000_000)).decode("utf-8", "ignore")
     counter = engine.native_counter("gpt2", ["<|endoftext|>"], threads=2)
     counter.add([text], check_utf8=False, progress=None)
     counts = dict(words_of(counter))
     expected = reference.count_pre_tokens([part.encode() for part in text.split("<|endoftext|>")], "gpt2")
     assert counts == expected
     for tie_break in ("lexicographic", "huggingface"):
-        options = {"max_merges": 3000, "tie_break": tie_break}
+        options = {"max_merges": by_profile(quick=800, thorough=3000), "tie_break": tie_break}
         assert engine.learn_merges(counts, **options) == reference.learn_merges(expected, **options)
 
 
@@ -266,8 +270,9 @@ def test_what_progress_raises_is_passed_on_and_its_numbers_grow(native):
     for threads in (1, 2):
         told.clear()
         counter = native.Counter("gpt2", [], threads=threads, simd="scalar")
-        with pytest.raises(Stop):
-            counter.add([text] * 100, check_utf8=False, progress=stop)
+        with pytest.raises(Stop):  # noqa: PT012
+            while len(told) < 3:  # the core calls now and then, by the clock
+                counter.add([text] * 10, check_utf8=False, progress=stop)
         told.clear()
         assert counter.add([text], check_utf8=False, progress=told.append) == (None, None)
         assert told == sorted(told)
@@ -282,8 +287,8 @@ def test_a_second_thread_is_refused(native):
             counter.drain()
         refused.append(done)
 
-    counter.add(["low lower lowest " * 1_000_000] * 20, check_utf8=False, progress=use_meanwhile)
-    assert refused
+    while not refused:  # the core calls now and then, by the clock
+        counter.add(["low lower lowest " * 1_000_000] * 20, check_utf8=False, progress=use_meanwhile)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are listed in /proc")
@@ -292,26 +297,45 @@ def test_no_thread_outlives_a_call(native):
     before = len(list(threads.iterdir()))
     counter = native.Counter("gpt2", [], threads=4, chunk_bytes=1000)
     counter.add(["low lower lowest " * 100_000], check_utf8=False, progress=None)
-    assert len(list(threads.iterdir())) == before
+    end = time.monotonic() + PATIENCE
+    while len(list(threads.iterdir())) > before:  # the system lists a thread for a moment after it was joined
+        assert time.monotonic() < end
+
+
+INTERRUPTED = """
+import itertools, os, random, signal, sys, threading, time
+from hf_bpe import engine, tallies, train
+
+# What a shell starts in the background ignores the signal, and so does all that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main = threading.get_ident()
+
+def interrupt():
+    while sys._current_frames()[main].f_code is not {function}.__code__:
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
+
+text = "".join(random.choices("etaoin sh", k=10**7))
+threading.Thread(target=interrupt, daemon=True).start()
+{code}
+"""
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal")
 @pytest.mark.parametrize(
-    "code",
-    ["train(itertools.repeat('low'), num_merges=10)", "train([text], num_merges=10**9, pattern=None)"],
+    ("function", "code"),
+    [
+        ("tallies.NativeTally.add", "train(itertools.repeat(text), num_merges=10)"),
+        ("engine.learn_merges", "train([text], num_merges=10**9, pattern=None)"),
+    ],
 )
-def test_ctrl_c_is_heard(code):
-    # What a shell starts in the background ignores the signal, and so does all that it starts.
-    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    setup = "import itertools, random; from hf_bpe import train; text = ''.join(random.choices('etaoin sh', k=10**7))"
-    command = [sys.executable, "-u", "-c", f"{heard}; {setup}; print(1)\n{code}"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "1\n"
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        try:
-            _, errors = process.communicate(timeout=60)
-        finally:
-            process.kill()
-    assert "KeyboardInterrupt" in errors
-    assert process.returncode in (130, -signal.SIGINT)
+def test_ctrl_c_is_heard_by_the_core(function, code):
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(function=function, code=code)],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert "KeyboardInterrupt" in ran.stderr
+    assert ran.returncode in (130, -signal.SIGINT)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import any_bytes, any_texts
 from transformers import AddedToken
 
-from hf_bpe import BPETokenizer
+from hf_bpe import BPEModel, BPETokenizer
 
 CORPUS = [
     "low low low lower lower widest widest newest newest newest 你好 你好 42 42!\n\n<|endoftext|>the lowest of the low"
@@ -85,7 +85,7 @@ def test_padding_needs_a_token_and_a_length(tokenizer):
     assert bare.encode_to_padded(["a", "b"])[1].tolist() == [[1], [1]]
     with pytest.raises(ValueError, match="need a pad_token, and there is none"):
         bare.encode_to_padded(["a", "bc d"])
-    with pytest.raises(ValueError, match="length: expected 0 or more, got -1"):
+    with pytest.raises(ValueError, match="length: expected at least 0, got -1"):
         tokenizer.encode_to_padded(["a"], length=-1)
 
 
@@ -93,7 +93,7 @@ def test_wrong_arguments_are_refused(tokenizer):
     for door in (tokenizer.encode_to_lists, tokenizer.encode_to_numpy, tokenizer.count_tokens):
         with pytest.raises(TypeError, match=r"expected a list of texts, got a single str; write \[text\]"):
             door("low")
-        with pytest.raises(TypeError, match="expected str or bytes, got int"):
+        with pytest.raises(TypeError, match=r"texts\[1\]: expected str or bytes, got 5"):
             door(["low", 5])
         with pytest.raises(ValueError, match="num_workers: expected at least 1, got 0"):
             door(["low"], num_workers=0)
@@ -158,15 +158,14 @@ def test_other_separators_and_none(tokenizer, files, tmp_path):
         tokenizer.encode_file(files, tmp_path / "c.bin")
 
 
-def test_ids_beyond_16_bits_are_written_in_32(tokenizer, files, tmp_path):
-    twin = pickle.loads(pickle.dumps(tokenizer))
-    twin.add_tokens([f"<{number}>" for number in range(2**16)])
-    files[0].write_text("low<65535>", encoding="utf-8")
-    written = twin.encode_file(files[0], tmp_path / "out.npy")
-    ids = np.load(written.ids)
+def test_ids_beyond_16_bits_are_written_in_32(files, tmp_path):
+    others = {256 + number: b"x%d" % number for number in range(2**16)}
+    vocab = {byte: bytes([byte]) for byte in range(256)} | others | {66_000: b"<|x|>"}
+    tokenizer = BPETokenizer(model=BPEModel(vocab, [], ["<|x|>"]))
+    files[0].write_text("low<|x|>", encoding="utf-8")
+    ids = np.load(tokenizer.encode_file(files[0], tmp_path / "out.npy").ids)
     assert ids.dtype == np.uint32
-    assert ids.tolist() == twin.encode("low<65535>")
-    assert ids[-1] > 2**16
+    assert ids.tolist() == tokenizer.encode("low<|x|>") == [*b"low", 66_000]
 
 
 def test_a_file_that_fails_leaves_the_old_ones(tokenizer, files, tmp_path):

@@ -15,7 +15,7 @@ mkdir -p build
 for sanitizers in "" address,undefined thread; do
   folder=build/core-${sanitizers:-plain}
   configure "$folder" -DHF_BPE_TESTS=ON -DHF_BPE_SANITIZE="$sanitizers"
-  ctest --test-dir "$folder" --output-on-failure
+  ctest --test-dir "$folder" --output-on-failure -j2
 done
 
 clang=$(command -v clang++ || command -v clang++-14 || true)
@@ -24,12 +24,16 @@ if [ -z "$clang" ]; then
   exit
 fi
 configure build/core-fuzz -DCMAKE_CXX_COMPILER="$clang" -DHF_BPE_FUZZ=ON -DHF_BPE_SANITIZE=address,undefined
-for fuzzer in fuzz_scanner fuzz_runs fuzz_trainer fuzz_encoder; do
-  mkdir -p "build/core-fuzz/$fuzzer.corpus"
-  "build/core-fuzz/$fuzzer" -max_total_time="$seconds" -max_len=512 -print_final_stats=1 \
-    -artifact_prefix="build/core-fuzz/$fuzzer-" "build/core-fuzz/$fuzzer.corpus" 2>"build/core-fuzz/$fuzzer.log" || {
-    tail -n 60 "build/core-fuzz/$fuzzer.log" >&2
-    exit 1
+fuzz() { # name
+  mkdir -p "build/core-fuzz/$1.corpus"
+  "build/core-fuzz/$1" -max_total_time="$seconds" -max_len=512 -print_final_stats=1 \
+    -artifact_prefix="build/core-fuzz/$1-" "build/core-fuzz/$1.corpus" 2>"build/core-fuzz/$1.log" || {
+    tail -n 60 "build/core-fuzz/$1.log" >&2
+    return 1
   }
-  echo "$fuzzer: no finding in $(sed -n 's/^stat::number_of_executed_units: //p' "build/core-fuzz/$fuzzer.log") runs"
-done
+  echo "$1: no finding in $(sed -n 's/^stat::number_of_executed_units: //p' "build/core-fuzz/$1.log") runs"
+}
+export -f fuzz
+export seconds
+# Two at a time: each takes one core.
+printf '%s\n' fuzz_scanner fuzz_runs fuzz_trainer fuzz_tokens fuzz_encoder | xargs -n 1 -P 2 bash -c 'fuzz "$1"' fuzz

@@ -10,7 +10,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string text(data + kHead, data + std::min(size, kHead + 300));
   const std::string alphabet = text.substr(0, 1 + data[0] % 4);
   Model model = make_model(alphabet, data[1] % 18, data[0] & 64, data[0] & 128 ? 100 : 0, draw);
+  check_merging(model, text);
+  if (data[0] & 16) {  // long tokens, and words in which they are met and missed
+    std::string word;
+    for (const char byte : text.substr(0, 20)) word += std::string(1 + draw(64), "ab"[byte & 1]);
+    check_merging(make_hostile_model(2 + data[2] % 128, draw), word.substr(0, 300));
+  }
   if (data[1] & 128) add_whole_words(model, alphabet, data[1] / 4 % 32, data[0] & 32 ? 3000 : 70'000, draw);
+  model.drops_missing_bytes = data[0] & 16;
   const Pattern pattern = std::vector{Pattern::kNone, Pattern::kGpt2, Pattern::kCl100k, Pattern::kQwen2,
                                       Pattern::kO200k}[data[2] % 5];
   std::vector<std::string> specials;

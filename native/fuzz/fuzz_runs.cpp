@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     std::vector<RunMerger::Input> inputs;
     inputs.push_back({std::make_unique<RunReader>(refill, data[0] / 16 + 1), 1});
-    RunMerger(std::move(inputs)).read(std::size_t{1} << 40, copy);
+    RunMerger(std::move(inputs)).read(std::size_t{1} << 40, copy, kNoPoll);
   } catch (const std::invalid_argument&) {
     return 0;
   }

@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "backtracking.hpp"
 #include "decoder.hpp"
 #include "encoder.hpp"
+#include "merging.hpp"
 #include "naive.hpp"
 
 namespace naive {
@@ -19,11 +21,17 @@ struct Model {
   Tokens tokens;
   Merges merges;
   Tokens whole_words = {};
+  bool drops_missing_bytes = false;
 
   Vocabulary vocabulary() const {
     const Vocabulary::Tokens views(tokens.begin(), tokens.end()), words(whole_words.begin(), whole_words.end());
     std::vector<std::pair<std::string_view, std::string_view>> pairs(merges.begin(), merges.end());
-    return Vocabulary(views, pairs, words);
+    return Vocabulary(views, pairs, words, drops_missing_bytes);
+  }
+
+  bool has_byte(char byte) const {
+    return std::any_of(tokens.begin(), tokens.end(),
+                       [&](const auto& token) { return token.second == std::string(1, byte); });
   }
 };
 
@@ -33,7 +41,9 @@ inline void encode_word(const Model& model, const std::string& word, std::vector
   for (const auto& [id, token] : model.whole_words) {
     if (token == word) return ids.push_back(id);
   }
-  for (const std::string& part : merge_word(model.merges, word)) {
+  std::string known = word;
+  if (model.drops_missing_bytes) std::erase_if(known, [&](char byte) { return !model.has_byte(byte); });
+  for (const std::string& part : merge_word(model.merges, known)) {
     std::uint32_t id = kUnknown;
     for (const auto& [token_id, token] : model.tokens) {
       if (token == part) id = token_id;
@@ -94,9 +104,10 @@ inline void check_encoder(const Model& model, Pattern pattern, const std::vector
   std::vector<Text> borrowed;
   for (const std::string& text : texts) {
     const std::vector<std::uint32_t> ids = encode(model, pattern, specials, text);
-    encoder.encode_short(text_of(text), options, [&](const IdBuffer& found) {
+    const auto check = [&](const IdBuffer& found) {
       CHECK(std::equal(found.begin(), found.end(), ids.begin(), ids.end()));
-    });
+    };
+    encoder.encode_short(text_of(text), options, check, kNoPoll);
     expected.insert(expected.end(), ids.begin(), ids.end());
     offsets.push_back(static_cast<std::int64_t>(expected.size()));
     counts.push_back(static_cast<std::int64_t>(ids.size()));
@@ -108,13 +119,13 @@ inline void check_encoder(const Model& model, Pattern pattern, const std::vector
   CHECK(encoded.offsets == offsets);
   CHECK(encoder.count(borrowed, options, poll) == counts);
 
-  // The places of the ids, one behind the other, are the bytes of their tokens.
+  // The places of the ids, one behind the other, are the bytes of their tokens, unless some bytes have no id.
   std::map<std::uint32_t, std::string> known(model.tokens.begin(), model.tokens.end());
   for (const AddedToken& token : added) known[token.id] = token.content;
   const Encoder::Placed placed = encoder.encode_with_places(borrowed, options, decoder_of(model), poll);
   CHECK(std::equal(placed.ids.begin(), placed.ids.end(), expected.begin(), expected.end()));
   CHECK(placed.offsets == offsets && placed.places.size() == expected.size());
-  for (std::size_t text = 0; text < texts.size(); ++text) {
+  for (std::size_t text = 0; text < texts.size() && !model.drops_missing_bytes; ++text) {
     std::int64_t end = 0, part = 0;
     for (std::int64_t i = offsets[text]; i < offsets[text + 1]; ++i) {
       const Place& place = placed.places[i];
@@ -130,7 +141,7 @@ inline void check_encoder(const Model& model, Pattern pattern, const std::vector
   // Whatever follows the end, a cut changes nothing.
   for (const std::string& text : texts) {
     for (const std::string& more : {std::string(), texts[0]}) {
-      const std::size_t cut = encoder.find_last_cut(text_of(text), options);
+      const std::size_t cut = encoder.find_last_cut(text_of(text), options, kNoPoll);
       if (cut == 0) continue;
       std::vector<std::uint32_t> parts = encode(model, pattern, specials, text.substr(0, cut));
       const std::vector<std::uint32_t> rest = encode(model, pattern, specials, text.substr(cut) + more);
@@ -151,8 +162,15 @@ inline void check_decoder(const Model& model, const std::vector<std::uint32_t>& 
     if (!known.contains(ids[done])) break;
     expected += known.at(ids[done]);
   }
-  CHECK(decoder.decode(ids.data(), ids.size(), skipped, found) == done);
+  CHECK(decoder.decode(ids.data(), ids.size(), skipped, found, kNoPoll) == done);
   CHECK(found == expected);
+}
+
+// Gives ids to the tokens of a model.
+inline void set_tokens(Model& model, std::vector<std::string> tokens) {
+  std::sort(tokens.begin(), tokens.end());
+  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+  for (std::size_t i = 0; i < tokens.size(); ++i) model.tokens.emplace_back(static_cast<std::uint32_t>(3 * i), tokens[i]);
 }
 
 // Merges of what there is, by the numbers of a source; `is_consistent` leaves them in the order in which they can arise.
@@ -172,10 +190,60 @@ Model make_model(const std::string& alphabet, std::size_t merges, bool is_consis
     for (std::size_t i = model.merges.size(); i > 1; --i) std::swap(model.merges[i - 1], model.merges[draw(i)]);
   }
   for (std::size_t byte = missing; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
-  std::sort(tokens.begin(), tokens.end());
-  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-  for (std::size_t i = 0; i < tokens.size(); ++i) model.tokens.emplace_back(static_cast<std::uint32_t>(3 * i), tokens[i]);
+  set_tokens(model, tokens);
   return model;
+}
+
+// Tokens of "a" and "b" that are far longer than their number explains, so that merging has to look far ahead, or to take
+// long tokens apart.
+template <class Draw>
+Model make_hostile_model(std::size_t length, Draw draw) {
+  Model model;
+  std::vector<std::string> tokens = {"a", "b"};
+  const auto add = [&](const std::string& first, const std::string& second) {
+    const std::pair pair(first, second);
+    if (first.size() + second.size() > length) return false;
+    if (std::find(model.merges.begin(), model.merges.end(), pair) != model.merges.end()) return false;
+    model.merges.push_back(pair);
+    tokens.push_back(first + second);
+    return true;
+  };
+  const std::size_t kind = draw(5);
+  std::string last = kind == 1 || kind == 3 ? "b" : "a", before = "b";
+  for (bool is_added = true; is_added;) {
+    std::string first, second;
+    if (kind == 0) first = last, second = last;     // aa, aaaa, aaaaaaaa
+    if (kind == 1) first = "a", second = last;      // ab, aab, aaab
+    if (kind == 2) first = last, second = "a";      // aa, aaa, aaaa
+    if (kind == 3) first = last, second = "a";      // ba, baa, baaa
+    if (kind == 4) first = last, second = before;   // ab, aba, abaab
+    is_added = add(first, second);
+    before = std::exchange(last, first + second);
+  }
+  for (std::size_t more = draw(8); more > 0; --more) add(tokens[draw(tokens.size())], tokens[draw(tokens.size())]);
+  for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
+  set_tokens(model, tokens);
+  return model;
+}
+
+// The ways to merge a word agree. Returns whether the backtracking has found them in the steps that it has.
+inline bool check_merging(const Model& model, const std::string& word) {
+  const Vocabulary vocabulary = model.vocabulary();
+  Merger merger(vocabulary);
+  const auto ids_of = [&](const std::vector<Symbol>& symbols) {
+    std::vector<std::uint32_t> ids;
+    for (const Symbol symbol : symbols) ids.push_back(std::min(vocabulary.id(symbol), kUnknown));
+    return ids;
+  };
+  std::vector<std::uint32_t> expected;
+  encode_word({model.tokens, model.merges}, word, expected);
+  CHECK(ids_of(merger.merge(begin_of(word), word.size(), kNoPoll)) == expected);
+  if (!Backtracking::is_affordable(vocabulary)) return false;
+  const Backtracking backtracking(vocabulary, kNoPoll);
+  std::vector<Symbol> symbols;
+  if (!backtracking.is_exact() || !backtracking.merge(begin_of(word), word.size(), symbols, kNoPoll)) return false;
+  CHECK(ids_of(symbols) == expected);
+  return true;
 }
 
 // Adds tokens that no merge need make, and takes most tokens for words that are not to be merged.

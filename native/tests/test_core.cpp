@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "naive.hpp"
+#include "packed_table.hpp"
 #include "random.hpp"
 
 using namespace naive;
@@ -63,6 +64,21 @@ void test_tables_have_orders_of_their_own() {
     return words;
   };
   CHECK(words_in_order() != words_in_order());
+}
+
+void test_pairs_that_collide_in_one_table_do_not_in_another() {
+  const RankTable table(10'000), other(10'000);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  for (std::uint32_t first = 0; first < 4000; ++first) {
+    for (std::uint32_t second = 0; second < 1000; ++second) {
+      if (table.bucket_of(first, second) == 0) pairs.emplace_back(first, second);
+    }
+  }
+  std::vector<std::size_t> buckets;
+  for (const auto& [first, second] : pairs) buckets.push_back(other.bucket_of(first, second));
+  std::sort(buckets.begin(), buckets.end());
+  const auto different = std::unique(buckets.begin(), buckets.end()) - buckets.begin();
+  CHECK(pairs.size() > 100 && static_cast<std::size_t>(different) > pairs.size() / 4);
 }
 
 // WordMap as a scanner gives them, the last at the end of what may be read; the table grows inside batches of them.
@@ -285,6 +301,7 @@ int main() {
   test_scanner();
   test_word_counts();
   test_tables_have_orders_of_their_own();
+  test_pairs_that_collide_in_one_table_do_not_in_another();
   test_words_of_a_text();
   test_counts_past_64_bits_are_refused();
   test_counter();

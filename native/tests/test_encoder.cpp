@@ -34,6 +34,15 @@ Model draw_model() {
   const std::string alphabet = draw_from<std::string>({"a", "ab", "abc", " ab\xC3", "low er"});
   Model model = make_model(alphabet, draw(40), draw(2), draw(4) == 0 ? 98 : 0, draw);
   if (draw(2)) add_whole_words(model, alphabet, draw(30), draw(2) ? 3000 : 70'000, draw);  // in 16 bits or more
+  model.drops_missing_bytes = draw(2);
+  return model;
+}
+
+// Of all bytes, and of merges that make a token each.
+Model model_of(const Merges& merges) {
+  Model model{{}, merges};
+  for (int byte = 0; byte < 256; ++byte) model.tokens.emplace_back(byte, std::string(1, static_cast<char>(byte)));
+  for (std::uint32_t id = 256; const auto& [first, second] : merges) model.tokens.emplace_back(id++, first + second);
   return model;
 }
 
@@ -56,28 +65,55 @@ void test_encoder() {
 void test_every_way_of_merging() {
   for (int i = 0; i < 150; ++i) {
     Model model = draw_model();
-    model.whole_words.clear();  // for they are not merged
-    const Vocabulary vocabulary = model.vocabulary();
-    const Backtracking backtracking(vocabulary);
-    Merger merger(vocabulary);
-    std::vector<Symbol> symbols;
     for (std::size_t length : {std::size_t{1} + draw(20), 14 + draw(20), 60 + draw(10), 100 + draw(60)}) {
       std::string word;
       while (word.size() < length) word += draw_from(model.tokens).second;
       word.resize(length);
-      std::vector<std::uint32_t> expected;
-      naive::encode_word(model, word, expected);
-      const auto ids_of = [&](const std::vector<Symbol>& found) {
-        std::vector<std::uint32_t> ids;
-        for (const Symbol symbol : found) ids.push_back(std::min(vocabulary.id(symbol), kUnknown));
-        return ids;
-      };
-      CHECK(ids_of(merger.merge(begin_of(word), length)) == expected);
-      if (!backtracking.is_exact()) continue;
-      backtracking.merge(begin_of(word), length, symbols);
-      CHECK(ids_of(symbols) == expected);
+      check_merging(model, word);
     }
   }
+}
+
+void test_every_way_of_merging_gives_the_same_for_hostile_models() {
+  std::size_t found = 0;
+  constexpr int kModels = 80;
+  for (int i = 0; i < kModels; ++i) {
+    const Model model = make_hostile_model(2 + draw(200), draw);
+    std::string word;
+    while (word.size() < 63 + draw(200)) word += std::string(draw(300), 'a') + std::string(draw(3), 'b');
+    found += check_merging(model, word);
+  }
+  CHECK(found > 0 && found < kModels);  // some give up, some do not
+}
+
+// Symbols that are tokens of single bytes are as many as there are bytes; a search for the longest token looks at up to
+// 301 bytes for each.
+void test_backtracking_gives_up_where_it_takes_too_many_steps() {
+  Merges merges;
+  for (std::string token = "b"; token.size() < 300; token = "a" + token) merges.emplace_back("a", token);
+  const Model model = model_of(merges);
+  const Vocabulary vocabulary = model.vocabulary();
+  CHECK(Backtracking::is_affordable(vocabulary));
+  const Backtracking backtracking(vocabulary, kNoPoll);
+  CHECK(backtracking.is_exact());
+  std::vector<Symbol> symbols;
+  const auto gives_up = [&](const std::string& word) {
+    return !backtracking.merge(begin_of(word), word.size(), symbols, kNoPoll);
+  };
+  CHECK(gives_up(std::string(1'000, 'a')));
+  CHECK(gives_up(std::string(1'000'000, 'a')));
+  CHECK(!gives_up(std::string(1'000'000, 'c')));
+  CHECK(!gives_up(std::string(1'000'000, 'b')));
+}
+
+void test_nothing_is_prepared_for_tokens_that_are_far_longer_than_their_number_explains() {
+  const auto is_affordable = [](std::size_t merges) {
+    Merges doubling;
+    for (std::string token = "a"; doubling.size() < merges; token += token) doubling.emplace_back(token, token);
+    return Backtracking::is_affordable(model_of(doubling).vocabulary());
+  };
+  CHECK(is_affordable(12));
+  CHECK(!is_affordable(17));
 }
 
 void test_a_word_that_is_a_token_is_not_merged_whatever_its_length() {
@@ -97,11 +133,8 @@ void test_a_word_that_is_a_token_is_not_merged_whatever_its_length() {
 
 void test_backtracking_knows_where_it_is_exact() {
   const auto is_exact = [](const Merges& merges) {
-    Model model{{}, merges};
-    for (int byte = 0; byte < 256; ++byte) model.tokens.emplace_back(byte, std::string(1, static_cast<char>(byte)));
-    for (std::uint32_t id = 256; const auto& [first, second] : merges) model.tokens.emplace_back(id++, first + second);
-    const Vocabulary vocabulary = model.vocabulary();
-    return Backtracking(vocabulary).is_exact();
+    const Vocabulary vocabulary = model_of(merges).vocabulary();
+    return Backtracking(vocabulary, kNoPoll).is_exact();
   };
   CHECK(is_exact({}));
   CHECK(is_exact({{"a", "b"}, {"ab", "c"}, {"ab", "ab"}}));
@@ -180,7 +213,7 @@ void test_cache_is_begun_anew_when_it_is_full() {
   for (int i = 0; i < 250'000; ++i) {  // words that never come again, some of them long
     std::string word = "ab" + std::to_string(i) + std::string(i % 200, 'a');
     const Byte* end = end_of(word);
-    const std::uint32_t* last = words.encode(begin_of(word), &end, 1, end, out.data());
+    const std::uint32_t* last = words.encode(begin_of(word), &end, 1, end, out.data(), kNoPoll);
     if (i % 1000 == 0) {
       std::vector<std::uint32_t> expected;
       encode_word(model, word, expected);
@@ -233,6 +266,9 @@ void test_merges_are_read_or_not_whatever_the_text() {
 int main() {
   test_encoder();
   test_every_way_of_merging();
+  test_every_way_of_merging_gives_the_same_for_hostile_models();
+  test_backtracking_gives_up_where_it_takes_too_many_steps();
+  test_nothing_is_prepared_for_tokens_that_are_far_longer_than_their_number_explains();
   test_a_word_that_is_a_token_is_not_merged_whatever_its_length();
   test_backtracking_knows_where_it_is_exact();
   test_several_threads_may_use_one_encoder();

@@ -14,7 +14,7 @@ std::string read_all(RunMerger merger, std::size_t piece_bytes) {
   std::string run;
   for (;;) {
     std::string piece;
-    merger.read(piece_bytes, piece);
+    merger.read(piece_bytes, piece, kNoPoll);
     if (piece.empty()) return run;
     run += piece;
   }
@@ -38,7 +38,7 @@ std::vector<std::pair<std::string, std::uint64_t>> words_of(SortedWords& words) 
 std::string run_of(const WordMap& words) {
   std::vector<WordCounts> tables;
   tables.push_back(to_table(words));
-  return read_all(RunMerger(sort_all(std::move(tables))), std::size_t{1} << 40);
+  return read_all(RunMerger(sort_all(std::move(tables), kNoPoll)), std::size_t{1} << 40);
 }
 
 // Words that begin alike, also around the length up to which a table keeps them in its keys, and with zeros.
@@ -59,7 +59,7 @@ WordMap draw_words(std::size_t most) {
 void test_tables_are_sorted() {
   for (int i = 0; i < 3000; ++i) {
     const WordMap words = draw_words(draw(2) ? 10 : 200);
-    TableReader reader(to_table(words));
+    TableReader reader(to_table(words), kNoPoll);
     const auto found = words_of(reader);
     CHECK(found == (std::vector<std::pair<std::string, std::uint64_t>>(words.begin(), words.end())));
   }
@@ -99,7 +99,7 @@ void test_sums_past_64_bits_are_refused() {
     bool is_refused = false;
     std::string piece;
     try {
-      merger.read(100, piece);
+      merger.read(100, piece, kNoPoll);
     } catch (const std::overflow_error&) {
       is_refused = true;
     }
@@ -131,7 +131,7 @@ void test_counts_in_parts_add_up() {
     WordMap found;
     const auto take = [&] {
       for (WordCounts& table : counter.take()) {
-        TableReader reader(std::move(table));
+        TableReader reader(std::move(table), kNoPoll);
         for (const auto& [word, count] : words_of(reader)) found[word] += count;
       }
     };

@@ -1,0 +1,180 @@
+"""Find tokens in text, in time linear in the text, however long the tokens are and whatever they share.
+
+A filter finds where a token may begin. From there on a block of text is read by the automaton of Aho and Corasick
+("Efficient string matching", 1975) for the reversed tokens, backwards: so wherever it stands, it knows the longest
+token that begins there, and it looks at every character once. The native core does the same.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+Text = TypeVar("Text", str, bytes)
+
+_FEW = 64  # beginnings for which an expression is a good filter
+_BLOCK = 16
+
+
+class TokenFinder(Generic[Text]):
+    """Find tokens in text: str in str, or bytes in bytes.
+
+    Args:
+        tokens: any; empty ones are never found.
+
+    >>> [*TokenFinder(["ab", "abc", "cd"]).find_all("abcd abd")]
+    [(0, 'abc'), (5, 'ab')]
+    """
+
+    def __init__(self, tokens: Iterable[Text]) -> None:
+        self._tokens: list[Text] = [token for token in dict.fromkeys(tokens) if token]
+        self.longest = max(map(len, self._tokens), default=0)
+        self._filter: re.Pattern[Text] | None = _filter_of(self._tokens)
+
+    def __reduce__(self) -> tuple[type[TokenFinder[Text]], tuple[list[Text]]]:
+        return type(self), (self._tokens,)
+
+    def find_all(self, text: Text | mmap.mmap, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Text]]:
+        """Yield tokens that do not overlap, and where they begin: the leftmost, and of several there the longest.
+
+        Args:
+            text: any text.
+            start, stop: the part of it to look at.
+        """
+        stop = len(text) if stop is None else stop
+        at = start
+        for begin, token in self.find_begins(text, start, stop, stop):
+            if begin >= at:
+                yield begin, token
+                at = begin + len(token)
+
+    def find_begins(
+        self, text: Text | mmap.mmap, start: int, stop: int, end: int | None = None
+    ) -> Iterator[tuple[int, Text]]:
+        """Yield each place at which a token begins, from left to right, and the longest token that begins there.
+
+        Args:
+            text: any text.
+            start, stop: where to look for places.
+            end: where the tokens must have ended; None for the end of the text.
+
+        >>> [*TokenFinder(["ab", "abc", "cd"]).find_begins("abcd", 0, 4)]
+        [(0, 'abc'), (2, 'cd')]
+        """
+        end = len(text) if end is None else end
+        block = max(self.longest, _BLOCK)  # what has to be read after it is no longer
+        while start < stop and self._filter is not None:
+            # One character more than `stop` lets see of tokens.
+            match = self._filter.search(text, start, min(stop + 1, end))  # type: ignore[arg-type]
+            if match is None or match.start() >= stop:
+                return
+            start, last = match.start(), min(match.start() + block, stop)
+            found = self._automaton.find(text[start : min(last + self.longest - 1, end)], last - start)
+            for place, token in reversed(found):
+                yield start + place, self._tokens[token]
+            start = last
+
+    @cached_property
+    def _automaton(self) -> _Automaton:
+        return _Automaton(self._tokens)
+
+
+class _Automaton:
+    """The automaton of the reversed tokens.
+
+    The nodes of a trie are numbered so that the next node is a child of this one if its character is not `_NOTHING`.
+    """
+
+    _NOTHING = -1
+
+    def __init__(self, tokens: Sequence[str | bytes]) -> None:
+        self._codes = array("i", [self._NOTHING] * 2)  # of each node, the character that leads to it
+        self._more_children: dict[int, dict[int, int]] = {}  # node → character → child, but for the next node
+        self._tokens = array("i", [-1, -1])  # of each node, the longest token that begins there; -1 if none does
+        for number, token in enumerate(tokens):
+            self._tokens[self._insert(token)] = number
+        self._fallbacks = array("i", [0]) * len(self._codes)  # of each node, the longest other one that it ends with
+        self._find_fallbacks()
+
+    def find(self, text: Any, stop: int) -> list[tuple[int, int]]:
+        """Return each place before `stop` at which a token begins, and the longest one, from right to left."""
+        codes, more, fallbacks, tokens = self._codes, self._more_children, self._fallbacks, self._tokens
+        found = []
+        node, at = 0, len(text)
+        for code in reversed(_codes_of(text)):
+            at -= 1
+            while codes[node + 1] != code:
+                child = more[node].get(code) if node in more else None
+                if child is not None:
+                    node = child
+                    break
+                if node == 0:
+                    break
+                node = fallbacks[node]
+            else:
+                node += 1
+            if tokens[node] >= 0 and at < stop:
+                found.append((at, tokens[node]))
+        return found
+
+    def _child(self, node: int, code: int) -> int | None:
+        if self._codes[node + 1] == code:
+            return node + 1
+        return self._more_children.get(node, {}).get(code)
+
+    def _insert(self, token: str | bytes) -> int:
+        """Return the node of a token."""
+        codes = _codes_of(token)[::-1]
+        node = 0
+        for depth, code in enumerate(codes):
+            child = self._child(node, code)
+            if child is None:
+                first = len(self._codes)
+                self._more_children.setdefault(node, {})[code] = first
+                self._codes.extend([*codes[depth:], self._NOTHING])
+                self._tokens.extend([-1] * (len(codes) - depth + 1))
+                return first + len(codes) - depth - 1
+            node = child
+        return node
+
+    def _find_fallbacks(self) -> None:
+        """Find them level by level, for those of a node depend on shorter ones."""
+        level = [0]
+        while level:
+            below = []
+            for node in level:
+                children = dict(self._more_children.get(node, {}))
+                if self._codes[node + 1] != self._NOTHING:
+                    children[self._codes[node + 1]] = node + 1
+                for code, child in children.items():
+                    fallback = self._next(self._fallbacks[node], code) if node != 0 else 0
+                    self._fallbacks[child] = fallback
+                    if self._tokens[child] < 0:
+                        self._tokens[child] = self._tokens[fallback]
+                    below.append(child)
+            level = below
+
+    def _next(self, node: int, code: int) -> int:
+        while (child := self._child(node, code)) is None and node != 0:
+            node = self._fallbacks[node]
+        return child or 0
+
+
+def _codes_of(text: str | bytes) -> Sequence[int]:
+    return text if isinstance(text, bytes) else array("I", text.encode("utf-32-le", "surrogatepass"))
+
+
+def _filter_of(tokens: Sequence[Text]) -> re.Pattern[Text] | None:
+    """Return an expression that matches wherever a token begins, and at few other places; None if there is no token."""
+    if not tokens:
+        return None
+    starts = {token[:2] for token in tokens}
+    if len(starts) > _FEW:
+        starts = {token[:1] for token in tokens}
+    empty = tokens[0][:0]
+    alternatives = (b"|" if isinstance(empty, bytes) else "|").join(map(re.escape, sorted(starts)))
+    return re.compile(alternatives)

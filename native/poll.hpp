@@ -1,0 +1,35 @@
+// Long loops that signals can interrupt: `poll` is called now and then, and what it throws ends the loop.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace hf_bpe {
+
+using PollFunction = std::function<void()>;
+
+// For loops that are too short to be interrupted, and for tests.
+inline const PollFunction kNoPoll = [] {};
+
+// Calls `poll` once in about 65,000 steps of a loop, which take a few milliseconds.
+class PollInLoop {
+ public:
+  explicit PollInLoop(const PollFunction& poll) : poll_(poll) {}
+
+  void operator()(std::size_t steps = 1) {
+    if (steps < left_) {
+      left_ -= steps;
+      return;
+    }
+    left_ = kSteps;
+    poll_();
+  }
+
+ private:
+  static constexpr std::size_t kSteps = std::size_t{1} << 16;
+
+  const PollFunction& poll_;
+  std::size_t left_ = kSteps;
+};
+
+}  // namespace hf_bpe
