@@ -26,6 +26,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "special_tokens": (dict,),
     "ignore_merges": (bool,),
     "normalizer": (str, type(None)),
+    "drop_missing_bytes": (bool,),
     "signature": (str,),
     "added_tokens": (dict,),
     "settings": (dict,),
@@ -39,14 +40,15 @@ class Sidecar(NamedTuple):
     special_tokens: dict[str, int]
     ignore_merges: bool
     normalizer: str | None
+    drop_missing_bytes: bool
     signature: str
     added_tokens: dict[int, AddedToken]
     settings: dict[str, Any]
 
     def complete(self, definition: Definition) -> Definition:
         """Return what a file and its sidecar give together, where the reader has heeded pattern and special tokens."""
-        model = replace(definition.model, normalizer=self.normalizer).with_signature(self.signature)
-        return Definition(model, self.added_tokens, self.settings)
+        model = replace(definition.model, normalizer=self.normalizer, drop_missing_bytes=self.drop_missing_bytes)
+        return Definition(model.with_signature(self.signature), self.added_tokens, self.settings)
 
 
 def sidecar_path(path: Path) -> Path:
@@ -64,9 +66,10 @@ def write_sidecar(definition: Definition, path: Path) -> None:
         "special_tokens": model.special_ids(),
         "ignore_merges": model.ignore_merges,
         "normalizer": model.normalizer,
+        "drop_missing_bytes": model.drop_missing_bytes,
         "signature": model.signature,
         "added_tokens": {token_id: written_out(token) for token_id, token in definition.added_tokens.items()},
-        "settings": {name: definition.setting(name) for name in definition.settings},
+        "settings": definition.json_settings,
     }
     text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
     sidecar_path(path).write_text(text, encoding="utf-8", newline="\n")
@@ -106,6 +109,7 @@ def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
         content["special_tokens"],
         content["ignore_merges"],
         content["normalizer"],
+        content["drop_missing_bytes"],
         content["signature"],
         added,
         content["settings"],

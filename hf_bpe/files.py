@@ -1,24 +1,47 @@
-"""Writing files so that a crash at any moment leaves each old file whole."""
+"""Writing files so that whatever ends the process, each file is whole and files of two saves are never mixed."""
 
 from __future__ import annotations
 
+import filecmp
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
+_LOCK = ".saving.lock"
+_PREFIX = ".saving-"
+_PATIENCE = 600.0  # seconds; moving files takes a fraction of one
+_COMPARED_BYTES = 1 << 26
+
+# What a staging folder holds: new files, old ones while the new ones are put in place, and a lock held by its process.
+_NEW, _OLD, _ALIVE = "new", "old", "lock"
+
 
 @contextmanager
-def staged_folder(folder: str | os.PathLike[str], last: str = "") -> Iterator[Path]:
-    """Give an empty folder to write files in, and move them into `folder` once all are written.
+def staged_folder(folder: str | os.PathLike[str], last: Sequence[str] = ()) -> Iterator[Path]:
+    """Give an empty folder to write files in, and move them into `folder` once all are written and on the disk.
 
-    Each file is flushed to the disk and then renamed, so every file in `folder` is at any time the old or the new one,
-    whole; the one named `last` is renamed last. If the body raises, `folder` stays as it was. Folders in it are merged.
-    A process that is killed leaves its `.saving-…` folder behind, which may be deleted.
+    If the body raises, or a file cannot be moved, `folder` stays as it was. Folders in it are merged.
+
+    A process may be killed at any moment. If at most one file changes, renames replace the old files. If several
+    change, the old files in `last` are moved away first, in reverse order; then the others are replaced, and the new
+    ones in `last` put in place. So a reader that needs a file in `last` gets an old or a new set, or misses that file.
+
+    Saves into one folder wait for each other while they move files. A process that is killed leaves a folder
+    `.saving-…` behind, which the next save deletes unless it holds the only copy of an old file.
+
+    Args:
+        folder: where the files go; made if need be.
+        last: the files that readers cannot do without, each for some readers, as paths relative to `folder`, in the
+            order in which they are put in place.
 
     Raises:
         NotADirectoryError: `folder` exists and is a file.
+        TimeoutError: another process has been moving files into `folder` for ten minutes.
         OSError: what writing raises.
     """
     target = Path(folder)
@@ -27,24 +50,138 @@ def staged_folder(folder: str | os.PathLike[str], last: str = "") -> Iterator[Pa
     made = [folder for folder in (target, *target.parents) if not folder.exists()]
     target.mkdir(parents=True, exist_ok=True)
     try:
-        # In the same folder, hence on the same file system: a rename there is atomic.
-        with tempfile.TemporaryDirectory(prefix=".saving-", dir=target) as name:
-            staging = Path(name)
-            yield staging
-            written = sorted(filter(Path.is_file, staging.rglob("*")), key=lambda path: path.name == last)
-            for path in written:
-                flush(path)
-            for path in written:
-                destination = target / path.relative_to(staging)
-                destination.parent.mkdir(parents=True, exist_ok=True)
-                path.replace(destination)
-            for parent in {path.parent for path in written}:
-                flush(target / parent.relative_to(staging))
+        with _staging_in(target) as staging:
+            new = staging / _NEW
+            yield new
+            names = [path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()]
+            names.sort(key=lambda name: (last.index(name) if name in last else -1, name))
+            for name in names:
+                flush(new / name)
+            with _locked(target / _LOCK):
+                _move(staging, target, names, last)
+                _delete_leftovers(target)
     except BaseException:
         for folder in made:
-            with suppress(OSError):  # not empty: something was moved into it before the failure, and stays
+            with suppress(OSError):  # not empty: somebody else has written into it
                 folder.rmdir()
         raise
+
+
+def interrupted_save(folder: Path, name: str) -> Path | None:
+    """Return where a file waits that an interrupted save has not put in place; None if there is no such.
+
+    Args:
+        folder: the folder saved in.
+        name: the last file that the save puts there.
+    """
+    if not folder.is_dir() or (folder / name).exists():
+        return None
+    waiting = (staging / _NEW / name for staging in folder.glob(f"{_PREFIX}*") if (staging / _OLD).is_dir())
+    return next(filter(Path.is_file, waiting), None)
+
+
+@contextmanager
+def _staging_in(target: Path) -> Iterator[Path]:
+    """Give a folder in `target`, hence on the same file system, where a rename is atomic; delete it afterwards."""
+    with _locked(target / _LOCK):
+        _delete_leftovers(target)
+        staging = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target))
+        alive = FileLock(staging / _ALIVE, timeout=0)
+        with suppress(NotImplementedError, OSError):  # a file system without locks, where nobody cleans up either
+            alive.acquire()
+    try:
+        (staging / _NEW).mkdir()
+        yield staging
+    finally:
+        alive.release()
+        if not _is_needed(staging, target):
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def _move(staging: Path, target: Path, names: Sequence[str], last: Sequence[str]) -> None:
+    """Move the new files into place, in the order of `names`; put the old ones back if one cannot be moved."""
+    new, old = staging / _NEW, staging / _OLD
+    folders = {(target / name).parent for name in names}
+    undo: list[tuple[Path, Path]] = []  # renames, to be done in reverse order
+    try:
+        if sum(not _are_equal(new / name, target / name) for name in names) > 1:
+            old.mkdir()
+            for name in reversed(names):
+                if os.path.lexists(target / name) and not (target / name).is_dir():
+                    _set_aside(target / name, old / name, keep=name not in last)
+                    undo.append((old / name, target / name))
+            for folder in filter(Path.is_dir, folders):
+                flush(folder)
+        for name in names:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            is_free = not os.path.lexists(target / name)
+            (new / name).replace(target / name)
+            if is_free:
+                undo.append((target / name, new / name))
+        for folder in folders:
+            flush(folder)
+    except BaseException:
+        for source, destination in reversed(undo):
+            with suppress(OSError):  # an old file that cannot be put back stays in the staging folder
+                source.replace(destination)
+        raise
+
+
+def _set_aside(path: Path, aside: Path, *, keep: bool) -> None:
+    """Move a file, or, if it is to be kept in its place and the file system can, give it a second name."""
+    aside.parent.mkdir(parents=True, exist_ok=True)
+    if keep and not path.is_symlink():
+        with suppress(OSError, NotImplementedError):
+            os.link(path, aside)
+            return
+    path.replace(aside)
+
+
+def _are_equal(path: Path, other: Path) -> bool:
+    """Say whether two files are equal, as far as that takes no time: of large ones it is not asked."""
+    return other.is_file() and path.stat().st_size <= _COMPARED_BYTES and filecmp.cmp(path, other, shallow=False)
+
+
+def _delete_leftovers(target: Path) -> None:
+    """Delete the staging folders of processes that have ended; called under the lock of `target`."""
+    for staging in target.glob(f"{_PREFIX}*"):
+        try:
+            is_ours = {path.name for path in staging.iterdir()} <= {_NEW, _OLD, _ALIVE}
+            if not is_ours or _is_needed(staging, target):
+                continue
+            with FileLock(staging / _ALIVE, timeout=0):
+                pass
+        except (NotImplementedError, OSError):  # its process lives, or it is another user's
+            continue
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _is_needed(staging: Path, target: Path) -> bool:
+    """Say whether a staging folder holds an old file that has nothing in its place yet."""
+    old = staging / _OLD
+    return any(not path.is_dir() and not os.path.lexists(target / path.relative_to(old)) for path in old.rglob("*"))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keep others out by a lock file, which is deleted afterwards; do without where the file system has no locks."""
+    lock = FileLock(path, timeout=_PATIENCE)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise TimeoutError(
+            f"{path.parent}: another process has been moving files into this folder for {_PATIENCE:.0f} seconds; wait "
+            f"until it has ended, or, if there is none, delete {path}"
+        ) from None
+    except (NotImplementedError, OSError):
+        pass
+    try:
+        yield
+    finally:
+        if lock.is_locked:
+            with suppress(OSError):  # Windows deletes no file that is open; there the release does
+                path.unlink()
+            lock.release()
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -64,16 +201,38 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
+def lock_folder(folder: Path) -> FileLock:
+    """Make a folder if need be, and keep other processes out of it until the lock is released.
+
+    Raises:
+        BlockingIOError: another process works in it, or another call of this one.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / "lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise BlockingIOError(f"{folder}: another process works in this folder; wait, or use another") from None
+    return lock
+
+
 def append_line(path: Path, line: str) -> None:
     """Add a line to a file, which is made if need be, and have the system write it to the disk.
 
-    A crash may leave a part of the line, which `read_lines` takes away.
+    A crash may leave a part of the line, which `read_lines` takes away. An error, as of a full disk, leaves none: what
+    is added later would become a part of it.
     """
     is_new = not path.exists()
-    with path.open("ab") as file:
-        file.write(line.encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+    with path.open("ab", buffering=0) as file:
+        end = file.seek(0, os.SEEK_END)
+        rest = memoryview(line.encode() + b"\n")
+        try:
+            while rest:
+                rest = rest[file.write(rest) :]
+            os.fsync(file.fileno())
+        except BaseException:
+            file.truncate(end)
+            raise
     if is_new:
         flush(path.parent)
 

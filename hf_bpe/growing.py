@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from hf_bpe._arguments import MOST, check_int, shown
 from hf_bpe.model import BPEModel
 from hf_bpe.signature import learned
 
@@ -22,7 +23,8 @@ class Goal:
         given = num_merges if vocab_size is None else vocab_size
         if given is None or (vocab_size is not None and num_merges is not None):
             raise ValueError(
-                f"give either vocab_size or num_merges, got vocab_size={vocab_size}, num_merges={num_merges}"
+                f"give either vocab_size or num_merges, got vocab_size={shown(vocab_size)}, "
+                f"num_merges={shown(num_merges)}"
             )
         self._is_total = vocab_size is not None
         self.is_ladder = isinstance(given, (list, tuple, range))
@@ -30,8 +32,7 @@ class Goal:
         name, least = ("vocab_size", 1) if self._is_total else ("num_merges", 0)
         if not self._sizes:
             raise ValueError(f"{name}: expected at least one size, got {given!r}")
-        for size in self._sizes:
-            check_number(name, size, least)
+        self._sizes = [check_int(name, size, least, MOST) for size in self._sizes]
 
     def check_room(self, base: BPEModel) -> None:
         """Raise a ValueError if a size is too small for what models begin with."""
@@ -109,11 +110,3 @@ def grow(base: BPEModel, merges: Sequence[tuple[bytes, bytes]], vocab_size: int 
         taken += 1
     all_merges = [*base.merges, *merges[:taken]]
     return replace(base, vocab=vocab, merges=all_merges, origin=learned(base.origin, all_merges))
-
-
-def check_number(name: str, value: object, least: int) -> None:
-    """Raise a TypeError or ValueError if an argument is no int, or too small."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name}: expected an int, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name}: expected at least {least}, got {value}")

@@ -21,7 +21,7 @@ Merge = tuple[bytes, bytes]
 
 
 class Learning:
-    """Merges learned from counts, as many as are asked for, and more when more are.
+    """Merges learned from counts, as many as are asked for, and more when more are; a context manager.
 
     Args:
         words: the counts.
@@ -32,6 +32,7 @@ class Learning:
 
     Raises:
         ValueError: the folder is of another training.
+        BlockingIOError: another process is at work in the folder.
     """
 
     def __init__(
@@ -52,6 +53,13 @@ class Learning:
             digest = hashlib.sha256(repr([*initial]).encode()).hexdigest()
             self._log = MergeLog(work_dir, {"counts": words.fingerprint, **options, "initial": digest})
             self.merges = [*self._log.merges]
+
+    def __enter__(self) -> Learning:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._log is not None:
+            self._log.close()
 
     def learn(self, number: int, *, show_progress: bool, callback: Listener | None) -> list[Merge]:
         """Return the first so many merges, less if there are no more.
@@ -94,7 +102,7 @@ class Learning:
                 )
             finally:
                 if self._log is not None:
-                    self._log.close()
+                    self._log.write()
 
     def _check_memory(self, max_merges: int) -> None:
         """Say how much memory learning takes, and refuse if there is not as much."""

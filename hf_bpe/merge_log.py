@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hf_bpe.files import append_line, read_lines
+from hf_bpe.files import append_line, lock_folder, read_lines
 
 _FORMAT = "hf_bpe training 1"
 _SECONDS = 10.0  # of work that is lost at most
@@ -22,7 +22,7 @@ Merge = tuple[bytes, bytes]
 
 
 class MergeLog:
-    """Merges learned so far; `close` writes what is not written yet.
+    """Merges learned so far; `write` writes what is not written yet, `close` lets other processes in.
 
     Args:
         folder: where the file is; made if need be.
@@ -30,14 +30,22 @@ class MergeLog:
 
     Raises:
         ValueError: the file is of another training, or damaged.
+        BlockingIOError: another process is at work in the folder.
     """
 
     def __init__(self, folder: str | os.PathLike[str], settings: dict[str, Any]) -> None:
-        path = self._path = Path(folder) / "merges.log"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        header = {"format": _FORMAT, **settings}
-        lines = read_lines(path)
+        self._path = Path(folder) / "merges.log"
+        self._lock = lock_folder(self._path.parent)
         try:
+            self._begin({"format": _FORMAT, **settings})
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _begin(self, header: dict[str, Any]) -> None:
+        path = self._path
+        try:
+            lines = read_lines(path)
             found = json.loads(lines[0]) if lines else header
             self.merges = [_merge_of(line) for line in lines[1:]]
         except ValueError as error:
@@ -57,9 +65,13 @@ class MergeLog:
         """Note merges that were learned; they are written now and then."""
         self.merges += merges
         if time.monotonic() - self._last >= _SECONDS:
-            self.close()
+            self.write()
 
     def close(self) -> None:
+        """Let other processes work in the folder."""
+        self._lock.release()
+
+    def write(self) -> None:
         """Write what is not written yet."""
         lines = [f"{first.hex()} {second.hex()}" for first, second in self.merges[self._written :]]
         if lines:

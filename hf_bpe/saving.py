@@ -5,6 +5,7 @@ What transformers' own `save_pretrained` forgets or would get wrong is put right
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -15,15 +16,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from hf_bpe._arguments import check_flag, check_path, checked, optional, shown
 from hf_bpe.conversion.gpt2 import read_gpt2_with_vocab, write_gpt2
-from hf_bpe.conversion.tokenizer_json import read_tokenizer_json, render_tokenizer_json
+from hf_bpe.conversion.panics import panics_as_errors
+from hf_bpe.conversion.tokenizer_json import render_tokenizer_json
 from hf_bpe.conversion.verify import ids_difference, verify_folder
 from hf_bpe.converting import Converting
-from hf_bpe.encoding import Encoder
 from hf_bpe.files import staged_folder
+from hf_bpe.folders import Folder
+from hf_bpe.integrity import LAST, check_complete, check_digests, digests_of
 from hf_bpe.model import BPEModel, CheckedMerges
 from hf_bpe.normalizing import with_normalizer
-from hf_bpe.tokenizer_config import CONFIG_FILE, check_config
+from hf_bpe.template import Template
+from hf_bpe.tokenizer_config import CONFIG_FILE, DIGESTS, check_config
+from hf_bpe.transformers_compat import constructor_errors
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -45,7 +51,6 @@ class Saving(Converting):
     _registered_for_auto_class = False
 
     # What BPETokenizer has.
-    _engine: Encoder
     encoder: dict[str, int]
     add_prefix_space: bool
     add_bos_token: bool
@@ -60,6 +65,7 @@ class Saving(Converting):
     # Loading.
 
     @classmethod
+    @checked(pretrained_model_name_or_path=check_path, subfolder=optional(check_path))
     def from_pretrained(
         cls, pretrained_model_name_or_path: str | os.PathLike[str], *init_inputs: Any, **kwargs: Any
     ) -> Self:
@@ -67,52 +73,74 @@ class Saving(Converting):
 
         Args:
             pretrained_model_name_or_path: a folder that holds `vocab.json` and `merges.txt`, or `tokenizer.json`, or
-                the name of a repository that does. Where `tokenizer_config.json` names no pattern, all is taken from
-                `tokenizer.json`; where there is none the pattern is GPT-2's.
+                the name of a repository that does. A folder that is not of BPETokenizer, which names no pattern in
+                `tokenizer_config.json`, is loaded from its `tokenizer.json` to the tokenizer that
+                `PreTrainedTokenizerFast.from_pretrained` gives; where there is none the pattern is GPT-2's.
             init_inputs, kwargs: as in transformers; settings given here go before those of the folder.
 
         Raises:
             OSError: there is no such folder or repository, or a file of it cannot be read.
-            ValueError: a file is damaged or missing, or the files do not fit together.
+            ValueError: a file is damaged or missing, the files do not fit together, or a file is not the one that was
+                saved with the others.
 
         >>> from hf_bpe import BPETokenizer
         >>> _ = BPETokenizer.train(["low lower"], vocab_size=258).save_pretrained("my-tokenizer")
         >>> BPETokenizer.from_pretrained("my-tokenizer", padding_side="left").encode("low")
         [257]
         """
-        config = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "", CONFIG_FILE)
-        if config.is_file():  # transformers reads it in several places, each with errors of its own
-            check_config(config)
+        folder = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "")
+        if (folder / CONFIG_FILE).is_file():  # transformers reads it in several places, each with errors of its own
+            check_config(folder / CONFIG_FILE)
+        check_complete(folder)
         return cast("Self", super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **kwargs))  # type: ignore[misc]
 
     @classmethod
-    def _from_pretrained(cls, resolved_vocab_files: dict[str, str | None], *args: Any, **kwargs: Any) -> Self:
-        config = resolved_vocab_files.get("tokenizer_config_file")
-        if config is not None:  # that of a repository comes from the cache
-            check_config(Path(config))
-        return cast("Self", super()._from_pretrained(resolved_vocab_files, *args, **kwargs))  # type: ignore[misc]
+    def _from_pretrained(cls, files: dict[str, str | None], name: str, *args: Any, **kwargs: Any) -> Self:
+        folder = Folder.of(name, files, kwargs)  # those of a repository are in the cache
+        checked_files = {key: path for key, path in files.items() if kwargs.get(key) is None}
+        # Before 5.13 a path in the file is opened; what is passed here is not replaced by it.
+        settings = {key: files.get(key) for key in ("vocab_file", "merges_file", "tokenizer_file")} | kwargs
+        try:
+            with constructor_errors():
+                loaded = super()._from_pretrained(files, name, *args, _folder=folder, **settings)  # type: ignore[misc]
+        except Exception as error:
+            check_digests(folder.config, checked_files, None)  # files of two tokenizers may fail anywhere
+            # What transformers makes of files of another shape, but for settings of the caller that it names.
+            of_files = isinstance(error, (AttributeError, LookupError, RecursionError, TypeError))
+            if not of_files or any(str(error).startswith(f"{setting} ") for setting in kwargs):
+                raise
+            raise ValueError(f"{name}: its files are not those of a tokenizer: {error!r}") from error
+        tokenizer = cast("Self", loaded)
+        # Not before, for a save may replace the files meanwhile.
+        check_digests(folder.config, checked_files, tokenizer.model)
+        return tokenizer
 
     @classmethod
+    @checked(tokenizer_file=optional(check_path))
     def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
-        """Take a tokenizer that names no pattern from its `tokenizer.json`; from_pretrained calls this.
+        """Take a tokenizer that others have saved from its `tokenizer.json`; from_pretrained calls this."""
+        folder: Folder | None = kwargs.pop("_folder", None)
+        kwargs.pop(DIGESTS, None)
+        return kwargs if folder is None else folder.settings(kwargs)
 
-        Such a folder is of another library, and that file is what everybody else goes by.
-        """
-        if "pattern" not in kwargs and kwargs.get("tokenizer_file") is not None:
-            definition = read_tokenizer_json(kwargs["tokenizer_file"])
-            for name in ("vocab_file", "merges_file"):
-                kwargs.pop(name, None)
-            kwargs = {**definition.settings, **kwargs, "model": definition.model}
-            kwargs["added_tokens_decoder"] = {**kwargs.get("added_tokens_decoder", {}), **definition.added_tokens}
-        return kwargs
+    @classmethod
+    def convert_added_tokens(cls, obj: Any, save: bool = False, add_type_field: bool = True) -> Any:
+        """Return what settings are in JSON, or what they were before; save_pretrained and from_pretrained call this."""
+        if isinstance(obj, BPEModel):  # which the vocabulary files hold
+            return None
+        if isinstance(obj, Template):
+            return obj.to_json()
+        return super().convert_added_tokens(obj, save=save, add_type_field=add_type_field)  # type: ignore[misc]
 
     # Saving.
 
+    @checked(save_directory=check_path, filename_prefix=optional(check_path))
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
         """Write `vocab.json` and `merges.txt`, each whole or not at all; return their paths."""
         prefix = f"{filename_prefix}-" if filename_prefix else ""
-        return tuple(map(str, write_gpt2(self._engine.model, save_directory, prefix=prefix)))
+        return tuple(map(str, write_gpt2(self.model, save_directory, prefix=prefix)))
 
+    @checked(save_directory=check_path, filename_prefix=optional(check_path), portable=check_flag, verify=check_flag)
     def save_pretrained(
         self,
         save_directory: str | os.PathLike[str],
@@ -126,8 +154,9 @@ class Saving(Converting):
     ) -> tuple[str, ...]:
         """Save all that from_pretrained needs, and a `tokenizer.json` for those who have no hf_bpe.
 
-        Files are written beside the old ones, loaded and compared with this tokenizer, and renamed when all is well; if
-        anything fails the old ones stay. Old files that are not written again stay as well.
+        Files are written next to the old ones, loaded and compared with this tokenizer, and put in their place when
+        all is well; if anything fails the old ones stay. Old files that are not written again stay as well. If the
+        process is killed meanwhile, the folder holds the old tokenizer or the new one, or loading it is an error.
 
         Args:
             save_directory: the folder; made if need be.
@@ -169,7 +198,8 @@ class Saving(Converting):
         hub_options = {name: kwargs.pop(name) for name in hub_names if name in kwargs}
         repo_id = kwargs.pop("repo_id", Path(save_directory).name)
         prefix = f"{filename_prefix}-" if filename_prefix else ""
-        with staged_folder(save_directory, last=prefix + CONFIG_FILE) as staging:
+        self = copy.copy(self)  # all files must be of one moment, and another thread may add tokens
+        with staged_folder(save_directory, last=[prefix + name for name in LAST]) as staging:
             super().save_pretrained(staging, legacy_format, **kwargs)  # type: ignore[misc]
             (staging / TOKENIZER_FILE).write_text(self._tokenizer_json(), encoding="utf-8", newline="\n")
             self._finish_config(staging, portable)
@@ -202,9 +232,9 @@ class Saving(Converting):
         Raises:
             ValueError: another `auto_class`; or a class that cannot be imported, as one in `__main__`.
         """
-        name = auto_class if isinstance(auto_class, str) else auto_class.__name__
-        if name != "AutoTokenizer":
-            raise ValueError(f"auto_class: expected 'AutoTokenizer', got {name!r}")
+        name = auto_class.__name__ if isinstance(auto_class, type) else auto_class
+        if not isinstance(name, str) or name != "AutoTokenizer":
+            raise ValueError(f"auto_class: expected 'AutoTokenizer', got {shown(name)}")
         if cls.__module__.startswith(_REMOTE_CODE):  # a file of the folder itself, which transformers then copies
             super().register_for_auto_class(auto_class)  # type: ignore[misc]
         elif not cls._is_importable():
@@ -239,7 +269,9 @@ class Saving(Converting):
                 (folder / f"{_SHIM}.py").write_text(line, encoding="utf-8", newline="\n")
         if auto_map:
             config["auto_map"] = auto_map
-        config["signature"] = self._engine.model.signature
+        config.pop("model", None)  # which is in the other files
+        config["signature"] = self.model.signature
+        config[DIGESTS] = digests_of(folder)
         text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
         path.write_text(text, encoding="utf-8", newline="\n")
 
@@ -268,7 +300,7 @@ class Saving(Converting):
                     f"trust_remote_code=True); or load the folder with {name}.from_pretrained or "
                     "PreTrainedTokenizerFast.from_pretrained; or save the tokenizer in a folder of its own",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         template = prefix + CHAT_TEMPLATE_FILE
         if self.chat_template is None and (folder / template).is_file():
@@ -276,7 +308,7 @@ class Saving(Converting):
                 f"{folder / template} is of an earlier tokenizer, and this one has no chat template; whoever loads the "
                 "folder will get the old one: delete the file if it is not wanted",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _auto_tokenizer_problem(self, folder: Path) -> str | None:
@@ -285,7 +317,8 @@ class Saving(Converting):
 
         try:
             # Without a word on trust it would ask the user, and wait.
-            chosen = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+            with panics_as_errors():
+                chosen = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
             if type(chosen) is type(self):
                 return None
             difference = ids_difference(cast("BPETokenizer", self), chosen)
@@ -298,7 +331,7 @@ class NotInFiles(NamedTuple):
     """What `vocab.json` and `merges.txt` do not say of a model.
 
     Attributes:
-        pattern, normalizer, ignore_merges: as in `BPEModel`.
+        pattern, normalizer, ignore_merges, drop_missing_bytes: as in `BPEModel`.
         special_tokens: None for those that the settings call special.
         signature: that of the model when it was saved, None if it is not known.
     """
@@ -306,6 +339,7 @@ class NotInFiles(NamedTuple):
     pattern: str | None
     normalizer: str | None
     ignore_merges: bool
+    drop_missing_bytes: bool
     special_tokens: Sequence[str] | None
     signature: str | None
 
@@ -320,7 +354,7 @@ def read_model(
     if vocab_file is None or merges_file is None:
         raise ValueError(
             f"BPETokenizer needs a model, or vocab_file and merges_file; got vocab_file={vocab_file!r}, "
-            f"merges_file={merges_file!r} (a folder to load must hold vocab.json and merges.txt)"
+            f"merges_file={merges_file!r}"
         )
     special_tokens = told.special_tokens
     if special_tokens is None:
@@ -329,6 +363,11 @@ def read_model(
     model, printable_vocab = read_gpt2_with_vocab(
         vocab_file, merges_file, special_tokens=special_tokens, pattern=told.pattern, leave_out_ordinary=True
     )
-    if told.ignore_merges is not False:
-        model = replace(model, merges=CheckedMerges(model.merges), ignore_merges=told.ignore_merges)
+    if told.ignore_merges is not False or told.drop_missing_bytes is not False:
+        model = replace(
+            model,
+            merges=CheckedMerges(model.merges),
+            ignore_merges=told.ignore_merges,
+            drop_missing_bytes=told.drop_missing_bytes,
+        )
     return with_normalizer(model, told.normalizer).with_signature(told.signature), printable_vocab

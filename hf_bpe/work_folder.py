@@ -15,9 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
-
-from hf_bpe.files import append_line, flush, read_lines
+from hf_bpe.files import append_line, flush, lock_folder, read_lines
 from hf_bpe.runs import PIECE, FileRun, Read, Run, RunMerger
 
 if TYPE_CHECKING:
@@ -40,13 +38,8 @@ class WorkFolder:
 
     def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any]) -> None:
         self.path = Path(path)
-        self.path.mkdir(parents=True, exist_ok=True)
         self._manifest = self.path / "manifest.jsonl"
-        self._lock = FileLock(self.path / "lock", timeout=0)
-        try:
-            self._lock.acquire()
-        except Timeout:
-            raise BlockingIOError(f"{self.path}: another process works in this folder; wait, or use another") from None
+        self._lock = lock_folder(self.path)
         try:
             self._commits = self._begin({"format": _FORMAT, **settings})
         except BaseException:
