@@ -17,6 +17,7 @@ from tokenizers import AddedToken
 from hf_bpe.merge_trees import unreachable
 from hf_bpe.model import BPEModel
 from hf_bpe.patterns import PATTERNS, canonical_pattern
+from hf_bpe.template import Template, as_template
 
 END_OF_TEXT = "<|endoftext|>"
 """What `bos_token` and `eos_token` are where a vocabulary has it and nobody says otherwise."""
@@ -38,9 +39,13 @@ class Definition:
             token, it becomes False: not every format can say it.
         added_tokens: id → token that is found in text before it is split: the model's special tokens, which may be
             left out where they have no flags, and tokens that were added to the model.
-        settings: what else `BPETokenizer` takes by keyword: `bos_token`, `add_bos_token`, `add_prefix_space`,
+        settings: what else `BPETokenizer` takes by keyword: `bos_token`, `template`, `add_prefix_space`,
             `chat_template`, `padding_side` and so on. None and absence mean the same, but for `bos_token` and
-            `eos_token`: where they are absent and the model has `<|endoftext|>`, they are that.
+            `eos_token`: where they are absent and the model has `<|endoftext|>`, they are that. `template` is a
+            `Template` or its JSON form; `add_bos_token` and `add_eos_token`, where there is none, become one.
+
+    Raises:
+        ValueError: a template that is none, or `add_bos_token` or `add_eos_token` without such a token.
     """
 
     model: BPEModel
@@ -58,12 +63,31 @@ class Definition:
         settings = {name: value for name, value in self.settings.items() if value is not None}
         if END_OF_TEXT in self.model.special_tokens:
             settings |= {name: self.settings.get(name, END_OF_TEXT) for name in _NAMED_BY_ITSELF}
-        object.__setattr__(self, "settings", settings)
+        object.__setattr__(self, "settings", _with_template(settings))
 
     def setting(self, name: str, default: Any = None) -> Any:
         """Return a setting, or the default where it is not set; tokens as str."""
         value = self.settings.get(name, default)
         return str(value) if isinstance(value, AddedToken) else value
+
+    @property
+    def template(self) -> Template | None:
+        """The special tokens that are added to sequences, None for none."""
+        template: Template | None = self.settings.get("template")
+        return template
+
+    @property
+    def bos_eos(self) -> tuple[bool, bool] | None:
+        """Whether `bos_token` begins and `eos_token` ends each sequence; None if other tokens are added."""
+        if self.template is None:
+            return False, False
+        return self.template.bos_eos(self.setting("bos_token"), self.setting("eos_token"))
+
+    @property
+    def json_settings(self) -> dict[str, Any]:
+        """The settings as JSON has them."""
+        settings = {name: self.setting(name) for name in self.settings}
+        return settings if self.template is None else {**settings, "template": self.template.to_json()}
 
     @property
     def tokens_of_model(self) -> dict[int, AddedToken]:
@@ -80,6 +104,17 @@ class Definition:
         """The tokens that have names, as `bos_token`, but for those that have them by themselves."""
         names = {name: self.setting(name) for name in NAMED_TOKENS if self.setting(name) is not None}
         return {n: token for n, token in names.items() if not (n in _NAMED_BY_ITSELF and token == END_OF_TEXT)}
+
+
+def _with_template(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with a template for what they say of tokens that are added to sequences."""
+    template = as_template(settings.pop("template", None))
+    added = {name: settings.pop(f"add_{name}", None) for name in _NAMED_BY_ITSELF}
+    if template is None:
+        if missing := [name for name in _NAMED_BY_ITSELF if added[name] and name not in settings]:
+            raise ValueError(f"add_{missing[0]} is set but {missing[0]} is not; expected a token to add")
+        template = Template.of_bos_eos(*(str(settings[name]) if added[name] else None for name in _NAMED_BY_ITSELF))
+    return settings if template is None else {**settings, "template": template}
 
 
 def written_out(token: AddedToken) -> dict[str, Any]:
@@ -159,11 +194,9 @@ def _plain(token: AddedToken) -> AddedToken:
 
 def _mere_names(definition: Definition) -> list[str]:
     """Return the names of tokens that decide no ids."""
-    uses = {
-        "bos_token": definition.setting("add_bos_token"),
-        "eos_token": definition.setting("add_eos_token"),
-        "unk_token": definition.model.lacks_bytes,
-    }
+    adds_bos, adds_eos = definition.bos_eos or (False, False)
+    takes_unknown = definition.model.lacks_bytes and not definition.model.drop_missing_bytes
+    uses = {"bos_token": adds_bos, "eos_token": adds_eos, "unk_token": takes_unknown}
     return [name for name in definition.names if not uses.get(name)]
 
 
@@ -172,8 +205,7 @@ def _has_settings(*names: str) -> Callable[[Definition], bool]:
 
 
 def _other_settings(definition: Definition) -> dict[str, Any]:
-    known = {*NAMED_TOKENS, "add_prefix_space", "add_bos_token", "add_eos_token"}
-    known |= {"chat_template", "split_special_tokens"}
+    known = {*NAMED_TOKENS, "add_prefix_space", "template", "chat_template", "split_special_tokens"}
     return {name: value for name, value in definition.settings.items() if name not in known}
 
 
@@ -219,11 +251,18 @@ FEATURES: dict[str, Feature] = {
         _without_settings("add_prefix_space"),
     ),
     "bos_eos": Feature(
-        _has_settings("add_bos_token", "add_eos_token"),
+        lambda definition: any(definition.bos_eos or ()),
         "add_bos_token and add_eos_token",
         "readers would leave out the tokens that begin and end a sequence",
         True,
-        _without_settings("add_bos_token", "add_eos_token"),
+        _without_settings("template"),
+    ),
+    "template": Feature(
+        lambda definition: definition.bos_eos is None,
+        "the template, which adds other tokens to sequences than bos_token before and eos_token after each",
+        "readers would leave these tokens out, or add others",
+        True,
+        _without_settings("template"),
     ),
     "split_special_tokens": Feature(
         _has_settings("split_special_tokens"),
@@ -245,6 +284,13 @@ FEATURES: dict[str, Feature] = {
         "readers would split words that are tokens which no merges make",
         True,
         lambda definition: replace(definition, model=replace(definition.model, ignore_merges=False)),
+    ),
+    "missing_bytes": Feature(
+        lambda definition: definition.model.drop_missing_bytes,
+        "bytes that are dropped because they have no token",
+        "readers would refuse text with such bytes, or put another token in their place",
+        True,
+        lambda definition: replace(definition, model=replace(definition.model, drop_missing_bytes=False)),
     ),
     "names": Feature(
         lambda definition: bool(_mere_names(definition)),
@@ -304,6 +350,8 @@ class Format:
         peer: path and what our reader reads there → how another library encodes what is there, or None if it cannot
             be told to. Raises ImportError where that library is not installed.
         suffix: how the names of such files end.
+        last: of a folder, the files without which none of its readers takes it for complete, in the order in which
+            `staged_folder` puts them in place.
     """
 
     name: str
@@ -317,6 +365,7 @@ class Format:
     sidecar: frozenset[str] = frozenset()
     peer: Callable[[Path, Definition], Peer | None] | None = None
     suffix: str = ""
+    last: tuple[str, ...] = ()
 
     def carries_pattern(self, pattern: str | None) -> bool:
         """Say whether a file can tell its readers this pattern."""

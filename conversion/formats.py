@@ -14,7 +14,9 @@ from hf_bpe.conversion import gguf, gpt2, hf_folder, minbpe, text, tiktoken, tok
 from hf_bpe.conversion.compare import check_written, side_of_file
 from hf_bpe.conversion.definition import NAMED_TOKENS, Definition, Format, Hints
 
+from hf_bpe._arguments import check_path
 from hf_bpe.files import staged_folder
+from hf_bpe.input_files import open_regular
 from hf_bpe.model import BPEModel
 
 _FORMATS = (hf_folder, text, gpt2, gguf, minbpe, tokenizer_json, tiktoken)
@@ -35,7 +37,7 @@ def detect(path: str | os.PathLike[str]) -> Format:
     if path.is_dir():
         head = b""
     else:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(_HEAD_BYTES)
     for each in FORMATS.values():
         if each.matches(path, head):
@@ -85,24 +87,20 @@ def read(
 def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> Definition:
     """Return what defines a tokenizer, of a file or in memory; see `BPETokenizer.convert_from`."""
     if isinstance(source, (str, os.PathLike)):
-        return read(source, format=format, **hints)
+        return read(check_path("source", source), format=format, **hints)
+    definition = Definition(source) if isinstance(source, BPEModel) else getattr(source, "definition", source)
+    backend = getattr(source, "backend_tokenizer", source)
+    if not (isinstance(definition, Definition) or hasattr(source, "_mergeable_ranks") or hasattr(backend, "to_str")):
+        raise TypeError(
+            "source: expected a path, a tiktoken.Encoding, a fast tokenizer of transformers, a tokenizers.Tokenizer or "
+            f"a BPEModel, got {type(source).__name__}"
+        )
     if given := [name for name, value in {"format": format, **hints}.items() if value not in (None, "auto")]:
         raise ValueError(f"{given[0]} is for files; a tokenizer in memory, {type(source).__name__}, says it itself")
-    if isinstance(source, Definition):
-        return source
-    if isinstance(source, BPEModel):
-        return Definition(source)
-    definition = getattr(source, "definition", None)
     if isinstance(definition, Definition):
         return definition
     if hasattr(source, "_mergeable_ranks"):
         return tiktoken.definition_of_encoding(source)
-    backend = getattr(source, "backend_tokenizer", source)
-    if not hasattr(backend, "to_str"):
-        raise TypeError(
-            "expected a path, a tiktoken.Encoding, a fast tokenizer of transformers, a tokenizers.Tokenizer or a "
-            f"BPEModel, got {type(source).__name__}"
-        )
     # How the last call padded and truncated is no part of the tokenizer.
     content = {**json.loads(backend.to_str()), "padding": None, "truncation": None}
     definition = tokenizer_json.definition_of_json(content)
@@ -145,7 +143,8 @@ def write(
         raise FileExistsError(  # for whoever loads the folder would believe those
             f"{path} holds another tokenizer's tokenizer_config.json or tokenizer.json; choose another folder"
         )
-    with staged_folder(path.parent if chosen.is_file else path) as staging:
+    folder, last = (path.parent, (path.name,)) if chosen.is_file else (path, chosen.last)
+    with staged_folder(folder, last) as staging:
         staged = staging / path.name if chosen.is_file else staging
         with _neighbours(path, staging):
             chosen.write(reduced, staged)
@@ -153,7 +152,7 @@ def write(
             original = None if against is None or drop else side_of_file(*against, definition)
             check_written(reduced, staged, chosen, original, files)
         written = sorted(file.relative_to(staging) for file in staging.rglob("*") if file.is_file())
-    return tuple((path.parent if chosen.is_file else path) / file for file in written)
+    return tuple(folder / file for file in written)
 
 
 @contextmanager

@@ -249,8 +249,9 @@ def write(definition: Definition, path: Path) -> None:
         for name, token_id in ids.items():
             writer.add_key_value(_ID_KEYS[name], token_id, GGUFValueType.UINT32)
         # Always, for some names of patterns imply it.
-        writer.add_add_bos_token(bool(definition.setting("add_bos_token")))
-        writer.add_add_eos_token(bool(definition.setting("add_eos_token")))
+        adds_bos, adds_eos = definition.bos_eos or (False, False)
+        writer.add_add_bos_token(adds_bos)
+        writer.add_add_eos_token(adds_eos)
         writer.add_add_space_prefix(False)
         writer.add_key_value(KEY + _SIGNATURE, model.signature, GGUFValueType.STRING)
         if template is not None:
@@ -349,9 +350,6 @@ def _ids_of_names(definition: Definition, ids: Mapping[str, int]) -> dict[str, i
             if ids.get(token) not in definition.added_tokens:
                 raise ValueError(f"{name} is {token!r}, which is no special or added token; expected one")
             named[name] = ids[token]
-    for name in ("bos", "eos"):
-        if definition.setting(f"add_{name}_token") and f"{name}_token" not in named:
-            raise ValueError(f"add_{name}_token is set but {name}_token is not; llama.cpp would add another token")
     return named
 
 

@@ -2,7 +2,8 @@
 
 The `gguf` package reads all there is: a vocabulary of 200,000 tokens takes it 10 s and 600 MB. It takes a string that
 is cut off for a shorter one, and believes any count. So this is read here, and nothing is allocated that the file does
-not hold. Source of the layout: docs/gguf.md of ggml.
+not hold. A sparse file may hold a terabyte of nothing; so no more is read than a vocabulary can take. Source of the
+layout: docs/gguf.md of ggml.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from hf_bpe.input_files import MOST_BYTES, open_regular
 
 Value = bool | int | float | str | list[str] | list[int] | list[float] | list[bool]
 
@@ -25,6 +28,8 @@ _VERSIONS = (2, 3)
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _LONGEST_KEY = 2**16 - 1
+_MOST_KEYS = 2**16
+_MOST_ENTRIES = 2**22  # of an array that is read, and strings in all; sixteen times those of the largest vocabularies
 
 
 def read_metadata(path: Path, prefix: str) -> dict[str, Value]:
@@ -34,7 +39,7 @@ def read_metadata(path: Path, prefix: str) -> dict[str, Value]:
         OSError: the file cannot be read.
         ValueError: it is no GGUF file of version 2 or 3, or damaged; the message says at which byte.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         reader = _Reader(file, path)
         if (magic := reader.take(4, "the magic")) != MAGIC:
             raise ValueError(f"{path}: not a GGUF file: it begins with {magic!r}, expected {MAGIC!r}")
@@ -46,7 +51,7 @@ def read_metadata(path: Path, prefix: str) -> dict[str, Value]:
         reader.number("Q", "the number of tensors")
         keys = reader.number("Q", "the number of keys")
         # Of a key there are at least the two lengths, the type and a byte.
-        if keys > reader.left // 13:
+        if keys > min(reader.left // 13, _MOST_KEYS):
             raise ValueError(f"{path}: byte 16: {keys} keys cannot be in the {reader.left} bytes that follow")
         return dict(_entries(reader, int(keys), prefix))
 
@@ -131,13 +136,17 @@ def _entries(reader: _Reader, count: int, prefix: str) -> Iterator[tuple[str, Va
 
 
 class _Reader:
-    """Read numbers and strings one behind the other; what would reach beyond the end of the file is a ValueError."""
+    """Read numbers and strings one after the other; what would reach beyond the end of the file is a ValueError.
+
+    So is what would reach beyond the `MOST_BYTES` from its beginning, in which all is that is not tensors.
+    """
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self._file = file
         self._path = path
         self.place = 0
-        self.left = os.fstat(file.fileno()).st_size
+        self.left = min(os.fstat(file.fileno()).st_size, MOST_BYTES)
+        self._strings = 0
 
     def error(self, what: str, place: int | None = None) -> ValueError:
         return ValueError(f"{self._path}: byte {self.place if place is None else place}: {what}")
@@ -145,14 +154,19 @@ class _Reader:
     def take(self, size: int, what: str) -> bytes:
         data = self._file.read(size) if size <= self.left else b""
         if len(data) < size:
-            raise self.error(f"{what}: expected {size} bytes, the file ends after {self.left}")
+            raise self._too_short(size, what)
         self.place += size
         self.left -= size
         return data
 
+    def _too_short(self, size: int, what: str) -> ValueError:
+        is_whole = self.place + self.left < MOST_BYTES
+        end = "the file ends" if is_whole else f"what may hold a vocabulary, {MOST_BYTES >> 20} MiB, ends"
+        return self.error(f"{what}: expected {size} bytes, {end} after {self.left}")
+
     def skip(self, size: int, what: str) -> None:
         if size > self.left:
-            raise self.error(f"{what}: expected {size} bytes, the file ends after {self.left}")
+            raise self._too_short(size, what)
         self._file.seek(size, os.SEEK_CUR)
         self.place += size
         self.left -= size
@@ -179,6 +193,8 @@ class _Reader:
         kind, count = self._array(key)
         if kind == _STRING:
             return [self.string(f"{key}, entry {number}") for number in range(count)]
+        if count > _MOST_ENTRIES:
+            raise self.error(f"{key}: {count} entries; expected at most {_MOST_ENTRIES}")
         code = self._code(kind, key)
         return [*struct.unpack(f"<{count}{code}", self.take(count * struct.calcsize(f"<{code}"), key))]
 
@@ -199,6 +215,9 @@ class _Reader:
         least = 8 if kind == _STRING else struct.calcsize(f"<{self._code(kind, key)}")
         if count * least > self.left:
             raise self.error(f"{key}: {count} entries cannot be in the {self.left} bytes that follow")
+        self._strings += count if kind == _STRING else 0
+        if self._strings > _MOST_ENTRIES:
+            raise self.error(f"{key}: {count} strings; expected at most {_MOST_ENTRIES} in all")
         return kind, count
 
     def _code(self, kind: int, key: str) -> str:

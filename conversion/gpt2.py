@@ -20,6 +20,7 @@ from hf_bpe.conversion.reading import check_ids, decode, parse_json_object, read
 from hf_bpe.byte_level import from_printable, to_printable
 from hf_bpe.engine import from_printable_all, read_merges
 from hf_bpe.files import staged_folder
+from hf_bpe.input_files import parse_json
 from hf_bpe.model import BPEModel, CheckedMerges
 
 VOCAB_FILE = "vocab.json"
@@ -101,7 +102,7 @@ def read_gpt2_with_vocab(
 
 
 def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str = "") -> tuple[Path, Path]:
-    """Write `vocab.json` and `merges.txt` into a folder, each whole or not at all; return their paths.
+    """Write `vocab.json` and `merges.txt` into a folder, both or none; return their paths.
 
     The pattern is not written, for the format has no place for it: whoever reads the files takes GPT-2's.
 
@@ -110,7 +111,7 @@ def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str =
     """
     vocab, merges = render_gpt2(model)
     names = prefix + VOCAB_FILE, prefix + MERGES_FILE
-    with staged_folder(folder) as staging:
+    with staged_folder(folder, last=names[:1]) as staging:
         (staging / names[0]).write_text(vocab, encoding="utf-8", newline="\n")
         (staging / names[1]).write_text(merges, encoding="utf-8", newline="\n")
     return Path(folder, names[0]), Path(folder, names[1])
@@ -126,8 +127,8 @@ def render_gpt2(model: BPEModel) -> tuple[str, str]:
 def _read_vocab(path: Path) -> dict[str, int]:
     content = read_bytes(path)
     text = decode(path, content)
-    with suppress(ValueError, RecursionError):
-        entries = json.loads(text)
+    with suppress(ValueError):
+        entries = parse_json(path, text)
         if isinstance(entries, dict) and {*map(type, entries.values())} <= {int}:
             ids = {*entries.values()}
             # Only keys are strings here, so more strings than entries means that a key stands there twice. To have
@@ -241,4 +242,5 @@ FORMAT = Format(
     read=_read,
     write=_write,
     peer=_peer,
+    last=(VOCAB_FILE,),
 )

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe.conversion.definition import FEATURES, Definition, Format, Hints, Peer
+from hf_bpe.conversion.reading import read_bytes
 
+from hf_bpe.integrity import LAST
 from hf_bpe.tokenizer_config import CONFIG_FILE
 
 TOKENIZER_FILE = "tokenizer.json"
@@ -21,14 +23,10 @@ def _read(path: Path, hints: Hints) -> Definition:
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # where torch is missing, nobody here misses it
     from hf_bpe.tokenization_bpe import BPETokenizer
 
-    tells_pattern = (path / TOKENIZER_FILE).is_file() or b'"pattern"' in (path / CONFIG_FILE).read_bytes()
+    tells_pattern = (path / TOKENIZER_FILE).is_file() or b'"pattern"' in read_bytes(path / CONFIG_FILE)
     given: dict[str, Any] = {} if tells_pattern or hints.pattern == "auto" else {"pattern": hints.pattern}
-    try:
-        definition = BPETokenizer.from_pretrained(path, local_files_only=True, **given).definition
-        hints.check(definition.model.pattern, definition.model.special_ids())
-    except (AttributeError, LookupError, RecursionError, TypeError) as error:
-        # what files of another shape make of transformers
-        raise ValueError(f"{path}: its files are not those of a tokenizer: {error!r}") from error
+    definition = BPETokenizer.from_pretrained(path, local_files_only=True, **given).definition
+    hints.check(definition.model.pattern, definition.model.special_ids())
     return definition
 
 
@@ -61,4 +59,5 @@ FORMAT = Format(
     read=_read,
     write=_write,
     peer=_peer,
+    last=LAST,
 )

@@ -27,6 +27,7 @@ class Inspection:
         pattern: name, expression or "none"; None where the file does not say it.
         normalizer: "NFC" or None.
         ignore_merges: whether words that are tokens are not merged.
+        drop_missing_bytes: whether bytes that have no token are left out.
         special_tokens: content → id.
         added_tokens: content → id of tokens that are not of the model.
         settings: what else BPETokenizer would be made with.
@@ -45,6 +46,7 @@ class Inspection:
     pattern: str | None
     normalizer: str | None
     ignore_merges: bool
+    drop_missing_bytes: bool
     special_tokens: dict[str, int]
     added_tokens: dict[str, int]
     settings: dict[str, Any]
@@ -67,6 +69,7 @@ class Inspection:
             "pattern": self.pattern or "not in the file",
             "normalizer": self.normalizer or "none",
             "ignore_merges": "yes" if self.ignore_merges else "no",
+            **({"missing": "dropped"} if self.drop_missing_bytes else {}),
             "special": _some([f"{text!r} {token_id}" for text, token_id in self.special_tokens.items()]),
             "added later": _some([f"{text!r} {token_id}" for text, token_id in self.added_tokens.items()]),
             "settings": _some([f"{name}={value!r:.60}" for name, value in self.settings.items()]),
@@ -99,9 +102,10 @@ def inspect(definition: Definition, format: Format, *, knows_pattern: bool = Tru
         pattern=(model.pattern or "none") if knows_pattern else None,
         normalizer=model.normalizer,
         ignore_merges=model.ignore_merges,
+        drop_missing_bytes=model.drop_missing_bytes,
         special_tokens=model.special_ids(),
         added_tokens={token.content: token_id for token_id, token in definition.tokens_added_later.items()},
-        settings={name: definition.setting(name) for name in definition.settings},
+        settings=definition.json_settings,
         holes=sorted({*range(ids[-1])} - model.vocab.keys() - definition.added_tokens.keys())
         if ids[-1] < 2**24
         else [],

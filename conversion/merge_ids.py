@@ -9,10 +9,9 @@ from pathlib import Path
 
 from hf_bpe.conversion.reading import decode, read_bytes
 
-_ID = re.compile(r"[0-9]{1,10}", re.ASCII)
+from hf_bpe.model import MOST_TOKEN_BYTES
 
-# Every merge may double a token, so a file of a page could make a token of a terabyte.
-_MOST_BYTES = 1 << 28
+_ID = re.compile(r"[0-9]{1,10}", re.ASCII)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -66,10 +65,11 @@ def tokens_of_merges(
                 continue
             first, second = map(tokens.__getitem__, parts)
             total += len(first) + len(second)
-            if total > _MOST_BYTES:
+            if total > MOST_TOKEN_BYTES:  # every merge may double a token, so a file of a page could make a terabyte
                 raise ValueError(
-                    f"{place(rank)}: the tokens that were made up to here have more than {_MOST_BYTES} bytes, as no "
-                    "vocabulary has"
+                    f"{place(rank)}: expected merges that make tokens of at most {MOST_TOKEN_BYTES} bytes in all, got "
+                    f"{total} up to here, where token {merged} has {len(first) + len(second)}; no known vocabulary has "
+                    "a tenth of that. Is the file damaged? If not, leave out the merges of the longest tokens"
                 )
             if merged not in tokens:
                 tokens[merged] = first + second

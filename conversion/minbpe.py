@@ -26,6 +26,7 @@ from hf_bpe.conversion.definition import Definition, Format, Hints
 from hf_bpe.conversion.merge_ids import numbered_lines, parse_ids, tokens_of_merges
 from hf_bpe.conversion.sidecar import WHOLE_TEXT
 
+from hf_bpe.input_files import open_regular
 from hf_bpe.model import BPEModel
 from hf_bpe.patterns import PATTERNS, canonical_pattern, pattern_expression
 
@@ -53,7 +54,7 @@ def read(path: Path, hints: Hints) -> Definition:
         OSError: it cannot be read.
         ValueError: it is not in the format, with the line; or a `.vocab`; or a model that is not valid.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         if _VOCAB.match(file.read(4096)):
             raise ValueError(f"{path}: a .vocab of minbpe is for reading by people; give the .model")
     return Definition(_Reader(path).read(hints))

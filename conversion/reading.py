@@ -2,41 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-MOST_BYTES = 1 << 28  # the largest vocabularies there are take an eighth
+from hf_bpe.input_files import decode, parse_json
+from hf_bpe.input_files import read_bounded as read_bytes
 
-
-def read_bytes(path: Path) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: it is larger than any vocabulary.
-    """
-    with path.open("rb") as file:
-        is_larger = os.fstat(file.fileno()).st_size > MOST_BYTES
-        content = b"" if is_larger else file.read(MOST_BYTES + 1)
-    if is_larger or len(content) > MOST_BYTES:
-        raise ValueError(f"{path}: is larger than {MOST_BYTES >> 20} MiB, and no vocabulary is; is it another file?")
-    return content
-
-
-def decode(path: Path, content: bytes) -> str:
-    """Return a file's text, without the mark that some editors put before it.
-
-    Raises:
-        ValueError: it is not UTF-8; the message says where.
-    """
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}: not UTF-8 at byte {error.start}, in line {line}: {error.reason}") from None
+__all__ = ["check_ids", "decode", "parse_json_object", "read_bytes", "read_json_object"]
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
@@ -53,8 +26,7 @@ def parse_json_object(path: Path, text: str) -> dict[str, Any]:
     """Return what the text of a file of one JSON object says.
 
     Raises:
-        ValueError: it is no JSON, or no object, or has one key twice, or a number beyond any id; the message says
-            where.
+        ValueError: what `parse_json` raises; or it is no object, or has one key twice.
     """
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -65,17 +37,7 @@ def parse_json_object(path: Path, text: str) -> dict[str, Any]:
             raise ValueError(f"{path}: {twice!r} stands there twice")
         return entries
 
-    def bounded(digits: str) -> int:
-        if len(digits) > 20:  # far beyond any id; Python itself refuses the longest
-            raise ValueError(f"{path}: the number {digits[:20]}… is no id")
-        return int(digits)
-
-    try:
-        content = json.loads(text, object_pairs_hook=unique, parse_int=bounded)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except RecursionError:
-        raise ValueError(f"{path}: expected a JSON object, got one nested without end") from None
+    content = parse_json(path, text, unique)
     if not isinstance(content, dict):
         raise ValueError(f"{path}: expected a JSON object, got {type(content).__name__}")
     return content

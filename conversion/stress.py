@@ -50,10 +50,10 @@ INVALID_BYTES = (
 def stress_texts(definition: Definition) -> list[str]:
     """Return texts in which tokenizers are known to differ, and the tokenizer's own added tokens in every company.
 
-    What the tokenizer refuses, as it lacks a byte and has no `unk_token`, is left out.
+    What the tokenizer refuses, as it lacks a byte that it neither drops nor has an `unk_token` for, is left out.
     """
     alphabet = {token[0] for token in definition.model.vocab.values() if len(token) == 1}
-    is_whole = definition.setting("unk_token") is not None or len(alphabet) == 256
+    is_whole = _knows_all(definition)
 
     def known(text: str) -> str:
         return text if is_whole else "".join(char for char in text if alphabet.issuperset(char.encode()))
@@ -89,8 +89,14 @@ def vocabulary_texts(definition: Definition) -> list[str]:
         with suppress(UnicodeDecodeError):
             tokens.append(token.decode())
     groups = [tokens[start : start + _TOKENS_A_TEXT] for start in range(0, len(tokens), _TOKENS_A_TEXT)]
-    knows_newline = b"\n" in definition.model.vocab.values() or definition.setting("unk_token") is not None
+    knows_newline = b"\n" in definition.model.vocab.values() or _knows_all(definition)
     return ["".join(group) for group in groups] + ["\n".join(group) for group in groups if knows_newline]
+
+
+def _knows_all(definition: Definition) -> bool:
+    """Say whether there is no text that the tokenizer refuses."""
+    model = definition.model
+    return definition.setting("unk_token") is not None or model.drop_missing_bytes or not model.lacks_bytes
 
 
 def shrunk(text: str, differs: Callable[[str], bool]) -> str:

@@ -20,6 +20,7 @@ from hf_bpe.conversion.merge_ids import numbered_lines, parse_ids, tokens_of_mer
 from hf_bpe.conversion.reading import read_bytes
 from hf_bpe.conversion.sidecar import read_sidecar, write_sidecar
 
+from hf_bpe.input_files import open_regular
 from hf_bpe.model import BPEModel
 from hf_bpe.patterns import canonical_pattern
 
@@ -82,7 +83,7 @@ def matches(path: Path, head: bytes) -> bool:
     files = [path / name for name in _NAMES_OF_OTHERS]
     if not all(map(Path.is_file, files)):
         return False
-    with files[0].open("rb") as vocab, files[1].open("rb") as merges:
+    with open_regular(files[0]) as vocab, open_regular(files[1]) as merges:
         return bool(_ID.search(vocab.read(4096)) and _MERGES.match(merges.read(4096)))
 
 
@@ -270,4 +271,5 @@ FORMAT = Format(
     read=read,
     write=write,
     sidecar=frozenset(FEATURES.keys() - {"special_tokens"}),
+    last=(VOCAB_FILE,),
 )

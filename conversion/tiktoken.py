@@ -178,7 +178,7 @@ FORMAT = Format(
     read=_read,
     write=_write,
     sidecar=frozenset(FEATURES)
-    - {"ignore_merges", "flags", "added_tokens", "prefix_space", "split_special_tokens", "normalizer"},
+    - {"ignore_merges", "flags", "added_tokens", "prefix_space", "split_special_tokens", "normalizer", "missing_bytes"},
     peer=_peer,
     suffix=".tiktoken",
 )

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_bpe.conversion.panics import panics_as_errors
 from hf_bpe.conversion.stress import shrunk, stress_texts
 
 from hf_bpe.patterns import PATTERNS, split
@@ -42,7 +43,8 @@ def verify_folder(folder: str | os.PathLike[str], tokenizer: BPETokenizer) -> No
     """
     for name, load in _loaders(Path(folder), tokenizer):
         try:
-            loaded = load()
+            with panics_as_errors():
+                loaded = load()
         except Exception as error:  # `tokenizers` raises nothing narrower
             what = f"cannot load the folder: {error}"
         else:
@@ -83,17 +85,26 @@ def ids_difference(tokenizer: BPETokenizer, other: Any) -> str | None:
                 expected = ours(part, pair, added)
             except ValueError:  # a part of a special token, which as text has bytes that the vocabulary lacks
                 return False
-            return theirs(part, pair, added) != expected
+            return _ids_or_error(theirs, part, pair, added) != expected
 
         if differs(text):
             part = shrunk(text, differs)
             second = "" if pair is None else f" with the second text {pair[:40]!r}"
             how = f"{'with' if added else 'without'} added special tokens{second}"
+            got = _ids_or_error(theirs, part, pair, added)
             return (
-                f"{part!r}, {how}, has the ids {_shown(theirs(part, pair, added))}, expected "
+                f"{part!r}, {how}, {got if isinstance(got, str) else f'has the ids {_shown(got)}'}, expected "
                 f"{_shown(ours(part, pair, added))}{_pattern_difference(tokenizer.pattern, part)}"
             )
     return None
+
+
+def _ids_or_error(encode: _Encode, text: str, pair: str | None, added: bool) -> list[int] | str:
+    try:
+        with panics_as_errors():
+            return encode(text, pair, added)
+    except Exception as error:  # other libraries raise anything
+        return f"fails: {error}"
 
 
 def _loaders(folder: Path, tokenizer: BPETokenizer) -> Iterator[tuple[str, Callable[[], Any]]]:

@@ -6,19 +6,29 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from hf_bpe._arguments import (
+    check_flag,
+    check_keywords,
+    check_path,
+    check_str,
+    check_strs,
+    checked,
+    optional,
+    wrong_type,
+)
 from hf_bpe.conversion.definition import NAMED_TOKENS, Definition
+from hf_bpe.model import BPEModel
+from hf_bpe.remapping import Remap
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from hf_bpe.editing import Edited
-    from hf_bpe.model import BPEModel
-    from hf_bpe.remapping import Remap
 
 # Attributes that save_pretrained of transformers forgets unless they stand in init_kwargs.
 PERSISTENT = (
-    *("errors", "pattern", "normalizer", "add_prefix_space", "special_tokens_pattern", "token_type_ids_pattern"),
-    *("ignore_merges", "model_special_tokens"),
+    *("errors", "pattern", "normalizer", "add_prefix_space", "token_type_ids_pattern"),
+    *("ignore_merges", "drop_missing_bytes", "model_special_tokens", "template"),
     *("padding_side", "truncation_side", "split_special_tokens", "clean_up_tokenization_spaces"),
     *("model_input_names", "token_type_ids_include_special_tokens"),  # transformers 4 has other model_input_names
 )
@@ -27,16 +37,33 @@ _DEFAULTS: dict[str, Any] = {
     **{"errors": "replace", "padding_side": "right", "truncation_side": "right"},
     **{"token_type_ids_pattern": "all_zeros", "model_input_names": ["input_ids", "attention_mask"]},
     **{"token_type_ids_include_special_tokens": True, "add_prefix_space": False, "split_special_tokens": False},
-    **{"clean_up_tokenization_spaces": False, "add_bos_token": False, "add_eos_token": False},
+    **{"clean_up_tokenization_spaces": False},
 }
-# Of the model, or of how it came to be in memory; and one that says what add_bos_token and add_eos_token do.
+# Of the model, or of how it came to be in memory; and what the template says.
 _NOT_SETTINGS = {
-    *("pattern", "ignore_merges", "normalizer", "name_or_path", "tokenizer_file", "added_tokens_decoder"),
-    *("model_special_tokens", "special_tokens_pattern", "init_inputs"),
-    "signature",
-    "extra_special_tokens",  # all special tokens that have no name
+    *("model", "pattern", "ignore_merges", "normalizer", "drop_missing_bytes", "model_special_tokens", "signature"),
+    *("name_or_path", "tokenizer_file", "added_tokens_decoder", "init_inputs"),
+    *("special_tokens_pattern", "add_bos_token", "add_eos_token"),
 }
 _NO_LIMIT = 10**20  # transformers writes 10**30 for no model_max_length
+
+
+def _check_definition(name: str, value: Any) -> Definition:
+    if not isinstance(value, Definition):
+        raise wrong_type(name, "a Definition", value)
+    return value
+
+
+def _check_edited(name: str, value: Any) -> Any:
+    model, remap = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
+    if not isinstance(model, BPEModel) or not isinstance(remap, Remap):
+        raise wrong_type(name, "what a function of hf_bpe.editing returns", value)
+    return value
+
+
+def _special_without_name(tokens: Mapping[int, Any], settings: Mapping[str, Any]) -> list[str]:
+    named = {*map(str, map(settings.get, NAMED_TOKENS))}
+    return [token.content for token in tokens.values() if token.special and token.content not in named]
 
 
 class Converting:
@@ -48,32 +75,39 @@ class Converting:
     model_max_length: int
     _special_tokens_map: dict[str, Any]
     _added_tokens_decoder: dict[int, Any]
+    if TYPE_CHECKING:
+
+        @property
+        def model(self) -> BPEModel:
+            """The model."""
 
     @property
     def definition(self) -> Definition:
         """All that makes this tokenizer what it is: model, added tokens and settings that are not the default."""
-        model: BPEModel = self.model  # type: ignore[attr-defined]
-        names = [*PERSISTENT, "add_bos_token", "add_eos_token", "chat_template"]
+        names = [*PERSISTENT, "chat_template"]
         settings = {**self.init_kwargs, **{name: getattr(self, name) for name in names}}
         settings["model_max_length"] = self.model_max_length if self.model_max_length < _NO_LIMIT else None
         settings |= {name: token and str(token) for name, token in self._special_tokens_map.items()}
+        extra: list[str] = self.extra_special_tokens  # type: ignore[attr-defined]
+        is_default = {*extra} == {*_special_without_name(self._added_tokens_decoder, settings)}
+        settings["extra_special_tokens"] = None if is_default else extra
         settings = {
             name: value
             for name, value in settings.items()
             if name not in _NOT_SETTINGS and not (name in _DEFAULTS and _DEFAULTS[name] == value)
         }
-        return Definition(model, self._added_tokens_decoder, settings)
+        return Definition(self.model, self._added_tokens_decoder, settings)
 
     @classmethod
+    @checked(definition=_check_definition)
     def from_definition(cls, definition: Definition, **kwargs: Any) -> Self:
         """Make a tokenizer of a definition; `kwargs` go before its settings."""
         tokens = {**definition.added_tokens, **kwargs.pop("added_tokens_decoder", {})}
         settings = {**definition.settings, **kwargs}
-        named = {*map(str, map(settings.get, NAMED_TOKENS))}
-        extra = [token.content for token in tokens.values() if token.special and token.content not in named]
-        settings.setdefault("extra_special_tokens", extra)
+        settings.setdefault("extra_special_tokens", _special_without_name(tokens, settings))
         return cast("Any", cls)(model=definition.model, added_tokens_decoder=tokens, **settings)  # type: ignore[no-any-return]
 
+    @checked(edited=_check_edited)
     def with_model(self, edited: Edited) -> tuple[Self, Remap]:
         """Return this tokenizer with an edited model, and the remap of all its ids, those of added tokens included.
 
@@ -99,6 +133,7 @@ class Converting:
         return self.from_definition(definition), remap
 
     @classmethod
+    @checked(format=optional(check_str), pattern=optional(check_str), special_tokens=optional(check_keywords))
     def convert_from(
         cls,
         source: Any,
@@ -137,6 +172,7 @@ class Converting:
         definition = definition_of(source, format=format, pattern=pattern, special_tokens=special_tokens)
         return cls.from_definition(definition, **kwargs)
 
+    @checked(path=check_path, format=optional(check_str), drop=check_strs, verify=check_flag)
     def convert_to(
         self,
         path: str | os.PathLike[str],

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import cast
 
+from hf_bpe._arguments import check_choice, check_sequence, check_str, shown, wrong_type
 from hf_bpe.byte_level import from_printable, to_printable
 from hf_bpe.patterns import UNICODE_VERSION, canonical_pattern
 from hf_bpe.signature import Origin, origin_of, origin_of_first, signature_of
 
 NORMALIZERS = (None, "NFC")
+
+MOST_TOKEN_BYTES = 1 << 26
+"""The bytes that the tokens of a model may have in all. The largest vocabularies in use have about 2 million."""
 
 
 class CheckedMerges(list[tuple[bytes, bytes]]):
@@ -29,13 +33,16 @@ class BPEModel:
     """A byte-level BPE model: a frozen value, valid by construction.
 
     Args:
-        vocab: id → bytes of every token, special tokens included (as UTF-8). Ids may have any order and gaps.
+        vocab: id → bytes of every token, special tokens included (as UTF-8). Ids may have any order and gaps. All
+            tokens together have `MOST_TOKEN_BYTES` at most.
         merges: the pairs that training merged, first rank first. A pair may make a token that an earlier one makes.
         special_tokens: the tokens that are never split and never made by a merge; kept in the order of their ids.
         pattern: a name of `hf_bpe.patterns.PATTERNS`, a regular expression, or None for no pre-tokenization.
         ignore_merges: a pre-token that is an ordinary token as a whole is that token, whatever merges make of it; so
             tokens that no merges make can still be met. tiktoken encodes so, and `tokenizers` where it is told to.
         normalizer: "NFC" where text is brought to that form before it is split, None where it is taken as it is.
+        drop_missing_bytes: leave out bytes that the vocabulary has no token for, as `tokenizers` does for a model
+            without `unk_token`; the bytes on either side are neighbours then. False for a vocabulary that has them all.
         origin: what `train` notes of how the merges were learned, for `signature`. Models that differ in it are equal.
 
     The arguments are copied; do not change `vocab` or `merges` afterwards, `dataclasses.replace` makes a new model.
@@ -59,6 +66,7 @@ class BPEModel:
     pattern: str | None = "gpt2"
     ignore_merges: bool = False
     normalizer: str | None = None
+    drop_missing_bytes: bool = False
     origin: Origin = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -71,10 +79,12 @@ class BPEModel:
         set_field(self, "merges", _checked_merges(self.merges, ids, {special.encode() for special in specials}))
         set_field(self, "special_tokens", tuple(specials))
         set_field(self, "pattern", canonical_pattern(self.pattern))
-        if not isinstance(self.ignore_merges, bool):
-            raise TypeError(f"ignore_merges: expected True or False, got {self.ignore_merges!r}")
-        if self.normalizer not in NORMALIZERS:
-            raise ValueError(f"normalizer: expected one of {NORMALIZERS}, got {self.normalizer!r}")
+        for name in ("ignore_merges", "drop_missing_bytes"):
+            if not isinstance(getattr(self, name), bool):
+                raise wrong_type(name, "True or False", getattr(self, name))
+        if self.drop_missing_bytes:
+            set_field(self, "drop_missing_bytes", self.lacks_bytes)
+        check_choice("normalizer", self.normalizer, NORMALIZERS)
 
     @property
     def vocab_size(self) -> int:
@@ -98,6 +108,7 @@ class BPEModel:
             # What few models have is left out where it is not, so that models keep their fingerprints.
             **({"ignore_merges": True} if self.ignore_merges else {}),
             **({"normalizer": self.normalizer} if self.normalizer else {}),
+            **({"drop_missing_bytes": True} if self.drop_missing_bytes else {}),
         }
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -122,7 +133,7 @@ class BPEModel:
 
         That is not believed where the signature has the digest of other merges.
         """
-        if not signature or self.origin:
+        if signature is None or not check_str("signature", signature) or self.origin:
             return self
         return replace(self, merges=CheckedMerges(self.merges), origin=origin_of(signature))
 
@@ -164,7 +175,7 @@ class BPEModel:
         made = [token for token in self.vocab.values() if token in made_by]
         others = self.vocab_size - len(made)
         if not isinstance(vocab_size, int) or not others <= vocab_size <= self.vocab_size:
-            raise ValueError(f"vocab_size: expected {others} to {self.vocab_size}, got {vocab_size!r}")
+            raise ValueError(f"vocab_size: expected {others} to {self.vocab_size}, got {shown(vocab_size)}")
         gone = {*sorted(made, key=made_by.__getitem__)[vocab_size - others :]}
         vocab = {token_id: token for token_id, token in self.vocab.items() if token not in gone}
         merges = [merge for merge in self.merges if gone.isdisjoint((*merge, b"".join(merge)))]
@@ -183,12 +194,16 @@ class BPEModel:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
+    def __deepcopy__(self, memo: object) -> BPEModel:
+        return self  # a value that nobody changes, and too large to copy for nothing
+
     def __repr__(self) -> str:
         specials = [*self.special_tokens[:3], *(["…"] if len(self.special_tokens) > 3 else [])]
         return (
             f"BPEModel(vocab_size={self.vocab_size}, merges={len(self.merges)}, special_tokens={specials}, "
             f"pattern={self.pattern!r}, {'ignore_merges=True, ' if self.ignore_merges else ''}"
-            f"{f'normalizer={self.normalizer!r}, ' if self.normalizer else ''}fingerprint={self.fingerprint[:12]!r})"
+            f"{f'normalizer={self.normalizer!r}, ' if self.normalizer else ''}"
+            f"{'drop_missing_bytes=True, ' if self.drop_missing_bytes else ''}fingerprint={self.fingerprint[:12]!r})"
         )
 
     def _repr_html_(self) -> str:
@@ -197,20 +212,31 @@ class BPEModel:
         return html_of_model(self)
 
 
+def check_model(name: str, value: object) -> BPEModel:
+    """Return a model; a TypeError is raised for anything else."""
+    if not isinstance(value, BPEModel):
+        raise wrong_type(name, "a BPEModel", value)
+    return value
+
+
 def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None = None) -> dict[str, int]:
     """Return a printable vocabulary with an entry for each id below the highest that no token has.
 
     Args:
         vocab: printable token → id.
-        names: what such ids are called, where that is known.
+        names: what other ids are called: those of added tokens. Where they leave ids free between the vocabulary and
+            themselves, they get an entry, too.
 
     Raises:
         ValueError: far more ids than there are tokens.
     """
     size = max(vocab.values(), default=-1) + 1
+    later = {token_id for token_id in names or () if token_id >= size}
+    if max(later, default=size - 1) >= size + len(later):
+        size = max(later) + 1
     if size == len(vocab):
         return vocab
-    check_gaps(size, len(vocab))
+    check_gaps(size, len(vocab) + len(later))
     filled = dict(vocab)
     for token_id in sorted({*range(size)}.difference(vocab.values())):
         placeholder = (names or {}).get(token_id, f"<|unused_{token_id}|>")
@@ -240,11 +266,15 @@ def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
             a byte.
     """
     if isinstance(special_tokens, (str, bytes)):
-        raise TypeError(f"special_tokens: expected a list of str, got {special_tokens!r}; write [{special_tokens!r}]")
+        raise TypeError(
+            f"special_tokens: expected a list of str, got {shown(special_tokens)}; write [{shown(special_tokens)}]"
+        )
+    if not isinstance(special_tokens, (Mapping, Set)):
+        check_sequence("special_tokens", special_tokens, "a list of str")
     specials: list[str] = []
     for special in special_tokens:
         if not isinstance(special, str):
-            raise TypeError(f"special token {special!r}: expected str, got {type(special).__name__}")
+            raise TypeError(f"special token {shown(special)}: expected str, got {type(special).__name__}")
         if not special:
             raise ValueError("special token '': expected at least one character")
         if special in specials:
@@ -272,21 +302,32 @@ def _checked_ids(vocab: Mapping[int, bytes]) -> dict[bytes, int]:
         ordered = sorted(vocab)
         ids = dict(zip(map(vocab.__getitem__, ordered), ordered, strict=True))
         if len(ids) == len(vocab) and b"" not in ids and 0 <= min(vocab, default=0) <= max(vocab, default=0) < 2**32:
+            _check_sizes(ids)
             return ids
     seen: dict[bytes, int] = {}
     for token_id, token in vocab.items():
         if not isinstance(token_id, int) or isinstance(token_id, bool):
-            raise TypeError(f"vocab: id {token_id!r} is {type(token_id).__name__}, expected int")
+            raise TypeError(f"vocab: id {shown(token_id)} is {type(token_id).__name__}, expected int")
         if not isinstance(token, bytes):
-            raise TypeError(f"vocab: token {token_id} is {type(token).__name__}, expected bytes")
+            raise TypeError(f"vocab: token {shown(token_id)} is {type(token).__name__}, expected bytes")
         if not 0 <= token_id < 2**32:
-            raise ValueError(f"vocab: id {token_id} of token {token!r} is not between 0 and 2**32 - 1")
+            raise ValueError(f"vocab: id {shown(token_id)} of token {token!r} is not between 0 and 2**32 - 1")
         if not token:
             raise ValueError(f"vocab: token {token_id} is empty")
         if token in seen:
             raise ValueError(f"vocab: token {token!r} has two ids, {seen[token]} and {token_id}")
         seen[token] = token_id
+    _check_sizes(seen)
     return dict(sorted(seen.items(), key=itemgetter(1)))
+
+
+def _check_sizes(ids: Mapping[bytes, int]) -> None:
+    if (total := sum(map(len, ids))) > MOST_TOKEN_BYTES:
+        longest = max(ids, key=len)
+        raise ValueError(
+            f"vocab: the tokens have {total} bytes in all, expected at most {MOST_TOKEN_BYTES}; the longest, token "
+            f"{ids[longest]}, has {len(longest)}. Leave out the longest; `max_token_bytes` limits them in training"
+        )
 
 
 def _check_special_tokens_in(specials: list[str], ids: Mapping[bytes, int]) -> None:
@@ -306,7 +347,7 @@ def _checked_merges(
 ) -> list[tuple[bytes, bytes]]:
     if isinstance(merges, CheckedMerges):
         return [*merges]
-    merges = list(merges)
+    merges = list(check_sequence("merges", merges))
     if {*map(type, merges)} <= {tuple, list} and {*map(len, merges)} <= {2}:
         pairs = cast("list[tuple[bytes, bytes]]", list(map(tuple, merges)))
         if _are_merges(pairs, ids.keys() - specials):
@@ -314,7 +355,7 @@ def _checked_merges(
     checked: dict[tuple[bytes, bytes], int] = {}
     for rank, merge in enumerate(merges):
         if not isinstance(merge, (tuple, list)) or [*map(type, merge)] != [bytes, bytes]:
-            raise TypeError(f"merge {rank}: expected a pair of bytes, got {merge!r}")
+            raise TypeError(f"merge {rank}: expected a pair of bytes, got {shown(merge)}")
         first, second = merge
         for place, token in (("first part", first), ("second part", second), ("result", first + second)):
             if token not in ids:

@@ -223,12 +223,15 @@ class Encoder:
             unknown_id: the id of a byte that the model has no token for.
 
         Raises:
-            ValueError: such a byte, and no `unknown_id`.
+            ValueError: such a byte, no `unknown_id`, and a model that does not drop it.
         """
         return self.known([token_id for _, ids in self.pre_tokens(text) for token_id in ids], unknown_id)
 
     def pre_tokens(self, text: bytes) -> Iterator[tuple[bytes, list[int]]]:
-        """Yield each pre-token of a text with its ids, where -1 - byte stands for a byte that has no token."""
+        """Yield each pre-token of a text with its ids, where -1 - byte stands for a byte that has no token.
+
+        Bytes that the model drops come after the ids of their pre-token.
+        """
         for word in pre_tokenize(text, self.model.pattern):
             ids = self._cache.get(word)
             if ids is None:
@@ -240,9 +243,14 @@ class Encoder:
             yield word, ids
 
     def known(self, ids: list[int], unknown_id: int | None) -> list[int]:
-        """Return ids of `pre_tokens` with `unknown_id` for bytes that have no token; ValueError if it is None."""
+        """Return ids of `pre_tokens` with `unknown_id` for bytes that have no token; ValueError if it is None.
+
+        Without these bytes, if the model drops them.
+        """
         if not ids or min(ids) >= 0:
             return ids
+        if self.model.drop_missing_bytes:
+            return [token_id for token_id in ids if token_id >= 0]
         if unknown_id is None:
             byte = -1 - next(token_id for token_id in ids if token_id < 0)
             raise ValueError(f"the vocabulary has no token for the byte 0x{byte:02X} of the text; set unk_token")
@@ -264,6 +272,11 @@ class Encoder:
         if word in self._whole_words:
             return [self._whole_words[word]]
         symbols = [self._byte_ids[byte] for byte in word]
+        if self.model.drop_missing_bytes:
+            missing = [symbol for symbol in symbols if symbol < 0]
+            symbols = [symbol for symbol in symbols if symbol >= 0]
+        else:
+            missing = []
         end = len(symbols)
         following = list(range(1, end + 1))
         previous = list(range(-1, end - 1))
@@ -293,4 +306,4 @@ class Encoder:
                 found = ranks.get((symbols[before], symbols[left]))
                 if found is not None:
                     heapq.heappush(heap, (found[0], before))
-        return [symbol for symbol in symbols if symbol != dropped]
+        return [*(symbol for symbol in symbols if symbol != dropped), *missing]

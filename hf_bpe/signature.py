@@ -20,7 +20,7 @@ Origin = tuple[tuple[str, str], ...]
 
 _VERSION = "hf_bpe"
 _MERGES = "merges"
-_TOLD_BY_MODEL = ("unicode", "pattern", "vocab", "specials", "ignore_merges", "normalizer")
+_TOLD_BY_MODEL = ("unicode", "pattern", "vocab", "specials", "ignore_merges", "normalizer", "drop_missing_bytes")
 
 
 def signature_of(model: BPEModel) -> str:
@@ -36,6 +36,7 @@ def signature_of(model: BPEModel) -> str:
         "specials": str(len(model.special_tokens)),
         **({"ignore_merges": "yes"} if model.ignore_merges else {}),
         **({"normalizer": model.normalizer} if model.normalizer else {}),
+        **({"drop_missing_bytes": "yes"} if model.drop_missing_bytes else {}),
         **{name: told[name] for name in ("counts", _MERGES) if name in told},
     }
     return "|".join([f"{_VERSION} {told[_VERSION]}", *(f"{name}={value}" for name, value in parts.items())])

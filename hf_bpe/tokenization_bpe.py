@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer
 
-from hf_bpe.added_tokens import as_special, special_tokens_in
+from hf_bpe._arguments import (
+    check_flag,
+    check_ids,
+    check_mapping,
+    check_str,
+    check_strs,
+    checked,
+    each,
+    optional,
+    shown,
+)
+from hf_bpe.added_tokens import as_special, check_added_ids, special_tokens_in
+from hf_bpe.added_vocabulary import Derived
 from hf_bpe.byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.calls import Calls, WarningsGiven
 from hf_bpe.conversion.definition import END_OF_TEXT
+from hf_bpe.conversion.panics import panics_as_errors
 from hf_bpe.conversion.tokenizer_json import check_prefix_space
 from hf_bpe.converting import PERSISTENT
 from hf_bpe.corpus import TextSource
 from hf_bpe.counts import WordCounts
 from hf_bpe.decode_stream import DecodeStream
-from hf_bpe.encoding import tuples_of
 from hf_bpe.engine import make_encoder
+from hf_bpe.inherited import CONSTRUCTOR, SETTINGS, check_token
 from hf_bpe.model import BPEModel, with_placeholders
 from hf_bpe.normalizing import NormalizedTexts, checked_normalizer, with_normalizer
 from hf_bpe.raw_doors import as_lists
 from hf_bpe.saving import NotInFiles, Saving, read_model
+from hf_bpe.special_tokens import SpecialTokens
+from hf_bpe.template import Template
 from hf_bpe.training import TrainingOptions, train
+from hf_bpe.transformers_compat import clean_up_tokenization
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# What transformers calls special_tokens_pattern → (add_bos_token, add_eos_token).
-_BOS_EOS_OF_PATTERN: dict[str | None, tuple[bool, bool]] = {
-    **{"none": (False, False), None: (False, False)},  # the latter is what the reverse gives
-    **{"bos": (True, False), "eos": (False, True), "bos_eos": (True, True)},
-}
-_PATTERN_OF_BOS_EOS = {flags: name for name, flags in _BOS_EOS_OF_PATTERN.items()}
 
-
-class BPETokenizer(Saving, Calls):
+class BPETokenizer(Saving, SpecialTokens, Calls):
     """Byte-level BPE for transformers, from a `BPEModel` or from GPT-2's two files.
 
     Args:
@@ -49,20 +58,27 @@ class BPETokenizer(Saving, Calls):
             merges make of it.
         model_special_tokens: with files, those of their tokens that are special tokens of the model. None for those
             that `added_tokens_decoder` calls special, or if it calls none so, for those that are in no merge.
+        drop_missing_bytes: with files, whether bytes that the vocabulary has no token for are left out.
         signature: with files, the `BPEModel.signature` of the model that they were written of.
         errors: what decoding does with bytes that are not UTF-8, as in `bytes.decode`.
         add_prefix_space: put a space before each stretch of text that does not begin with one. Only for the patterns
             "gpt2" and None.
-        add_bos_token: begin each sequence with `bos_token`; None for what `special_tokens_pattern` says, or not.
-        add_eos_token: end each sequence with `eos_token`; likewise.
+        template: the special tokens that are added to sequences, a `hf_bpe.template.Template` or its JSON form; None
+            for none.
+        add_bos_token: begin each sequence with `bos_token`; None to leave that to the template.
+        add_eos_token: end each sequence with `eos_token`; None to leave that to the template. If this or
+            `add_bos_token` is True or False, the template becomes one of these two tokens.
         kwargs: what `PreTrainedTokenizer` takes: `bos_token`, `eos_token`, `unk_token`, `pad_token`,
             `extra_special_tokens`, `model_max_length`, `padding_side` and so on. Where the vocabulary has
             `<|endoftext|>`, it is `bos_token` and `eos_token` unless they are given (as None, for none).
 
-    A byte that the vocabulary has no token for becomes `unk_token`, or a ValueError if there is none.
+    A byte that the vocabulary has no token for becomes `unk_token`, or a ValueError if there is none, unless the model
+    drops such bytes.
 
     Raises:
-        OSError, ValueError: files that cannot be read, are not in the format or do not fit together.
+        OSError: files that cannot be read.
+        ValueError: files that are not in the format or do not fit together, an added token with the id of another
+            token, or a template of tokens that there are not.
 
     >>> tokenizer = BPETokenizer.train(["low lower lowest newest"], vocab_size=262, special_tokens=["<|endoftext|>"])
     >>> tokenizer("lowest low<|endoftext|>")["input_ids"]
@@ -74,8 +90,7 @@ class BPETokenizer(Saving, Calls):
     vocab_files_names = {"vocab_file": "vocab.json", "merges_file": "merges.txt"}  # noqa: RUF012 - as transformers has it
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
 
-    special_tokens_pattern: str | None
-
+    @checked(**CONSTRUCTOR)
     def __init__(
         self,
         vocab_file: str | os.PathLike[str] | None = None,
@@ -86,56 +101,67 @@ class BPETokenizer(Saving, Calls):
         normalizer: str | None = None,
         ignore_merges: bool = False,
         model_special_tokens: Sequence[str] | None = None,
+        drop_missing_bytes: bool = False,
         signature: str | None = None,
         errors: str = "replace",
         add_prefix_space: bool = False,
+        template: Template | Mapping[str, Any] | None = None,
         add_bos_token: bool | None = None,
         add_eos_token: bool | None = None,
         **kwargs: Any,
     ) -> None:
         if model is None:
-            told = NotInFiles(pattern, normalizer, ignore_merges, model_special_tokens, signature)
+            told = NotInFiles(pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature)
             model, printable_vocab = read_model(vocab_file, merges_file, told, kwargs)
         elif (
             (vocab_file, merges_file) != (None, None)
             or pattern not in ("gpt2", model.pattern)
             or normalizer not in (None, model.normalizer)
             or ignore_merges not in (False, model.ignore_merges)
+            or drop_missing_bytes not in (False, model.drop_missing_bytes)
             or (model_special_tokens is not None and {*model_special_tokens} != {*model.special_tokens})
         ):
             raise ValueError(
                 "BPETokenizer takes a model, or files and what they do not say, not both; got "
                 f"{model}, {vocab_file=}, {merges_file=}, {pattern=}, {normalizer=}, {ignore_merges=}, "
-                f"{model_special_tokens=}"
+                f"{drop_missing_bytes=}, {model_special_tokens=}"
             )
         else:
             model = model.with_signature(signature)
             printable_vocab = model.printable_vocab()
         check_prefix_space(model.pattern, add_prefix_space)
-        self._engine = make_encoder(model)
+        self._derived = Derived(make_encoder(model), {})
         self.errors = errors
         self.add_prefix_space = add_prefix_space
         # transformers gives a new token the number of entries as its id, and models take that number for their size:
         # with a hole in the ids both would be wrong.
         # An added token may have the id of a hole, as files of others have them.
         names = {token_id: str(token) for token_id, token in kwargs.get("added_tokens_decoder", {}).items()}
+        check_added_ids(names, printable_vocab)
         self.encoder = with_placeholders(printable_vocab, names)
         self.decoder = dict(zip(self.encoder.values(), self.encoder, strict=True))
+        self.total_vocab_size = len(self.encoder)  # 5.0 and 5.1 add tokens before they count them
+        self._template: Template | None = None
 
         if END_OF_TEXT in model.special_tokens:
             kwargs.setdefault("bos_token", END_OF_TEXT)
             kwargs.setdefault("eos_token", END_OF_TEXT)
         kwargs.setdefault("token_type_ids_pattern", "all_zeros")
+        special_tokens_pattern = kwargs.pop("special_tokens_pattern", None)
+        kwargs["special_tokens_pattern"] = None  # 5.0 and 5.1 default to BERT's
         super().__init__(**kwargs)
         self._keep_flags(kwargs)
-        rest = [token for token in model.special_tokens if token not in self.all_special_tokens]
+        # Where it is said which tokens are special without a name, added ones that are given need none.
+        known = self._added_tokens_encoder if "extra_special_tokens" in kwargs else {}
+        rest = [each for each in model.special_tokens if each not in self.all_special_tokens and each not in known]
         if rest:
             self._add_tokens(rest, True)
-        self._update_total_vocab_size()
+        self.template = template
+        self.special_tokens_pattern = special_tokens_pattern
         self._set_bos_eos(add_bos_token, add_eos_token)
-        # save_pretrained drops add_bos_token and add_eos_token; special_tokens_pattern, which is saved, says both.
+        # save_pretrained drops add_bos_token and add_eos_token; the template, which is saved, says both.
         persistent = (*PERSISTENT, "add_bos_token", "add_eos_token")
-        self.init_kwargs.update({name: getattr(self, name) for name in persistent}, signature=signature)
+        self.init_kwargs.update({name: getattr(self, name) for name in persistent}, signature=signature, model=model)
         self.deprecation_warnings = WarningsGiven()
         self.backend = "tokenizers"  # by which others tell whether offsets and words can be asked for
         # Of this loading or this class, not of the tokenizer: without hf_bpe another backend reads the same settings.
@@ -143,6 +169,7 @@ class BPETokenizer(Saving, Calls):
             self.init_kwargs.pop(name, None)
 
     @classmethod
+    @checked(special_tokens=each(check_token), **SETTINGS)
     def train(
         cls,
         input: TextSource | WordCounts,
@@ -163,9 +190,9 @@ class BPETokenizer(Saving, Calls):
         """
         options = {name: kwargs.pop(name) for name in TrainingOptions.__annotations__ if name in kwargs}
         normalizer = checked_normalizer(kwargs.pop("normalizer", None), input)
-        for size in (vocab_size, options.get("num_merges")):
-            if size is not None and not isinstance(size, int):
-                raise TypeError(f"expected one size, got {size!r}; hf_bpe.train gives several models to make them of")
+        for name, size in {"vocab_size": vocab_size, "num_merges": options.get("num_merges")}.items():
+            if isinstance(size, (list, tuple, range)):
+                raise TypeError(f"{name}: expected one size, got {shown(size)}; hf_bpe.train gives several models")
         listed = [*special_tokens, *special_tokens_in(kwargs)]
         added = {str(token): token for token in reversed(listed)}  # what is listed first decides the flags
         model = train(input, vocab_size, list(dict.fromkeys(map(str, listed))) or None, **options)
@@ -173,6 +200,7 @@ class BPETokenizer(Saving, Calls):
         flags = {model.special_ids()[text]: token for text, token in added.items() if isinstance(token, AddedToken)}
         return cls(model=model, added_tokens_decoder={**flags, **kwargs.pop("added_tokens_decoder", {})}, **kwargs)
 
+    @checked(new_special_tokens=optional(each(check_token)), special_tokens_map=optional(check_mapping))
     def train_new_from_iterator(
         self,
         text_iterator: Iterable[str] | Iterable[list[str]],
@@ -203,6 +231,7 @@ class BPETokenizer(Saving, Calls):
         settings = {
             **definition.settings,
             **{name: names.get(token, token) for name, token in named.items()},
+            "template": definition.template and definition.template.renamed(names),
             "normalizer": self.normalizer,
             "extra_special_tokens": [
                 *(names.get(token, token) for token in self.extra_special_tokens),
@@ -220,7 +249,7 @@ class BPETokenizer(Saving, Calls):
     @property
     def model(self) -> BPEModel:
         """The model: vocabulary, merges, special tokens and pattern, without what was added later."""
-        return self._engine.model
+        return self._derived.base.model
 
     @property
     def pattern(self) -> str | None:
@@ -236,6 +265,11 @@ class BPETokenizer(Saving, Calls):
     def ignore_merges(self) -> bool:
         """Whether a pre-token that is an ordinary token as a whole is that token, whatever merges make of it."""
         return self.model.ignore_merges
+
+    @property
+    def drop_missing_bytes(self) -> bool:
+        """Whether bytes that the vocabulary has no token for are left out."""
+        return self.model.drop_missing_bytes
 
     @property
     def model_special_tokens(self) -> list[str]:
@@ -268,29 +302,11 @@ class BPETokenizer(Saving, Calls):
         """Return printable token → id, added tokens included. An id that the model leaves out has a placeholder."""
         return {**self.encoder, **self.added_tokens_encoder}
 
-    @property
-    def add_bos_token(self) -> bool:
-        """Whether `bos_token` begins each sequence."""
-        return _BOS_EOS_OF_PATTERN[self.special_tokens_pattern][0]
-
-    @add_bos_token.setter
-    def add_bos_token(self, value: bool) -> None:
-        self._set_bos_eos(value, None)
-
-    @property
-    def add_eos_token(self) -> bool:
-        """Whether `eos_token` ends each sequence."""
-        return _BOS_EOS_OF_PATTERN[self.special_tokens_pattern][1]
-
-    @add_eos_token.setter
-    def add_eos_token(self, value: bool) -> None:
-        self._set_bos_eos(None, value)
-
     # Text to ids.
 
     def tokenize(self, text: str, **kwargs: Any) -> list[str]:
         """Return the tokens of a text in their printable form, added tokens as they are."""
-        split_special_tokens = kwargs.pop("split_special_tokens", None)
+        split_special_tokens = optional(check_flag)("split_special_tokens", kwargs.pop("split_special_tokens", None))
         text, _ = self.prepare_for_tokenization(text, **kwargs)
         ids = self._engine.encode(text, self._options(split_special_tokens))
         tokens: list[str] = self.convert_ids_to_tokens(ids)
@@ -300,16 +316,17 @@ class BPETokenizer(Saving, Calls):
         self, text: str, is_split_into_words: bool = False, **kwargs: Any
     ) -> tuple[str, dict[str, Any]]:
         """Repair lone surrogates, as tiktoken does."""
-        return repair_surrogates(text), kwargs
+        return repair_surrogates(check_str("text", text)), kwargs
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        ids = self._engine.with_added_tokens(()).encode(text, self._options(None, add_prefix_space=False))
+        ids = self._derived.base.encode(text, self._options(None, add_prefix_space=False))
         return [self.decoder[token_id] for token_id in ids]
 
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
         """Return the id of a printable token, or those of several; that of `unk_token` for what is none."""
         if isinstance(tokens, str):
             return super().convert_tokens_to_ids(tokens)
+        tokens = check_strs("tokens", tokens)
         added, known = self._added_tokens_encoder, self.encoder
         return [
             added[token] if token in added else known[token] if token in known else self._convert_token_to_id(token)
@@ -324,7 +341,7 @@ class BPETokenizer(Saving, Calls):
 
     def _encode_without_added_tokens(self, text: str) -> list[int]:
         """Encode text in which no added token is looked for; what sanitizes chats calls this."""
-        return self._engine.with_added_tokens(()).encode(text, self._options(None))
+        return self._derived.base.encode(text, self._options(None))
 
     @property
     def backend_tokenizer(self) -> Tokenizer:
@@ -332,7 +349,8 @@ class BPETokenizer(Saving, Calls):
 
         Others look at it to know a byte-level tokenizer, such as `generate(stop_strings=…)`.
         """
-        return Tokenizer.from_str(self._tokenizer_json())
+        with panics_as_errors():
+            return Tokenizer.from_str(self._tokenizer_json())
 
     # Ids to text.
 
@@ -345,11 +363,11 @@ class BPETokenizer(Saving, Calls):
             kwargs: `clean_up_tokenization_spaces`, as in transformers; for byte-level BPE it spoils the text, and only
                 a call can ask for it. Others are ignored.
         """
-        token_ids = as_lists(token_ids)
+        token_ids = as_lists("token_ids", token_ids)
         if isinstance(token_ids, (list, tuple)) and len(token_ids) > 0 and isinstance(token_ids[0], (list, tuple)):
             texts = self.decode_to_texts(token_ids, skip_special_tokens=skip_special_tokens)
-            is_cleaned = kwargs.get("clean_up_tokenization_spaces")
-            return [*map(self.clean_up_tokenization, texts)] if is_cleaned else texts
+            is_cleaned = check_flag("clean_up_tokenization_spaces", kwargs.get("clean_up_tokenization_spaces"))
+            return [clean_up_tokenization(self, text) for text in texts] if is_cleaned else texts
         return self._decode(token_ids, skip_special_tokens, **kwargs)
 
     def _decode(
@@ -359,8 +377,9 @@ class BPETokenizer(Saving, Calls):
         clean_up_tokenization_spaces: bool | None = None,
         **kwargs: Any,
     ) -> str:
+        is_cleaned = check_flag("clean_up_tokenization_spaces", clean_up_tokenization_spaces)
         text = self.decode_bytes(token_ids, skip_special_tokens=skip_special_tokens).decode("utf-8", self.errors)
-        return self.clean_up_tokenization(text) if clean_up_tokenization_spaces else text
+        return clean_up_tokenization(self, text) if is_cleaned else text
 
     def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
         """Return what is fed ids as they come, and gives text as soon as it is whole UTF-8; see `DecodeStream`."""
@@ -370,72 +389,26 @@ class BPETokenizer(Saving, Calls):
         """Return the text of printable tokens."""
         added, known, vocab = self._added_tokens_encoder, self.encoder, self.model.vocab
         pieces = []
-        for token in tokens:
+        for token in check_strs("tokens", tokens):
             data = vocab.get(added[token] if token in added else known.get(token, -1))
             if data is None and token not in added:
                 data = from_printable(token)
-            pieces.append(token.encode() if data is None else data)
+            pieces.append(repair_surrogates(token).encode() if data is None else data)
         return b"".join(pieces).decode("utf-8", self.errors)
 
     def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
         """Return the printable token of an id, or those of several; `unk_token` for an id that there is none for."""
         added, known, unknown = self._added_tokens_decoder, self.decoder, self.unk_token
-        ids = as_lists(ids)
+        ids = as_lists("ids", ids)
         if isinstance(ids, int):
             return added[ids].content if ids in added else known.get(ids, unknown)
         skipped = self._skipped_ids(skip_special_tokens)
         return [
             added[token_id].content if token_id in added else known.get(token_id, unknown)
-            for token_id in map(int, ids)
+            for token_id in check_ids("ids", ids)
             if not any(skipped[token_id : token_id + 1])
         ]
 
     def _convert_id_to_token(self, index: int) -> str | None:
         token: str | None = self.convert_ids_to_tokens(index)
         return token
-
-    # Added tokens.
-
-    def _update_total_vocab_size(self) -> None:
-        # transformers calls this whenever added tokens have changed; to count `get_vocab()`, as it does, takes a copy.
-        beyond = [token for token in self._added_tokens_encoder if token not in self.encoder]
-        self.total_vocab_size = len(self.encoder) + len(beyond)
-        self._engine = self._engine.with_added_tokens(tuples_of(self._added_tokens_decoder.items()))
-        self._find_special_ids()
-
-    def __setattr__(self, key: str, value: Any) -> None:
-        super().__setattr__(key, value)
-        name = key.removesuffix("_ids").removesuffix("_id")
-        if name in self.SPECIAL_TOKENS_ATTRIBUTES or name == "extra_special_tokens":
-            self._find_special_ids()
-
-    def _find_special_ids(self) -> None:
-        """Find the ids that decoding can be told to skip: now, for there may be thousands, and decoding is often."""
-        flagged = (token_id for token_id, token in self._added_tokens_decoder.items() if token.special)
-        named = (
-            token_id for token_id in self.all_special_ids if token_id is not None
-        )  # one has no id before it is added
-        ids = {*flagged, *named}
-        is_special = bytearray(max(ids, default=-1) + 1)
-        for token_id in ids:
-            is_special[token_id] = 1
-        self._special_ids = bytes(is_special)
-
-    def _keep_flags(self, kwargs: dict[str, Any]) -> None:
-        """Give special tokens the flags they were given with; transformers drops them for Python tokenizers."""
-        for token in special_tokens_in(kwargs):
-            if isinstance(token, AddedToken):
-                token_id = self._added_tokens_encoder[token.content]
-                self._added_tokens_decoder[token_id] = as_special(token)
-
-    def _set_bos_eos(self, add_bos: bool | None, add_eos: bool | None) -> None:
-        """Change `special_tokens_pattern`, which says both; None leaves one as it is."""
-        current = self.special_tokens_pattern
-        if current not in _BOS_EOS_OF_PATTERN:
-            raise ValueError(f"special_tokens_pattern: expected one of {[*_BOS_EOS_OF_PATTERN]}, got {current!r}")
-        bos, eos = _BOS_EOS_OF_PATTERN[current]
-        bos, eos = (bos if add_bos is None else bool(add_bos)), (eos if add_eos is None else bool(add_eos))
-        for wanted, name in ((bos, "bos_token"), (eos, "eos_token")):
-            if wanted and getattr(self, name) is None:
-                raise ValueError(f"add_{name}=True needs a {name}; none is set")
-        self.special_tokens_pattern = _PATTERN_OF_BOS_EOS[bos, eos]

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from hf_bpe.conversion.reading import check_ids, read_json_object
+from hf_bpe.input_files import read_json
+
 CONFIG_FILE = "tokenizer_config.json"
+DIGESTS = "file_digests"  # file → digest, as hf_bpe.integrity makes them
 
 _STRING, _BOOLEAN, _NUMBER, _OBJECT, _ARRAY = (str,), (bool,), (int, float), (dict,), (list,)
 _OPTIONAL = (type(None),)
 _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("errors", "padding_side", "truncation_side", "token_type_ids_pattern", "signature"), _STRING),
     **dict.fromkeys(("normalizer", "pattern", "special_tokens_pattern", "tokenizer_class"), _STRING + _OPTIONAL),
-    **dict.fromkeys(("add_prefix_space", "split_special_tokens", "clean_up_tokenization_spaces"), _BOOLEAN),
-    "ignore_merges": _BOOLEAN,
+    **dict.fromkeys(("split_special_tokens", "clean_up_tokenization_spaces"), _BOOLEAN),
+    **dict.fromkeys(("ignore_merges", "drop_missing_bytes"), _BOOLEAN),
+    "add_prefix_space": _BOOLEAN + _OPTIONAL,
+    "template": _OBJECT + _OPTIONAL,
     **dict.fromkeys(("add_bos_token", "add_eos_token"), _BOOLEAN + _OPTIONAL),
     **dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token"), _STRING + _OBJECT + _OPTIONAL),
     **dict.fromkeys(("pad_token", "cls_token", "mask_token"), _STRING + _OBJECT + _OPTIONAL),
     **dict.fromkeys(("extra_special_tokens", "additional_special_tokens"), _ARRAY + _OBJECT + _OPTIONAL),
     "model_special_tokens": _ARRAY + _OPTIONAL,
     "added_tokens_decoder": _OBJECT,
+    DIGESTS: _OBJECT + _OPTIONAL,
     "auto_map": _OBJECT + _ARRAY + _OPTIONAL,
     "chat_template": _STRING + _ARRAY + _OBJECT + _OPTIONAL,
     "init_inputs": _ARRAY,
@@ -33,17 +39,16 @@ _NAMES: dict[type, str] = {
 }
 
 
-def check_config(path: Path) -> None:
-    """Raise an error if a `tokenizer_config.json` is damaged; what is not known here may be anything.
+def check_config(path: Path) -> dict[str, Any]:
+    """Return what a `tokenizer_config.json` says, or raise an error if it is damaged.
+
+    What is not known here may be anything.
 
     Raises:
         OSError: the file cannot be read.
         ValueError: it is not a JSON object, or something in it is not of its type; the message names both.
     """
-    try:
-        config = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: not JSON: {error}") from None
+    config = read_json(path)
     if not isinstance(config, dict):
         raise ValueError(f"{path}: expected a JSON object, got {_NAMES[type(config)]}")
     for name, types in _TYPES.items():
@@ -57,6 +62,31 @@ def check_config(path: Path) -> None:
             raise ValueError(f"{path}: model_special_tokens: expected strings, got {token!r:.80}")
     for token_id, token in config.get("added_tokens_decoder", {}).items():
         _check_added_token(f"{path}: added_tokens_decoder", token_id, token)
+    return config
+
+
+def check_special_tokens_map(path: Path) -> None:
+    """Raise an error if a `special_tokens_map.json` is damaged.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not a JSON object of tokens, or of lists of tokens; the message names what is wrong.
+    """
+    for name, value in read_json_object(path).items():
+        for token in value if isinstance(value, list) else [value]:
+            is_token = isinstance(token, str) or (isinstance(token, dict) and isinstance(token.get("content"), str))
+            if token is not None and not is_token:
+                raise ValueError(f"{path}: {name}: expected a string or an object with a content, got {token!r:.80}")
+
+
+def check_added_tokens(path: Path) -> None:
+    """Raise an error if an `added_tokens.json` is damaged.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not a JSON object of token to id, or has an id twice; the message names both.
+    """
+    check_ids(read_json_object(path), str(path))
 
 
 def _check_added_token(where: str, token_id: str, token: Any) -> None:

@@ -10,6 +10,7 @@ from hf_bpe.conversion.compare import compare, model_difference, side_of, side_o
 from hf_bpe.conversion.definition import Definition, Peer
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import by_profile
 from strategies import models
 from tokenizers import AddedToken
 
@@ -117,7 +118,7 @@ def test_a_line_of_any_length_is_compared_in_parts(model, tmp_path):
     assert compare(*sides(Definition(model), Definition(model)), [tmp_path / "text"]) is None
 
 
-@settings(max_examples=30)
+@settings(max_examples=by_profile(quick=10, thorough=30))
 @given(first=models(), second=models())
 def test_models_that_differ_are_told_apart_by_name(first, second):
     if first != second:
@@ -138,7 +139,7 @@ def test_a_file_is_encoded_by_its_own_library_where_there_is_one(model, tmp_path
 
 
 @given(data=st.data())
-@settings(max_examples=10)
+@settings(max_examples=by_profile(quick=4, thorough=10))
 def test_what_a_writer_gets_wrong_is_found_before_it_takes_effect(data, model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("x")
     chosen = formats.FORMATS["tokenizer.json"]

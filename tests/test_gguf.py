@@ -12,12 +12,14 @@ from hf_bpe.conversion.gpt2 import read_gpt2
 from hf_bpe.conversion.llama_cpp import PATTERNS, SPECIAL_BY_TEXT
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from profiles import thorough
 from real_models import tiktoken_model
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel
 from hf_bpe.added_tokens import AddedTokenSplitter
 from hf_bpe.merge_trees import unreachable
+from hf_bpe.template import Template
 
 gguf = pytest.importorskip("gguf", reason="writing GGUF files takes the package gguf")
 pytestmark = pytest.mark.usefixtures("engine")
@@ -98,7 +100,7 @@ def test_added_tokens_and_settings_come_back_equal(path):
     assert {i: token.__getstate__() for i, token in got.added_tokens.items() if i in added} == {
         i: token.__getstate__() for i, token in added.items()
     }
-    assert got.settings == settings
+    assert got.settings == Definition(LOW, added, settings).settings
     # Who reads the file cannot see which special tokens were added later.
     assert got.model == replace(
         LOW, vocab={**LOW.vocab, 303: b"<mask>"}, special_tokens=(*LOW.special_tokens, "<mask>")
@@ -122,7 +124,7 @@ def test_what_begins_a_sequence_is_always_written_for_some_names_of_patterns_imp
 
 def test_a_file_without_that_begins_sequences_as_the_name_of_its_pattern_implies(path):
     write_file(path, pre="llama-bpe", bos_token_id=3)
-    assert read(path, Hints()).settings == {"bos_token": "<s>", "add_bos_token": True}
+    assert read(path, Hints()).settings == {"bos_token": "<s>", "template": Template.of_bos_eos("<s>", None)}
     write_file(path, pre="gpt-2", bos_token_id=3)
     assert read(path, Hints()).settings == {"bos_token": "<s>"}
 
@@ -355,10 +357,6 @@ REFUSED = {
         "pad_token is '<pad>', which is no special",
     ),
     "a name of an ordinary token": (Definition(LOW, settings={"pad_token": "low"}), "pad_token is 'low', which is no"),
-    "a beginning without a token": (
-        Definition(LOW, settings={"add_bos_token": True}),
-        "add_bos_token is set but bos_token is not; llama.cpp would add another token",
-    ),
     "a chat template with a strange name": (
         Definition(LOW, settings={"chat_template": {"tool-use": "x"}}),
         "the chat template 'tool-use': expected a name of ASCII letters",
@@ -576,6 +574,7 @@ def test_gpt2_comes_back_equal(path, test_data):
     assert read(path, Hints()) == Definition(model, settings=settings)
 
 
+@thorough
 @pytest.mark.filterwarnings("ignore:llama.cpp cuts by 'gpt-4o' nearly")
 @pytest.mark.parametrize("name", ["cl100k", "o200k"])
 def test_models_of_tiktoken_come_back_equal(path, test_data, name):

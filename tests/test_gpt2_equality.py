@@ -8,13 +8,19 @@ import pytest
 import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import by_profile, thorough
 from transformers import GPT2Tokenizer
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.patterns import PATTERNS
 
+# transformers 5.0 reads GPT-2's files in an old way of tokenizers.
+pytestmark = pytest.mark.filterwarnings("ignore:Deprecated in 0.9.0:DeprecationWarning")
+
 DOCUMENT_CHARS = 1500
 TEXTS = ["english", "code", "multilingual", "nonlatin", "docs"]
+CHARACTERS = by_profile(quick=300_000, thorough=None)
+"""How much of each text is encoded whole; None for all of it."""
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +93,20 @@ def model_of(ranks, pattern):
 
 
 @pytest.mark.usefixtures("native")
-@pytest.mark.parametrize(("name", "pattern"), [("r50k", "gpt2"), ("cl100k", "cl100k"), ("o200k", "o200k")])
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("r50k", "gpt2"),
+        pytest.param("cl100k", "cl100k", marks=thorough),
+        pytest.param("o200k", "o200k", marks=thorough),
+    ],
+)
 def test_ids_on_all_texts_are_those_of_tiktoken(test_data, name, pattern):
     ranks = read_ranks(test_data, name)
     peer = tiktoken.Encoding(name, pat_str=PATTERNS[pattern], mergeable_ranks=ranks, special_tokens={})
     ours = BPETokenizer(model=model_of(ranks, pattern))
     for text in TEXTS:
-        whole = (test_data / "text" / f"{text}.txt").read_text(encoding="utf-8")
+        whole = (test_data / "text" / f"{text}.txt").read_text(encoding="utf-8")[:CHARACTERS]
         documents = whole.split("<|endoftext|>")
         ids, offsets = ours.encode_to_numpy(documents)
         expected = peer.encode_ordinary_batch(documents)

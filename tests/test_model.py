@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from strategies import models
 
-from hf_bpe.model import BPEModel, check_special_tokens
+from hf_bpe.model import MOST_TOKEN_BYTES, BPEModel, check_special_tokens
 
 VOCAB = {97: b"a", 98: b"b", 256: b"ab", 300: b"ba", 257: b"<|x|>", 258: b"<|y|>"}
 MERGES = [(b"a", b"b"), (b"b", b"a")]
@@ -79,6 +79,18 @@ def test_the_first_wrong_merge_is_named():
         BPEModel(VOCAB, [(b"a", b"b"), (b"a", b"c"), (b"a", b"b"), (b"a",), b"ab"])
     with pytest.raises(ValueError, match=r"merge 1, \(b'a', b'b'\): merge 0 is the same pair"):
         BPEModel(VOCAB, [(b"a", b"b"), (b"a", b"b"), (b"a", b"c")])
+
+
+def test_tokens_of_more_bytes_than_any_vocabulary_has_are_refused():
+    half = MOST_TOKEN_BYTES // 2
+    vocab = {97: b"a" * half, 98: b"b" * half}
+    assert len(BPEModel(vocab, []).vocab) == 2
+    with pytest.raises(
+        ValueError, match=f"the tokens have {2 * half + 1} bytes in all, expected at most {2 * half}; the "
+    ):
+        BPEModel(vocab | {99: b"c"}, [])
+    with pytest.raises(ValueError, match=f"longest, token 97, has {half}. Leave out the longest; `max_token_bytes`"):
+        BPEModel({Ids.A: vocab[97], 98: Bytes(vocab[98]), 99: b"c"}, [])
 
 
 def test_subclasses_are_taken_for_what_they_are():

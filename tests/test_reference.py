@@ -7,6 +7,7 @@ import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import by_profile
 from strategies import any_bytes, corpora, mergeable, models, of_tokens, patterns, texts
 from tokenizers import Tokenizer, pre_tokenizers, trainers
 from tokenizers import models as tokenizer_models
@@ -134,7 +135,7 @@ def test_counts_are_those_of_all_pre_tokens(documents, pattern):
     assert all(counts[piece] == pieces.count(piece) for piece in pieces)
 
 
-@settings(max_examples=500)
+@settings(max_examples=by_profile(quick=80, thorough=500))
 @given(models(), st.data())
 def test_ids_are_those_of_the_definition(model, data):
     data = data.draw(mergeable | any_bytes | of_tokens(model))

@@ -15,6 +15,7 @@ from strategies import any_bytes, damaged, models
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, train
+from hf_bpe.template import Piece, Template
 
 BYTES = [bytes([byte]) for byte in range(256)]
 # Names that are hard to tell from escapes, from ids, from ends of tokens or from lost bytes.
@@ -100,11 +101,14 @@ def test_everything_that_a_tokenizer_may_have_is_carried(tmp_path):
         256: AddedToken("<s>", lstrip=True, special=True, normalized=False),
         300: AddedToken("\tnew\n", rstrip=True, single_word=True, special=False, normalized=True),
     }
-    settings = {"bos_token": "<s>", "add_bos_token": True, "add_prefix_space": True, "chat_template": "{{ x }}"}
-    settings["split_special_tokens"] = True
-    model = BPEModel(dict(enumerate([*BYTES, b"<s>", b"xyz"])), [], ("<s>",), "gpt2", True, "NFC")
+    settings = {"bos_token": "<s>", "add_prefix_space": True, "chat_template": "{{ x }}", "split_special_tokens": True}
+    settings["template"] = Template((Piece("A", True), Piece("<s>")), (Piece("A", True), Piece("B", True, 1)))
+    vocab = dict(enumerate([*BYTES, b"<s>", b"xyz"]))
+    del vocab[255]
+    model = BPEModel(vocab, [], ("<s>",), "gpt2", True, "NFC", drop_missing_bytes=True)
     definition = Definition(model, tokens, {**settings, "padding_side": "left", "pad_token": "<s>"})
-    assert [name for name, feature in FEATURES.items() if not feature.is_used(definition)] == []
+    # A template is either one of bos_token and eos_token or another.
+    assert [name for name, feature in FEATURES.items() if not feature.is_used(definition)] == ["bos_eos"]
     assert FORMAT.missing(definition) == {}
     read = FORMAT.read(write(definition, tmp_path / "x"), Hints())
     assert (read.model, read.settings) == (definition.model, definition.settings)
@@ -301,7 +305,7 @@ def test_broken_files_are_refused_with_the_place(folder, vocab, merges, message)
 def test_merges_that_would_double_tokens_without_end_are_refused(folder):
     vocab = "a\t0\n" + "".join(f"\t{number}\n" for number in range(1, 50))
     merges = "".join(f"{number}\t{number}\t{number + 1}\n" for number in range(49))
-    with pytest.raises(ValueError, match=r"merges\.txt: line 28: the tokens .* have more than 268435456 bytes"):
+    with pytest.raises(ValueError, match=r"merges\.txt: line 26: expected merges that make tokens of at most 67108864"):
         read_files(folder, vocab, merges)
 
 

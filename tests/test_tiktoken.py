@@ -12,6 +12,7 @@ from hf_bpe.conversion.recover_merges import recover_merges
 from hf_bpe.conversion.tiktoken import definition_of_encoding, model_of_ranks
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import by_profile, thorough
 from strategies import models
 from tiktoken.load import load_tiktoken_bpe
 
@@ -76,7 +77,7 @@ def test_models_of_ranks_give_the_ids_of_tiktoken(ranks, texts, name):
         assert tokenizer.encode(text) == encoding.encode(text, allowed_special="all")
 
 
-@settings(max_examples=20)
+@settings(max_examples=by_profile(quick=8, thorough=20))
 @given(ranks=rank_tables())
 def test_an_encoding_in_memory_is_a_tokenizer_and_its_file_again(ranks, tmp_path_factory):
     encoding = tiktoken.Encoding("x", pat_str=PATTERNS["o200k"], mergeable_ranks=ranks, special_tokens={"<|x|>": 900})
@@ -91,7 +92,7 @@ def test_an_encoding_in_memory_is_a_tokenizer_and_its_file_again(ranks, tmp_path
     assert formats.read(path) == tokenizer.definition
 
 
-@settings(max_examples=30)
+@settings(max_examples=by_profile(quick=8, thorough=30))
 @given(model=models(all_bytes=True))
 def test_a_model_is_written_so_that_it_is_read_back_equal_or_refused_by_name(model, tmp_path_factory):
     path = tmp_path_factory.mktemp("x") / "x.tiktoken"
@@ -110,7 +111,10 @@ def test_a_model_is_written_so_that_it_is_read_back_equal_or_refused_by_name(mod
 def test_what_is_trained_is_written_and_loaded_by_tiktoken_itself(tmp_path):
     tokenizer = BPETokenizer(model=train(["low lower lowest newest"] * 3, 266, ["<|endoftext|>"], pattern="cl100k"))
     tokenizer.convert_to(tmp_path / "x.tiktoken")
-    ranks = load_tiktoken_bpe(str(tmp_path / "x.tiktoken"))
+    try:
+        ranks = load_tiktoken_bpe(str(tmp_path / "x.tiktoken"))
+    except ImportError as error:  # older releases need blobfile to read even a local file
+        pytest.skip(f"this release of tiktoken reads no files by itself: {error}")
     beside = json.loads((tmp_path / "x.tiktoken.json").read_text("utf-8"))
     arguments = {name: beside[name] for name in ("pat_str", "special_tokens")}
     encoding = tiktoken.Encoding("x", mergeable_ranks=ranks, **arguments)
@@ -126,7 +130,7 @@ def test_a_file_that_names_no_pattern_asks_for_it(tmp_path):
     assert formats.read(path, pattern="none").model.pattern is None
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "r50k" else thorough) for name in NAMES])
 def test_real_rank_files_have_no_unreachable_token_and_gpt2_its_own_merges(test_data, name):
     path = test_data / f"tiktoken/{name}_base.tiktoken"
     model = formats.read(path, pattern=NAMES[name], special_tokens={"<|endoftext|>": 300_000}).model

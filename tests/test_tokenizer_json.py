@@ -5,7 +5,7 @@ import json
 
 import pytest
 from hf_bpe.conversion.definition import Definition
-from hf_bpe.conversion.tokenizer_json import read_tokenizer_json, render_tokenizer_json
+from hf_bpe.conversion.tokenizer_json import definition_of_json, read_tokenizer_json, render_tokenizer_json
 from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import models, of_tokens, texts
@@ -149,6 +149,18 @@ def test_bytes_that_are_missing_become_equal_unknown_tokens(model, batch):
         assert_equal(tokenizer, theirs, text)
 
 
+@pytest.mark.parametrize("engine", ["native", "reference"], indirect=True)
+@given(model=models(), batch=st.lists(texts_of("\x00", "a\x00b", "c"), min_size=1, max_size=5), data=st.data())
+def test_bytes_that_are_missing_are_dropped_as_others_drop_them(engine, model, batch, data):
+    tokenizer = BPETokenizer(model=dataclasses.replace(model, drop_missing_bytes=True))
+    theirs = exported(tokenizer)
+    assert theirs.model.unk_token is None
+    for text in [*batch, *data.draw(st.lists(texts_of_tokens(model), max_size=5))]:
+        assert_equal(tokenizer, theirs, text)
+    again = definition_of_json(json.loads(theirs.to_str())).model
+    assert again.drop_missing_bytes == tokenizer.drop_missing_bytes == model.lacks_bytes
+
+
 def test_each_byte_that_is_missing_becomes_one_unknown_token():
     model = BPEModel({1: b"a", 0: b"aa", 5: b"<unk>"}, [(b"a", b"a")], ["<unk>"])
     tokenizer = BPETokenizer(model=model, unk_token="<unk>")
@@ -187,6 +199,7 @@ def pre_tokenizer(*parts):
     return {
         "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
         "normalizer": None,
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
         "pre_tokenizer": parts[0] if len(parts) == 1 else {"type": "Sequence", "pretokenizers": parts},
     }
 
@@ -261,6 +274,12 @@ def test_other_pre_tokenizers_are_refused(tmp_path, parts):
 def test_a_normalizer_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"tokenizer\.json: its normalizer .*NFKC.* changes the text"):
         read(tmp_path, {**pre_tokenizer(BYTE_LEVEL), "normalizer": {"type": "NFKC"}})
+
+
+@pytest.mark.parametrize("decoder", [None, {"type": "Sequence", "decoders": []}, {"type": "Fuse"}])
+def test_a_decoder_other_than_byte_level_is_refused(tmp_path, decoder):
+    with pytest.raises(ValueError, match=r"tokenizer\.json: its decoder .* is not ByteLevel"):
+        read(tmp_path, {**pre_tokenizer(BYTE_LEVEL), "decoder": decoder})
 
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)

@@ -1,0 +1,21 @@
+"""Panics of `tokenizers`, made errors.
+
+Some input makes the Rust code panic. In Python that is a PanicException, which is no Exception, so that it would end a
+program that handles errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Raise a ValueError where `tokenizers` panics."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__module__ != "pyo3_runtime":  # from which PanicException cannot be imported
+            raise
+        raise ValueError(f"tokenizers panics: {error}") from error

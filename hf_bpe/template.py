@@ -1,0 +1,144 @@
+"""Templates: the special tokens that are added before, between and after sequences.
+
+A template is what `tokenizers` calls TemplateProcessing. It names its tokens itself: `bos_token` and `eos_token` of a
+tokenizer are only names, and changing them does not change the template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+class Piece(NamedTuple):
+    """One part of a template.
+
+    Attributes:
+        name: the content of a special token; "A" or "B" for a sequence.
+        is_sequence: whether it is a sequence.
+        type_id: the token type id of what is there.
+    """
+
+    name: str
+    is_sequence: bool = False
+    type_id: int = 0
+
+
+@dataclass(frozen=True)
+class Template:
+    """The special tokens of a single sequence and of a pair.
+
+    Args:
+        single: pieces, of which one is the sequence "A".
+        pair: pieces, of which one is the sequence "A", and a later one "B".
+
+    Raises:
+        ValueError: sequences that are missing, repeated or in another order.
+
+    >>> template = Template.of_bos_eos("<s>", "</s>")
+    >>> template.around(1), template.around(2)
+    ([['<s>'], ['</s>']], [['<s>'], ['</s>'], ['</s>']])
+    >>> Template.from_json(template.to_json()) == template
+    True
+    """
+
+    single: tuple[Piece, ...]
+    pair: tuple[Piece, ...]
+
+    def __post_init__(self) -> None:
+        for name, pieces, expected in (("single", self.single, ["A"]), ("pair", self.pair, ["A", "B"])):
+            sequences = [piece.name for piece in pieces if piece.is_sequence]
+            if sequences != expected:
+                raise ValueError(f"template: {name}: expected the sequences {expected}, got {sequences}")
+
+    @classmethod
+    def of_bos_eos(cls, bos: str | None, eos: str | None) -> Template | None:
+        """Return the template that adds one token before and one after each sequence, None if there is neither.
+
+        A pair with both is `bos A eos B eos`, as transformers' `special_tokens_pattern` has it.
+        """
+        if bos is None and eos is None:
+            return None
+        before = () if bos is None else (Piece(bos),)
+        after = () if eos is None else (Piece(eos),)
+        single = *before, Piece("A", True), *after
+        second = *(() if after else before), Piece("B", True), *after
+        return cls(single, (*single, *second))
+
+    @classmethod
+    def from_json(cls, content: Any) -> Template:
+        """Return the template of its JSON form: `single` and `pair`, as the TemplateProcessing of `tokenizer.json`.
+
+        Raises:
+            ValueError: the content has another form.
+        """
+        try:
+            single, pair = (tuple(map(_piece, content[name])) for name in ("single", "pair"))
+        except (LookupError, TypeError, AttributeError, ValueError):
+            raise ValueError(
+                "template: expected single and pair, each a list of "
+                '{"SpecialToken": {"id": "<s>", "type_id": 0}} and {"Sequence": {"id": "A", "type_id": 0}}, '
+                f"got {content!r:.200}"
+            ) from None
+        return cls(single, pair)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` takes."""
+        return {
+            name: [
+                {"Sequence" if piece.is_sequence else "SpecialToken": {"id": piece.name, "type_id": piece.type_id}}
+                for piece in pieces
+            ]
+            for name, pieces in (("single", self.single), ("pair", self.pair))
+        }
+
+    @property
+    def tokens(self) -> list[str]:
+        """The special tokens, each once."""
+        return [*dict.fromkeys(piece.name for piece in (*self.single, *self.pair) if not piece.is_sequence)]
+
+    def around(self, sequences: int) -> list[list[str]]:
+        """Return the special tokens before the first of one or two sequences, and those after each."""
+        parts: list[list[str]] = [[]]
+        for piece in self.single if sequences == 1 else self.pair:
+            if piece.is_sequence:
+                parts.append([])
+            else:
+                parts[-1].append(piece.name)
+        return parts
+
+    def renamed(self, names: Mapping[str, str]) -> Template:
+        """Return the template with some tokens replaced by others."""
+
+        def rename(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+            return tuple(
+                piece if piece.is_sequence else piece._replace(name=names.get(piece.name, piece.name))
+                for piece in pieces
+            )
+
+        return Template(rename(self.single), rename(self.pair))
+
+    def bos_eos(self, bos: str | None, eos: str | None) -> tuple[bool, bool] | None:
+        """Return whether `bos` begins and `eos` ends each sequence, None if the template adds tokens in another way.
+
+        >>> Template.of_bos_eos("<s>", None).bos_eos("<s>", "</s>")
+        (True, False)
+        """
+        has = self.around(1) == [[bos], []], self.around(1) == [[], [eos]], self.around(1) == [[bos], [eos]]
+        adds = has[0] or has[2], has[1] or has[2]
+        simple = Template.of_bos_eos(bos if adds[0] else None, eos if adds[1] else None)
+        return adds if simple is not None and simple.around(2) == self.around(2) else None
+
+
+def as_template(value: Template | Mapping[str, Any] | None) -> Template | None:
+    """Return the template of a setting, which may be its JSON form; None for one that adds no token."""
+    template = value if value is None or isinstance(value, Template) else Template.from_json(value)
+    return template if template is not None and template.tokens else None
+
+
+def _piece(content: Mapping[str, Any]) -> Piece:
+    ((kind, piece),) = content.items()
+    if kind not in ("Sequence", "SpecialToken") or type(piece["id"]) is not str or type(piece["type_id"]) is not int:
+        raise TypeError
+    return Piece(piece["id"], kind == "Sequence", piece["type_id"])
