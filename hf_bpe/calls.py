@@ -12,12 +12,14 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import PaddingStrategy, TensorType, is_torch_available
 
+from hf_bpe._arguments import check_choice, check_flag, checked, shown, wrong_type
+from hf_bpe.added_vocabulary import AddedVocabulary
 from hf_bpe.encoding import AnyText, Around, Numbers, Padding
 from hf_bpe.encodings import NO_ID, Encodings, Source
+from hf_bpe.inherited import ARGUMENTS
 from hf_bpe.layout import Layout, kept_lengths
 from hf_bpe.processes import default_threads
 from hf_bpe.raw_doors import RawDoors
@@ -101,7 +103,23 @@ _CALL_NAMES = frozenset(Call._fields)
 # What a single text may be asked with to be encoded plainly: whatever decides no more than the ids and the mask.
 _PLAIN_NAMES = {"add_special_tokens", "split_special_tokens", "return_attention_mask", "verbose", "max_length"}
 _MORE = {name: value for name, value in Call._field_defaults.items() if name not in _PLAIN_NAMES}
+_CHECKS = {name: check for name, check in ARGUMENTS.items() if name in _CALL_NAMES}
 _NOTHING_AROUND: Around = ((), (), ())
+
+
+def _check_input(name: str, value: Any, in_words: bool) -> None:
+    """Raise a ValueError if a call cannot take this for text, nor for ids in place of text."""
+    if not _is_input(value, in_words, depth=3):
+        words = "lists of str, for is_split_into_words is set" if in_words else "a str, or a list of str"
+        raise ValueError(f"{name}: expected {words}, a list or pair of these, or ids; got {shown(value)}")
+
+
+def _is_input(value: Any, in_words: bool, depth: int) -> bool:
+    if isinstance(value, str):
+        return not in_words or depth < 3
+    if not isinstance(value, (list, tuple)) or depth == 0:
+        return False
+    return all(type(each) is int for each in value) or all(_is_input(each, in_words, depth - 1) for each in value)
 
 
 def _is_plain(inputs: Inputs, given: dict[str, Any]) -> bool:
@@ -117,17 +135,25 @@ class WarningsGiven(dict[str, bool]):
         return WarningsGiven, ()
 
 
-class Calls(RawDoors, PreTrainedTokenizer):
+class Calls(RawDoors, AddedVocabulary):
     """The part of BPETokenizer that calls reach: `_encode_plus`, and what it shares with that of transformers."""
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
+        for name, value in given.items():
+            if value is not None and value is not True and value is not False and name in _CHECKS:
+                given[name] = _CHECKS[name](name, value)
+        if isinstance(given.get("return_tensors"), bool):
+            raise wrong_type("return_tensors", "None or the name of a kind of tensors", given["return_tensors"])
         in_words = given.get("is_split_into_words", False)
         inputs = None if given.get("sanitize_control_tokens") else Inputs.of(text, text_pair, in_words)
         around = None if inputs is None else self._around(inputs.per_row, given.get("add_special_tokens", True))
         if inputs is None or around is None:
+            _check_input("text", text, in_words)
+            if text_pair is not None:
+                _check_input("text_pair", text_pair, in_words)
             for name in ("return_offsets_mapping", "return_overflowing_tokens"):
                 if given.get(name):
-                    raise ValueError(f"{name}=True: expected texts, all of them alone or all in pairs")
+                    raise ValueError(f"{name}=True: expected texts, all of them alone or all in pairs (text_pair)")
             encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
             return encoded
         source = Source(self._engine, inputs.texts, self._options(given.get("split_special_tokens")), inputs.bounds)
@@ -150,7 +176,7 @@ class Calls(RawDoors, PreTrainedTokenizer):
     ) -> Any:
         """Return the ids of a text, as a call does; the arguments are those of transformers' `encode`."""
         if not args and not kwargs and text_pair is None and isinstance(text, str):
-            around = self._around(1, add_special_tokens)
+            around = self._around(1, check_flag("add_special_tokens", add_special_tokens))
             if around is not None:  # the common case, in which transformers' way here takes longer than the encoding
                 return self._plain_ids(Source(self._engine, [text], self._options(None), None), around, None, True)
         return super().encode(text, text_pair, add_special_tokens, *args, **kwargs)
@@ -194,8 +220,7 @@ class Calls(RawDoors, PreTrainedTokenizer):
         if call.padding_strategy != PaddingStrategy.DO_NOT_PAD:
             length = call.max_length if call.padding_strategy == PaddingStrategy.MAX_LENGTH else None
             side = self.padding_side if call.padding_side is None else call.padding_side
-            if side not in ("left", "right"):
-                raise ValueError(f"padding_side: expected 'left' or 'right', got {side!r}")
+            check_choice("padding_side", side, ("left", "right"))
             layout = layout.padded(length, call.pad_to_multiple_of, left=side == "left")
         return layout, samples
 
@@ -265,6 +290,7 @@ class Calls(RawDoors, PreTrainedTokenizer):
             values = self.create_token_type_ids_from_sequences(*([0] * size for size in sizes))
         return layout.filled_up(values, self.pad_token_type_id)
 
+    @checked(**ARGUMENTS)
     def truncate_sequences(
         self,
         ids: list[int],

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, islice
-from operator import index
 from typing import TYPE_CHECKING, NamedTuple
 
+from hf_bpe._arguments import check_ids, check_int
 from hf_bpe.corpus import TextSource
 from hf_bpe.counts import WordCounts
-from hf_bpe.growing import check_number
 from hf_bpe.merge_trees import merged, parts_of_tokens, unreachable
 from hf_bpe.model import BPEModel, CheckedMerges, check_gaps, check_special_tokens, unlike
 from hf_bpe.normalizing import checked_normalizer, with_normalizer
@@ -36,6 +35,8 @@ __all__ = [
     "renumber",
     "truncate",
 ]
+
+_GREATEST_MULTIPLE = 1 << 24
 
 
 class Edited(NamedTuple):
@@ -106,7 +107,7 @@ def extend(
     >>> longer.merges, remap.added
     ([(b'o', b'w'), (b'l', b'ow')], {256: (111, 119), 257: (108, 111, 119)})
     """
-    check_number("number", number, 0)
+    number = check_int("number", number, 0)
     normalizer = checked_normalizer(model.normalizer, input)
     initial = with_normalizer(model, None)
     longer = train(input, model.vocab_size + number, special_tokens, **options, initial=initial)
@@ -166,7 +167,7 @@ def prune(
             "prune: expected ids to keep, or counts with either vocab_size or min_count; "
             f"got {keep=}, {counts=}, {vocab_size=}, {min_count=}"
         )
-    kept = [*map(index, keep or ())]
+    kept = [] if keep is None else check_ids("keep", keep)
     lost = {*unreachable(model)}
     words = lost if model.ignore_merges else set()
     lost = lost - words
@@ -179,7 +180,7 @@ def prune(
     heirs = dict(zip(words, _made_of(model, map(model.vocab.__getitem__, words)), strict=True))
     pruning = Pruning(parts, model.vocab.keys() - lost, stays, count_tokens(model, counts), heirs)
     if min_count is not None:
-        check_number("min_count", min_count, 0)
+        min_count = check_int("min_count", min_count, 0)
         while pruning.take_least_used(below=min_count * counts.scale):
             pass
     elif not isinstance(vocab_size, int) or not len(stays) <= vocab_size <= len(pruning.kept):
@@ -218,9 +219,8 @@ def add_special_tokens(
         if token.encode() in known:
             raise ValueError(f"special token {token!r}: the model has this token, with the id {known[token.encode()]}")
     if isinstance(tokens, Mapping):
-        ids = [tokens[token] for token in added]
+        ids = [check_int(f"id of {token!r}", tokens[token], 0) for token in added]
         for token, token_id in zip(added, ids, strict=True):
-            check_number(f"id of {token!r}", token_id, 0)
             if token_id in taken:
                 raise ValueError(f"special token {token!r}: its id {token_id} is taken by {taken[token_id]}")
     else:
@@ -248,7 +248,7 @@ def pad_to_multiple_of(model: BPEModel, multiple: int, *, reserved: Collection[i
     >>> pad_to_multiple_of(BPEModel({0: b"a", 2: b"b"}, []), 4).model.special_tokens
     ('<|unused_1|>', '<|unused_3|>')
     """
-    check_number("multiple", multiple, 1)
+    multiple = check_int("multiple", multiple, 1, _GREATEST_MULTIPLE)
     taken = {*model.vocab, *reserved}
     size = max(taken, default=-1) + 1
     check_gaps(size, len(taken))

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hf_bpe.growing import check_number
+from hf_bpe._arguments import check_int
 from hf_bpe.remapping import Remap
 
 try:
@@ -52,7 +52,7 @@ def remap_embeddings(model: Any, remap: Remap, *, pad_to_multiple_of: int = 1) -
     >>> model.config.vocab_size, model.get_input_embeddings().weight[1].tolist() == last
     (2, True)
     """
-    check_number("pad_to_multiple_of", pad_to_multiple_of, 1)
+    check_int("pad_to_multiple_of", pad_to_multiple_of, 1)
     inputs, outputs = model.get_input_embeddings(), model.get_output_embeddings()
     rows = _rows(inputs)
     tables = {"input": inputs.weight}

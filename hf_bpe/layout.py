@@ -18,6 +18,8 @@ from hf_bpe.encoding import Around, Ids, Numbers
 
 Value = TypeVar("Value")
 
+MOST_IDS = 1 << 40  # of a row; no memory holds as many
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -94,7 +96,7 @@ class Layout:
         width = max(self.lengths, default=0) if length is None else length
         if multiple_of is not None:
             width = -(-width // multiple_of) * multiple_of
-        if width >= 2**40:
+        if width >= MOST_IDS:
             raise ValueError(f"padding to {width} ids: expected a max_length that memory can hold")
         return replace(self, width=width, pads_left=left)
 

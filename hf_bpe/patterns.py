@@ -10,6 +10,7 @@ is upgraded. Code points that a newer `regex` knows and Unicode 16.0 does not ar
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 import regex
@@ -88,10 +89,12 @@ def canonical_pattern(pattern: str | None) -> str | None:
     >>> canonical_pattern(PATTERNS["gpt2"]), canonical_pattern("none")
     ('gpt2', None)
     """
-    if pattern is None or pattern == "none":
+    if pattern is None:
         return None
     if not isinstance(pattern, str):
         raise TypeError(f"pattern: expected a name, a regular expression or None, got {type(pattern).__name__}")
+    if pattern == "none":
+        return None
     if pattern in PATTERNS:
         return pattern
     for name, expression in PATTERNS.items():
@@ -155,15 +158,17 @@ def split(text: str, pattern: str | None) -> list[str]:
 _LONG = 1 << 20
 
 
-def find_safe_cut(text: str, pattern: str | None, start: int = 1) -> int | None:
-    """Return the first index from `start` on at which text can be cut with the same pre-tokens, None if none is sure.
+def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
+    """Yield the indices at which text can certainly be cut with the same pre-tokens.
 
     Only the named patterns are known well enough; any other may look anywhere.
+
+    >>> [*find_safe_cuts("Hello world, again", "gpt2")]
+    [5, 12]
     """
-    if pattern not in PATTERNS:
-        return None
-    match = _SAFE_CUT.search(hide_newer(text), start)
-    return None if match is None else match.start()
+    if pattern in PATTERNS:
+        for match in _SAFE_CUT.finditer(hide_newer(text)):
+            yield match.start()
 
 
 def hide_newer(text: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe.files import write_atomically
+from hf_bpe.input_files import read_json
 
 
 @dataclass(frozen=True)
@@ -150,10 +151,10 @@ class Remap:
         Remap(new_ids={0: 1}, added={}, removed=())
         """
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            content = read_json(path)
             added = {new: tuple(old) for new, old in content["added"]}
             remap = cls(dict(content["new_ids"]), added, tuple(content["removed"]))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}: expected a file that Remap.save or --remap has written: {error!r}") from None
         if [len(remap.new_ids), len(remap.added)] != [len(content["new_ids"]), len(content["added"])]:
             raise ValueError(f"{path}: an id is there twice; write the file again")

@@ -16,6 +16,7 @@ from rich.style import Style
 from rich.text import Text
 from tokenizers import AddedToken
 
+from hf_bpe._arguments import check_int
 from hf_bpe.encoding import AnyText, Options, as_str, tuples_of
 from hf_bpe.engine import make_encoder
 from hf_bpe.merge_trees import parts_of_tokens
@@ -77,8 +78,7 @@ def show(tokenizer: BPETokenizer | BPEModel, text: AnyText, *, ids: bool = False
     low 258|<ff> 255
     2 tokens, 4 bytes, 2.00 bytes a token
     """
-    if not isinstance(max_tokens, int) or max_tokens < 1:
-        raise ValueError(f"max_tokens: expected a number from 1 on, got {max_tokens!r}")
+    max_tokens = check_int("max_tokens", max_tokens, 1)
     model, added, encoded, decoded = _encode(tokenizer, text)
     tokens = tuple(
         ShownToken(token_id, model.vocab.get(token_id) or added[token_id].content.encode(), token_id in added)

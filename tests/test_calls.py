@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from profiles import by_profile
 from tokenizers import Tokenizer
 from transformers import AddedToken, PreTrainedTokenizerFast
 from transformers.tokenization_python import PreTrainedTokenizer
@@ -34,6 +35,8 @@ SETTINGS = {
     "bert": {"token_type_ids_pattern": "bert_style", "model_input_names": ["input_ids", "token_type_ids"]},
     "short": {"model_max_length": 2, "split_special_tokens": True},
 }
+CALLS = by_profile(quick=80, thorough=400)
+"""How many random calls are compared with each settings."""
 ENTRIES = ("input_ids", "attention_mask", "token_type_ids", "special_tokens_mask", "length")
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -65,11 +68,11 @@ def draw_text(rng):
     return "".join(rng.choices(PIECES, k=rng.choice([0, 1, 3, 8, 20])))
 
 
-def draw_input(rng, in_words):
+def draw_input(rng, in_words, word_counts=(1, 2, 5)):
     """Draw the texts of a call: one, a pair, many, pairs in the two forms; as text or as lists of words."""
 
     def one():
-        return [draw_text(rng) for _ in range(rng.choice([1, 2, 5]))] if in_words else draw_text(rng)
+        return [draw_text(rng) for _ in range(rng.choice(word_counts))] if in_words else draw_text(rng)
 
     form = rng.choice(["one", "pair", "many", "pairs", "tuples"])
     if form == "one":
@@ -125,10 +128,13 @@ def plain(value):
 def test_calls_are_those_of_python_tokenizers(kind):
     rng = random.Random(kind)
     ours, inherited = make(kind), make(kind, Inherited)
+    # Before 5.16 transformers takes a text of two words in a batch for a pair of texts.
+    types = make("bert", Inherited)([["low", "low"]], is_split_into_words=True)["token_type_ids"]
+    word_counts = (1, 3, 5) if types == [[0, 1]] else (1, 2, 5)
     equal = 0
-    for _ in range(400):
+    for _ in range(CALLS):
         in_words = rng.random() < 0.2
-        texts, options = draw_input(rng, in_words), draw_options(rng, (None, None, "np"))
+        texts, options = draw_input(rng, in_words, word_counts), draw_options(rng, (None, None, "np"))
         mine = outcome(ours, *texts, is_split_into_words=in_words, **options)
         theirs = outcome(inherited, *texts, is_split_into_words=in_words, **options)
         if isinstance(theirs, dict) and theirs["input_ids"] in ([], [[]]) and mine["input_ids"] != theirs["input_ids"]:
@@ -138,7 +144,7 @@ def test_calls_are_those_of_python_tokenizers(kind):
         else:
             assert mine == theirs, (texts, options)
             equal += isinstance(mine, dict)
-    assert equal > 250
+    assert equal > CALLS / 2
 
 
 @pytest.mark.parametrize("kind", SETTINGS)
@@ -147,7 +153,7 @@ def test_offsets_words_and_windows_are_those_of_fast_tokenizers(kind):
     ours = make(kind)
     fast = fast_of(ours)
     equal = 0
-    for _ in range(400):
+    for _ in range(CALLS):
         in_words = rng.random() < 0.3
         texts, options = draw_input(rng, in_words), draw_options(rng)
         options |= {"return_offsets_mapping": True, "stride": rng.choice([0, 0, 1, 2])}
@@ -177,7 +183,7 @@ def test_offsets_words_and_windows_are_those_of_fast_tokenizers(kind):
             assert mine.tokens(row) == stripped, (texts, options)
             check_methods(mine[row], theirs[row])
         equal += 1
-    assert equal > 100
+    assert equal > CALLS / 4
 
 
 def call_or_none(tokenizer, *texts, **options):

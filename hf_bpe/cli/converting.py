@@ -36,8 +36,8 @@ _PATTERN_HELP = f"The split pattern, where a file does not tell it, as .tiktoken
 _SPECIAL_HELP = "A special token and its id, where a file does not tell them. Repeat the option for more."
 _DROP_HELP = (
     "Lose this knowingly where the format cannot carry it, though readers may get other ids: pattern, special_tokens, "
-    "flags, added_tokens, prefix_space, bos_eos, split_special_tokens, normalizer, ignore_merges. Repeat the option "
-    "for more."
+    "flags, added_tokens, prefix_space, bos_eos, template, split_special_tokens, normalizer, ignore_merges, "
+    "missing_bytes. Repeat the option for more."
 )
 _VERIFY_HELP = "Compare the ids of this text, too. Repeat the option for more."
 _EXAMPLES = (

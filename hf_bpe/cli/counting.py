@@ -19,6 +19,7 @@ from hf_bpe.cli.sources import (
     ErrorsInFiles,
     ErrorsInText,
     FileFormat,
+    LongestLine,
     Memory,
     Weight,
     Workers,
@@ -26,7 +27,7 @@ from hf_bpe.cli.sources import (
     sources_of,
     weights_of,
 )
-from hf_bpe.corpus import plan
+from hf_bpe.corpus import LINE_BYTES, plan
 from hf_bpe.counting import count as count_shards
 from hf_bpe.counts import FAN_IN, WordCounts
 
@@ -65,6 +66,7 @@ def count(
     errors: ErrorsInText = "strict",
     on_error: ErrorsInFiles = "raise",
     max_document_bytes: Cap = None,
+    max_line_bytes: LongestLine = LINE_BYTES,
     workers: Workers = None,
     max_memory: Memory = None,
     work_dir: WorkFolder = None,

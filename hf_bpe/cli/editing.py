@@ -27,6 +27,7 @@ from hf_bpe.cli.sources import (
     ErrorsInFiles,
     ErrorsInText,
     FileFormat,
+    LongestLine,
     Memory,
     Weight,
     Workers,
@@ -34,7 +35,9 @@ from hf_bpe.cli.sources import (
     text_or_counts,
 )
 from hf_bpe.cli.training import COUNTS_HELP, LeastFrequency, LongestToken, Ties
+from hf_bpe.corpus import LINE_BYTES
 from hf_bpe.counts import WordCounts
+from hf_bpe.input_files import decode, open_regular, read_bounded
 
 if TYPE_CHECKING:
     from hf_bpe.editing import Edited
@@ -48,6 +51,7 @@ _KEEP_HELP = (
     "Keep these tokens and what they are made of: ids in a .npy array, as encode writes it, or one a line. Without "
     "--counts all others go, but for bytes and special tokens."
 )
+_IDS_AT_ONCE = 1 << 24
 _TOKEN_HELP = "A special token, which takes the lowest free id."
 
 _Source = Annotated[str, argument("IN", FOLDER_HELP)]
@@ -98,6 +102,7 @@ def extend(
     errors: ErrorsInText = "strict",
     on_error: ErrorsInFiles = "raise",
     max_document_bytes: Cap = None,
+    max_line_bytes: LongestLine = LINE_BYTES,
     workers: Workers = None,
     max_memory: Memory = None,
     work_dir: WorkFolder = None,
@@ -209,14 +214,33 @@ def _save(tokenizer: BPETokenizer, edited: Edited, folder: Path, remap_file: Pat
 
 def _ids(path: Path, tokenizer: BPETokenizer) -> list[int]:
     """Return the ids in a file, each once; those of tokens that were added to the model stay by themselves."""
-    import numpy as np
-
     if path.suffix == ".npy":
-        found = np.unique(np.load(path, mmap_mode="r")).tolist()
+        found = _ids_of_array(path)
     else:
-        lines = path.read_text(encoding="utf-8").split()
+        lines = decode(path, read_bounded(path, "list of ids")).split()
         if wrong := [line for line in lines if not (line.isascii() and line.isdigit() and len(line) < 12)]:
             raise ValueError(f"{path}: expected an id a line, got {wrong[0]:.40}")
-        found = [*map(int, lines)]
+        found = {*map(int, lines)}
     outside = tokenizer.added_tokens_decoder.keys() - tokenizer.model.vocab.keys()
-    return [token_id for token_id in found if token_id not in outside]
+    return sorted(found - outside)
+
+
+def _ids_of_array(path: Path) -> set[int]:
+    """Return the ids in a `.npy` file of any size, of which little is held at a time."""
+    import numpy as np
+
+    with open_regular(path):  # before numpy waits for what is none
+        pass
+    try:
+        array = np.load(path, mmap_mode="r")  # which compares the shape with the size of the file
+    except OSError:
+        raise
+    except Exception as error:  # for a damaged header numpy raises anything
+        raise ValueError(f"{path}: not a .npy array: {error}") from None
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
+        raise ValueError(f"{path}: expected an array of ids, got {getattr(array, 'dtype', 'several arrays')}")
+    ids = array.reshape(-1)
+    found: set[int] = set()
+    for start in range(0, len(ids), _IDS_AT_ONCE):
+        found.update(np.unique(ids[start : start + _IDS_AT_ONCE]).tolist())
+    return found

@@ -29,11 +29,13 @@ from hf_bpe.cli.sources import (
     ErrorsInFiles,
     ErrorsInText,
     FileFormat,
+    LongestLine,
     Memory,
     Workers,
     refuse_source_options,
     sources_of,
 )
+from hf_bpe.corpus import LINE_BYTES
 from hf_bpe.counts import WordCounts
 
 if TYPE_CHECKING:
@@ -80,6 +82,7 @@ def report(
     errors: ErrorsInText = "strict",
     on_error: ErrorsInFiles = "raise",
     max_document_bytes: Cap = None,
+    max_line_bytes: LongestLine = LINE_BYTES,
     workers: Workers = None,
     max_memory: Memory = None,
     progress: Progress = None,
@@ -122,6 +125,7 @@ def compare(
     errors: ErrorsInText = "strict",
     on_error: ErrorsInFiles = "raise",
     max_document_bytes: Cap = None,
+    max_line_bytes: LongestLine = LINE_BYTES,
     workers: Workers = None,
     max_memory: Memory = None,
     progress: Progress = None,

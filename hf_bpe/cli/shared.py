@@ -15,13 +15,14 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 from tqdm import tqdm
 from typer.core import TyperGroup
 
 from hf_bpe import __version__
+from hf_bpe.input_files import open_stream
 from hf_bpe.patterns import PATTERNS
 
 if TYPE_CHECKING:
@@ -146,6 +147,11 @@ def text_file(name: str) -> Iterator[Path]:
             yield copy
         except ValueError as error:
             raise ValueError(str(error).replace(str(copy), "standard input")) from None
+
+
+def open_input(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    """Open a file to read, or standard input."""
+    return contextlib.nullcontext(sys.stdin.buffer) if file == STDIN else open_stream(file)
 
 
 def say(message: str) -> None:

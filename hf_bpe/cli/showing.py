@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, STDIN, app, argument, load, option, say
+from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, STDIN, app, argument, load, open_input, option, say
 from hf_bpe.files import write_atomically
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def show(
     if text is not None:
         data = os.fsencode(text)
     else:
-        data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+        with open_input(file) as source:
+            data = source.read()
     tokens = shown(tokenizer, data, ids=ids, max_tokens=max_tokens)
     if html is not None:
         _save(tokens.to_html(), html)

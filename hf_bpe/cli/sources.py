@@ -28,6 +28,7 @@ _COLUMN_HELP = "What has the text in .jsonl objects and .parquet files."
 _ERRORS_HELP = "Invalid UTF-8: an error, U+FFFD in its place, or the bytes as they are."
 _ON_ERROR_HELP = "Stop at what is wrong in a file, or skip that line or the rest of that file, and say so."
 _CAP_HELP = "Leave out what is beyond so many bytes of a document."
+_LINE_HELP = "Longest line of JSON, or text without a place to be cut, in bytes, unpacked; a longer one is an error."
 _MEMORY_HELP = "Bound of the memory of the process, such as 2GB; what does not fit is put on disk."
 _WORK_HELP = "Note finished work in this folder; after an interruption the same command goes on. Delete it when done."
 
@@ -37,7 +38,15 @@ Column = Annotated[str, option(_COLUMN_HELP, metavar="NAME")]
 ErrorsInText = Annotated[Errors, option(_ERRORS_HELP)]
 ErrorsInFiles = Annotated[OnError, option(_ON_ERROR_HELP)]
 Cap = Annotated[int | None, option(_CAP_HELP, metavar="N", min=1, show_default="no limit")]
-_READING = ("format", "column", "errors", "on_error", "max_document_bytes")  # what these parameters are called
+LongestLine = Annotated[int, option(_LINE_HELP, metavar="N", min=1)]
+_READING = (
+    "format",
+    "column",
+    "errors",
+    "on_error",
+    "max_document_bytes",
+    "max_line_bytes",
+)  # what these parameters are called
 
 # And how it is counted.
 Workers = Annotated[

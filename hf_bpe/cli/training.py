@@ -30,12 +30,14 @@ from hf_bpe.cli.sources import (
     ErrorsInFiles,
     ErrorsInText,
     FileFormat,
+    LongestLine,
     Memory,
     Weight,
     Workers,
     WorkFolder,
     text_or_counts,
 )
+from hf_bpe.corpus import LINE_BYTES
 from hf_bpe.training import InitialAlphabet, TieBreak
 from hf_bpe.training import train as train_models
 
@@ -94,6 +96,7 @@ def train(
     errors: ErrorsInText = "strict",
     on_error: ErrorsInFiles = "raise",
     max_document_bytes: Cap = None,
+    max_line_bytes: LongestLine = LINE_BYTES,
     workers: Workers = None,
     max_memory: Memory = None,
     work_dir: WorkFolder = None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -22,6 +23,7 @@ from hf_bpe.cli.shared import (
     app,
     argument,
     load,
+    open_input,
     option,
     say,
     shows_progress,
@@ -29,6 +31,7 @@ from hf_bpe.cli.shared import (
 )
 
 _TOKEN_ID = re.compile(rb"-?[0-9]{1,19}")  # int() alone would take 1_000 too, and complain about long numbers
+_PART_BYTES = 1 << 20  # of a line, that is read at once
 _Folder = Annotated[str, argument("FOLDER", FOLDER_HELP)]
 _File = Annotated[str, argument("FILE", "The file to read; - for standard input.")]
 
@@ -78,7 +81,7 @@ def encode(
         say(f"{found} saved in {written.ids}, where the documents begin in {written.offsets}")
         return
     for file in files or [STDIN]:
-        with _open_input(file) as source:
+        with open_input(file) as source:
             for text in (line.removesuffix(b"\n") for line in source) if lines else [source.read()]:
                 ids = tokenizer.encode_bytes(text, split_special_tokens=as_text)
                 sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
@@ -99,18 +102,27 @@ def decode(
     """
     tokenizer = load(folder)
     known = None if tokenizer.unk_token is not None else {*tokenizer.model.vocab, *tokenizer.added_tokens_decoder}
-    with _open_input(file) as source:
-        for number, line in enumerate(source, start=1):
-            words = line.split()
+    with open_input(file) as source:
+        for number, words, is_end in _words(source):
             for word in words:
                 if not _TOKEN_ID.fullmatch(word):
                     raise ValueError(f"line {number}: expected a token id, got {word[:80].decode(errors='replace')!r}")
                 if known is not None and int(word) not in known:
                     raise ValueError(f"line {number}: the id {int(word)} is not in the vocabulary")
             text = tokenizer.decode_bytes([*map(int, words)], skip_special_tokens=skip_special_tokens)
-            sys.stdout.buffer.write(text + b"\n" if lines else text)
+            sys.stdout.buffer.write(text + b"\n" if lines and is_end else text)
             sys.stdout.buffer.flush()
 
 
-def _open_input(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
-    return contextlib.nullcontext(sys.stdin.buffer) if file == STDIN else Path(file).open("rb")
+def _words(source: BinaryIO) -> Iterator[tuple[int, list[bytes], bool]]:
+    """Yield the number of a line, its words, and whether it ends; the words of a long line in several parts."""
+    number, begun, is_end = 1, b"", True
+    while part := source.readline(_PART_BYTES):
+        is_end = part.endswith(b"\n") or len(part) < _PART_BYTES
+        words = (begun + part).split()
+        is_cut = not is_end and not part[-1:].isspace() and len(words[-1]) <= 20  # more is no id
+        begun = words.pop() if is_cut else b""
+        yield number, words, is_end
+        number += is_end
+    if not is_end:
+        yield number, begun.split(), True
