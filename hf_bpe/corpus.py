@@ -15,12 +15,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeGuard, Union, get_args
 
+from hf_bpe._arguments import at_least, check_choice, check_int, check_str, optional, shown
 from hf_bpe.locations import Compression, File, Format, are_paths, find_files, is_url, kind_of
 
 Errors = Literal["strict", "replace", "bytes"]
 OnError = Literal["raise", "skip"]
 
 SHARD_BYTES = 1 << 28
+LINE_BYTES = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,9 @@ class Source:
             the rest of a file that cannot be read any further. An error of the system is always raised.
         max_document_bytes: leave out what is beyond so many bytes of a document, from the end of a character on. A
             document ends at a special token, and where the file, line, row or text does.
+        max_line_bytes: the most bytes of a line of JSON lines, a row of Parquet, or a stretch of plain text that has no
+            place to be cut; unpacked. A longer one is an error, or is skipped, as `on_error` says: a line or row, or of
+            plain text the rest of the file. See docs/scale.md for how much memory one takes.
 
     Raises:
         TypeError, ValueError: an argument that is none of these; the message says which.
@@ -59,20 +64,18 @@ class Source:
     errors: Errors = "strict"
     on_error: OnError = "raise"
     max_document_bytes: int | None = None
+    max_line_bytes: int = LINE_BYTES
 
     def __post_init__(self) -> None:
         _check_data(self.data)
         object.__setattr__(self, "weight", exact_weight(self.weight))
-        _check_choice("format", self.format, (None, *get_args(Format)))
-        _check_choice("errors", self.errors, get_args(Errors))
-        _check_choice("on_error", self.on_error, get_args(OnError))
-        if not isinstance(self.column, str):
-            raise TypeError(f"column: expected a str, got {self.column!r}")
-        limit = self.max_document_bytes
-        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool)):
-            raise TypeError(f"max_document_bytes: expected an int or None, got {limit!r}")
-        if limit is not None and limit < 1:
-            raise ValueError(f"max_document_bytes: expected at least 1, got {limit}")
+        check_choice("format", self.format, (None, *get_args(Format)))
+        check_choice("errors", self.errors, get_args(Errors))
+        check_choice("on_error", self.on_error, get_args(OnError))
+        check_str("column", self.column)
+        limit = optional(at_least(1))("max_document_bytes", self.max_document_bytes)
+        object.__setattr__(self, "max_document_bytes", limit)
+        object.__setattr__(self, "max_line_bytes", check_int("max_line_bytes", self.max_line_bytes, 1))
 
 
 TextSource = Union[
@@ -135,6 +138,7 @@ class Shard:
         """What it gives, in short: equal for shards of equal counts, as far as names, sizes and times tell."""
         source = self.source
         options = [self.format, source.column, source.errors, source.on_error, source.max_document_bytes]
+        options += [] if source.max_line_bytes == LINE_BYTES else [source.max_line_bytes]  # as before there was this
         return json.dumps([self.name, self.version, self.start, self.stop, str(self.weight), *options])
 
 
@@ -156,8 +160,7 @@ def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
     >>> [(Path(shard.name).name, shard.start, shard.stop) for shard in plan(["a.txt"], shard_bytes=10)]
     [('a.txt', 0, 10), ('a.txt', 10, None)]
     """
-    if shard_bytes < 1:
-        raise ValueError(f"shard_bytes: expected at least 1, got {shard_bytes}")
+    shard_bytes = check_int("shard_bytes", shard_bytes, 1)
     numbers_of_iterables = itertools.count()
     shards: list[Shard] = []
     for part in _parts(source):
@@ -209,7 +212,7 @@ def _shards_of_file(source: Source, file: File, shard_bytes: int) -> Iterator[Sh
     if whole.format == "parquet" and whole.compression is not None:
         raise ValueError(f"{file.name}: Parquet is compressed inside; unpack the file, or give its format")
     splittable = whole.is_local and whole.format == "text" and whole.compression is None
-    splittable &= source.errors == "bytes" or (source.errors == "strict" and source.on_error == "raise")
+    splittable &= source.errors != "replace" and source.on_error == "raise"
     if not splittable or source.max_document_bytes is not None or file.size is None or file.size <= shard_bytes:
         yield whole
         return
@@ -231,26 +234,21 @@ def _check_data(data: object) -> None:
         raise TypeError(f"{expected} {type(data).__name__}; give {advice}")
     if _is_part(data) or (isinstance(data, (list, tuple)) and any(map(_is_part, data))):
         raise TypeError(f"{expected} Source in a Source; give a list of Sources")
-    if not isinstance(data, (str, os.PathLike, Iterable)):
+    if not isinstance(data, (str, os.PathLike, Iterable)) or getattr(data, "ndim", 1) == 0:
         raise TypeError(f"{expected} {type(data).__name__}")
 
 
 def exact_weight(weight: object) -> Fraction:
     """Return a weight as it is meant, a float as the decimal that Python prints; TypeError, ValueError for others."""
     if isinstance(weight, bool) or not isinstance(weight, (numbers.Rational, float, str, Decimal)):
-        raise TypeError(f"weight: expected a number or a str such as '0.1' or '1/3', got {weight!r}")
+        raise TypeError(f"weight: expected a number or a str such as '0.1' or '1/3', got {shown(weight)}")
     try:
         if isinstance(weight, numbers.Rational):
             exact = Fraction(int(weight.numerator), int(weight.denominator))
         else:
             exact = Fraction(float.__repr__(weight) if isinstance(weight, float) else weight)
     except (ValueError, ArithmeticError):  # not a number, or infinite
-        raise ValueError(f"weight: expected a finite number, got {weight!r}") from None
+        raise ValueError(f"weight: expected a finite number, got {shown(weight)}") from None
     if exact <= 0:
-        raise ValueError(f"weight: expected more than 0, got {weight!r}; leave a source out to leave it out")
+        raise ValueError(f"weight: expected more than 0, got {shown(weight)}; leave a source out to leave it out")
     return exact
-
-
-def _check_choice(name: str, value: object, choices: Sequence[object]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {value!r}")

@@ -16,9 +16,10 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict
 
+from hf_bpe._arguments import Check, at_least, check_callable, check_flag, check_path, checked, optional
 from hf_bpe.corpus import Shard, TextSource, plan
 from hf_bpe.counts import Counted, Settings, WordCounts, merge_all
-from hf_bpe.memory import in_words, parse_bytes, resident_bytes
+from hf_bpe.memory import available_bytes, in_words, parse_bytes, resident_bytes
 from hf_bpe.progress import Listener, Progress
 from hf_bpe.readers import Batch, Skipped, read
 from hf_bpe.runs import Run, gather, reader_of
@@ -29,9 +30,20 @@ logger = logging.getLogger(__name__)
 
 _BATCH_BYTES = 1 << 24  # of text that is held at once; enough for many threads, whatever the length of the texts
 _COMMIT_SECONDS = 30.0  # of work that is lost at most, or that of a shard
+_OF_ROOM = 14  # how many times its length a line takes at most: with one character of four bytes all of it has four
+_MOST_ROOM = 1 << 36  # where the system does not say how much memory there is
 _LEAST_ROOM = 48_000_000  # for the text at hand, what waits to be written, and tables that are not too small
 
+COUNTING_CHECKS: dict[str, Check] = {
+    "num_workers": optional(at_least(1)),
+    "max_memory": optional(lambda name, value: parse_bytes(value, name)),
+    "work_dir": optional(check_path),
+    "show_progress": check_flag,
+    "callback": optional(check_callable),
+}
 
+
+@checked(**COUNTING_CHECKS)
 def count(
     source: TextSource,
     *,
@@ -89,8 +101,6 @@ class _Counting:
         max_memory: int | str | None = None,
         work_dir: str | os.PathLike[str] | None = None,
     ) -> None:
-        if num_workers is not None and num_workers < 1:
-            raise ValueError(f"num_workers: expected at least 1, got {num_workers}")
         self.settings = settings
         self.shards = plan(source)
         self.scale = math.lcm(*(shard.weight.denominator for shard in self.shards))
@@ -101,6 +111,7 @@ class _Counting:
                 )
         self.is_limited = max_memory is not None
         room = 0 if max_memory is None else _room(parse_bytes(max_memory, "max_memory"))
+        self.most_bytes = room // _OF_ROOM if self.is_limited else None
         self.batch_bytes = min(_BATCH_BYTES, room // 32) if self.is_limited else _BATCH_BYTES
         self.tally = make_tally(settings, num_workers, room // 2)
         self.work = None if work_dir is None else WorkFolder(work_dir, {**settings.identity(), "scale": self.scale})
@@ -159,6 +170,7 @@ class _Counting:
                 special_tokens=self.settings.special_tokens,
                 batch_bytes=self.batch_bytes,
                 skipped=self.skipped,
+                most_bytes=self.most_bytes,
             )
             for shard in group
         )
@@ -229,7 +241,8 @@ def _room(max_memory: int) -> int:
             f"max_memory: {in_words(max_memory)} is too little: this process takes {in_words(used)} already; "
             f"give at least {in_words(used + _LEAST_ROOM)}"
         )
-    return max_memory - used
+    # Tables have their full size from the beginning, which must not be more than there is.
+    return min(max_memory - used, max(available_bytes() or _MOST_ROOM, _LEAST_ROOM))
 
 
 def _in_groups(shards: Iterable[Shard], size: int) -> Iterator[list[Shard]]:

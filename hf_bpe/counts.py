@@ -26,9 +26,12 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from hf_bpe._arguments import check_int, check_mapping, check_path, check_sequence, check_str, shown
+from hf_bpe.byte_level import repair_surrogates
 from hf_bpe.corpus import exact_weight
 from hf_bpe.engine import merge_runs, read_words
 from hf_bpe.files import staged_folder
+from hf_bpe.input_files import MOST_BYTES, open_regular, parse_json
 from hf_bpe.model import check_special_tokens
 from hf_bpe.patterns import UNICODE_VERSION, canonical_pattern
 from hf_bpe.runs import PIECE, FileRun, Run, RunMerger, gather, reader_of
@@ -36,6 +39,7 @@ from hf_bpe.runs import PIECE, FileRun, Run, RunMerger, gather, reader_of
 MARK = b"hf_bpe counts 1\n"
 FAN_IN = 64  # runs that are merged at once
 _BATCH = 1 << 23  # bytes of words that are worked on at once
+_LEAST_RECORD = 4  # bytes of a word in a run: two lengths, a byte, a count
 _IN_MEMORY = 1 << 26  # bytes up to which a run that is made here stays in memory
 
 
@@ -75,6 +79,14 @@ class Counted:
     weight: str = "1"
     files: int = 0
     bytes: int = 0
+
+    def checked(self) -> Counted:
+        """Return it, if it may be what a file says."""
+        check_str("name", self.name)
+        exact_weight(check_str("weight", self.weight))
+        check_int("files", self.files, 0)
+        check_int("bytes", self.bytes, 0)
+        return self
 
 
 class WordCounts:
@@ -117,15 +129,15 @@ class WordCounts:
     ) -> None:
         settings = Settings.checked(pattern, special_tokens)
         counts: dict[bytes, int] = {}
-        for word, count in words.items():
-            data = word.encode() if isinstance(word, str) else word
+        for word, count in check_mapping("words", words).items():
+            data = repair_surrogates(word).encode() if isinstance(word, str) else word
+            got = f"got {shown(word)}: {shown(count)}"
             if not isinstance(data, bytes) or not isinstance(count, int):
-                raise TypeError(f"words: expected str or bytes with an int for each, got {word!r}: {count!r}")
+                raise TypeError(f"words: expected str or bytes with an int for each, {got}")
             if not data or not 0 <= count < 2**64:
-                raise ValueError(f"words: expected words that are not empty, of 0 to 2**64 - 1, got {word!r}: {count}")
+                raise ValueError(f"words: expected words that are not empty, of 0 to 2**64 - 1, {got}")
             counts[data] = counts.get(data, 0) + count
-        if not isinstance(scale, int) or scale < 1:
-            raise ValueError(f"scale: expected an int from 1 on, got {scale!r}")
+        scale = check_int("scale", scale, 1, 10**1000)
         self._take(RunMerger.of(counts), settings, scale)
 
     @classmethod
@@ -195,7 +207,7 @@ class WordCounts:
 
     def top(self, n: int) -> list[tuple[bytes, int]]:
         """Return the `n` commonest pre-tokens and their counts, the commonest first, equal ones in order of bytes."""
-        return nlargest(n, self.items(), key=itemgetter(1))
+        return nlargest(min(check_int("n", n, 0), len(self)), self.items(), key=itemgetter(1))
 
     @cached_property
     def word_bytes(self) -> int:
@@ -220,7 +232,7 @@ class WordCounts:
             OverflowError: a count past 64 bits.
         """
         all_counts = [self, *others]
-        if weights is not None and len(weights) != len(all_counts):
+        if weights is not None and len(check_sequence("weights", weights)) != len(all_counts):
             raise ValueError(f"weights: expected one for each of {len(all_counts)} counts, got {len(weights)}")
         for other in others:
             self.settings.check_same(other.settings)
@@ -243,7 +255,7 @@ class WordCounts:
 
         Training on them takes less memory; merges that rare pre-tokens would have decided change.
         """
-        merger = merge_runs([self.run()], [1], least=min_count * self.scale)
+        merger = merge_runs([self.run()], [1], least=check_int("min_count", min_count, 0) * self.scale)
         return WordCounts.of_run(merger, self.settings, self.scale, sources=self.sources, skipped=self.skipped)
 
     # Files.
@@ -254,7 +266,7 @@ class WordCounts:
         Raises:
             OSError: what writing raises.
         """
-        path = Path(path)
+        path = Path(check_path("path", path))
         about = {
             **asdict(self.settings),
             "scale": self.scale,
@@ -283,8 +295,8 @@ class WordCounts:
             OSError: it cannot be read.
             ValueError: it is no counts file, or is damaged.
         """
-        path = Path(path)
-        file = path.open("rb", buffering=0)
+        path = Path(check_path("path", path))
+        file = open_regular(path, buffering=0)
         try:
             return cls._opened(file, path)
         except BaseException:
@@ -299,21 +311,25 @@ class WordCounts:
         file.seek(0)
         if file.read(16) != MARK:
             raise ValueError(f"{path}: expected a counts file, as WordCounts.save and `hf-bpe count` write it")
-        footer = size - 24 - int.from_bytes(end[:8], "little")
-        if len(end) != 24 or end[8:] != MARK or footer < 16:
+        length = int.from_bytes(end[:8], "little")
+        footer = size - 24 - length
+        if len(end) != 24 or end[8:] != MARK or footer < 16 or length > MOST_BYTES:
             raise ValueError(f"{path}: this counts file is cut off or damaged; count again, or copy it again")
         counts = cls.__new__(cls)
         counts._run = FileRun(file, 16, footer - 16)
         file.seek(footer)
         try:
-            about = json.loads(file.read(size - 24 - footer))
+            about = parse_json(path, file.read(length).decode())
             if about["unicode"] != UNICODE_VERSION:
                 raise ValueError(f"it is by Unicode {about['unicode']}, this version of hf_bpe by {UNICODE_VERSION}")
             counts.settings = Settings.checked(about["pattern"], about["special_tokens"])
-            counts.sources = tuple(Counted(**source) for source in about["sources"])
-            counts.scale, counts._words, counts.total = about["scale"], about["words"], about["total"]
-            counts.fingerprint, counts.skipped = about["fingerprint"], about["skipped"]
-        except (ValueError, KeyError, TypeError) as error:
+            counts.sources = tuple(Counted(**source).checked() for source in about["sources"])
+            counts.scale = check_int("scale", about["scale"], 1, 10**1000)
+            counts._words = check_int("words", about["words"], 0, (footer - 16) // _LEAST_RECORD)
+            counts.total = check_int("total", about["total"], 0)
+            counts.skipped = {name: check_int(name, number, 0) for name, number in about["skipped"].items()}
+            counts.fingerprint = about["fingerprint"]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}: this counts file cannot be read: {error!r}") from None
         digest = counts._digest()
         read = counts._run.reader()

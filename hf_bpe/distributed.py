@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hf_bpe import counting
+from hf_bpe._arguments import check_int
 from hf_bpe.corpus import Shard, TextSource, plan
 from hf_bpe.counts import Settings, WordCounts
 from hf_bpe.progress import Listener, Progress
@@ -54,8 +55,7 @@ def count(
         import ray
     except ImportError as error:
         raise ImportError("counting on a cluster takes Ray: pip install 'hf_bpe[ray]'") from error
-    if fan_in < 2:
-        raise ValueError(f"fan_in: expected at least 2, got {fan_in}")
+    fan_in = check_int("fan_in", fan_in, 2)
     settings = Settings.checked(pattern, special_tokens)
     shards = plan(source, shard_bytes=shard_bytes)
     for shard in shards:

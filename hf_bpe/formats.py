@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import codecs
 import importlib
+import itertools
 import json
 import re
+import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from types import ModuleType
@@ -20,7 +22,9 @@ from hf_bpe.skipping import Reading
 Document = str | bytes
 
 _BLOCK_BYTES = 1 << 18
-_PACKED_BYTES = 1 << 12  # at a time, for there can be some 30,000 times as much in them
+_PACKED_BYTES = 1 << 10  # at a time, for there can be 2**15 times as much in them
+_LEAST_WINDOW = 1 << 20
+_MOST_WINDOW = 1 << 31  # as much as --long=31 of the program zstd, by which some large corpora are packed, can ask for
 _ROWS = 1 << 7  # of a dataset at a time
 _ARROW_BYTES, _ARROW_ROWS = 1 << 20, 1 << 10  # of Parquet; whichever is less
 
@@ -45,7 +49,8 @@ def read_blocks(reading: Reading) -> Iterator[bytes]:
         if compression is None:
             yield from _read_stored(reading, file, _BLOCK_BYTES)
         else:
-            yield from _unpack(reading, _read_stored(reading, file, _PACKED_BYTES), compression)
+            most = (reading.most_bytes or sys.maxsize) >> 15
+            yield from _unpack(reading, _read_stored(reading, file, min(_PACKED_BYTES, max(most, 16))), compression)
 
 
 def _read_stored(reading: Reading, file: BinaryIO, size: int) -> Iterator[bytes]:
@@ -60,8 +65,10 @@ def _unpack(reading: Reading, blocks: Iterable[bytes], compression: str) -> Iter
         failure: type[Exception] = zlib.error
     else:
         zstandard = _import("zstandard", "zstd", reading)
-        # As much as --long=31 of the program zstd, by which some large corpora are packed, can ask for.
-        frames, failure = zstandard.ZstdDecompressor(max_window_size=1 << 31), zstandard.ZstdError
+        window = _MOST_WINDOW
+        if reading.most_bytes is not None:
+            window = min(window, max(4 * reading.most_bytes, _LEAST_WINDOW))
+        frames, failure = zstandard.ZstdDecompressor(max_window_size=window), zstandard.ZstdError
     part: Any = None
     for block in blocks:
         while block:
@@ -73,6 +80,11 @@ def _unpack(reading: Reading, blocks: Iterable[bytes], compression: str) -> Iter
             try:
                 data = part.decompress(block)
             except failure as error:
+                if "too much memory" in str(error):
+                    raise MemoryError(
+                        f"{reading.shard.name}: unpacking its zstd data takes more than {window} bytes, which is all "
+                        "that max_memory leaves for it; give a greater max_memory"
+                    ) from None
                 reading.give_up(f"not {compression}, within its first {reading.position} bytes: {error}; get it again")
                 return
             if data:
@@ -86,14 +98,14 @@ def read_json_lines(reading: Reading) -> Iterator[Document]:
     """Yield the text of each line, which is an object; empty lines are passed over."""
     column, errors = reading.shard.source.column, reading.shard.source.errors
     for number, line in enumerate(_read_lines(reading), start=1):
-        if number == 1:
+        if number == 1 and line is not None:
             line = line.removeprefix(codecs.BOM_UTF8)
         if not line or line.isspace():
             continue
         try:
             decoded = line.decode("utf-8", _DECODING[errors])
             if errors == "bytes":  # then a lone surrogate must stand for a byte
-                decoded = _ESCAPE.sub(lambda escape: escape[0] if escape[1] is None else r"\ufffd", decoded)
+                decoded = _without_lone_surrogates(decoded)
             row = json.loads(decoded)
         except UnicodeDecodeError as error:
             problem = not_utf8(line[error.start], error.start, error.reason, "of the line")
@@ -109,15 +121,34 @@ def read_json_lines(reading: Reading) -> Iterator[Document]:
         reading.leave_out(f"line {number}", problem)
 
 
-def _read_lines(reading: Reading) -> Iterator[bytes]:
+def _without_lone_surrogates(json_text: str) -> str:
+    parts: list[str] = []
+    end = 0
+    for escape in _ESCAPE.finditer(json_text):  # there may be millions of others
+        if escape[1] is not None:
+            parts += [json_text[end : escape.start()], r"\ufffd"]
+            end = escape.end()
+    return "".join([*parts, json_text[end:]]) if parts else json_text
+
+
+def _read_lines(reading: Reading) -> Iterator[bytes | None]:
+    """Yield lines without their ends, None for one that is too long; no more than that is held."""
     begun: list[bytes] = []
+    size, number, is_left_out = 0, 1, False
     for block in read_blocks(reading):
         *ends, rest = block.split(b"\n")
-        for end in ends:
-            yield b"".join([*begun, end])
-            begun = []
-        begun.append(rest)
-    if not reading.gave_up:  # then the last line is not whole
+        for part, is_end in itertools.chain(zip(ends, itertools.repeat(True)), [(rest, False)]):
+            size += len(part)
+            if size > reading.longest and not is_left_out:
+                place = f"line {number}"
+                reading.leave_out(place, reading.too_long(place, "a line"))
+                is_left_out, begun = True, []
+            if not is_left_out:
+                begun.append(part)
+            if is_end:
+                yield None if is_left_out else b"".join(begun)
+                begun, size, number, is_left_out = [], 0, number + 1, False
+    if not (reading.gave_up or is_left_out):  # then the last line is not whole
         yield b"".join(begun)
 
 
@@ -132,7 +163,9 @@ def read_parquet(reading: Reading) -> Iterator[Document]:
     errors = reading.shard.source.errors
     for number, (value, is_text) in enumerate(_read_column(reading)):
         problem = "expected a string, got null"
-        if value is not None:
+        if value is not None and len(value) > reading.longest:
+            problem = reading.too_long(f"row {number}", "a text")
+        elif value is not None:
             try:
                 yield value.decode("utf-8", errors) if is_text and errors != "bytes" else value
                 continue

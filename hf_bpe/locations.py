@@ -17,6 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, NamedTuple
 
+from hf_bpe.input_files import check_regular, is_open_pipe, open_stream
+
 Format = Literal["text", "jsonl", "parquet"]
 Compression = Literal["gzip", "zstd"]
 
@@ -139,8 +141,9 @@ def _status(name: str) -> os.stat_result | None:
 def _local_file(path: Path) -> File:
     status = path.stat()
     name = str(path.absolute())  # as it is called, for the name of a link tells the format, that of its target may not
-    if not stat.S_ISREG(status.st_mode):
+    if is_open_pipe(name, status.st_mode):
         return File(name, None, None)
+    check_regular(name, status.st_mode)
     return File(name, status.st_size, f"{status.st_size}-{status.st_mtime_ns}")
 
 
@@ -193,7 +196,7 @@ def open_file(name: str) -> Iterator[BinaryIO]:
         with system.open(path, "rb") as file:
             yield file
     else:
-        with Path(name).open("rb") as file:
+        with open_stream(name) as file:
             yield file
 
 
@@ -224,6 +227,8 @@ def _find_remote_files(url: str, wanted: Format | None) -> list[File]:
         found = {name: found[name] for name in found if "/." not in name or "/." in path}  # as a local glob does
         names = _only_files(url, {name: found[name]["type"] == "directory" for name in sorted(found)})
         return [remote_file(name, found[name]) for name in names]
+    if details["type"] == "other":  # as fsspec calls FIFOs, devices and sockets on this machine
+        raise OSError(f"{url} is no regular file; expected one, or a directory")
     if details["type"] != "directory":
         return [File(url, details.get("size"), system.ukey(path))]
     inside = {item[0].removeprefix(path).lstrip("/"): item for item in system.find(path, detail=True).items()}

@@ -6,7 +6,11 @@ import re
 import sys
 from pathlib import Path
 
+from hf_bpe._arguments import check_int, shown, wrong_type
+
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+_MOST = 2**63 - 1  # bytes; more than any machine has
 
 
 def parse_bytes(amount: int | str, name: str) -> int:
@@ -25,13 +29,14 @@ def parse_bytes(amount: int | str, name: str) -> int:
     if isinstance(amount, str):
         match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", amount, re.IGNORECASE)
         if match is None or match[2].lower() not in _UNITS:
-            raise ValueError(f"{name}: expected a number of bytes, or text such as '2GB' or '500MiB', got {amount!r}")
-        return int(float(match[1]) * _UNITS[match[2].lower()])
-    if not isinstance(amount, int) or isinstance(amount, bool):
-        raise TypeError(f"{name}: expected a number of bytes, or text such as '2GB', got {amount!r}")
-    if amount < 1:
-        raise ValueError(f"{name}: expected at least 1 byte, got {amount}")
-    return amount
+            raise ValueError(
+                f"{name}: expected a number of bytes, or text such as '2GB' or '500MiB', got {shown(amount)}"
+            )
+        return int(min(float(match[1]) * _UNITS[match[2].lower()], _MOST))
+    try:
+        return min(check_int(name, amount, 1), _MOST)
+    except TypeError:
+        raise wrong_type(name, "a number of bytes, or text such as '2GB'", amount) from None
 
 
 def in_words(amount: int) -> str:

@@ -17,7 +17,15 @@ from typing import BinaryIO
 
 from hf_bpe.byte_level import repair_surrogates
 from hf_bpe.corpus import Shard
-from hf_bpe.cuts import between_special_tokens, cut_into_blocks, special_token_finder
+from hf_bpe.cuts import (
+    SafeCuts,
+    TooLong,
+    between_special_tokens,
+    cut_into_blocks,
+    find_too_long,
+    safe_cuts,
+    special_token_finder,
+)
 from hf_bpe.engine import find_last_cut
 from hf_bpe.formats import (
     Document,
@@ -29,6 +37,7 @@ from hf_bpe.formats import (
     read_json_lines,
     read_parquet,
 )
+from hf_bpe.input_files import open_regular
 from hf_bpe.skipping import Reading, Skipped
 
 __all__ = ["Batch", "Skipped", "Text", "read"]
@@ -61,9 +70,14 @@ class Text:
             self.data[start:end].decode()
         except UnicodeDecodeError as error:
             where = start + error.start
-            lines = sum(self.data[i : min(i + _WINDOW, where)].count(b"\n") for i in range(0, where, _WINDOW))
-            problem = not_utf8(self.data[where], where, error.reason, f"in line {lines + 1}")
+            line = 1 + _count_lines(self.data, where)
+            problem = not_utf8(self.data[where], where, error.reason, f"in line {line}")
             raise ValueError(f"{self.path}: {problem}") from None
+
+
+def _count_lines(data: bytes | mmap.mmap, stop: int) -> int:
+    """Return how many lines end before a place."""
+    return sum(data[i : min(i + _WINDOW, stop)].count(b"\n") for i in range(0, stop, _WINDOW))
 
 
 @dataclass(frozen=True)
@@ -80,7 +94,13 @@ class Batch:
 
 
 def read(
-    shard: Shard, *, pattern: str | None, special_tokens: Sequence[str], batch_bytes: int, skipped: Skipped
+    shard: Shard,
+    *,
+    pattern: str | None,
+    special_tokens: Sequence[str],
+    batch_bytes: int,
+    skipped: Skipped,
+    most_bytes: int | None = None,
 ) -> Iterator[Batch]:
     """Yield the texts of a shard, in batches of about so many bytes; a large text by itself may be more.
 
@@ -89,9 +109,11 @@ def read(
         pattern, special_tokens: what the texts will be split by; text is cut where this cannot change.
         batch_bytes: how much to hold.
         skipped: what is skipped or shortened is added to it.
+        most_bytes: of a text, by the memory that there is; None for no limit but that of the source.
 
     Raises:
         OSError: a file that cannot be opened or read.
+        MemoryError: a text of more than `most_bytes`.
         ImportError: a package is missing; the message says which.
         ValueError: what is wrong in a file, and where.
         TypeError: an element of an iterable that is no text.
@@ -102,7 +124,7 @@ def read(
     >>> [text.data for text in batch.texts]
     ['low', 'lower', 'lowest']
     """
-    reading = Reading(shard, skipped)
+    reading = Reading(shard, skipped, most_bytes)
     batch: list[Text] = []
     size = 0
     for text in _texts(reading, pattern, special_tokens, batch_bytes):
@@ -120,13 +142,9 @@ def _texts(reading: Reading, pattern: str | None, special_tokens: Sequence[str],
     cap = None if source.max_document_bytes is None else _Cap(source.max_document_bytes, special_tokens, reading)
     if shard.is_file and shard.format == "text":
         if _can_be_mapped(shard):
-            yield _map(reading)
+            yield from _map(reading, safe_cuts(pattern, tuple(special_tokens)))
             return
-
-        def last_cut(data: bytes) -> int:
-            return find_last_cut(data, pattern, special_tokens)
-
-        for block in cut_into_blocks(_checked(reading), last_cut, block_bytes):
+        for block in _blocks(reading, pattern, special_tokens, block_bytes):
             yield from [Text(block)] if cap is None else map(Text, cap.shorten(block))
         return
     for document in _documents(reading):
@@ -159,20 +177,52 @@ def _can_be_mapped(shard: Shard) -> bool:
     return is_stored and source.errors != "replace" and source.max_document_bytes is None
 
 
-def _map(reading: Reading) -> Text:
+def _blocks(reading: Reading, pattern: str | None, special_tokens: Sequence[str], block_bytes: int) -> Iterator[bytes]:
+    """Yield a text in blocks, each cut where it can be; up to where there is no such place for too long."""
+    cuts, longest = safe_cuts(pattern, tuple(special_tokens)), reading.longest
+
+    def last_cut(data: bytes) -> int:
+        return find_last_cut(data, pattern, special_tokens)
+
+    place, line = 0, 1
+    try:
+        for block in cut_into_blocks(_checked(reading), last_cut, block_bytes, longest + cuts.margin):
+            begin = find_too_long(block, cuts, 0, None, longest) if len(block) > longest else None
+            if begin != 0:
+                yield block[:begin]
+            place, line = place + len(block[:begin]), line + block.count(b"\n", 0, begin)
+            if begin is not None:
+                raise TooLong
+    except TooLong:
+        _give_up_long_text(reading, place, line)
+
+
+def _give_up_long_text(reading: Reading, place: int, line: int) -> None:
+    where = f"line {line}, byte {place} on"
+    problem = reading.too_long(where, "text without a place to be cut,")
+    reading.give_up(f"{where}: {problem}, or the special tokens at which documents end")
+
+
+def _map(reading: Reading, cuts: SafeCuts) -> Iterator[Text]:
     shard, source = reading.shard, reading.shard.source
     path = Path(shard.name)
     is_strict = source.errors == "strict"
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if is_strict and source.on_error == "skip":
             size = _size_of_utf8(reading, file)
         reading.position = size if shard.size is None else shard.size
         if size == 0 or (size < _SMALL and shard.stop is None and shard.start == 0):
             file.seek(0)
-            return Text(file.read(size), path=path, must_be_utf8=is_strict)
-        data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-    return Text(data, shard.start, shard.stop, path, is_strict)
+            data: bytes | mmap.mmap = file.read(size)
+        else:
+            data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+    stop = shard.stop
+    if (begin := find_too_long(data, cuts, shard.start, stop, reading.longest)) is not None:
+        _give_up_long_text(reading, begin, 1 + _count_lines(data, begin))
+        stop = begin  # where it can be cut
+    if stop != 0:
+        yield Text(data, shard.start, stop, path, is_strict)
 
 
 def _size_of_utf8(reading: Reading, file: BinaryIO) -> int:

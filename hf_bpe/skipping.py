@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from dataclasses import dataclass
 
 from hf_bpe.corpus import Shard
@@ -41,10 +42,14 @@ class Reading:
         skipped: counts what is left out.
         position: bytes of the shard's file that have been read, as stored.
         gave_up: whether the rest of the file is left out.
+        most_bytes: what may be held of the file at once, None for no limit but `longest`.
+        longest: bytes of a line, a row, or text that cannot be cut.
     """
 
-    def __init__(self, shard: Shard, skipped: Skipped) -> None:
+    def __init__(self, shard: Shard, skipped: Skipped, most_bytes: int | None = None) -> None:
         self.shard = shard
+        self.most_bytes = most_bytes
+        self.longest = min(shard.source.max_line_bytes, sys.maxsize if most_bytes is None else most_bytes)
         self.skipped = skipped
         self.position = 0
         self.gave_up = False
@@ -61,6 +66,20 @@ class Reading:
             self._report(f"{self._name}: {problem}", ValueError)
             self.skipped.files += 1
             self.gave_up = True
+
+    def too_long(self, place: str, what: str) -> str:
+        """Say that something has more than `longest` bytes, for `leave_out` or `give_up`.
+
+        Raises:
+            MemoryError: it is `max_memory` that does not allow it; that says nothing about the text.
+        """
+        problem = f"{what} of more than {self.longest} bytes"
+        if self.longest < self.shard.source.max_line_bytes:
+            raise MemoryError(
+                f"{self._name}: {place}: {problem}, which is all that max_memory leaves for one; give a greater "
+                f"max_memory, or have it skipped by Source(…, max_line_bytes={self.longest}, on_error='skip')"
+            )
+        return f"{problem}, the most by max_line_bytes; if it is meant to be so long, give a greater max_line_bytes"
 
     def _report(self, problem: str, error: type[Exception]) -> None:
         if self.shard.source.on_error == "raise":

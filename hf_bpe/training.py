@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args, overload
 
+from hf_bpe._arguments import MOST, check_int, check_real, checked, one_of, optional, shown
 from hf_bpe.byte_level import from_printable
 from hf_bpe.corpus import TextSource
-from hf_bpe.counting import count
+from hf_bpe.counting import COUNTING_CHECKS, count
 from hf_bpe.counts import Settings, WordCounts
-from hf_bpe.growing import Goal, base_model, check_number
+from hf_bpe.growing import Goal, base_model
 from hf_bpe.learning import Learning
 from hf_bpe.memory import parse_bytes
-from hf_bpe.model import BPEModel, check_special_tokens
+from hf_bpe.model import BPEModel, check_model, check_special_tokens
 from hf_bpe.patterns import canonical_pattern
 from hf_bpe.progress import Listener
 from hf_bpe.signature import shortened
@@ -84,7 +85,7 @@ def train_bpe(
     (b'<|endoftext|>', b'ow')
     """
     if isinstance(vocab_size, (list, tuple, range)):
-        raise TypeError(f"vocab_size: expected one size, got {vocab_size!r}; `train` gives several models")
+        raise TypeError(f"vocab_size: expected one size, got {shown(vocab_size)}; `train` gives several models")
     model = train(input, vocab_size, special_tokens, **options)
     return model.vocab, model.merges
 
@@ -114,6 +115,15 @@ def train(
     num_merges: Sequence[int],
     **options: Unpack[_OtherOptions],
 ) -> list[BPEModel]: ...
+@checked(
+    tie_break=one_of(*get_args(TieBreak)),
+    initial_alphabet=one_of(*get_args(InitialAlphabet)),
+    min_frequency=lambda name, value: check_int(name, value, 0, MOST),
+    max_token_bytes=optional(lambda name, value: check_int(name, value, 1, MOST)),
+    length_penalty=lambda name, value: check_real(name, value, 0),
+    initial=optional(check_model),
+    **COUNTING_CHECKS,
+)
 def train(
     input: TextSource | WordCounts,
     vocab_size: int | Sequence[int] | None = None,
@@ -166,7 +176,7 @@ def train(
 
     Raises:
         TypeError, ValueError: a wrong argument, or a file that is not as it should be; the message says which.
-        OSError: a file that cannot be read.
+        OSError: a file that cannot be read; BlockingIOError: another process is at work in `work_dir`.
         MemoryError: learning would take more memory than there is; the message says how much, and what to do.
         OverflowError: counts and weights by which pairs could be counted past 64 bits.
 
@@ -180,13 +190,6 @@ def train(
     """
     settings = _settings(input, special_tokens, pattern, initial)
     _refuse_printable_twins(settings.special_tokens)
-    _check_choice("tie_break", tie_break, get_args(TieBreak))
-    _check_choice("initial_alphabet", initial_alphabet, get_args(InitialAlphabet))
-    check_number("min_frequency", min_frequency, 0)
-    if max_token_bytes is not None:
-        check_number("max_token_bytes", max_token_bytes, 1)
-    if not isinstance(length_penalty, (int, float)) or not 0 <= length_penalty < float("inf"):
-        raise ValueError(f"length_penalty: expected a number from 0 on, got {length_penalty!r}")
     goal = Goal(vocab_size, num_merges)
     if initial_alphabet == "bytes":
         goal.check_room(base_model(range(256), settings.special_tokens, settings.pattern, initial))
@@ -220,7 +223,7 @@ def train(
     }
     origin = tuple((name, str(value)) for name, value in told.items() if value is not None)
 
-    learning = Learning(
+    with Learning(
         words,
         [] if initial is None else initial.merges,
         max_memory=memory,
@@ -229,8 +232,8 @@ def train(
         min_frequency=min_frequency * words.scale,
         max_token_bytes=max_token_bytes,
         length_penalty=float(length_penalty) * words.scale,
-    )
-    models = goal.reach(replace(base, origin=origin), lambda number: learning.learn(number, **shown))
+    ) as learning:
+        models = goal.reach(replace(base, origin=origin), lambda number: learning.learn(number, **shown))
     if len(learning.merges) < learning.wanted:
         warnings.warn(
             f"the text gives {len(learning.merges)} of the {learning.wanted} merges asked for: no pair is left to "
@@ -260,7 +263,7 @@ def _settings(
     patterns = {
         "that of the counts": input.pattern if isinstance(input, WordCounts) else "auto",
         "that of the initial model": "auto" if initial is None else initial.pattern,
-        "the argument": "auto" if pattern == "auto" else canonical_pattern(pattern),
+        "the argument": pattern if isinstance(pattern, str) and pattern == "auto" else canonical_pattern(pattern),
     }
     chosen = {name: value for name, value in patterns.items() if value != "auto"}
     if len({*chosen.values()}) > 1:
@@ -295,8 +298,3 @@ def _refuse_printable_twins(specials: Sequence[str]) -> None:
                 f"special token {special!r} is how vocab.json writes the token {twin!r}, which training could learn; "
                 "choose another"
             )
-
-
-def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {value!r}")

@@ -203,8 +203,8 @@ def test_what_is_no_source_is_refused(source, error, message):
         (lambda: Source("a", on_error="warn"), ValueError, "on_error: expected one of 'raise', 'skip', got 'warn'"),
         (lambda: Source("a", column=3), TypeError, "column: expected a str, got 3"),
         (lambda: Source("a", max_document_bytes=0), ValueError, "max_document_bytes: expected at least 1, got 0"),
-        (lambda: Source("a", max_document_bytes=1.5), TypeError, "max_document_bytes: expected an int or None"),
-        (lambda: Source("a", max_document_bytes=True), TypeError, "max_document_bytes: expected an int or None"),
+        (lambda: Source("a", max_document_bytes=1.5), TypeError, "max_document_bytes: expected an int"),
+        (lambda: Source("a", max_document_bytes=True), TypeError, "max_document_bytes: expected an int"),
     ],
 )
 def test_a_source_checks_itself(make, error, message):
@@ -301,7 +301,7 @@ def test_ranges_of_nothing_are_refused():
         (Source("a.txt"), True),
         (Source("notes.md"), True),
         (Source("a.txt", errors="bytes"), True),
-        (Source("a.txt", errors="bytes", on_error="skip"), True),
+        (Source("a.txt", errors="bytes", on_error="skip"), False),
         (Source("b.jsonl.gz", format="text"), False),
         (Source("a.txt", format="jsonl"), False),
         # Which take what is before to know what becomes of a byte.

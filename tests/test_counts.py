@@ -148,7 +148,7 @@ def test_the_order_of_special_tokens_does_not_count():
         ({"words": {3: 1}}, TypeError, "got 3: 1"),
         ({"words": {}, "pattern": "gpt3"}, ValueError, "pattern 'gpt3' is not known"),
         ({"words": {}, "special_tokens": [""]}, ValueError, "special token ''"),
-        ({"words": {}, "scale": 0}, ValueError, "scale: expected an int from 1 on, got 0"),
+        ({"words": {}, "scale": 0}, ValueError, "scale: expected at least 1, got 0"),
     ],
 )
 def test_wrong_words_are_refused(arguments, error, message):

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import by_profile
 from strategies import any_bytes, any_texts, patterns, texts
 
 from hf_bpe import Source, counting, formats, readers
@@ -105,7 +106,7 @@ KINDS = [("txt", pack) for pack in PACK] + [("jsonl", pack) for pack in PACK] + 
 
 
 @pytest.mark.parametrize(("kind", "pack"), KINDS)
-@settings(max_examples=25)
+@settings(max_examples=by_profile(quick=8, thorough=25))
 @given(documents, patterns, specials, st.integers(1, 30), st.integers(1, 20))
 def test_every_format_by_every_road_gives_the_same_counts(
     tmp_path_factory, kind, pack, all_documents, pattern, special_tokens, batch_bytes, block
@@ -129,7 +130,7 @@ def test_every_format_by_every_road_gives_the_same_counts(
         memory.rm("/road", recursive=True)
 
 
-@settings(max_examples=300)
+@settings(max_examples=by_profile(quick=40, thorough=300))
 @given(st.lists(texts.map(str.encode) | any_bytes, max_size=5), patterns, specials, st.integers(1, 30))
 def test_iterables_of_any_kind_give_the_same_counts(all_documents, pattern, special_tokens, batch_bytes):
     expected = expected_counts(all_documents, pattern, special_tokens)
@@ -143,7 +144,7 @@ def test_iterables_of_any_kind_give_the_same_counts(all_documents, pattern, spec
         assert count(road, pattern, special_tokens, batch_bytes=batch_bytes) == expected
 
 
-@settings(max_examples=300)
+@settings(max_examples=by_profile(quick=40, thorough=300))
 @given(
     st.lists(texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode), max_size=8).map(b"".join),
     patterns,
@@ -167,7 +168,7 @@ def test_ranges_sum_to_the_whole_and_a_mapping_is_the_same_as_a_stream(
         assert sum(parts, Counter()) == expected
 
 
-@settings(max_examples=300)
+@settings(max_examples=by_profile(quick=40, thorough=300))
 @given(
     st.lists(texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode), max_size=8).map(b"".join),
     patterns,
@@ -592,7 +593,7 @@ def shortened(text, limit):
 
 class TestCap:
     @pytest.mark.parametrize(("kind", "pack"), KINDS)
-    @settings(max_examples=25)
+    @settings(max_examples=by_profile(quick=8, thorough=25))
     @given(documents, specials, st.integers(1, 12), st.integers(1, 30))
     def test_every_document_is_shortened_at_a_character_however_it_is_read(
         self, tmp_path_factory, kind, pack, all_documents, special_tokens, limit, block
@@ -609,7 +610,7 @@ class TestCap:
                 assert count(source, "gpt2", special_tokens, batch_bytes=block, skipped=skipped) == expected
             assert skipped == Skipped(shortened=longer)
 
-    @settings(max_examples=300)
+    @settings(max_examples=by_profile(quick=40, thorough=300))
     @given(
         st.lists(any_bytes | st.sampled_from([b" ", b"<x>", b"a "]), max_size=8).map(b"".join),
         specials,

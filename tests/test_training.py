@@ -161,7 +161,7 @@ def never():
         ({"num_merges": 3, "length_penalty": -1}, ValueError, "length_penalty: expected a number from 0 on, got -1"),
         ({"num_merges": 3, "length_penalty": float("inf")}, ValueError, "length_penalty: .*, got inf"),
         ({"num_merges": 3, "length_penalty": float("nan")}, ValueError, "length_penalty: .*, got nan"),
-        ({"num_merges": 3, "length_penalty": "1"}, ValueError, "length_penalty: .*, got '1'"),
+        ({"num_merges": 3, "length_penalty": "1"}, TypeError, "length_penalty: .*, got '1'"),
         ({"num_merges": 3, "num_workers": 0}, ValueError, "num_workers: expected at least 1, got 0"),
         ({"num_merges": 3, "special_tokens": "<x>"}, TypeError, "special_tokens: expected a list of str, got '<x>'"),
         ({"num_merges": 3, "special_tokens": ["<x>", "<x>"]}, ValueError, "special token '<x>' is given twice"),

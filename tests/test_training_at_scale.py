@@ -1,3 +1,4 @@
+import os
 import random
 import re
 import subprocess
@@ -254,9 +255,34 @@ def test_a_folder_of_another_training_is_refused(tmp_path):
     ):
         with pytest.raises(ValueError, match=f"merges.log is of a training with {name} .*; go on with the same text"):
             train(other, num_merges=2, work_dir=tmp_path, **options)
-    (tmp_path / "merges.log").write_bytes(b"{\n")
-    with pytest.raises(ValueError, match=r"merges.log is damaged .*; delete it"):
+    for damaged in (b"{\n", b"\xff\n"):
+        (tmp_path / "merges.log").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"merges.log is damaged .*; delete it"):
+            train(counts, num_merges=2, work_dir=tmp_path)
+
+
+def test_a_second_training_in_a_folder_is_refused(tmp_path):
+    counts = WordCounts({"low": 5, "lower": 2, "lowest": 3, "newest": 7})
+
+    def listen(event):
+        with pytest.raises(BlockingIOError, match="another process works in this folder"):
+            train(counts, num_merges=2, work_dir=tmp_path)
+        heard.append(event)
+
+    heard = []
+    train(counts, num_merges=6, work_dir=tmp_path, callback=listen)
+    assert heard
+    assert train(counts, num_merges=8, work_dir=tmp_path) == train(counts, num_merges=8)
+
+
+def test_a_training_that_failed_lets_others_in(tmp_path, monkeypatch):
+    counts = WordCounts({"low": 5, "lower": 2})
+    monkeypatch.setattr(learning.Learning, "_check_memory", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError) as error:  # which keeps the frames, as notebooks do
         train(counts, num_merges=2, work_dir=tmp_path)
+    monkeypatch.undo()
+    assert train(counts, num_merges=2, work_dir=tmp_path).merges
+    assert error
 
 
 def test_a_listener_hears_of_every_merge():
@@ -269,28 +295,34 @@ def test_a_listener_hears_of_every_merge():
     assert {event.stage for event in events} == {"merging"}
 
 
-def test_killed_training_goes_on_and_gives_the_same(tmp_path, engine):
-    if engine != "native":
-        pytest.skip("takes long")
+DIES_WRITING = """
+import os, sys
+from hf_bpe import WordCounts, merge_log, train
+
+append_line, limit = merge_log.append_line, int(sys.argv[3])
+
+def append_half_and_die(path, text):
+    lines = path.read_bytes().count(b"\\n") if path.exists() else 0
+    if lines + len(text.splitlines()) > limit:
+        with path.open("ab") as file:
+            file.write(text.encode()[:len(text) // 2])
+        os._exit(9)
+    append_line(path, text)
+
+merge_log._SECONDS = 0
+merge_log.append_line = append_half_and_die
+print(train(WordCounts.load(sys.argv[1]), num_merges=1000, work_dir=sys.argv[2]).fingerprint)
+"""
+
+
+def test_training_that_died_writing_its_log_goes_on_and_gives_the_same(tmp_path, engine):
     generator = random.Random(0)
-    words = {"".join(generator.choices("etaoinshrdlu", k=9)): generator.randrange(1, 1000) for _ in range(60_000)}
+    words = {"".join(generator.choices("etaoinshrdlu", k=9)): generator.randrange(1, 1000) for _ in range(2000)}
     counts = WordCounts(words)
     counts.save(tmp_path / "some.counts")
-    code = """
-import sys
-from hf_bpe import WordCounts, merge_log, train
-merge_log._SECONDS = 0
-counts = WordCounts.load(sys.argv[1])
-print(train(counts, num_merges=30_000, work_dir=sys.argv[2], callback=lambda event: None).fingerprint)
-"""
-    command = [sys.executable, "-c", code, str(tmp_path / "some.counts"), str(tmp_path / "work")]
-    log = tmp_path / "work" / "merges.log"
-    for lines in (0, 2000, 8000):
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-            while process.poll() is None and (not log.exists() or log.read_bytes().count(b"\n") <= lines):
-                pass
-            process.kill()
-            process.communicate()
-        assert process.returncode != 0
-    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    assert found == train(counts, num_merges=30_000).fingerprint
+    command = [sys.executable, "-c", DIES_WRITING, str(tmp_path / "some.counts"), str(tmp_path / "work")]
+    environment = {**os.environ, "HF_BPE_ENGINE": engine}
+    for line in (0, 1, 400, 700):
+        assert subprocess.run([*command, str(line)], env=environment, check=False).returncode == 9
+    ran = subprocess.run([*command, "9999"], env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == train(counts, num_merges=1000).fingerprint
