@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import transformers
+from profiles import thorough
 
 # All that upstream may skip, with the reason it gives. Whatever else is skipped fails the test, so that it is seen.
 # No constructor of transformers' own tokenizers names the template, either.
@@ -101,6 +102,7 @@ def unpack_tests(archive, package):
                 (package / match[1]).write_bytes(files.extractfile(member).read())
 
 
+@thorough
 @pytest.mark.parametrize("case", SKIPPED_IN)
 def test_the_common_suite_of_transformers_passes_and_skips_only_what_is_known(case, request, capsys):
     if case == "GPT2":
