@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from hf_bpe.conversion.gpt2 import write_gpt2
+from patience import PATIENCE
 
 import hf_bpe
 
@@ -35,7 +36,7 @@ def run(tmp_path, *arguments):
         capture_output=True,
         encoding="utf-8",
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
 

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+from patience import PATIENCE
 from typer.testing import CliRunner
 
 from hf_bpe.cli import app
@@ -31,6 +32,7 @@ def error(*args, stdin=b"", code=1):
 
 
 def program(*args, **kwargs):
-    done = subprocess.run([*PROGRAM, *map(str, args)], stderr=subprocess.PIPE, timeout=60, check=False, **kwargs)
+    command = [*PROGRAM, *map(str, args)]
+    done = subprocess.run(command, stderr=subprocess.PIPE, timeout=PATIENCE, check=False, **kwargs)
     assert b"Traceback" not in done.stderr
     return done

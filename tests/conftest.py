@@ -2,6 +2,7 @@ import importlib.util
 import os
 from pathlib import Path
 
+import profiles
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -10,14 +11,32 @@ if importlib.util.find_spec("hf_bpe._native") is None:  # so that no test, nor w
 
 import hf_bpe.engine
 
-settings.register_profile(
-    "hf_bpe",
-    deadline=None,
-    max_examples=100,
-    derandomize=bool(os.environ.get("CI")),
-    suppress_health_check=[HealthCheck.too_slow],  # how fast a machine is proves nothing
-)
-settings.load_profile("hf_bpe")
+common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # how fast a machine is proves nothing
+# The same examples in each quick run, and in CI: so a failure is due to a change, not to chance.
+settings.register_profile("quick", common, max_examples=25, derandomize=True)
+settings.register_profile("thorough", common, max_examples=150, derandomize=bool(os.environ.get("CI")))
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        help="more examples, larger inputs and the tests marked thorough, which a plain run skips",
+    )
+
+
+def pytest_configure(config):
+    is_thorough = config.getoption("thorough")
+    config.addinivalue_line("markers", "thorough: adds only scale to other tests; runs with --thorough only")
+    profiles.select(is_thorough)
+    settings.load_profile("thorough" if is_thorough else "quick")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("thorough"):
+        for item in items:
+            if item.get_closest_marker("thorough"):
+                item.add_marker(pytest.mark.skip(reason="adds only scale: run with --thorough"))
 
 
 @pytest.fixture(scope="session")

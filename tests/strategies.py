@@ -125,6 +125,36 @@ def models(draw, all_bytes=False, all_merged=False):
 
 
 @st.composite
+def hostile_models(draw):
+    """Draw a model without a pattern, of few and long tokens of the letters a and b, each a part of the next."""
+    merges = []
+    longest = draw(st.integers(2, 200))
+    grow = {
+        "double": lambda token, _: (token, token),
+        "at the left": lambda token, _: (b"a", token),
+        "at the right": lambda token, _: (token, b"a"),
+        "fibonacci": lambda token, before: (token, before),
+    }[draw(st.sampled_from(["double", "at the left", "at the right", "fibonacci"]))]
+    token, before = draw(st.sampled_from([b"a", b"b"])), b"b"
+    while len(token) < longest:
+        merges.append(grow(token, before))
+        token, before = b"".join(merges[-1]), token
+    made = [b"a", b"b", *map(b"".join, merges)]
+    more = draw(st.lists(st.tuples(st.sampled_from(made), st.sampled_from(made)), max_size=5))
+    merges = [*dict.fromkeys([*merges, *more])]
+    tokens = [*dict.fromkeys([bytes([byte]) for byte in range(256)] + [*map(b"".join, merges)])]
+    return BPEModel(dict(enumerate(tokens)), merges, pattern=None)
+
+
+runs_of_letters = st.lists(
+    st.builds(lambda letter, count: letter * count, st.sampled_from([b"a", b"b", b"ab"]), st.integers(1, 300)),
+    min_size=1,
+    max_size=6,
+).map(b"".join)
+"""Words in which the tokens of `hostile_models` are met, or nearly."""
+
+
+@st.composite
 def damaged(draw, content):
     """Draw what may become of a file: cut off, bytes changed, put in or lost, lines lost, doubled, moved or swapped."""
     for _ in range(draw(st.integers(1, 3))):
@@ -175,6 +205,16 @@ def of_tokens(model):
     tokens = [token for token in model.vocab.values() if len(token) > 1 or token in (b"a", b" ")]
     pieces = st.lists(st.sampled_from(tokens or [b"a"]), max_size=5)
     return st.builds(bytes.join, st.sampled_from([b"", b"\n", b"!"]), pieces)
+
+
+@st.composite
+def overlapping_contents(draw):
+    """Draw contents of tokens that make naive finders slow: nested, with a common beginning or end, or very long."""
+    unit = draw(st.sampled_from(["a", "ab", "\u4f60", " ", "\n", " a", "<a", "\u0301"]))
+    end = draw(st.sampled_from(["", "b", " ", "\u597d", ">"]))
+    sizes = draw(st.lists(st.sampled_from([1, 2, 3, 5, 8, 13, 40, 300]), min_size=1, max_size=6, unique=True))
+    nested = [unit * size + end for size in sizes]
+    return draw(st.permutations([*dict.fromkeys([*nested, *draw(st.lists(st.sampled_from([unit, end]), max_size=2))])]))
 
 
 @st.composite

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
+from transformers_features import needs_class_of_its_own, needs_registered_classes
 
 from hf_bpe import BPETokenizer
 
@@ -33,7 +34,12 @@ def tokenizer():
     return made
 
 
-@pytest.fixture(params=[None, "gpt2"], ids=["no config.json", "config.json of gpt2"])
+@pytest.fixture(
+    params=[
+        pytest.param(None, id="no config.json"),
+        pytest.param("gpt2", id="config.json of gpt2", marks=needs_registered_classes),
+    ]
+)
 def folder(tokenizer, tmp_path, request):
     tokenizer.save_pretrained(tmp_path)
     if request.param:
@@ -53,9 +59,11 @@ def test_importing_hf_bpe_imports_neither_torch_nor_transformers():
     assert run(f"{code}\nprint(json.dumps([name for name in names if name in sys.modules]))") == []
 
 
-def test_naming_the_tokenizer_imports_transformers_but_neither_torch_nor_its_auto_classes():
-    code = f"import hf_bpe\nhf_bpe.BPETokenizer\nnames = 'transformers', 'torch', {AUTO!r}"
-    assert run(f"{code}\nprint(json.dumps([name for name in names if name in sys.modules]))") == ["transformers"]
+def test_naming_the_tokenizer_imports_neither_torch_nor_auto_tokenizer_unless_its_base_class_does():
+    names = f"print(json.dumps([name for name in ('transformers', 'torch', {AUTO!r}) if name in sys.modules]))"
+    base = run(f"import transformers.tokenization_python\n{names}")
+    assert AUTO not in base
+    assert run(f"import hf_bpe\nhf_bpe.BPETokenizer\n{names}") == base
 
 
 @pytest.mark.parametrize(
@@ -321,6 +329,7 @@ def test_a_config_with_which_the_ids_are_right_is_no_reason_to_warn(tokenizer, t
     assert AutoTokenizer.from_pretrained(folder).encode(TEXT) == tokenizer.encode(TEXT)
 
 
+@needs_class_of_its_own("qwen2")
 @pytest.mark.parametrize("portable", [False, True], ids=["", "portable"])
 def test_a_config_that_makes_auto_tokenizer_give_other_ids_is_told_of_with_the_ways_out(tokenizer, tmp_path, portable):
     folder = model_folder(tmp_path / "model", "qwen2")
@@ -337,9 +346,17 @@ def test_a_config_that_makes_auto_tokenizer_give_other_ids_is_told_of_with_the_w
     assert (folder / "config.json").read_bytes() == before
 
 
-def test_a_config_that_makes_auto_tokenizer_fail_is_told_of(tokenizer, tmp_path):
+@needs_class_of_its_own("siglip2")
+def test_a_config_that_makes_auto_tokenizer_fail_is_told_of(tokenizer, tmp_path, monkeypatch):
     folder = model_folder(tmp_path / "model", "siglip2")
-    with pytest.warns(UserWarning, match=r"config\.json makes AutoTokenizer fail to load the tokenizer: "):
+    with pytest.warns(UserWarning, match=r"config\.json makes AutoTokenizer load the tokenizer as Siglip2Tokenizer, "):
+        tokenizer.save_pretrained(folder)
+
+    def fail(*args, **kwargs):
+        raise KeyError("mine")
+
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", fail)
+    with pytest.warns(UserWarning, match=r"config\.json makes AutoTokenizer fail to load the tokenizer: 'mine'"):
         tokenizer.save_pretrained(folder)
 
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from benchmarking import ROOT, measure, write_gpt2_folder, write_text
+from profiles import thorough
 
 WRONG_DROP_IN = """
 from benchmarks.drop_ins.transformers import *
@@ -153,6 +154,7 @@ def test_results_of_calls_are_equal_only_where_everything_is(monkeypatch, other)
     assert len(describe(other)) == 2
 
 
+@thorough
 def test_calls_are_compared_and_timed(tmp_path, text, gpt2):
     options = ["--texts", 3, "--size", 500, "--cases", "list, padded, numpy", "from_pretrained"]
     peers = ["hf_bpe", "transformers"]

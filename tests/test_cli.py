@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import typer.main
 from commands import PROGRAM, TEXT, error, program, run
+from patience import PATIENCE
 
 from hf_bpe import BPETokenizer, __version__
 from hf_bpe.cli import app, main
@@ -60,7 +61,8 @@ class TestHelp:
         slow = {"transformers", "tokenizers", "numpy", "rich", "torch", "pyarrow", "fsspec", "ray", "datasets"}
         slow |= {"matplotlib"}
         lines += [f"assert not {slow!r} & {{*sys.modules}}, {{*sys.modules}}"]
-        subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True, stdout=subprocess.DEVNULL, timeout=60)
+        command = [sys.executable, "-c", "\n".join(lines)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
 
     def test_without_arguments_is_help(self):
         assert "Commands:" in run(code=2).output
@@ -92,7 +94,7 @@ class TestRoundTrip:
             os.close(read_end)
             encoded = program("encode", copy, input=ANY_BYTES, stdout=write_end)
             os.close(write_end)
-            assert decoder.communicate(timeout=60)[0] == ANY_BYTES
+            assert decoder.communicate(timeout=PATIENCE)[0] == ANY_BYTES
         assert (encoded.returncode, encoded.stderr, decoder.returncode) == (0, b"", 0)
 
     def test_lines(self, folder):
@@ -177,7 +179,7 @@ class TestTrain:
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
         command = [*PROGRAM, "train", text, "-o", tmp_path, "--num-merges", "9", *arguments]
-        subprocess.run(command, stderr=theirs, check=True, timeout=60)
+        subprocess.run(command, stderr=theirs, check=True, timeout=PATIENCE)
         os.write(theirs, b"END")  # a terminal has no end of file
         said = b""
         while not said.endswith(b"END"):
@@ -350,7 +352,7 @@ class TestStreams:
             assert encoder.stdout.readline().split()
             encoder.stdout.close()
             assert encoder.stderr.read() == b""
-            assert encoder.wait(timeout=60) == 0
+            assert encoder.wait(timeout=PATIENCE) == 0
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
     def test_full_disk_is_an_error(self, folder):
@@ -364,5 +366,5 @@ class TestStreams:
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as decoder:
             for ids, answer in ((b"97 98\n", b"ab\n"), (b"256\n", b"<|x|>\n")):
                 decoder.stdin.write(ids)
-                assert select.select([decoder.stdout], [], [], 60)[0]
+                assert select.select([decoder.stdout], [], [], PATIENCE)[0]
                 assert decoder.stdout.readline() == answer

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from commands import PROGRAM, error, run
+from patience import PATIENCE
 
 from hf_bpe import BPETokenizer, train
 from hf_bpe.corpus import Source
@@ -87,7 +88,7 @@ class TestCount:
         Path("cafe.txt").write_text("caf\u00e9", encoding="utf-8")
         environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
         command = [*PROGRAM, "count", "cafe.txt", "-o", "out.counts", "--top", "1"]
-        ran = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
+        ran = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=PATIENCE)
         assert ran.stdout == "1\t'caf\u00e9'\n".encode()
 
     def test_leaves_out_what_is_rare(self):
@@ -289,6 +290,27 @@ def test_counts_file_in_the_way_of_a_folder_is_refused_at_once():
     assert error("merge-counts", "a.txt", "-o", "more") == "more is a folder; expected the name of a file to write"
 
 
+# A signal is sent once the stage has got somewhere, to all processes, as a terminal and job schedulers do.
+SIGNALLED = """
+import os, sys
+from hf_bpe.cli import main
+from hf_bpe.progress import Progress
+
+stage, number = sys.argv[1], int(sys.argv[2])
+del sys.argv[1:3]
+show = Progress.show
+
+def show_and_signal(progress, done, *merge):
+    show(progress, done, *merge)
+    if bool(merge) is (stage == "merging") and done > 0:
+        Progress.show = show
+        os.killpg(os.getpgrp(), number)
+
+Progress.show = show_and_signal
+main()
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no signal to one process")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("stage", ["counting", "merging"])
@@ -301,17 +323,13 @@ def test_signals_end_training_cleanly_and_it_goes_on(stage, number, code):
     arguments = ["train", "text", "-o", "out", "--pattern", r" ?\p{L}+|\s+", "--work-dir", "work"]
     # A test run in the background may ignore SIGINT, and what it starts would inherit that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    command = [*PROGRAM, *arguments, "--num-merges", "1000000", "--progress", "--workers", "2"]
+    command = [sys.executable, "-c", SIGNALLED, stage, str(int(number)), *arguments]
+    command += ["--num-merges", "1000000", "--progress", "--workers", "2"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as trainer:
         signal.signal(signal.SIGINT, before)
-        said = b""
-        drawn = rb"Counting.*]$" if stage == "counting" else "Merging.* × ".encode()  # the latter once there is a merge
-        while not re.search(drawn, said):
-            said += (character := trainer.stderr.read(1))
-            assert character, said
-        os.killpg(trainer.pid, number)  # to all its processes, as a terminal and job schedulers do
-        said += trainer.communicate(timeout=30)[1]
-    assert trainer.returncode == code
+        said = trainer.communicate(timeout=PATIENCE)[1]
+    assert trainer.returncode == code, said
+    assert ("Counting" if stage == "counting" else "Merging").encode() in said
     assert b"Traceback" not in said
     assert said.endswith(b"hf-bpe: interrupted\n" if code == 130 else b"hf-bpe: terminated\n")
     assert not Path("out").exists()

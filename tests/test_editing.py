@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import by_profile
 from strategies import any_bytes, corpora, mergeable, models, of_tokens, words
 
 from hf_bpe import BPEModel, WordCounts, train
@@ -94,7 +95,7 @@ class TestPrune:
         ] == pruned.merges
 
     @given(models(), st.dictionaries(words(), st.integers(0, 5)), st.data())
-    @settings(max_examples=50)
+    @settings(max_examples=by_profile(quick=12, thorough=50))
     def test_with_counts_the_least_used_tokens_that_no_other_is_made_of_go_one_by_one(self, model, corpus, data):
         counts = WordCounts(corpus, pattern=model.pattern)
         lost = set() if model.ignore_merges else {*unreachable(model)}

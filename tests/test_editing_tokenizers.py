@@ -4,6 +4,7 @@ import pytest
 from hf_bpe.conversion.gpt2 import read_gpt2
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import by_profile
 from strategies import mergeable, models, of_tokens
 from tokenizers import Tokenizer
 
@@ -120,7 +121,8 @@ def gpt2_model(test_data):
 
 class TestRealText:
     def test_gpt2_extended_has_all_old_ids_and_fewer_tokens(self, test_data, gpt2_model, tmp_path):
-        text = (test_data / "text" / "multilingual.txt").read_text("utf-8")[:300_000]
+        size = by_profile(quick=100_000, thorough=300_000)
+        text = (test_data / "text" / "multilingual.txt").read_text("utf-8")[:size]
         longer, remap = extend(gpt2_model, [text], 200)
         assert not remap.moves
         assert not remap.removed
@@ -131,10 +133,11 @@ class TestRealText:
     def test_gpt2_pruned_by_counts_is_reachable_and_gives_the_same_ids_in_tokenizers(
         self, test_data, gpt2_model, tmp_path
     ):
-        text = (test_data / "text" / "english.txt").read_text("utf-8")[:1_000_000]
+        size, vocab_size = by_profile(quick=(100_000, 4000), thorough=(1_000_000, 10_000))
+        text = (test_data / "text" / "english.txt").read_text("utf-8")[:size]
         counts = count([text], special_tokens=gpt2_model.special_tokens)
-        pruned, _ = BPETokenizer(model=gpt2_model).with_model(prune(gpt2_model, counts=counts, vocab_size=10_000))
-        assert pruned.vocab_size == len(pruned.model.vocab) == 10_000
+        pruned, _ = BPETokenizer(model=gpt2_model).with_model(prune(gpt2_model, counts=counts, vocab_size=vocab_size))
+        assert pruned.vocab_size == len(pruned.model.vocab) == vocab_size
         assert unreachable(pruned.model) == []
         ids = pruned.encode(text)
         assert pruned.decode(ids) == text

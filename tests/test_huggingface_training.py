@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import by_profile, thorough
 from strategies import texts, words
 from tokenizers import ByteLevelBPETokenizer, Regex, Tokenizer, models
 from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
@@ -209,24 +210,27 @@ def test_other_characters_in_the_alphabet_are_tokens_that_text_never_gives():
 
 # Real text
 
+VOCAB_SIZE = by_profile(quick=800, thorough=4096)
+
 
 @functools.cache
 def train_theirs_on_a_file(path, size, how):
     """Return the pieces of the beginning of a file, and what their trainer makes of them."""
     with path.open("rb") as file:
         pieces = file.read(size).decode(errors="ignore").split(END)
-    return pieces, train_theirs(pieces, how, vocab_size=4096, special_tokens=[END])
+    return pieces, train_theirs(pieces, how, vocab_size=VOCAB_SIZE, special_tokens=[END])
 
 
 @pytest.mark.parametrize("how", [row[0] for row in PRE_TOKENIZERS if row[1] != "None"])
 @pytest.mark.parametrize("name", ["english", "code", "multilingual", "nonlatin", "docs"])
 def test_merges_of_real_text_are_the_same_with_each_pattern(test_data, name, how):
     pattern = eval(dict(PRE_TOKENIZERS)[how])
-    size = 2_000_000 if pattern == "gpt2" else 600_000
+    size = by_profile(quick=40_000, thorough=2_000_000 if pattern == "gpt2" else 600_000)
     pieces, theirs = train_theirs_on_a_file(test_data / "text" / f"{name}.txt", size, how)
-    assert_equal(train([END.join(pieces)], 4096, [END], pattern=pattern, tie_break="huggingface"), theirs)
+    assert_equal(train([END.join(pieces)], VOCAB_SIZE, [END], pattern=pattern, tie_break="huggingface"), theirs)
 
 
+@thorough
 def test_merges_of_seventy_megabytes_are_the_same(test_data, engine):
     if engine == "reference":
         pytest.skip("takes the Python engine a minute; it is compared on a part of each text")

@@ -10,6 +10,7 @@ import pytest
 from hf_bpe.conversion.gpt2 import read_gpt2
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import by_profile, thorough
 from strategies import corpora, initial_merges
 
 from hf_bpe import reference
@@ -28,7 +29,7 @@ options = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=by_profile(quick=40, thorough=300))
 @given(corpora, initial_merges(), st.integers(0, 20), st.integers(0, 20), options)
 def test_learning_in_two_steps_gives_what_one_gives(counts, initial, n, m, options):
     first = learn_merges(counts, max_merges=n, initial=initial, **options)
@@ -36,7 +37,7 @@ def test_learning_in_two_steps_gives_what_one_gives(counts, initial, n, m, optio
     assert first + then == learn_merges(counts, max_merges=n + m, initial=initial, **options)
 
 
-@settings(max_examples=300)
+@settings(max_examples=by_profile(quick=40, thorough=300))
 @given(corpora, initial_merges(), st.integers(0, 20), options)
 def test_what_follows_initial_merges_is_that_of_the_definition(counts, initial, max_merges, options):
     expected = oracle.learn_merges(counts, max_merges=max_merges, initial=initial, **options)
@@ -85,11 +86,14 @@ def test_what_a_listener_raises_is_passed_on():
         learn_merges({b"low": 1}, max_merges=1, progress=stop)
 
 
-@pytest.mark.parametrize("name", ["english", "code", "multilingual"])
+@pytest.mark.parametrize(
+    "name", ["english", *(pytest.param(name, marks=thorough) for name in ("code", "multilingual"))]
+)
 def test_merges_after_those_of_gpt2_on_real_text(test_data, name):
     initial = read_gpt2(test_data / "gpt2" / "vocab.json", test_data / "gpt2" / "merges.txt").merges
     with (test_data / "text" / f"{name}.txt").open("rb") as file:
-        counts = reference.count_pre_tokens(file.read(1_000_000).split(b"<|endoftext|>"), "gpt2")
+        text = file.read(by_profile(quick=200_000, thorough=1_000_000))
+    counts = reference.count_pre_tokens(text.split(b"<|endoftext|>"), "gpt2")
     for tie_break in ("lexicographic", "huggingface"):
         merges = learn_merges(counts, max_merges=200, initial=initial, tie_break=tie_break)
         assert merges == reference.learn_merges(counts, max_merges=200, initial=initial, tie_break=tie_break)
@@ -117,6 +121,7 @@ print(json.dumps([needed, status("VmHWM") - before, len(merges)]))
 """
 
 
+@thorough
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of memory is read from /proc")
 @pytest.mark.parametrize(("name", "size", "pattern"), [("english", 2_000_000, "gpt2"), ("code", 500_000, "")])
 def test_training_takes_no_more_memory_than_it_said(engine, test_data, name, size, pattern):

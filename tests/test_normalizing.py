@@ -10,6 +10,7 @@ import pytest
 from hf_bpe.conversion.verify import verify_folder
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from profiles import by_profile
 from samples import CORPUS, SPECIALS, reload
 from strategies import any_bytes, any_texts, decomposed_fragments, models
 from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
@@ -63,7 +64,7 @@ def added_tokens(draw):
 # The same ids
 
 
-@settings(max_examples=400)
+@settings(max_examples=by_profile(quick=40, thorough=400))
 @given(
     model=nfc_models(all_bytes=True),
     later=added_tokens(),
@@ -127,7 +128,7 @@ def test_bytes_that_are_not_utf8_are_left_as_they_are(model, data, other):
 # Every door
 
 
-@settings(max_examples=200)
+@settings(max_examples=by_profile(quick=25, thorough=200))
 @given(
     model=nfc_models(),
     tokens=added_tokens(),
@@ -202,7 +203,7 @@ def streams(draw):
     return tokens, text.encode() if draw(st.booleans()) else text.encode().replace(b"a", b"\xcc")
 
 
-@settings(max_examples=600)
+@settings(max_examples=by_profile(quick=60, thorough=600))
 @given(
     pattern=st.sampled_from([*JOINING_MODELS]),
     stream=streams(),
@@ -220,7 +221,7 @@ def test_blocks_of_any_size_give_the_ids_of_the_whole(pattern, stream, options, 
     assert [int(token_id) for ids in blocks for token_id in ids] == encoder.encode(whole, options)
 
 
-@settings(max_examples=600)
+@settings(max_examples=by_profile(quick=60, thorough=600))
 @given(st.sampled_from([*JOINING_MODELS]), streams(), plain_options)
 def test_a_cut_is_right_whatever_follows(pattern, stream, options):
     tokens, whole = stream
@@ -324,7 +325,7 @@ def test_places_are_those_of_the_original_characters():
     ]
 
 
-@settings(max_examples=200)
+@settings(max_examples=by_profile(quick=25, thorough=200))
 @given(nfc_models(all_bytes=True), added_tokens(), texts_of(*CONTENTS))
 def test_offsets_are_those_of_tokenizers_but_for_all_of_what_normalizing_has_changed(model, later, text):
     tokenizer = BPETokenizer(model=model)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import by_profile
 from strategies import corpora, mergeable, models, of_tokens, texts, words
 
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, count, train
@@ -126,7 +127,7 @@ class TestFigures:
         assert json.loads(json.dumps(found.as_json(), allow_nan=False))["total"]["bytes"] == 0
 
     def test_of_real_text_are_those_of_the_tokenizer(self, test_data, engine):
-        size = 400_000 if engine == "native" else 20_000
+        size = by_profile(quick=20_000, thorough=400_000 if engine == "native" else 20_000)
         tokenizer = BPETokenizer.convert_from(test_data / "gpt2")
         parts = {}
         for name in ("english", "code", "nonlatin"):

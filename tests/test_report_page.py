@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import by_profile
 from rich.console import Console
 
 from hf_bpe import BPEModel, train
@@ -116,7 +117,7 @@ class TestPage:
             shown.to_html(tmp_path / "new" / "page.html" / "x")
         assert [path.name for path in (tmp_path / "new").iterdir()] == ["page.html"]
 
-    @settings(max_examples=5)
+    @settings(max_examples=by_profile(quick=1, thorough=5))
     @given(st.lists(st.sampled_from(NASTY) | st.text(max_size=8), min_size=2, max_size=3, unique=True))
     def test_shows_names_as_text_whatever_they_are(self, names):
         pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")

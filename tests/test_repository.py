@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 import typer.main
 import yaml
+from packaging.requirements import Requirement
 
 from hf_bpe.cli import app
 
@@ -75,6 +76,50 @@ def test_only_publishing_may_do_more_than_read_and_only_for_tags_whose_files_wer
     assert publish["permissions"] == {"id-token": "write"}
     assert "startsWith(github.ref, 'refs/tags/v')" in publish["if"]
     assert {*publish["needs"]} == {*workflow("wheels.yml")["jobs"]} - {"publish"}
+
+
+def test_every_action_is_pinned_by_its_commit_and_names_its_version():
+    pins = {}
+    for path in (GITHUB / "workflows").glob("*.yml"):
+        for used in re.findall(r"uses: (.*)", path.read_text("utf-8")):
+            name, commit, version = re.fullmatch(r"([\w./-]+)@([0-9a-f]{40})  # (v\d+\.\d+\.\d+)", used).groups()
+            pins.setdefault(name, set()).add((commit, version))
+    assert pins
+    assert all(len(versions) == 1 for versions in pins.values()), pins
+
+
+def test_actions_and_dependencies_are_kept_up_to_date():
+    config = yaml.safe_load((GITHUB / "dependabot.yml").read_text("utf-8"))
+    assert [update["package-ecosystem"] for update in config["updates"]] == ["github-actions", "pip"]
+
+
+def lower_bounds(requirements):
+    """Return name → the lowest version that each requirement allows."""
+    found = map(Requirement, requirements)
+    return {each.name: {spec.version for spec in each.specifier if spec.operator == ">="} for each in found}
+
+
+def pins_of(text):
+    return re.findall(r"^[\w-]+==[\d.]+$", text, re.MULTILINE)
+
+
+def test_the_lowest_versions_that_are_promised_are_those_that_are_tested():
+    extras = PROJECT["project"]["optional-dependencies"]
+    tested = ("gguf", "parquet", "report", "test", "zstd")
+    requirements = [*PROJECT["build-system"]["requires"], *PROJECT["project"]["dependencies"]]
+    requirements += [each for extra in tested for each in extras[extra] if not each.startswith("hf_bpe")]
+    lines = (ROOT / "tools" / "lowest.txt").read_text("utf-8").splitlines()
+    declared, indirect = "\n".join(lines).split("# Indirect")
+    pins = {each.name: {spec.version for spec in each.specifier} for each in map(Requirement, pins_of(declared))}
+    assert pins == lower_bounds(requirements)
+    assert not {*pins_of(indirect)} & {*pins_of(declared)}
+
+
+def test_the_same_tests_run_with_the_lowest_versions_in_the_workflow_and_in_the_script():
+    assert {*workflow("ci.yml")["jobs"]["lowest"]["env"]} == {"PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT"}
+    (tests,) = [command for command in commands("ci.yml") if command.startswith("pytest tests/test_package.py")]
+    script = (ROOT / ".ci" / "run").read_text("utf-8").replace("\\\n", "")
+    assert " ".join(tests.split()) in " ".join(script.split())
 
 
 def test_commands_in_issue_templates_exist():

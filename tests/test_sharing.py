@@ -1,6 +1,7 @@
 """One tokenizer in several threads, processes and copies; `datasets` and data loaders, which share it that way."""
 
 import copy
+import itertools
 import json
 import multiprocessing
 import os
@@ -11,16 +12,18 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import numpy as np
 import pytest
-from transformers import AutoTokenizer
+from patience import PATIENCE
+from profiles import thorough
+from transformers import AddedToken, AutoTokenizer
 
-from hf_bpe import BPETokenizer
+from hf_bpe import BPETokenizer, raw_doors
 
 CORPUS = ["low low low lower lower lowest widest widest newest newest newest 你好 你好 what is newer is lower\n"]
 TEXTS = [f"the {kind}est<|endoftext|> {number} 你好 👋" for number, kind in enumerate(["low", "wid", "new"] * 8)]
 CHAT_TEMPLATE = "{% for message in messages %}<|user|>{{ message.content }}{% endfor %}"
 CHAT = [{"role": "user", "content": "lower"}]
-PATIENCE = 120  # seconds to wait for a process that hangs, so that the test fails instead
 
 
 def make_tokenizer(corpus=CORPUS):
@@ -134,6 +137,143 @@ def test_spawned_processes_encode_as_their_parent(tokenizer, expected):
         assert pool.map_async(tokenizer.encode, TEXTS).get(PATIENCE) == expected
         batch = pool.apply_async(tokenizer, (TEXTS,), {"padding": True, "return_tensors": "np"}).get(PATIENCE)
     assert (batch["input_ids"] == tokenizer(TEXTS, padding=True, return_tensors="np")["input_ids"]).all()
+
+
+# Tokens added while others use the tokenizer
+
+
+def state_of(tokenizer):
+    """Return what depends on the added tokens, in every way that they can be asked for."""
+    vocab = tokenizer.get_vocab()
+    names = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    return {
+        "sizes": {len(tokenizer), len(vocab), max(vocab.values()) + 1},
+        "added": {*tokenizer.get_added_vocab()} ^ {str(token) for token in tokenizer.added_tokens_decoder.values()},
+        "unknown": {name for name in names if name is None or tokenizer.convert_tokens_to_ids(name) != vocab[name]},
+        "not found in text": [name for name in tokenizer.get_added_vocab() if len(tokenizer.encode(name)) != 1],
+        "not special": [
+            name for name in tokenizer.all_special_tokens if tokenizer.decode([vocab[name]], skip_special_tokens=True)
+        ],
+    }
+
+
+def is_whole(tokenizer):
+    sizes, *problems = state_of(tokenizer).values()
+    return len(sizes) == 1 and not any(problems)
+
+
+class AddsWhenPickled:
+    """Part of a tokenizer that adds a token to it while it is pickled or copied."""
+
+    def __init__(self, add):
+        self._add = add
+
+    def __reduce__(self):
+        self._add()
+        return str, ()
+
+    def __deepcopy__(self, memo):
+        self._add()
+        return ""
+
+
+def adding(tokenizer):
+    """Return what adds tokens, others each time, in one way or the other."""
+    numbers = itertools.count()
+
+    def add():
+        number = next(numbers)
+        tokens = [f"<one {number}>", f"<two {number}>"]
+        if number % 2:
+            tokenizer.add_special_tokens({"extra_special_tokens": tokens, "pad_token": f"<pad {number}>"})
+        else:
+            tokenizer.add_tokens([tokens[0], AddedToken(tokens[1], special=number % 4 == 0)])
+
+    return add
+
+
+def test_added_tokens_can_be_gone_through_while_more_are_added(tokenizer):
+    add = adding(tokenizer)
+    views = tokenizer.get_added_vocab(), tokenizer.added_tokens_decoder, tokenizer._added_tokens_decoder
+    for view in (*views, tokenizer._special_tokens_map, tokenizer._extra_special_tokens):
+        assert [add() for _ in view] == [None] * len(view)
+    assert is_whole(tokenizer)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("make_copy", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_copy_made_while_tokens_are_added_has_none_of_them(tokenizer, is_first, make_copy):
+    before, adds = len(tokenizer), AddsWhenPickled(adding(tokenizer))
+    attributes = vars(tokenizer).copy()
+    vars(tokenizer).clear()
+    vars(tokenizer).update({"first": adds, **attributes} if is_first else attributes)
+    if not is_first:
+        tokenizer.init_kwargs["added"] = adds
+    twin = make_copy(tokenizer)
+    assert is_whole(twin)
+    assert len(twin) == before < len(tokenizer)
+
+
+def test_a_shallow_copy_has_tokens_of_its_own(tokenizer, expected):
+    twin = copy.copy(tokenizer)
+    twin.add_tokens(["newest"])
+    twin.add_special_tokens({"extra_special_tokens": ["<new>"], "eos_token": "<eos>"})
+    twin.bos_token = "<|user|>"
+    assert [tokenizer.encode(text) for text in TEXTS] == expected
+    assert tokenizer.get_vocab() == make_tokenizer().get_vocab()
+    assert (tokenizer.eos_token, tokenizer.bos_token) == ("<|endoftext|>", "<|endoftext|>")
+    assert is_whole(twin)
+
+
+def test_a_folder_saved_while_tokens_are_added_is_of_one_moment(tokenizer, tmp_path, monkeypatch):
+    add, before = adding(tokenizer), tokenizer.get_vocab()
+    write = BPETokenizer._tokenizer_json
+
+    def add_and_write(self):
+        add()
+        return write(self)
+
+    monkeypatch.setattr(BPETokenizer, "_tokenizer_json", add_and_write)
+    tokenizer.save_pretrained(tmp_path)
+    assert len(tokenizer) > len(before)
+    assert BPETokenizer.from_pretrained(tmp_path).get_vocab() == before
+    assert AutoTokenizer.from_pretrained(tmp_path).get_vocab() == before
+
+
+def test_files_encoded_while_tokens_are_added_are_encoded_alike(tokenizer, tmp_path, monkeypatch):
+    read = raw_doors._read_blocks
+
+    def add_and_read(*arguments):
+        tokenizer.add_tokens(["newest", "low"])
+        return read(*arguments)
+
+    for name in "ab":
+        (tmp_path / name).write_text("the newest low", encoding="utf-8")
+    expected = tokenizer.encode("the newest low")
+    monkeypatch.setattr(raw_doors, "_read_blocks", add_and_read)
+    written = tokenizer.encode_file([tmp_path / "a", tmp_path / "b"], tmp_path / "ids.npy")
+    assert np.load(written.ids).tolist() == expected * 2
+
+
+def test_threads_that_use_a_tokenizer_see_it_with_all_of_what_another_adds_or_nothing(tokenizer, tmp_path):
+    add = adding(tokenizer)
+    ways = [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
+
+    def use(number):
+        for _ in range(8):
+            twin = ways[number](tokenizer)
+            assert is_whole(twin)
+            assert tokenizer.decode(tokenizer.encode(TEXTS[0])) == TEXTS[0]
+            assert json.loads(tokenizer.backend_tokenizer.to_str())["added_tokens"]
+            twin.save_pretrained(tmp_path / str(number), verify=False)
+
+    with ThreadPoolExecutor(len(ways)) as pool:
+        users = [pool.submit(use, number) for number in range(len(ways))]
+        for _ in range(300):
+            if not all(user.done() for user in users):
+                add()
+    assert [user.exception() for user in users] == [None] * len(ways)
+    assert is_whole(tokenizer)
 
 
 # Fingerprints: `datasets` finds what it has computed before by a hash of all that the tokenizer holds
@@ -258,7 +398,7 @@ class Encoded:
         return self.tokenizer(TEXTS[index], padding="max_length", max_length=40, return_tensors="pt")["input_ids"][0]
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=thorough)])
 def test_workers_of_a_data_loader_give_the_ids(tokenizer, start):
     torch = pytest.importorskip("torch", reason="data loaders are torch's")
     if start not in multiprocessing.get_all_start_methods():

@@ -236,8 +236,8 @@ def test_what_is_no_tokenizer_or_no_number_is_refused():
         show(fast, "low")
     with pytest.raises(TypeError, match="expected str or bytes, got int"):
         show(MODEL, 7)
-    for wrong in (0, 2.5):
-        with pytest.raises(ValueError, match="max_tokens"):
+    for wrong, error in ((0, ValueError), (2.5, TypeError)):
+        with pytest.raises(error, match="max_tokens"):
             show(MODEL, "low", max_tokens=wrong)
 
 

@@ -7,6 +7,7 @@ tokenizer.json must be the same.
 import threading
 
 import pytest
+from patience import PATIENCE
 from transformers import (
     AutoTokenizer,
     BertConfig,
@@ -319,7 +320,7 @@ def test_streamer_prints_bytes_that_are_no_text_as_decoding_shows_them(model, to
 
 
 def test_iterator_streamer_gives_whole_characters(model, tokenizer):
-    streamer = TextIteratorStreamer(tokenizer, skip_prompt=True, timeout=60)
+    streamer = TextIteratorStreamer(tokenizer, skip_prompt=True, timeout=PATIENCE)
     thread = threading.Thread(target=dictate, args=(model, tokenizer, TEXT), kwargs={"streamer": streamer})
     thread.start()
     pieces = list(streamer)
