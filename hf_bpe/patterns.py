@@ -10,6 +10,7 @@ is upgraded. Code points that a newer `regex` knows and Unicode 16.0 does not ar
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -135,13 +136,27 @@ def split(text: str, pattern: str | None) -> list[str]:
         return [text]
     compiled = _compile(pattern)
     masked = hide_newer(text)
+    try:
+        return _split(text, masked, compiled, None if pattern in PATTERNS else _seconds_for(text))
+    except TimeoutError:
+        raise ValueError(
+            f"pattern {pattern[:80]!r} took over {_seconds_for(text):.0f} s for a text of {len(text)} characters; "
+            "expected an expression that backtracks little, such as a+ or (?>aa|a)+ in place of (?:a|aa)+"
+        ) from None
+
+
+def _split(text: str, masked: str, compiled: regex.Pattern[str], seconds: float | None) -> list[str]:
+    """Cut text at the matches in `masked`; a TimeoutError where they take more than so many seconds."""
     if masked is text and compiled.groups == 0 and len(text) < _LONG:
-        pieces: list[str] = compiled.findall(text)
+        pieces: list[str] = compiled.findall(text, timeout=seconds)
         if sum(map(len, pieces)) == len(text) and "" not in pieces:
             return pieces
     # The slow way: for stand-ins, gaps and groups; and for long texts, where Ctrl-C must be heard between matches.
     pieces, end, position = [], 0, 0
-    while position <= len(text) and (match := compiled.search(masked, position)) is not None:
+    deadline = None if seconds is None else time.monotonic() + seconds
+    while position <= len(text):
+        if (match := compiled.search(masked, position, timeout=_left(deadline))) is None:
+            break
         start, stop = match.span()
         if start > end:
             pieces.append(text[end:start])
@@ -156,6 +171,22 @@ def split(text: str, pattern: str | None) -> list[str]:
 
 
 _LONG = 1 << 20
+_SECONDS = 20.0  # for any text at all
+_SECONDS_PER_CHARACTER = 2e-5  # a hundred times what the named patterns take
+
+
+def _seconds_for(text: str) -> float:
+    """Return how long an expression may take for a text, however slow the machine is."""
+    return _SECONDS + _SECONDS_PER_CHARACTER * len(text)
+
+
+def _left(deadline: float | None) -> float | None:
+    if deadline is None:
+        return None
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
 
 
 def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:

@@ -19,6 +19,7 @@ from hf_bpe.added_tokens import _WORD
 from hf_bpe.patterns import (
     PATTERNS,
     WHITE_SPACE,
+    _seconds_for,
     canonical_pattern,
     find_safe_cuts,
     hide_newer,
@@ -229,3 +230,16 @@ def test_safe_cuts_are_found_in_ordinary_text():
 @pytest.mark.parametrize("pattern", [None, r"\w+"])
 def test_only_named_patterns_have_safe_cuts(pattern):
     assert [*find_safe_cuts("Hello world", pattern)] == []
+
+
+@pytest.mark.parametrize("prefix", ["", "x" * (1 << 20)])  # cut at once, or match by match
+def test_expression_that_backtracks_without_end_is_stopped(monkeypatch, prefix):
+    monkeypatch.setattr("hf_bpe.patterns._seconds_for", lambda text: 0.2)
+    with pytest.raises(ValueError, match=r"'\(\?:a\|aa\)\+b' took over 0 s for a text of \d+ characters; expected"):
+        split(prefix + "a" * 100, "(?:a|aa)+b")
+    assert split("aab" + "a" * 10, "(?>aa|a)+b") == ["aab", "a" * 10]
+
+
+def test_time_for_an_expression_grows_with_the_text():
+    assert _seconds_for("") >= 10
+    assert _seconds_for("a" * 10**7) >= 100
