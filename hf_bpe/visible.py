@@ -16,6 +16,9 @@ _SIGNS = {" ": "·", "\t": "→", "\n": "↵"}
 # Of no width or no ink: controls (those of bidirectional text, too), spaces, joiners, fillers; bytes as surrogates.
 _UNSEEN = regex.compile(r"([\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800])")
 _JOINS = regex.compile(r"\p{M}")
+# What a terminal obeys instead of showing: controls but newline and tab, bidirectional controls, separators; and bytes
+# of file names that are no text.
+_UNPRINTABLE = regex.compile(r"[[\p{Cc}\p{Cs}\p{Bidi_Control}\p{Zl}\p{Zp}]--[\n\t]]", regex.VERSION1)
 
 _STYLE = """
 .hf-bpe { font-family: ui-monospace, "DejaVu Sans Mono", monospace; line-height: 1.75; overflow-wrap: anywhere }
@@ -125,6 +128,18 @@ def fragment(content: str) -> str:
 def page(title: str, content: str) -> str:
     """Return a page of HTML that needs nothing else."""
     return _PAGE.format(title=escape(title), content=fragment(content))
+
+
+def printable(text: str) -> str:
+    r"""Return text that a terminal shows and never obeys: control characters are written as their numbers.
+
+    Newlines and tabs stay, and so does all that can be read. File names and messages of other libraries may hold escape
+    sequences, which could recolour, overwrite or reorder what a terminal shows.
+
+    >>> printable("caf\xe9\x1b[31m.txt")
+    'café<U+001B>[31m.txt'
+    """
+    return text if text.isascii() and text.isprintable() else _UNPRINTABLE.sub(lambda match: _sign(match[0]), text)
 
 
 def _sign(char: str) -> str:

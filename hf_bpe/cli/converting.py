@@ -17,6 +17,7 @@ from hf_bpe.cli.shared import (
     existing,
     option,
     say,
+    show_result,
     warnings_said,
 )
 from hf_bpe.patterns import PATTERNS
@@ -106,7 +107,7 @@ def inspect(
             found = inspected(definition, format, knows_pattern=False)
         else:
             found = inspected(definition, format)
-    print(json.dumps(found.as_json(), ensure_ascii=False, indent=2) if as_json else found)
+    show_result(json.dumps(found.as_json(), indent=2) if as_json else str(found))
 
 
 _SIDE_HELP = f"{FOLDER_HELP} Or a pattern: {', '.join(PATTERNS)}, or pattern:EXPRESSION."
@@ -132,7 +133,7 @@ def verify(
         sides = _side(first, pattern, special_token), _side(second, pattern, special_token)
         mismatch = compare(*sides, files or ())
     if mismatch is not None:
-        print(mismatch)
+        show_result(str(mismatch))
         raise typer.Exit(1)
     shown = "" if not files else f" and {', '.join(map(str, files))}"
     say(f"{sides[0].name} and {sides[1].name} agree on the stress texts{shown}")

@@ -20,6 +20,7 @@ from hf_bpe.cli.shared import (
     load,
     option,
     say,
+    show_result,
     shows_progress,
 )
 from hf_bpe.cli.sources import (
@@ -192,7 +193,7 @@ def _show(found: Report | Comparison, as_json: bool, html: Path | None) -> None:
         found.to_html(html)
         say(f"saved in {html}")
     if as_json:
-        print(json.dumps(found.as_json(), indent=2))
+        show_result(json.dumps(found.as_json(), indent=2))
     elif html is None and sys.stdout.isatty():
         from rich.console import Console
 

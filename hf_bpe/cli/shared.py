@@ -24,6 +24,7 @@ from typer.core import TyperGroup
 from hf_bpe import __version__
 from hf_bpe.input_files import open_stream
 from hf_bpe.patterns import PATTERNS
+from hf_bpe.visible import printable
 
 if TYPE_CHECKING:
     from hf_bpe.tokenization_bpe import BPETokenizer
@@ -33,6 +34,7 @@ SPLIT = f"{', '.join(PATTERNS)}, a regular expression, or none for no split."
 FOLDER_HELP = "A folder or file with a tokenizer, of any format that convert knows. Nothing is ever downloaded."
 WORKERS_HELP = "Threads or processes to work in; the result never depends on it."
 STDIN = "-"
+_UsageError: Any = typer.BadParameter.__base__  # of the Click that this typer has, its own or another's
 
 
 class Terminated(KeyboardInterrupt):
@@ -42,10 +44,15 @@ class Terminated(KeyboardInterrupt):
 class Commands(TyperGroup):
     """Turns what a command raises into one line on standard error and an exit code."""
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the options of the program itself."""
+        with _printable_usage_errors():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: Any) -> None:
         """Run a command."""
         try:
-            with _log_to_stderr():
+            with _log_to_stderr(), _printable_usage_errors():
                 super().invoke(ctx)
         except KeyboardInterrupt as interrupt:
             # What shells report for a program that a signal has ended.
@@ -156,7 +163,21 @@ def open_input(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
 
 def say(message: str) -> None:
     """Print a line on standard error."""
-    print(f"hf-bpe: {message}", file=sys.stderr)
+    print(f"hf-bpe: {printable(message)}", file=sys.stderr)
+
+
+def show_result(text: str) -> None:
+    """Print a result on standard output, with nothing in it that a terminal would obey."""
+    print(printable(text))
+
+
+@contextlib.contextmanager
+def _printable_usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except _UsageError as error:
+        error.message = printable(error.message)
+        raise
 
 
 @contextlib.contextmanager
@@ -174,7 +195,7 @@ class _Log(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         level = "warning: " if record.levelno >= logging.WARNING else ""
-        tqdm.write(f"hf-bpe: {level}{_joined(record.getMessage())}", file=sys.stderr)
+        tqdm.write(f"hf-bpe: {level}{printable(_joined(record.getMessage()))}", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from hf_bpe.visible import printable
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -48,20 +50,23 @@ def as_rich(title: str, tables: Sequence[Table], trees: Sequence[MergeTree] = ()
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(title, style="bold")]
+    def text(content: str, style: str = "") -> Text:
+        return Text(printable(content), style=style)
+
+    parts: list[RenderableType] = [text(title, style="bold")]
     for table in tables:
-        parts.append(Padding(Text(table.title, style="bold"), (1, 0, 0, 0)))
+        parts.append(Padding(text(table.title, style="bold"), (1, 0, 0, 0)))
         has_header = any(table.columns)
         shown = RichTable(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0), show_header=has_header)
         for number, column in enumerate(table.columns):
             is_left = number in table.left
             side: Literal["left", "right"] = "left" if is_left else "right"
-            shown.add_column(Text(column), justify=side, vertical="bottom", no_wrap=not is_left, overflow="fold")
+            shown.add_column(text(column), justify=side, vertical="bottom", no_wrap=not is_left, overflow="fold")
         for number, row in enumerate(table.rows):
-            shown.add_row(*map(Text, row), style="bold" if number in table.strong else None)
+            shown.add_row(*map(text, row), style="bold" if number in table.strong else None)
         parts.append(shown)
         if table.note:
-            parts.append(Text(table.note, style="dim"))
+            parts.append(text(table.note, style="dim"))
     for tree in trees:
         parts += [Padding(Text(f"Merges of token {tree.id}", style="bold"), (1, 0, 0, 0)), tree]
     return Group(*parts)
