@@ -60,7 +60,7 @@ def test_it_does_not_depend_on_how_the_text_was_counted_and_learned(tmp_path):
         train(path, 265, SPECIALS),
         train(TEXTS, 265, SPECIALS, num_workers=2),
         train(TEXTS, 265, SPECIALS, work_dir=tmp_path / "work"),
-        train(TEXTS, 265, SPECIALS, max_memory="2GB"),
+        train(TEXTS, 265, SPECIALS, max_memory="1TB"),
         train(WordCounts.load(tmp_path / "texts.counts"), 265),
         train(TEXTS, [258, 265], SPECIALS)[1],
     ):
