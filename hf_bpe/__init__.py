@@ -6,15 +6,16 @@ Importing this registers `BPETokenizer` with `transformers.AutoTokenizer`; it im
 
 from typing import TYPE_CHECKING
 
-from hf_bpe.auto import register_when_imported
-from hf_bpe.corpus import Source, plan
-from hf_bpe.counting import count
-from hf_bpe.counts import WordCounts
-from hf_bpe.model import BPEModel
-from hf_bpe.training import train, train_bpe
+from hf_bpe._version import __version__
+from hf_bpe.core._model import BPEModel
+from hf_bpe.counting._count import count
+from hf_bpe.counting._sources import Source, plan
+from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.tokenizer._auto import register_when_imported
+from hf_bpe.training._train import train, train_bpe
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenization_bpe import BPETokenizer
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 __all__ = [
     "BPEModel",
@@ -27,12 +28,11 @@ __all__ = [
     "train",
     "train_bpe",
 ]
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
     if name == "BPETokenizer":
-        from hf_bpe.tokenization_bpe import BPETokenizer
+        from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
         return BPETokenizer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

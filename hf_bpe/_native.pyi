@@ -1,12 +1,12 @@
-"""The native core. Only hf_bpe.engine imports it."""
+"""The native core. Only hf_bpe.engine._dispatch imports it."""
 
 from collections.abc import Callable, Sequence
 from mmap import mmap
 
-import hf_bpe.runs
-from hf_bpe.encoding import AddedTokenTuple, AnyText, Around, Ids, Numbers, Options, Padding
-from hf_bpe.model import BPEModel
-from hf_bpe.runs import Run
+import hf_bpe.engine._runs
+from hf_bpe.core._model import BPEModel
+from hf_bpe.engine._encoder import AddedTokenTuple, AnyText, Around, Ids, Numbers, Options, Padding
+from hf_bpe.engine._runs import Run
 
 class Counter:
     """Counts the pre-tokens of texts in threads, none of which outlives a call.
@@ -73,8 +73,8 @@ class Counter:
             KeyboardInterrupt: while they are sorted; they are lost.
         """
 
-class RunMerger(hf_bpe.runs.RunMerger):
-    """The native `hf_bpe.runs.RunMerger`. After reading was interrupted, it is of no more use."""
+class RunMerger(hf_bpe.engine._runs.RunMerger):
+    """The native `hf_bpe.engine._runs.RunMerger`. After reading was interrupted, it is of no more use."""
 
 class RunReader:
     """Reads a sorted run.
@@ -87,7 +87,7 @@ class RunReader:
         """Return up to so many words and their counts; none only at the end."""
 
 class Encoder:
-    """The native `hf_bpe.encoding.Encoder`, where every method is described.
+    """The native `hf_bpe.engine._encoder.Encoder`, where every method is described.
 
     Several threads may use it at once. Each that does holds a cache of pre-tokens, of about 64 MB at most, that waits
     for the next call; a process may be forked at any time. No thread outlives a call.
@@ -148,7 +148,7 @@ def learn_merges(
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
     span: int = ...,
 ) -> list[tuple[bytes, bytes]]:
-    """Learn merges as hf_bpe.reference does.
+    """Learn merges as hf_bpe.core.reference does.
 
     Args:
         counts: what returns a sorted run, to be read from its beginning, twice.
@@ -167,7 +167,7 @@ def count_pre_tokens(text: bytes, pattern: str | None, *, simd: str | None = Non
     """Return the number of pre-tokens of a text."""
 
 def from_printable(texts: list[str]) -> list[bytes | None]:
-    """Return what `hf_bpe.byte_level.from_printable` does of each text."""
+    """Return what `hf_bpe.core._byte_level.from_printable` does of each text."""
 
 def read_merges(text: bytes, tokens: list[bytes]) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
     """Read the content of a `merges.txt`.

@@ -2,14 +2,15 @@ import importlib.util
 import os
 from pathlib import Path
 
-import profiles
-import pytest
 from hypothesis import HealthCheck, settings
+import pytest
 
 if importlib.util.find_spec("hf_bpe._native") is None:  # so that no test, nor what it starts, is warned of it
     os.environ.setdefault("HF_BPE_ENGINE", "reference")
 
-import hf_bpe.engine
+from support import profiles
+
+import hf_bpe.engine._dispatch
 
 common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # how fast a machine is proves nothing
 # The same examples in each quick run, and in CI: so a failure is due to a change, not to chance.
@@ -50,7 +51,7 @@ def test_data():
 @pytest.fixture(scope="session")
 def text(tmp_path_factory):
     """Return a file of the text that commands are tried on."""
-    from commands import TEXT
+    from support.commands import TEXT
 
     file = tmp_path_factory.mktemp("text") / "text.txt"
     file.write_text(TEXT, encoding="utf-8", newline="")
@@ -60,7 +61,7 @@ def text(tmp_path_factory):
 @pytest.fixture(scope="session")
 def folder(text):
     """Return a saved tokenizer with the pattern gpt2 and the special token <|x|> as id 256."""
-    from commands import run
+    from support.commands import run
 
     run("train", text, "-o", text.parent / "gpt2", "--vocab-size", 280, "--special-token", "<|x|>")
     return text.parent / "gpt2"
@@ -70,12 +71,12 @@ def folder(text):
 def engine(request):
     """Run each test of a module on both engines; where the native core is not built, on one."""
     if request.param == "native":
-        if hf_bpe.engine.native_core() is None:
+        if hf_bpe.engine._dispatch.native_core() is None:
             pytest.skip("the native core is not built")
         yield request.param
     else:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(hf_bpe.engine, "native_core", lambda: None)
+            patch.setattr(hf_bpe.engine._dispatch, "native_core", lambda: None)
             yield request.param
 
 

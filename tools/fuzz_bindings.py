@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from hf_bpe import _native as native
-from hf_bpe.encoding import AddedTokenTuple, Options, Padding
-from hf_bpe.engine import make_encoder
-from hf_bpe.model import BPEModel
+from hf_bpe.core._model import BPEModel
+from hf_bpe.engine._dispatch import make_encoder
+from hf_bpe.engine._encoder import AddedTokenTuple, Options, Padding
 
 # SystemError, for one, is not among them: it is how Python reports that an extension broke its rules.
 EXPECTED = (TypeError, ValueError, LookupError, OverflowError, RuntimeError, MemoryError, BufferError, StopIteration)

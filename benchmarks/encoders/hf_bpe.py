@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import hf_bpe
-import hf_bpe.engine
+import hf_bpe.engine._dispatch
 from benchmarks.encoders import _flat
 from benchmarks.job import SEPARATOR, Job
 from benchmarks.peers._merges import from_ranks
@@ -14,7 +14,7 @@ from benchmarks.vocabulary import MERGES, RANKS, VOCAB, read_ranks
 from hf_bpe import BPEModel, BPETokenizer
 
 DISTRIBUTION = "hf_bpe"
-ENGINE = "Python" if hf_bpe.engine.native_core() is None else "native"
+ENGINE = "Python" if hf_bpe.engine._dispatch.native_core() is None else "native"
 
 
 class Tokenizer:

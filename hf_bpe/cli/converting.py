@@ -20,11 +20,11 @@ from hf_bpe.cli.shared import (
     show_result,
     warnings_said,
 )
-from hf_bpe.patterns import PATTERNS
+from hf_bpe.core.pretokenizers import PATTERNS
 
 if TYPE_CHECKING:
-    from hf_bpe.conversion.compare import Side
-    from hf_bpe.conversion.definition import Definition, Format
+    from hf_bpe.tokenizer._files.compare_ids import Side
+    from hf_bpe.tokenizer._files.definition import Definition, Format
 
 _FORMATS = (
     "hf: a folder for transformers; gpt2: vocab.json and merges.txt; tokenizer.json; tiktoken: a rank file; gguf; "
@@ -74,7 +74,7 @@ def convert(
     known to differ, each by the library that its format is of where that is installed; only if all ids are the same
     OUT is written.
     """
-    from hf_bpe.conversion import formats
+    from hf_bpe.conversion import _formats as formats
 
     with warnings_said():
         path, format, definition = _read(source, from_format, pattern, special_token)
@@ -96,8 +96,8 @@ def inspect(
     as_json: Annotated[bool, option("Print JSON.", "--json")] = False,
 ) -> None:
     """Print what a file or folder is: format, sizes, pattern, special tokens, holes, tokens that cannot be reached."""
-    from hf_bpe.conversion.definition import PatternNeeded
-    from hf_bpe.conversion.inspection import inspect as inspected
+    from hf_bpe.conversion._inspection import inspect as inspected
+    from hf_bpe.tokenizer._files.definition import PatternNeeded
 
     with warnings_said():
         try:
@@ -127,7 +127,7 @@ def verify(
     Each is run by the library that its format is of, where that is installed. The first text that differs is printed
     with the ids, the bytes of each token, and exit code 1.
     """
-    from hf_bpe.conversion.compare import compare, model_difference
+    from hf_bpe.tokenizer._files.compare_ids import compare, model_difference
 
     with warnings_said():
         sides = _side(first, pattern, special_token), _side(second, pattern, special_token)
@@ -143,8 +143,8 @@ def verify(
 
 
 def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:
-    from hf_bpe.conversion.compare import side_of_file, side_of_pattern
-    from hf_bpe.conversion.definition import PatternNeeded
+    from hf_bpe.tokenizer._files.compare_ids import side_of_file, side_of_pattern
+    from hf_bpe.tokenizer._files.definition import PatternNeeded
 
     if source.startswith("pattern:"):
         return side_of_pattern(source.removeprefix("pattern:"))
@@ -163,7 +163,7 @@ def _read(
     source: str, format: str | None, pattern: str, special_token: list[str] | None
 ) -> tuple[Path, Format, Definition]:
     """Return a path, its format and what is there."""
-    from hf_bpe.conversion import formats
+    from hf_bpe.conversion import _formats as formats
 
     path = existing(source)
     chosen = formats.detect(path) if format is None else formats.named_format(format)

@@ -27,9 +27,9 @@ from hf_bpe.cli.sources import (
     sources_of,
     weights_of,
 )
-from hf_bpe.corpus import LINE_BYTES, plan
-from hf_bpe.counting import count as count_shards
-from hf_bpe.counts import FAN_IN, WordCounts
+from hf_bpe.counting._count import count as count_shards
+from hf_bpe.counting._sources import LINE_BYTES, plan
+from hf_bpe.counting._word_counts import FAN_IN, WordCounts
 
 _SPECIAL_HELP = "Text is split at it, so nothing is learned across it. Repeat the option for more."
 _SHARD_HELP = (

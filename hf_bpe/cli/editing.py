@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hf_bpe._utils.input_files import decode, open_regular, read_bounded
 from hf_bpe.cli.shared import (
     EXAMPLE,
     FOLDER_HELP,
@@ -35,15 +36,14 @@ from hf_bpe.cli.sources import (
     text_or_counts,
 )
 from hf_bpe.cli.training import COUNTS_HELP, LeastFrequency, LongestToken, Ties
-from hf_bpe.corpus import LINE_BYTES
-from hf_bpe.counts import WordCounts
-from hf_bpe.input_files import decode, open_regular, read_bounded
+from hf_bpe.counting._sources import LINE_BYTES
+from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:
-    from hf_bpe.editing import Edited
-    from hf_bpe.tokenization_bpe import BPETokenizer
+    from hf_bpe.editing._edits import Edited
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
-_REMAP_HELP = "Write what became of the ids to this file, which hf_bpe.editing.Remap.load reads."
+_REMAP_HELP = "Write what became of the ids to this file, which hf_bpe.editing._edits.Remap.load reads."
 _RENUMBER_HELP = "Close the gaps in the ids, where special tokens stand behind the merges."
 _COUNTS_HELP = "Take away what is used least in this counts file, as count writes it, by the tokenizer's pattern."
 _LEAST_HELP = "Take tokens away as long as one is used less often than this; instead of --vocab-size."

@@ -21,13 +21,13 @@ import typer
 from tqdm import tqdm
 from typer.core import TyperGroup
 
-from hf_bpe import __version__
-from hf_bpe.input_files import open_stream
-from hf_bpe.patterns import PATTERNS
-from hf_bpe.visible import printable
+from hf_bpe._utils.input_files import open_stream
+from hf_bpe._utils.visible import printable
+from hf_bpe._version import __version__
+from hf_bpe.core.pretokenizers import PATTERNS
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenization_bpe import BPETokenizer
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 EXAMPLE = "\b\nExample:\n  "  # \b has the lines printed as they are
 SPLIT = f"{', '.join(PATTERNS)}, a regular expression, or none for no split."
@@ -114,7 +114,7 @@ def shows_progress(progress: bool | None) -> bool:
 def tokenizer_class() -> type[BPETokenizer]:
     """Return BPETokenizer, which takes transformers: `--help` and counting do without."""
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # where torch is missing, nobody here misses it
-    from hf_bpe.tokenization_bpe import BPETokenizer
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
     return BPETokenizer
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from hf_bpe._utils.files import write_atomically
 from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, STDIN, app, argument, load, open_input, option, say
-from hf_bpe.files import write_atomically
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -47,7 +47,7 @@ def show(
     The tokens are those of encode. A space is shown as ·, a tab as →, a newline as ↵, a byte that is only a part of a
     character as <e4>, and any other character that cannot be seen by its number, as <U+200B>.
     """
-    from hf_bpe.show import show as shown
+    from hf_bpe.analysis._show import show as shown
 
     if text is not None and file != STDIN:
         raise typer.BadParameter("goes without a FILE", param_hint="'--text'")
@@ -76,7 +76,7 @@ def tree(
     color: _Colour = None,
 ) -> None:
     """Print which merges make a token, down to the bytes, with their ids and ranks."""
-    from hf_bpe.show import merge_tree
+    from hf_bpe.analysis._show import merge_tree
 
     if (token is None) == (token_id is None):
         raise typer.BadParameter("expected a TOKEN or --id, one of them", param_hint="'TOKEN'")

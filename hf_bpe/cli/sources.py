@@ -14,9 +14,9 @@ from typing import Annotated
 import typer
 
 from hf_bpe.cli.shared import STDIN, WORKERS_HELP, option, text_file
-from hf_bpe.corpus import Errors, OnError, Source
-from hf_bpe.counts import WordCounts
-from hf_bpe.locations import Format, is_url
+from hf_bpe.counting._locations import Format, is_url
+from hf_bpe.counting._sources import Errors, OnError, Source
+from hf_bpe.counting._word_counts import WordCounts
 
 SOURCE_HELP = (
     "Files, directories, globs and URLs of text: .txt, .jsonl, .parquet, the first two also .gz and .zst, and whatever "

@@ -37,13 +37,13 @@ from hf_bpe.cli.sources import (
     WorkFolder,
     text_or_counts,
 )
-from hf_bpe.corpus import LINE_BYTES
-from hf_bpe.training import InitialAlphabet, TieBreak
-from hf_bpe.training import train as train_models
+from hf_bpe.counting._sources import LINE_BYTES
+from hf_bpe.training._train import InitialAlphabet, TieBreak
+from hf_bpe.training._train import train as train_models
 
 if TYPE_CHECKING:
-    from hf_bpe.model import BPEModel
-    from hf_bpe.tokenization_bpe import BPETokenizer
+    from hf_bpe.core._model import BPEModel
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 _TRAIN_EXAMPLE = "hf-bpe train book.txt -o my-tokenizer --vocab-size 8000"
 _PIPE_EXAMPLE = "\n  cat *.txt | hf-bpe train - -o my-tokenizer --num-merges 32000 --special-token '<|endoftext|>'"

@@ -1,5 +1,5 @@
 // The first bytes choose the pattern, special tokens, threads and chunks; the rest is text, to be split and counted.
-#include "../tests/naive.hpp"
+#include "tests/naive.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace naive;

@@ -1,5 +1,5 @@
 // The first bytes choose tokens that occur in the text, their flags and the pattern; the rest is text.
-#include "../tests/naive_tokens.hpp"
+#include "tests/naive_tokens.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace naive;

@@ -1,6 +1,6 @@
 // The first bytes choose the options, the next ones merges that words begin with; the rest is words, each behind its
 // length and count.
-#include "../tests/naive.hpp"
+#include "tests/naive.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace naive;

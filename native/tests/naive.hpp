@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "counter.hpp"
+#include "count/counter.hpp"
 #include "patterns.hpp"
-#include "trainer.hpp"
+#include "train/trainer.hpp"
 
 #define CHECK(condition)                                                              \
   do {                                                                                \

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "backtracking.hpp"
-#include "decoder.hpp"
-#include "encoder.hpp"
-#include "merging.hpp"
+#include "encode/backtracking.hpp"
+#include "encode/decoder.hpp"
+#include "encode/encoder.hpp"
+#include "encode/merging.hpp"
 #include "naive.hpp"
 
 namespace naive {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cuts.hpp"
+#include "text/cuts.hpp"
 #include "naive.hpp"
 
 namespace naive {

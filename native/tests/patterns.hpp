@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "scanner.hpp"
+#include "text/scanner.hpp"
 
 namespace naive {
 

@@ -1,5 +1,5 @@
 // Text split at added tokens, and where it may be cut, against naive definitions on random input.
-#include "added_tokens.hpp"
+#include "encode/added_tokens.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -56,7 +56,7 @@ bool is_at(const Characters& token, const Characters& text, std::size_t at) {
   return token.size() <= text.size() - at && std::equal(token.begin(), token.end(), text.begin() + std::ptrdiff_t(at));
 }
 
-// AddedTokenSplitter._split of hf_bpe/added_tokens.py, word for word.
+// AddedTokenSplitter._split of hf_bpe/engine/_added_tokens.py, word for word.
 std::vector<Part> split_round(const std::vector<AddedToken>& tokens, bool normalized, const Characters& text,
                               bool split_special_tokens) {
   const auto join = [&](std::size_t from, std::size_t to) {

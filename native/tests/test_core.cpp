@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "naive.hpp"
-#include "packed_table.hpp"
+#include "encode/packed_table.hpp"
 #include "random.hpp"
 
 using namespace naive;

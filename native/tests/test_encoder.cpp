@@ -2,11 +2,11 @@
 #include <random>
 #include <thread>
 
-#include "backtracking.hpp"
-#include "merges_file.hpp"
-#include "merging.hpp"
+#include "encode/backtracking.hpp"
+#include "encode/merges_file.hpp"
+#include "encode/merging.hpp"
 #include "naive_encoding.hpp"
-#include "word_ids.hpp"
+#include "encode/word_ids.hpp"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "naive_encoding.hpp"
-#include "rows.hpp"
-#include "runs.hpp"
+#include "bindings/rows.hpp"
+#include "count/runs.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "naive.hpp"
 #include "random.hpp"
-#include "runs.hpp"
+#include "count/runs.hpp"
 
 using namespace naive;
 

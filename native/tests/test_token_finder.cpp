@@ -1,5 +1,5 @@
 // Tokens found in text against a naive definition, on random input; and the work it takes, on the worst input there is.
-#include "token_finder.hpp"
+#include "encode/token_finder.hpp"
 
 #include <string>
 #include <thread>

@@ -1,0 +1,398 @@
+"""GGUF: the vocabulary in the model files of llama.cpp.
+
+Tokens stand there in their printable form, special and added tokens as they are, and each has a type. The pattern is a
+name in `tokenizer.ggml.pre`. A file means what llama.cpp makes of it; what that would do otherwise is not written.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from hf_bpe.conversion._gguf_file import KEY, MAGIC, Metadata
+from hf_bpe.conversion._llama_cpp import (
+    PATTERNS,
+    PRE_TOKENIZERS,
+    SPECIAL_BY_TEXT,
+    UNKNOWN,
+    check_found_alike,
+    known_difference,
+    pre_tokenizer_name,
+)
+from hf_bpe.conversion._llama_cpp_peer import peer
+from tokenizers import AddedToken
+
+from hf_bpe.core._byte_level import from_printable, to_printable
+from hf_bpe.core._model import BPEModel
+from hf_bpe.core.pretokenizers import canonical_pattern
+from hf_bpe.engine._dispatch import from_printable_all
+from hf_bpe.engine._merge_trees import unreachable
+from hf_bpe.tokenizer._files.compare_ids import side_of
+from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition, Format, Hints, Peer
+
+# What the header says of a file that holds no model; llama.cpp asks for one that it knows.
+_ARCHITECTURE = "gpt2"
+_SIGNATURE = "signature"  # a key of ours, which others pass over
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED = 1, 2, 3, 4, 5
+_ID_KEYS = {
+    **{name: f"{KEY}{name}_id" for name in NAMED_TOKENS},
+    # One is written out, one is misspelt, in all files.
+    **{"unk_token": f"{KEY}unknown_token_id", "pad_token": f"{KEY}padding_token_id"},
+    "sep_token": f"{KEY}seperator_token_id",
+}
+# Every byte that UTF-8 has.
+_BYTES_OF_TEXT = {byte for byte in range(256) if byte not in (0xC0, 0xC1) and byte < 0xF5}
+_OTHER_MODELS = {
+    "llama": "a SentencePiece model",
+    "gemma4": "a SentencePiece model",
+    "bert": "a WordPiece model",
+    "t5": "a Unigram model",
+    "rwkv": "a World tokenizer of RWKV",
+    "plamo2": "a Unigram model",
+}
+
+
+def read(path: Path, hints: Hints) -> Definition:
+    """Read the vocabulary of a GGUF file, with a model behind it or not.
+
+    Args:
+        path: the file.
+        hints: the pattern is needed where llama.cpp's name for it is none of ours, the special tokens in files without
+            types of tokens.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is damaged, or its tokenizer is no byte-level BPE; the message says where.
+
+    Warns:
+        UserWarning: a token has a name, but is not found in text, so that the name cannot be kept.
+    """
+    metadata = Metadata(path)
+    kind = metadata.text("model")
+    if kind != "gpt2":
+        what = "no vocabulary" if kind is None else f"{kind!r}, {_OTHER_MODELS.get(kind, 'another kind of tokenizer')}"
+        raise metadata.error("model", f"{what}; expected 'gpt2', a byte-level BPE model")
+    name = metadata.text("pre")
+    pre = PRE_TOKENIZERS.get(name or "", UNKNOWN)
+    pattern = _pattern(metadata, name, pre.pattern, hints)
+    tokens = metadata.array("tokens", str)
+    types = metadata.array("token_type", int) if metadata.has("token_type") else _types(metadata, tokens, hints)
+    if len(types) != len(tokens):
+        raise metadata.error("token_type", f"{len(types)} types for {len(tokens)} tokens")
+    merges = metadata.array("merges", str)
+    try:
+        model, added = _model(tokens, types, merges, pattern)
+        if pre.ignore_merges and unreachable(model):
+            model = replace(model, ignore_merges=True)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    if hints.special_tokens is not None and dict(hints.special_tokens) != model.special_ids():
+        raise ValueError(f"{path} says that the special tokens are {model.special_ids()}; leave the argument out")
+    contents = {**{i: token for token, i in model.special_ids().items()}, **{i: t.content for i, t in added.items()}}
+    settings: dict[str, Any] = _names(metadata, contents, len(tokens))
+    for name, default in (("bos", pre.add_bos), ("eos", False)):
+        if metadata.flag(f"add_{name}_token", default):
+            if f"{name}_token" not in settings:
+                raise metadata.error(f"add_{name}_token", f"no special token has {name}_token_id")
+            settings[f"add_{name}_token"] = True
+    model = model.with_signature(metadata.text(_SIGNATURE))
+    return Definition(model, added, {**settings, "chat_template": metadata.chat_template()})
+
+
+def _pattern(metadata: Metadata, name: str | None, known: str, hints: Hints) -> str | None:
+    if hints.pattern == "auto":
+        if not known:
+            raise metadata.error(
+                "pre", f"{name!r} is no pattern that is known here; give the pattern, if the tokenizer has but one"
+            )
+        return known
+    pattern = canonical_pattern(hints.pattern)
+    alike = {"cl100k", "llama3"}
+    if known and pattern != known and not alike.issuperset((known, pattern)):
+        raise metadata.error("pre", f"{name!r} says that the pattern is {known!r}; leave the argument out")
+    return pattern
+
+
+def _types(metadata: Metadata, tokens: list[str], hints: Hints) -> list[int]:
+    """Return the types of tokens of a file that does not have them."""
+    if hints.special_tokens is None:
+        raise metadata.error("token_type", "the file does not say which tokens are special; give the special tokens")
+    return [_CONTROL if hints.special_tokens.get(token) == i else _NORMAL for i, token in enumerate(tokens)]
+
+
+def _model(
+    tokens: list[str], types: list[int], merge_lines: list[str], pattern: str | None
+) -> tuple[BPEModel, dict[int, AddedToken]]:
+    """Return the model, and the added tokens that are not special tokens of it alone."""
+    ids = dict(zip(tokens, range(len(tokens)), strict=True))
+    if len(ids) < len(tokens):
+        twice = next(i for i, token in enumerate(tokens) if ids[token] != i)
+        raise ValueError(f"tokens {twice} and {ids[tokens[twice]]} are the same, {tokens[twice]!r}")
+    pairs = [(first, second) for first, _, second in (line.partition(" ") for line in merge_lines)]
+    merged = {*chain.from_iterable(pairs), *(first + second for first, second in pairs)}
+    as_bytes = from_printable_all(tokens)
+    vocab: dict[int, bytes] = {}
+    found: dict[int, str] = {}
+    for token_id, (text, token, kind) in enumerate(zip(tokens, as_bytes, types, strict=True)):
+        if kind == _UNUSED and text == _placeholder(token_id):
+            continue
+        if kind not in (_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED):
+            raise ValueError(f"token {token_id}, {text!r}: type {kind}, expected one of 1 to 5")
+        is_found = kind in (_UNKNOWN, _CONTROL, _USER_DEFINED)
+        if is_found:
+            found[token_id] = text
+        if not is_found or text in merged or (token is not None and len(token) == 1):
+            if not token:
+                raise ValueError(f"token {token_id}, {text!r}: expected characters that stand for bytes, as of GPT-2")
+            vocab[token_id] = token
+    taken = {*vocab.values()}
+    specials = {i for i, text in found.items() if i not in vocab and types[i] != _USER_DEFINED}
+    specials -= {i for i in specials if found[i].encode() in taken}
+    vocab |= {token_id: found[token_id].encode() for token_id in specials}
+    merges = _merges(merge_lines, pairs, dict(zip(tokens, as_bytes, strict=True)))
+    model = BPEModel(vocab, merges, tuple(found[token_id] for token_id in specials), pattern)
+    added = _added_tokens(found, {token_id for token_id in found if types[token_id] != _USER_DEFINED}, model)
+    return model, {token_id: token for token_id, token in added.items() if token_id not in specials}
+
+
+def _added_tokens(found: Mapping[int, str], special: set[int], model: BPEModel) -> dict[int, AddedToken]:
+    """Return the added tokens with flags by which they are found as llama.cpp finds them."""
+    later = {token_id for token_id in found if token_id not in special and token_id not in model.vocab}
+    for normalized in (True, False):  # the first is what tokens that are added later are by default
+        tokens = {
+            token_id: AddedToken(text, normalized=normalized and token_id in later, special=token_id in special)
+            for token_id, text in found.items()
+        }
+        try:
+            check_found_alike(tokens)
+        except ValueError:
+            if not normalized:
+                raise
+        else:
+            break
+    return tokens
+
+
+def _merges(
+    lines: list[str], pairs: list[tuple[str, str]], as_bytes: Mapping[str, bytes | None]
+) -> list[tuple[bytes, bytes]]:
+    merges: list[tuple[bytes, bytes]] = []
+    for rank, (first, second) in enumerate(pairs):
+        parts = as_bytes.get(first), as_bytes.get(second)
+        if parts[0] is None or parts[1] is None:
+            raise ValueError(f"merge {rank}: expected two tokens and a space between, got {lines[rank]!r:.80}")
+        merges.append((parts[0], parts[1]))
+    return merges
+
+
+def _names(metadata: Metadata, contents: Mapping[int, str], count: int) -> dict[str, str]:
+    names = {}
+    for name, key in _ID_KEYS.items():
+        token_id = metadata.token_id(key, count)
+        if token_id is None:
+            continue
+        if token_id in contents:
+            names[name] = contents[token_id]
+        else:
+            warnings.warn(
+                f"{key} is {token_id}, which is no special token: {name} is left out, for it would make it one",
+                stacklevel=4,
+            )
+    return names
+
+
+def write(definition: Definition, path: Path) -> None:
+    """Write a vocabulary without a model, for llama.cpp to read.
+
+    Raises:
+        OSError: the file cannot be written.
+        ImportError: the package `gguf` is not installed.
+        ValueError: llama.cpp would do otherwise than this tokenizer; the message says with what.
+
+    Warns:
+        UserWarning: llama.cpp cuts some texts otherwise although it has a name for the pattern.
+    """
+    try:
+        from gguf import GGUFEndian, GGUFValueType, GGUFWriter
+    except ImportError:
+        raise ImportError("to write GGUF files takes the package gguf: pip install 'hf_bpe[gguf]'") from None
+
+    model = definition.model
+    pre = _checked_pre_tokenizer(definition)
+    if PRE_TOKENIZERS[pre].is_near:
+        warnings.warn(
+            f"llama.cpp cuts by {pre!r} nearly as the pattern {model.pattern!r}: it gives other ids where there are "
+            "combining marks, or where the case of letters beyond ASCII changes within a word",
+            stacklevel=2,
+        )
+    if taken := _taken_for_special(definition):
+        warnings.warn(
+            f"llama.cpp takes ordinary tokens for special ones by their text: {', '.join(map(repr, taken))}; it gives "
+            "other ids where text holds them",
+            stacklevel=2,
+        )
+    tokens, types = _tokens_and_types(definition)
+    ids = _ids_of_names(definition, dict(zip(tokens, range(len(tokens)), strict=True)))
+    template = _checked_template(definition.setting("chat_template"))
+    writer = GGUFWriter(path, _ARCHITECTURE, endianess=GGUFEndian.LITTLE)
+    try:
+        writer.add_tokenizer_model("gpt2")
+        writer.add_tokenizer_pre(pre)
+        writer.add_token_list(tokens)
+        writer.add_token_types(types)
+        writer.add_token_merges([f"{to_printable(first)} {to_printable(second)}" for first, second in model.merges])
+        for name, token_id in ids.items():
+            writer.add_key_value(_ID_KEYS[name], token_id, GGUFValueType.UINT32)
+        # Always, for some names of patterns imply it.
+        adds_bos, adds_eos = definition.bos_eos or (False, False)
+        writer.add_add_bos_token(adds_bos)
+        writer.add_add_eos_token(adds_eos)
+        writer.add_add_space_prefix(False)
+        writer.add_key_value(KEY + _SIGNATURE, model.signature, GGUFValueType.STRING)
+        if template is not None:
+            writer.add_chat_template(template)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_ti_data_to_file()
+    finally:
+        writer.close()
+
+
+def _checked_pre_tokenizer(definition: Definition) -> str:
+    """Return llama.cpp's name for the pattern, if it then does with the model what is meant."""
+    model = definition.model
+    if not model.merges:
+        raise ValueError("the model has no merges; llama.cpp loads none without")
+    missing = _BYTES_OF_TEXT.difference(token[0] for token in model.vocab.values() if len(token) == 1)
+    if missing:
+        raise ValueError(f"there is no token for the byte 0x{min(missing):02X}; llama.cpp would leave it out of texts")
+    lost = unreachable(model)
+    name = pre_tokenizer_name(model.pattern, model.ignore_merges if lost else None)
+    if name is None:
+        if lost and pre_tokenizer_name(model.pattern, None) is not None:
+            raise ValueError(
+                f"token {lost[0]}, {model.vocab[lost[0]]!r}, is made by no merges, so it is met as a whole word only; "
+                f"llama.cpp has no name for the pattern {model.pattern!r} by which it looks for whole words"
+            )
+        raise ValueError(f"llama.cpp has no name for the pattern {model.pattern!r}")
+    if PRE_TOKENIZERS[name].ignore_merges:
+        for token_id, added in definition.added_tokens.items():
+            twin = from_printable(added.content)
+            if twin is not None and twin != added.content.encode() and _is_text(twin):
+                raise ValueError(
+                    f"added token {token_id}, {added.content!r}, is how a file writes the word {twin.decode()!r}; "
+                    "llama.cpp would take that word for it; choose another"
+                )
+    return name
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _tokens_and_types(definition: Definition) -> tuple[list[str], list[int]]:
+    """Return the text and the type of each id, holes included, if llama.cpp finds all of them where it should."""
+    model, added = definition.model, definition.added_tokens
+    texts = {token_id: text for text, token_id in model.printable_vocab().items()}
+    types = dict.fromkeys(texts, _NORMAL)
+    for token_id, token in added.items():
+        if eats := [flag for flag in ("single_word", "lstrip", "rstrip") if getattr(token, flag)]:
+            raise ValueError(
+                f"added token {token_id}, {token.content!r}, has {eats[0]}; llama.cpp cannot be told of it"
+            )
+        if not token.content or "\0" in token.content:
+            raise ValueError(
+                f"added token {token_id}, {token.content!r}: llama.cpp takes no empty ones, and none with \\0"
+            )
+        if texts.setdefault(token_id, token.content) != token.content:
+            raise ValueError(
+                f"added token {token_id}, {token.content!r}, is the token {model.vocab[token_id]!r} of the model, "
+                f"written as {texts[token_id]!r}; a file has one text for both, so one of them would not be found"
+            )
+        types[token_id] = _CONTROL if token.special else _USER_DEFINED
+    check_found_alike(added)
+    size = max(texts) + 1
+    if size > 2 * len(texts) + 1024:
+        raise ValueError(f"the highest id is {size - 1} but there are only {len(texts)} tokens; renumber the ids first")
+    tokens = [texts.get(token_id, _placeholder(token_id)) for token_id in range(size)]
+    ids = dict(zip(tokens, range(size), strict=True))
+    if len(ids) < size:
+        twice = next(i for i, token in enumerate(tokens) if ids[token] != i)
+        raise ValueError(f"tokens {twice} and {ids[tokens[twice]]} are both written as {tokens[twice]!r}; change one")
+    return tokens, [types.get(token_id, _UNUSED) for token_id in range(size)]
+
+
+def _taken_for_special(definition: Definition) -> list[str]:
+    """Return the ordinary tokens that llama.cpp finds in text as if they were special, as `</s>` of Qwen's."""
+    added = {token.content for token in definition.added_tokens.values()}
+    return sorted(SPECIAL_BY_TEXT.intersection(definition.model.printable_vocab()) - added)
+
+
+def _placeholder(token_id: int) -> str:
+    """Return what stands where no token has an id, as llama.cpp's own converter writes it."""
+    return f"[PAD{token_id}]"
+
+
+def _ids_of_names(definition: Definition, ids: Mapping[str, int]) -> dict[str, int]:
+    named = {}
+    for name in NAMED_TOKENS:
+        token = definition.setting(name)
+        if token is not None:
+            if ids.get(token) not in definition.added_tokens:
+                raise ValueError(f"{name} is {token!r}, which is no special or added token; expected one")
+            named[name] = ids[token]
+    return named
+
+
+def _checked_template(template: Any) -> str | list[dict[str, str]] | None:
+    """Return a chat template, or those that have names, as the writer takes them."""
+    if not isinstance(template, Mapping):
+        return template or None
+    for name in template:
+        if not re.fullmatch(r"\w+", name, re.ASCII):
+            raise ValueError(f"the chat template {name!r}: expected a name of ASCII letters, digits and _")
+    return [{"name": name, "template": text} for name, text in template.items()]
+
+
+def _peer(path: Path, definition: Definition) -> Peer | None:
+    llama = peer(path)
+    if llama is None:
+        return None
+    ours = side_of(definition, "hf_bpe").encode
+    taken = _taken_for_special(definition)
+
+    def encode(texts: list[str], added: bool) -> list[list[int]]:
+        # Where llama.cpp is known to be wrong, nothing is to be learned of the file.
+        pattern = definition.model.pattern
+        are_known = [known_difference(text, pattern) or any(token in text for token in taken) for text in texts]
+        return [
+            (ours if is_known else llama.encode)([text], added)[0]
+            for text, is_known in zip(texts, are_known, strict=True)
+        ]
+
+    return Peer(f"{llama.name}, but for texts that it is known to cut otherwise", encode, adds=True)
+
+
+FORMAT = Format(
+    name="gguf",
+    what="a vocabulary for llama.cpp, or a model file with one",
+    is_file=True,
+    carries=frozenset(
+        {"special_tokens", "added_tokens", "bos_eos", "ignore_merges", "names", "chat_template"},
+    ),
+    matches=lambda path, head: head.startswith(MAGIC),
+    read=read,
+    write=write,
+    patterns=PATTERNS,
+    peer=_peer,
+    suffix=".gguf",
+)

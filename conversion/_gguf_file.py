@@ -1,0 +1,228 @@
+"""The container of GGUF: a header, then keys with their values, then tensors. Read is what describes the tokenizer.
+
+The `gguf` package reads all there is: a vocabulary of 200,000 tokens takes it 10 s and 600 MB. It takes a string that
+is cut off for a shorter one, and believes any count. So this is read here, and nothing is allocated that the file does
+not hold. A sparse file may hold a terabyte of nothing; so no more is read than a vocabulary can take. Source of the
+layout: docs/gguf.md of ggml.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from hf_bpe._utils.input_files import MOST_BYTES, open_regular
+
+Value = bool | int | float | str | list[str] | list[int] | list[float] | list[bool]
+
+MAGIC = b"GGUF"
+KEY = "tokenizer.ggml."
+"""What the keys begin with that are about the vocabulary."""
+
+_TEMPLATE = "tokenizer.chat_template"
+_VERSIONS = (2, 3)
+# How struct calls the numbers, by the number of their type.
+_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_STRING, _ARRAY = 8, 9
+_LONGEST_KEY = 2**16 - 1
+_MOST_KEYS = 2**16
+_MOST_ENTRIES = 2**22  # of an array that is read, and strings in all; sixteen times those of the largest vocabularies
+
+
+def read_metadata(path: Path, prefix: str) -> dict[str, Value]:
+    """Return the values of all keys with a prefix; the tensors are not looked at.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is no GGUF file of version 2 or 3, or damaged; the message says at which byte.
+    """
+    with open_regular(path) as file:
+        reader = _Reader(file, path)
+        if (magic := reader.take(4, "the magic")) != MAGIC:
+            raise ValueError(f"{path}: not a GGUF file: it begins with {magic!r}, expected {MAGIC!r}")
+        version = reader.number("I", "the version")
+        if version % 2**16 == 0:
+            raise ValueError(f"{path}: a big-endian GGUF file; expected a little-endian one: convert it first")
+        if version not in _VERSIONS:
+            raise ValueError(f"{path}: version {version} of GGUF; expected 2 or 3: write it anew by its own tool")
+        reader.number("Q", "the number of tensors")
+        keys = reader.number("Q", "the number of keys")
+        # Of a key there are at least the two lengths, the type and a byte.
+        if keys > min(reader.left // 13, _MOST_KEYS):
+            raise ValueError(f"{path}: byte 16: {keys} keys cannot be in the {reader.left} bytes that follow")
+        return dict(_entries(reader, int(keys), prefix))
+
+
+class Metadata:
+    """What a file says of its tokenizer; what is of another type than it should be is a ValueError.
+
+    Args:
+        path: the file.
+
+    Raises:
+        OSError, ValueError: what `read_metadata` raises.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._values = read_metadata(path, "tokenizer.")
+
+    def error(self, name: str, what: str) -> ValueError:
+        """Return the error that says what is wrong with a key."""
+        return ValueError(f"{self._path}: {KEY}{name}: {what}")
+
+    def has(self, name: str) -> bool:
+        """Say whether a key is there."""
+        return KEY + name in self._values
+
+    def text(self, name: str) -> str | None:
+        """Return a string, None if it is not there."""
+        value = self._values.get(KEY + name)
+        if not isinstance(value, str | None):
+            raise self.error(name, f"expected a string, got {value!r:.40}")
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        """Return a truth value."""
+        value = self._values.get(KEY + name, default)
+        if not isinstance(value, bool):
+            raise self.error(name, f"expected true or false, got {value!r:.40}")
+        return value
+
+    def token_id(self, key: str, count: int) -> int | None:
+        """Return an id, None if it is not there; the key is given as a whole."""
+        value = self._values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < count:
+            raise ValueError(f"{self._path}: {key}: expected one of the {count} ids, got {value!r:.40}")
+        return value
+
+    def array(self, name: str, entries: type) -> list[Any]:
+        """Return an array that must be there, of `str` or `int`."""
+        value = self._values.get(KEY + name)
+        if not isinstance(value, list) or (value and type(value[0]) is not entries):
+            got = "none" if value is None else f"{value!r:.40}"
+            raise self.error(name, f"expected an array of {'strings' if entries is str else 'integers'}, got {got}")
+        return value
+
+    def chat_template(self) -> str | dict[str, str] | None:
+        """Return the template, or those that have names by their names."""
+        templates: dict[str, str] = {}
+        for key, value in self._values.items():
+            if key == _TEMPLATE or key.startswith(f"{_TEMPLATE}."):
+                if not isinstance(value, str):
+                    raise ValueError(f"{self._path}: {key}: expected a string, got {value!r:.40}")
+                templates[key[len(_TEMPLATE) + 1 :] or "default"] = value
+        return templates["default"] if [*templates] == ["default"] else templates or None
+
+
+def _entries(reader: _Reader, count: int, prefix: str) -> Iterator[tuple[str, Value]]:
+    seen: set[str] = set()
+    for number in range(count):
+        place = reader.place
+        key = reader.string(f"key {number + 1} of {count}", _LONGEST_KEY)
+        if key in seen:
+            raise reader.error(f"the key {key!r} stands there twice", place)
+        seen.add(key)
+        kind = reader.number("I", f"the type of {key}")
+        if key.startswith(prefix):
+            yield key, reader.value(int(kind), key)
+        else:
+            reader.skip_value(int(kind), key)
+
+
+class _Reader:
+    """Read numbers and strings one after the other; what would reach beyond the end of the file is a ValueError.
+
+    So is what would reach beyond the `MOST_BYTES` from its beginning, in which all is that is not tensors.
+    """
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self._file = file
+        self._path = path
+        self.place = 0
+        self.left = min(os.fstat(file.fileno()).st_size, MOST_BYTES)
+        self._strings = 0
+
+    def error(self, what: str, place: int | None = None) -> ValueError:
+        return ValueError(f"{self._path}: byte {self.place if place is None else place}: {what}")
+
+    def take(self, size: int, what: str) -> bytes:
+        data = self._file.read(size) if size <= self.left else b""
+        if len(data) < size:
+            raise self._too_short(size, what)
+        self.place += size
+        self.left -= size
+        return data
+
+    def _too_short(self, size: int, what: str) -> ValueError:
+        is_whole = self.place + self.left < MOST_BYTES
+        end = "the file ends" if is_whole else f"what may hold a vocabulary, {MOST_BYTES >> 20} MiB, ends"
+        return self.error(f"{what}: expected {size} bytes, {end} after {self.left}")
+
+    def skip(self, size: int, what: str) -> None:
+        if size > self.left:
+            raise self._too_short(size, what)
+        self._file.seek(size, os.SEEK_CUR)
+        self.place += size
+        self.left -= size
+
+    def number(self, code: str, what: str) -> int | float | bool:
+        number: int | float | bool = struct.unpack(f"<{code}", self.take(struct.calcsize(f"<{code}"), what))[0]
+        return number
+
+    def string(self, what: str, longest: int | None = None) -> str:
+        size = int.from_bytes(self.take(8, f"the length of {what}"), "little")
+        if longest is not None and size > longest:
+            raise self.error(f"{what}: it is said to have {size} bytes, expected at most {longest}")
+        place = self.place
+        try:
+            return self.take(size, what).decode()
+        except UnicodeDecodeError as error:
+            raise self.error(f"{what}: not UTF-8: {error.reason}", place + error.start) from None
+
+    def value(self, kind: int, key: str) -> Value:
+        if kind == _STRING:
+            return self.string(key)
+        if kind != _ARRAY:
+            return self.number(self._code(kind, key), key)
+        kind, count = self._array(key)
+        if kind == _STRING:
+            return [self.string(f"{key}, entry {number}") for number in range(count)]
+        if count > _MOST_ENTRIES:
+            raise self.error(f"{key}: {count} entries; expected at most {_MOST_ENTRIES}")
+        code = self._code(kind, key)
+        return [*struct.unpack(f"<{count}{code}", self.take(count * struct.calcsize(f"<{code}"), key))]
+
+    def skip_value(self, kind: int, key: str) -> None:
+        count = 1
+        if kind == _ARRAY:
+            kind, count = self._array(key)
+        if kind != _STRING:
+            self.skip(count * struct.calcsize(f"<{self._code(kind, key)}"), key)
+            return
+        for _ in range(count):
+            self.skip(int.from_bytes(self.take(8, f"the length of {key}"), "little"), key)
+
+    def _array(self, key: str) -> tuple[int, int]:
+        """Return type and number of the entries of an array, if the file can hold them."""
+        kind = int(self.number("I", f"the type of the entries of {key}"))
+        count = int(self.number("Q", f"the number of entries of {key}"))
+        least = 8 if kind == _STRING else struct.calcsize(f"<{self._code(kind, key)}")
+        if count * least > self.left:
+            raise self.error(f"{key}: {count} entries cannot be in the {self.left} bytes that follow")
+        self._strings += count if kind == _STRING else 0
+        if self._strings > _MOST_ENTRIES:
+            raise self.error(f"{key}: {count} strings; expected at most {_MOST_ENTRIES} in all")
+        return kind, count
+
+    def _code(self, kind: int, key: str) -> str:
+        if kind == _ARRAY:
+            raise self.error(f"{key}: an array of arrays, which no reader of vocabularies knows")
+        if kind not in _NUMBERS:
+            raise self.error(f"{key}: type {kind}, expected one of 0 to 12")
+        return _NUMBERS[kind]

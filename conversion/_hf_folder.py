@@ -1,0 +1,62 @@
+"""A folder that transformers loads: what `save_pretrained` writes, ours or that of a fast tokenizer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints, Peer
+from hf_bpe.tokenizer._files.integrity import LAST
+from hf_bpe.tokenizer._files.reading import read_bytes
+from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE
+
+TOKENIZER_FILE = "tokenizer.json"
+
+
+def _matches(path: Path, head: bytes) -> bool:
+    return path.is_dir() and ((path / CONFIG_FILE).is_file() or (path / TOKENIZER_FILE).is_file())
+
+
+def _read(path: Path, hints: Hints) -> Definition:
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # where torch is missing, nobody here misses it
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+    tells_pattern = (path / TOKENIZER_FILE).is_file() or b'"pattern"' in read_bytes(path / CONFIG_FILE)
+    given: dict[str, Any] = {} if tells_pattern or hints.pattern == "auto" else {"pattern": hints.pattern}
+    definition = BPETokenizer.from_pretrained(path, local_files_only=True, **given).definition
+    hints.check(definition.model.pattern, definition.model.special_ids())
+    return definition
+
+
+def _write(definition: Definition, path: Path) -> None:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+    BPETokenizer.from_definition(definition).save_pretrained(path)
+
+
+def _peer(path: Path, definition: Definition) -> Peer | None:
+    if not (path / TOKENIZER_FILE).is_file():
+        return None
+    import transformers
+
+    tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(path, local_files_only=True)
+
+    def encode(texts: list[str], added: bool) -> list[list[int]]:
+        rows: list[list[int]] = tokenizer(texts, add_special_tokens=added, verbose=False)["input_ids"]
+        return rows
+
+    return Peer(f"PreTrainedTokenizerFast of transformers {transformers.__version__}", encode, adds=True)
+
+
+FORMAT = Format(
+    name="hf",
+    what="a folder for transformers",
+    is_file=False,
+    carries=frozenset(FEATURES),
+    matches=_matches,
+    read=_read,
+    write=_write,
+    peer=_peer,
+    last=LAST,
+)

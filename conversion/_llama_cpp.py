@@ -1,0 +1,242 @@
+"""What llama.cpp makes of a vocabulary, beyond what a GGUF file says of it; found in llama-vocab.cpp of November 2026.
+
+It knows patterns by names, which also say whether whole words go before merges. It takes some tokens for special by
+their text. It finds special and added tokens one after the other, the longest first, where `tokenizers` goes through
+the text once. And it cuts some texts otherwise than the patterns say that its names stand for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import regex
+from tokenizers import AddedToken
+
+from hf_bpe.core.pretokenizers import split
+from hf_bpe.engine._added_tokens import AddedTokenSplitter
+
+
+class PreTokenizer(NamedTuple):
+    """What a name in `tokenizer.ggml.pre` stands for.
+
+    Attributes:
+        pattern: the canonical pattern that it cuts by; "" for one that has no name here.
+        ignore_merges: whether words that are tokens as a whole go before merges.
+        add_bos: whether a sequence begins with `bos_token` where the file does not say.
+        is_near: whether it cuts some texts otherwise than the pattern, as `known_difference` says.
+    """
+
+    pattern: str
+    ignore_merges: bool = False
+    add_bos: bool = False
+    is_near: bool = False
+
+
+UNKNOWN = PreTokenizer("")
+
+
+def _family(pattern: str, names: str, **others: bool) -> dict[str, PreTokenizer]:
+    return dict.fromkeys(names.split(), PreTokenizer(pattern, **others))
+
+
+# Left out although they cut alike: jina-v2-es, jina-v2-de and jina-v2-code, where <mask> eats the space before it.
+PRE_TOKENIZERS: dict[str, PreTokenizer] = {
+    # The expression of GPT-2, which llama.cpp has written out by hand. Without a last `|\s+`: what no match is left of
+    # is a pre-token all the same.
+    **_family(
+        "gpt2",
+        "gpt-2 phi-2 mpt olmo jais jina-es jina-de jina-v1-en roberta-bpe modern-bert gigachat a.x-4.0 mellum exaone4 "
+        "trillion granite-docling",
+    ),
+    # The expression of Llama 3, by hand, too. cl100k cuts alike: a name is given to that of the two which the models of
+    # this name have. dbrx and the GLM models took theirs from tiktoken.
+    **_family(
+        "llama3",
+        "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
+        ignore_merges=True,
+        add_bos=True,
+    ),
+    **_family("llama3", "smaug-bpe"),
+    **_family("cl100k", "dbrx chatglm-bpe"),
+    **_family("cl100k", "glm4 glm5", ignore_merges=True),
+    # That of Qwen2, by hand, too.
+    **_family("qwen2", "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2"),
+    # That of o200k as far as std::regex goes, which knows no marks and no case beyond ASCII: see `known_difference`.
+    **_family("o200k", "gpt-4o llama4 kanana2 talkie minimax-m2", is_near=True),
+    # Patterns without a name here, which a user may say.
+    **_family("", "tekken", ignore_merges=True, add_bos=True),
+    **_family("", "chameleon", add_bos=True),
+    **_family("", "youtu minicpm5 granite-embed-multi-97m", ignore_merges=True),
+}
+"""The names that stand for a pattern which is known here, or that say more than a pattern."""
+
+# (pattern, ignore_merges) → the name to write.
+_NAMES = {
+    ("gpt2", False): "gpt-2",
+    ("llama3", False): "smaug-bpe",
+    ("llama3", True): "llama-bpe",
+    ("cl100k", False): "dbrx",
+    ("cl100k", True): "glm4",
+    ("qwen2", False): "qwen2",
+    ("o200k", False): "gpt-4o",
+}
+_USUAL = {**{pattern: name for (pattern, ignores), name in _NAMES.items() if not ignores}, "llama3": "llama-bpe"}
+
+PATTERNS = frozenset[str | None](_USUAL)
+"""The patterns that llama.cpp has a name for."""
+
+
+def pre_tokenizer_name(pattern: str | None, ignore_merges: bool | None) -> str | None:
+    """Return the name of a pattern, None if there is none.
+
+    Args:
+        pattern: a canonical pattern.
+        ignore_merges: whether words that are tokens go before merges, None where it makes no difference.
+
+    >>> pre_tokenizer_name("cl100k", None), pre_tokenizer_name("gpt2", True)
+    ('dbrx', None)
+    """
+    if pattern is None:
+        return None
+    return _USUAL.get(pattern) if ignore_merges is None else _NAMES.get((pattern, ignore_merges))
+
+
+# Those that end a turn or a text; that fill in the middle; that it shows.
+_SPECIAL_BY_TEXT = """
+<|eot_id|> <|im_end|> <|end|> <|return|> <|call|> <|calls|> <|flush|> <end_of_turn> <|endoftext|> </s> <|eom_id|> <EOT>
+_<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance> <eos> <turn|> <|tool_response> <｜end▁of▁sentence｜> [e~[
+<|fim_prefix|> <fim-prefix> <fim_prefix> <｜fim▁begin｜> <PRE> ▁<PRE> <|code_prefix|> <|prefix|>
+<|fim_suffix|> <fim-suffix> <fim_suffix> <｜fim▁hole｜> <SUF> ▁<SUF> <|code_suffix|> <|suffix|>
+<|fim_middle|> <fim-middle> <fim_middle> <｜fim▁end｜> <MID> ▁<MID> <|code_middle|> <|middle|>
+<|fim_pad|> <fim-pad> <fim_pad> <PAD> [PAD] <|fim_repo|> <|repo_name|> <fim-repo> <REPO> <reponame> <|file_sep|>
+<|channel|> <|message|> <|start|> <|constrain|>
+"""
+SPECIAL_BY_TEXT = frozenset(_SPECIAL_BY_TEXT.split())
+"""The tokens that llama.cpp finds in text whatever a file says of them."""
+
+# A special token that llama.cpp splits like other text where one of the others is in the vocabulary.
+_ORDINARY_BESIDE = ("</s>", ("<|tool_response>", "<|plamo:eos|>"))
+
+
+def check_found_alike(tokens: Mapping[int, AddedToken]) -> None:
+    """Refuse added tokens that llama.cpp finds in other places than `tokenizers` does.
+
+    Args:
+        tokens: id → token, without flags that let it eat white space or look at its neighbours.
+
+    Raises:
+        ValueError: there is a text in which they differ; the message shows it.
+
+    >>> check_found_alike({1: AddedToken("<a>", normalized=False), 2: AddedToken("<a>b", normalized=False)})
+    >>> check_found_alike({1: AddedToken("<a>"), 2: AddedToken("a>bc")})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: added tokens '<a>' and 'a>bc': in '<a>bc' llama.cpp finds the longest first, so it gets ['<', 2] ...
+    """
+    contents = sorted(token.content for token in tokens.values())
+    ordinary, others = _ORDINARY_BESIDE
+    for other in others:
+        if {ordinary, other}.issubset(contents):
+            raise ValueError(f"added token {ordinary!r}: llama.cpp does not find it in text if there is {other!r}, too")
+    splitter = AddedTokenSplitter(tokens)
+    entries = [(token.content, token_id) for token_id, token in tokens.items()]
+    # It does not say which of two of equal length it takes first.
+    orders = [sorted(each, key=_bytes_of_token, reverse=True) for each in (entries, entries[::-1])]
+    seen: set[str] = set()
+    for text, pair in _texts_of_two(contents):
+        if text in seen:
+            continue
+        seen.add(text)
+        expected = splitter.split(text)
+        got = next((got for order in orders if (got := _one_by_one(text, order)) != expected), expected)
+        if got != expected or len(seen) > _MOST_TEXTS:
+            what = f"so it gets {got} instead of {expected}" if got != expected else "which is too much to check"
+            raise ValueError(
+                f"added tokens {pair[0]!r} and {pair[1]!r}: in {text!r} llama.cpp finds the longest first, {what}; "
+                "change one of them"
+            )
+
+
+_LONGEST = 1 << 10  # characters of an added token
+_MOST_TEXTS = 1 << 14
+
+
+def _texts_of_two(contents: list[str]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield texts in which a token begins within another, or at the same place, and both tokens.
+
+    Where all these are cut alike, so is any text: what lies apart cannot be in each other's way.
+    """
+    known, lengths = {*contents}, sorted({*map(len, contents)})
+    for first in contents:
+        if len(first) > _LONGEST:
+            raise ValueError(f"added token {first[:40]!r}…: expected at most {_LONGEST} characters, got {len(first)}")
+        for place in range(len(first)):
+            for length in lengths:
+                second = first[place : place + length]
+                if place + length <= len(first) and second in known and second != first:
+                    yield first, (first, second)
+            rest = first[place:]
+            for index in range(bisect_right(contents, rest), len(contents)):  # they are sorted
+                if not contents[index].startswith(rest):
+                    break
+                yield first[:place] + contents[index], (first, contents[index])
+
+
+def _bytes_of_token(entry: tuple[str, int]) -> int:
+    return len(entry[0].encode())
+
+
+def _one_by_one(text: str, order: list[tuple[str, int]]) -> list[str | int]:
+    """Return stretches of text and ids of added tokens, as llama.cpp finds them."""
+    parts: list[str | int] = [text]
+    for content, token_id in order:
+        if content in text:
+            parts = [found for part in parts for found in _cut(part, content, token_id)]
+    return parts
+
+
+def _cut(part: str | int, content: str, token_id: int) -> Iterator[str | int]:
+    if isinstance(part, int):
+        yield part
+        return
+    for number, stretch in enumerate(part.split(content)):
+        if number:
+            yield token_id
+        if stretch:
+            yield stretch
+
+
+# What Unicode 16.0 has new letters and numbers; llama.cpp has the tables of 15.1.
+_NEWER = regex.compile(
+    "[\u1c89-\u1c8a\ua7cb-\ua7cd\ua7da-\ua7dc\U000105c0-\U000105f3\U00010d40-\U00010d65\U00010d6f-\U00010d85\U00010ec2-"
+    "\U00010ec4\U00011380-\U00011389\U0001138b\U0001138e\U00011390-\U000113b5\U000113b7\U000113d1\U000113d3\U000116d0-"
+    "\U000116e3\U00011bc0-\U00011be0\U00011bf0-\U00011bf9\U00013460-\U000143fa\U00016100-\U0001611d\U00016130-"
+    "\U00016139\U00016d40-\U00016d6c\U00016d70-\U00016d79\U00018cff\U0001ccf0-\U0001ccf9\U0001e5d0-\U0001e5ed"
+    "\U0001e5f0-\U0001e5fa]"
+)
+# How it cuts by gpt-4o: letters beyond ASCII are of both cases, marks are no part of words.
+_CASES_OF_ASCII = (
+    r"""[^\r\n\p{L}\p{N}]?(?:(?=\p{L})[^a-z])*(?:(?=\p{L})[^A-Z])+(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"""
+    r"""|[^\r\n\p{L}\p{N}]?(?:(?=\p{L})[^a-z])+(?:(?=\p{L})[^A-Z])*(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"""
+    r"""|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
+
+
+def known_difference(text: str, pattern: str | None) -> str | None:
+    """Say why llama.cpp is known to cut a text otherwise than a pattern does, None if it is not known to.
+
+    These differences are of its making: no file could tell it better.
+
+    >>> known_difference("naïve", "o200k") is None
+    True
+    >>> known_difference("हिन्दी", "o200k")
+    'llama.cpp does not know marks, nor cases of letters beyond ASCII, in this pattern'
+    """
+    if _NEWER.search(text):
+        return "llama.cpp does not know the letters and numbers that are new in Unicode 16.0"
+    if pattern == "o200k" and split(text, pattern) != split(text, _CASES_OF_ASCII):
+        return "llama.cpp does not know marks, nor cases of letters beyond ASCII, in this pattern"
+    if pattern != "gpt2" and "'\u017f" in text:
+        return "llama.cpp does not take the long s for an s behind an apostrophe"
+    return None

@@ -1,0 +1,86 @@
+"""Merges that are written by ids, some to a line: the bytes of every token follow from those of the bytes."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from hf_bpe.core._model import MOST_TOKEN_BYTES
+from hf_bpe.tokenizer._files.reading import decode, read_bytes
+
+_ID = re.compile(r"[0-9]{1,10}", re.ASCII)
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Return the lines of a file without their ends, numbered from 1.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is too large, or not UTF-8.
+    """
+    text = decode(path, read_bytes(path)).replace("\r\n", "\n").replace("\r", "\n")
+    return enumerate(text.removesuffix("\n").split("\n"), start=1)
+
+
+def parse_ids(line: str) -> list[int]:
+    """Return the ids that stand in a line with white space between; none if anything else stands there.
+
+    >>> parse_ids("97 98"), parse_ids("97 b")
+    ([97, 98], [])
+    """
+    parts = line.split()
+    return [*map(int, parts)] if all(map(_ID.fullmatch, parts)) else []
+
+
+def tokens_of_merges(
+    alphabet: Mapping[int, bytes], merges: Sequence[tuple[int, int, int]], place: Callable[[int], str]
+) -> dict[int, bytes]:
+    """Return the tokens of an alphabet, and those that merges make of them.
+
+    Args:
+        alphabet: id → bytes.
+        merges: ids of first part, second part and result, in any order.
+        place: where the merge of a rank stands, for messages.
+
+    Raises:
+        ValueError: a part that nothing makes, a result with bytes of its own, or tokens too long for a vocabulary.
+
+    >>> tokens_of_merges({97: b"a", 98: b"b"}, [(257, 98, 256), (97, 98, 257)], str)
+    {97: b'a', 98: b'b', 257: b'ab', 256: b'abb'}
+    """
+    tokens = dict(alphabet)
+    waiting: defaultdict[int, list[int]] = defaultdict(list)  # id → ranks of the merges that need it
+    total = 0
+    for first_rank in range(len(merges)):
+        ranks = [first_rank]
+        while ranks:
+            rank = ranks.pop()
+            *parts, merged = merges[rank]
+            lacking = next((part for part in parts if part not in tokens), None)
+            if lacking is not None:
+                waiting[lacking].append(rank)
+                continue
+            first, second = map(tokens.__getitem__, parts)
+            total += len(first) + len(second)
+            if total > MOST_TOKEN_BYTES:  # every merge may double a token, so a file of a page could make a terabyte
+                raise ValueError(
+                    f"{place(rank)}: expected merges that make tokens of at most {MOST_TOKEN_BYTES} bytes in all, got "
+                    f"{total} up to here, where token {merged} has {len(first) + len(second)}; no known vocabulary has "
+                    "a tenth of that. Is the file damaged? If not, leave out the merges of the longest tokens"
+                )
+            if merged not in tokens:
+                tokens[merged] = first + second
+                ranks += waiting.pop(merged, ())
+            elif tokens[merged] != first + second:
+                raise ValueError(
+                    f"{place(rank)}: expected parts of token {merged}, {tokens[merged][:80]!r}, got {first[:80]!r} and "
+                    f"{second[:80]!r}"
+                )
+    if waiting:
+        rank, lacking = min((rank, part) for part, ranks in waiting.items() for rank in ranks)
+        raise ValueError(
+            f"{place(rank)}: expected bytes or what other merges make of them, got {lacking}, which is neither"
+        )
+    return tokens

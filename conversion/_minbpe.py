@@ -1,0 +1,286 @@
+"""minbpe's `.model`: the split pattern, the special tokens, and two ids a merge, from 256 on; bytes are ids 0 to 255.
+
+Source: `save` and `load` of Karpathy's minbpe, whose first line is `minbpe v1`. Its GPT4Tokenizer, where the ids of the
+bytes are in another order, cannot be saved there. Here such a model has `minbpe v1 byte_shuffle` as its first line,
+which minbpe refuses rather than misreads, and the ids of the bytes 0 to 255 in a line behind the pattern.
+
+What minbpe does otherwise than we, so that its ids may differ:
+
+- `RegexTokenizer.load` does not compile the pattern that it reads: make it as `RegexTokenizer(pattern)`.
+- It drops text that the pattern does not match. Named patterns match all; of others one cannot tell.
+- It splits by the Unicode version of the `regex` that is installed.
+- It finds special tokens only where it is told to, by `allowed_special="all"`.
+
+The `.vocab` beside it is for human eyes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import regex
+from hf_bpe.conversion._merge_ids import numbered_lines, parse_ids, tokens_of_merges
+from hf_bpe.conversion._sidecar import WHOLE_TEXT
+
+from hf_bpe._utils.input_files import open_regular
+from hf_bpe.core._model import BPEModel
+from hf_bpe.core.pretokenizers import PATTERNS, canonical_pattern, pattern_expression
+from hf_bpe.tokenizer._files.definition import Definition, Format, Hints
+
+_VERSION = "minbpe v1"
+_SHUFFLED = "minbpe v1 byte_shuffle"
+_MODEL = re.compile(rb"(\xef\xbb\xbf)?minbpe v")
+_VOCAB = re.compile(rb"(\xef\xbb\xbf)?\[[^\n]*\] 0\r?\n\[[^\n]*\] 1\r?\n")
+_LONGEST_PATTERN = 10_000  # characters
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Say whether a file is a `.model`, or a `.vocab`, which `read` refuses with advice."""
+    return bool(_MODEL.match(head) or _VOCAB.match(head))
+
+
+def read(path: Path, hints: Hints) -> Definition:
+    """Read a `.model`.
+
+    Args:
+        path: the file.
+        hints: a pattern other than the file's is refused. Special tokens are taken where the file has none, for people
+            of minbpe often register theirs after loading.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is not in the format, with the line; or a `.vocab`; or a model that is not valid.
+    """
+    with open_regular(path) as file:
+        if _VOCAB.match(file.read(4096)):
+            raise ValueError(f"{path}: a .vocab of minbpe is for reading by people; give the .model")
+    return Definition(_Reader(path).read(hints))
+
+
+class _Reader:
+    """Reads the parts of a file one after the other."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines = numbered_lines(path)
+
+    def read(self, hints: Hints) -> BPEModel:
+        number, version = self._next("the version")
+        if version.strip() not in (_VERSION, _SHUFFLED):
+            raise self._error(number, f"{_VERSION!r} or {_SHUFFLED!r}", version)
+        pattern = self._pattern()
+        alphabet = self._shuffled() if version.strip() == _SHUFFLED else {i: bytes([i]) for i in range(256)}
+        specials = self._special_tokens() or dict(hints.special_tokens or {})
+        try:
+            hints.check(pattern, specials)
+        except ValueError as error:
+            raise ValueError(f"{self._path}: {error}") from None
+        merges, numbers = self._merges({token_id: special for special, token_id in specials.items()})
+        tokens = tokens_of_merges(alphabet, merges, lambda rank: f"{self._path}: line {numbers[rank]}")
+        if taken := sorted(tokens.keys() & {*specials.values()}):
+            raise ValueError(f"{self._path}: {taken[0]} is the id of a special token and of {tokens[taken[0]]!r}")
+        vocab = {**tokens, **{token_id: special.encode() for special, token_id in specials.items()}}
+        try:
+            return BPEModel(
+                vocab, [(tokens[first], tokens[second]) for first, second, _ in merges], tuple(specials), pattern
+            )
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{self._path}: {error}") from None
+
+    def _pattern(self) -> str | None:
+        number, expression = self._next("the pattern")
+        if len(expression) > _LONGEST_PATTERN:
+            raise self._error(number, f"a pattern of at most {_LONGEST_PATTERN} characters", expression)
+        if expression in (*PATTERNS, "none"):
+            raise ValueError(
+                f"{self._path}: line {number}: the expression {expression!r} is the name of a pattern here, and not "
+                "that pattern"
+            )
+        try:
+            pattern = None if expression in ("", WHOLE_TEXT) else canonical_pattern(expression)
+            _check_groups(expression)
+            return pattern
+        except ValueError as error:
+            raise ValueError(f"{self._path}: line {number}: {error}") from None
+
+    def _shuffled(self) -> dict[int, bytes]:
+        number, line = self._next("the ids of the bytes")
+        ids = parse_ids(line)
+        if sorted(ids) != [*range(256)]:
+            raise self._error(number, "each id from 0 to 255 once", line)
+        return {token_id: bytes([byte]) for byte, token_id in enumerate(ids)}
+
+    def _special_tokens(self) -> dict[str, int]:
+        number, line = self._next("the number of special tokens")
+        count = parse_ids(line)
+        if len(count) != 1:
+            raise self._error(number, "the number of special tokens", line)
+        specials: dict[str, int] = {}
+        for _ in range(count[0]):
+            number, line = self._next("a special token")
+            special, *rest = line.split() or [""]
+            if len(rest) != 1 or not (ids := parse_ids(rest[0])):
+                raise self._error(number, "a special token, a space and its id", line)
+            if special in specials or ids[0] in specials.values():
+                raise self._error(number, "a special token and an id that are not there yet", line)
+            if hider := next(filter(special.startswith, specials), None):
+                raise ValueError(
+                    f"{self._path}: line {number}: minbpe never finds the special token {special!r}, for {hider!r}, "
+                    "with which it begins, stands before it; change their order, if you mean to find it"
+                )
+            specials[special] = ids[0]
+        return specials
+
+    def _merges(self, specials: dict[int, str]) -> tuple[list[tuple[int, int, int]], list[int]]:
+        """Return the merges, and the numbers of their lines."""
+        merges: dict[tuple[int, int], int] = {}
+        numbers: list[int] = []
+        for number, line in self._lines:
+            if not line.strip():
+                continue
+            pair, merged = parse_ids(line), 256 + len(merges)
+            if len(pair) != 2:
+                raise self._error(number, "two ids and a space", line)
+            first, second = pair
+            if (first, second) in merges:
+                raise self._error(number, "another pair than on the lines before", line)
+            if max(pair) >= merged or not specials.keys().isdisjoint(pair):
+                raise self._error(number, "two ids of bytes or of merges on the lines before", line)
+            merges[first, second] = merged
+            numbers.append(number)
+        return [(*pair, merged) for pair, merged in merges.items()], numbers
+
+    def _next(self, what: str) -> tuple[int, str]:
+        try:
+            return next(self._lines)
+        except StopIteration:
+            raise ValueError(f"{self._path}: expected {what}, got the end of the file") from None
+
+    def _error(self, number: int, expected: str, got: str) -> ValueError:
+        return ValueError(f"{self._path}: line {number}: expected {expected}, got {got[:80]!r}")
+
+
+def write(definition: Definition, path: Path) -> None:
+    """Write a `.model`, and the `.vocab` beside it.
+
+    Raises:
+        OSError: they cannot be written.
+        ValueError: ids, a pattern or special tokens that minbpe would read otherwise, or a name that it does not open.
+    """
+    model = definition.model
+    if path.suffix != ".model":
+        raise ValueError(f"{path.name}: minbpe opens no file that is not named .model; name it so")
+    byte_ids = _checked_byte_ids(model)
+    _check_merges(model)
+    _check_special_tokens(model)
+    ids = {token: token_id for token_id, token in model.vocab.items()}
+    is_shuffled = byte_ids != [*range(256)]
+    specials = model.special_ids()
+    lines = [
+        _SHUFFLED if is_shuffled else _VERSION,
+        _checked_expression(model),
+        *([" ".join(map(str, byte_ids))] if is_shuffled else []),
+        str(len(specials)),
+        # minbpe takes the first that matches; the longest is to be found.
+        *(f"{special} {specials[special]}" for special in sorted(specials, key=len, reverse=True)),
+        *(f"{ids[first]} {ids[second]}" for first, second in model.merges),
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+    vocab = "".join(_vocab_lines(model))
+    path.with_suffix(".vocab").write_text(vocab, encoding="utf-8", newline="\n")
+
+
+def _checked_byte_ids(model: BPEModel) -> list[int]:
+    ids = {token: token_id for token_id, token in model.vocab.items() if len(token) == 1}
+    for byte in range(256):
+        token_id = ids.get(bytes([byte]))
+        if token_id is None or token_id > 255:
+            has = "no id" if token_id is None else f"the id {token_id}"
+            raise ValueError(
+                f"the byte 0x{byte:02X} has {has}: minbpe has the bytes at the ids 0 to 255, so readers would get "
+                "other ids"
+            )
+    return [ids[bytes([byte])] for byte in range(256)]
+
+
+def _check_merges(model: BPEModel) -> None:
+    ids = {token: token_id for token_id, token in model.vocab.items()}
+    special_ids = {*model.special_ids().values()}
+    for rank, (first, second) in enumerate(model.merges):
+        merge, merged = f"merge {rank}, {(first, second)!r}", ids[first + second]
+        if merged != 256 + rank:
+            taken = "; special tokens have to stand behind all merges" if 256 + rank in special_ids else ""
+            raise ValueError(
+                f"{merge}: it makes token {merged}, and minbpe makes token {256 + rank} of it, so readers would get "
+                f"other ids{taken}"
+            )
+        if late := next((part for part in (first, second) if ids[part] > merged), None):
+            raise ValueError(f"{merge}: its part {late!r} is made by a later merge; minbpe could not load that")
+    for token_id, token in model.vocab.items():
+        if token_id >= 256 + len(model.merges) and token_id not in special_ids:
+            raise ValueError(
+                f"token {token_id}, {token!r}, is made by no merge: minbpe has no place for it, so readers could not "
+                "decode it"
+            )
+
+
+def _check_special_tokens(model: BPEModel) -> None:
+    for special in model.special_tokens:
+        if special.split() != [special]:
+            raise ValueError(
+                f"special token {special!r} has white space: minbpe could not load it, for that ends a token there"
+            )
+
+
+def _checked_expression(model: BPEModel) -> str:
+    """Return the line of the pattern, if minbpe could do with it what we do."""
+    if model.pattern == WHOLE_TEXT:
+        raise ValueError(f"the pattern {WHOLE_TEXT!r} would be read back as none, which cuts alike; set it to None")
+    # BasicTokenizer, which needs no pattern, finds no special tokens.
+    expression = pattern_expression(model.pattern) or (WHOLE_TEXT if model.special_tokens else "")
+    if expression.strip() != expression or not {"\n", "\r"}.isdisjoint(expression):
+        raise ValueError(
+            f"the pattern {expression!r} has a line end in it, or white space at an end: minbpe would read only a part "
+            r"of it; write it as an escape, such as \n or \x20"
+        )
+    if len(expression) > _LONGEST_PATTERN:
+        raise ValueError(
+            f"the pattern has {len(expression)} characters: more than {_LONGEST_PATTERN} are not read back"
+        )
+    _check_groups(expression)
+    return expression
+
+
+def _check_groups(expression: str) -> None:
+    if regex.compile(expression).groups:
+        raise ValueError(
+            f"the pattern {expression!r} has groups: minbpe would keep what these match and lose the rest of the text; "
+            "write (?:…) for (…)"
+        )
+
+
+def _vocab_lines(model: BPEModel) -> Iterator[str]:
+    merges = {first + second: (first, second) for first, second in model.merges}
+    for token_id, token in model.vocab.items():
+        parts = "".join(f"[{_rendered(part)}]" for part in merges.get(token, ()))
+        yield f"{parts} -> [{_rendered(token)}] {token_id}\n" if parts else f"[{_rendered(token)}] {token_id}\n"
+
+
+def _rendered(token: bytes) -> str:
+    text = token.decode("utf-8", "replace")
+    return "".join(f"\\u{ord(char):04x}" if unicodedata.category(char)[0] == "C" else char for char in text)
+
+
+FORMAT = Format(
+    name="minbpe",
+    what="minbpe's .model",
+    is_file=True,
+    carries=frozenset({"pattern", "special_tokens"}),
+    matches=matches,
+    read=read,
+    write=write,
+    suffix=".model",
+)

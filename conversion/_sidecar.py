@@ -1,0 +1,116 @@
+"""What a format has no place for, in a JSON file beside: `x.tiktoken` has `x.tiktoken.json`.
+
+It holds all of a definition but vocabulary and merges. `pat_str` and `special_tokens` are what `tiktoken.Encoding`
+takes by these names; the rest is for our readers alone.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tokenizers import AddedToken
+
+from hf_bpe.core.pretokenizers import canonical_pattern, pattern_expression
+from hf_bpe.tokenizer._files.definition import Definition, Hints, written_out
+from hf_bpe.tokenizer._files.reading import read_json_object
+
+WHOLE_TEXT = r"(?s:.+)"
+"""The expression for no pre-tokenization, where one is needed."""
+
+_KIND = "hf_bpe sidecar"
+_TYPES: dict[str, tuple[type, ...]] = {
+    "pattern": (str, type(None)),
+    "special_tokens": (dict,),
+    "ignore_merges": (bool,),
+    "normalizer": (str, type(None)),
+    "drop_missing_bytes": (bool,),
+    "signature": (str,),
+    "added_tokens": (dict,),
+    "settings": (dict,),
+}
+
+
+class Sidecar(NamedTuple):
+    """What a sidecar says."""
+
+    pattern: str | None
+    special_tokens: dict[str, int]
+    ignore_merges: bool
+    normalizer: str | None
+    drop_missing_bytes: bool
+    signature: str
+    added_tokens: dict[int, AddedToken]
+    settings: dict[str, Any]
+
+    def complete(self, definition: Definition) -> Definition:
+        """Return what a file and its sidecar give together, where the reader has heeded pattern and special tokens."""
+        model = replace(definition.model, normalizer=self.normalizer, drop_missing_bytes=self.drop_missing_bytes)
+        return Definition(model.with_signature(self.signature), self.added_tokens, self.settings)
+
+
+def sidecar_path(path: Path) -> Path:
+    """Return where the sidecar of a file is."""
+    return path.with_name(path.name + ".json")
+
+
+def write_sidecar(definition: Definition, path: Path) -> None:
+    """Write the sidecar of a file."""
+    model = definition.model
+    content = {
+        "kind": _KIND,
+        "pattern": model.pattern,
+        "pat_str": pattern_expression(model.pattern) or WHOLE_TEXT,
+        "special_tokens": model.special_ids(),
+        "ignore_merges": model.ignore_merges,
+        "normalizer": model.normalizer,
+        "drop_missing_bytes": model.drop_missing_bytes,
+        "signature": model.signature,
+        "added_tokens": {token_id: written_out(token) for token_id, token in definition.added_tokens.items()},
+        "settings": definition.json_settings,
+    }
+    text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    sidecar_path(path).write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
+    """Read the sidecar of a file, None if there is none.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is damaged, or the hints say otherwise.
+    """
+    file = sidecar_path(path)
+    if not file.exists():
+        return None
+    content = read_json_object(file)
+    if content.get("kind") != _KIND:
+        raise ValueError(f'{file}: expected what is written beside {path.name}, with "kind": "{_KIND}"')
+    for name, types in _TYPES.items():
+        if name not in content:
+            raise ValueError(f"{file}: expected an entry {name!r}, got none")
+        if type(content[name]) not in types:
+            raise ValueError(f"{file}: {name}: expected {types[0].__name__}, got {content[name]!r:.80}")
+    try:
+        pattern = canonical_pattern(content["pattern"])
+        added = {int(i): AddedToken(**token) for i, token in content["added_tokens"].items()}
+        if odd := [token_id for token_id in content["special_tokens"].values() if type(token_id) is not int]:
+            raise ValueError(f"special_tokens: expected ids, got {odd[0]!r:.80}")
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
+        raise ValueError(f"{file}: {error!r}" if type(error) is not ValueError else f"{file}: {error}") from None
+    try:
+        hints.check(pattern, content["special_tokens"])
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+    return Sidecar(
+        pattern,
+        content["special_tokens"],
+        content["ignore_merges"],
+        content["normalizer"],
+        content["drop_missing_bytes"],
+        content["signature"],
+        added,
+        content["settings"],
+    )

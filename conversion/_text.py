@@ -1,0 +1,275 @@
+r"""A folder with two text files: `vocab.tsv`, token and id a line, and `merges.tsv`, ids of two parts and the result.
+
+The bytes of a merged token follow from the merges, so only the other tokens are taken from the vocabulary file, and
+nothing is lost although tokens hold tabs and line ends. What these files have no place for is in `vocab.tsv.json`.
+
+Tokens are written as text, with `\\`, `\t`, `\n`, `\r`, and `\xNN` for the bytes of other control characters, and of
+what is no UTF-8. The files of others, `vocab.txt` and `merges.txt` too, may hold tokens as they are, and U+FFFD for
+what is no UTF-8: there a token is all that stands before a tab, digits and a line end, be it tabs and line ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from hf_bpe.conversion._merge_ids import numbered_lines, parse_ids, tokens_of_merges
+from hf_bpe.conversion._sidecar import read_sidecar, write_sidecar
+
+from hf_bpe._utils.input_files import open_regular
+from hf_bpe.core._model import BPEModel
+from hf_bpe.core.pretokenizers import canonical_pattern
+from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints, PatternNeeded
+from hf_bpe.tokenizer._files.reading import read_bytes
+
+VOCAB_FILE, MERGES_FILE = "vocab.tsv", "merges.tsv"
+_NAMES_OF_OTHERS = "vocab.txt", "merges.txt"
+
+_ID = re.compile(rb"\t([0-9]{1,10})(\r?\n|\r?\Z)")
+_MERGES = re.compile(rb"(\xef\xbb\xbf)?\s*([0-9]+[\t ][0-9]+[\t ][0-9]+(\s|\Z)|\Z)")
+# U+FFFD is escaped, so that it always means that something was lost; so is whatever else some programs take for the end
+# of a line, or drop at the beginning of a file.
+_TO_ESCAPE = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd\udc80-\udcff]")
+_LOST = "\ufffd".encode()
+_BYTE = re.compile(rb"\\x[0189a-fA-F][0-9a-fA-F]")
+_NOT_ESCAPED = re.compile(rb"[\x00-\x1f\x7f]")
+_LETTERS = {"\\": "\\", "\t": "t", "\n": "n", "\r": "r"}
+_ESCAPE = re.compile(rb"\\(?:([\\tnr])|x([0-9a-fA-F]{2}))")
+_MEANINGS = {letter.encode(): char.encode() for char, letter in _LETTERS.items()}
+
+
+class _Entry(NamedTuple):
+    """A token of the vocabulary file: where it begins, what stands there, and its bytes, None if they are lost."""
+
+    line: int
+    text: bytes
+    token: bytes | None
+
+
+def escape(token: bytes) -> str:
+    r"""Write a token as one line.
+
+    >>> print(escape("\tcafé\\".encode() + b"\xff"))
+    \tcafé\\\xff
+    """
+
+    def escaped(match: re.Match[str]) -> str:
+        if letter := _LETTERS.get(match[0]):
+            return "\\" + letter
+        return "".join(f"\\x{byte:02x}" for byte in match[0].encode("utf-8", "surrogateescape"))
+
+    return _TO_ESCAPE.sub(escaped, token.decode("utf-8", "surrogateescape"))
+
+
+def unescape(text: bytes) -> bytes | None:
+    r"""Read what `escape` writes; None if something is not escaped that would be, or a backslash begins no escape.
+
+    >>> unescape(rb"\\\x41\n"), unescape(rb"\s")
+    (b'\\A\n', None)
+    """
+    if b"\\" not in text:
+        return None if _NOT_ESCAPED.search(text) else text
+    if _NOT_ESCAPED.search(text) or b"\\" in _ESCAPE.sub(b"", text):
+        return None
+    return _ESCAPE.sub(lambda match: _MEANINGS[match[1]] if match[1] else bytes.fromhex(match[2].decode()), text)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Say whether a folder holds the two files; those that are not named as ours tell it by their content."""
+    if (path / VOCAB_FILE).is_file():
+        return True
+    files = [path / name for name in _NAMES_OF_OTHERS]
+    if not all(map(Path.is_file, files)):
+        return False
+    with open_regular(files[0]) as vocab, open_regular(files[1]) as merges:
+        return bool(_ID.search(vocab.read(4096)) and _MERGES.match(merges.read(4096)))
+
+
+def read(path: Path, hints: Hints) -> Definition:
+    """Read a folder.
+
+    Args:
+        path: the folder.
+        hints: the pattern, which must be given where there is no sidecar; and the special tokens. Without these every
+            token that is neither a byte nor made by a merge is one.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: a file is not in the format, with the line; the two contradict each other; or something is in none
+            of them and has to be given.
+    """
+    names = VOCAB_FILE, MERGES_FILE
+    if not (path / VOCAB_FILE).exists() and (path / _NAMES_OF_OTHERS[0]).exists():
+        names = _NAMES_OF_OTHERS
+    vocab_file, merges_file = (path / name for name in names)
+    sidecar = read_sidecar(vocab_file, hints)
+    if sidecar is None and hints.pattern == "auto":
+        raise PatternNeeded(path)
+    entries = _read_vocab(vocab_file, is_ours=sidecar is not None)
+    merges = _read_merges(merges_file)
+    made = {merged for _, _, merged in merges}
+    others = _tokens_no_merge_makes(vocab_file, entries, made)
+    told = sidecar.special_tokens if sidecar else hints.special_tokens
+    specials = _special_tokens(vocab_file, entries, others) if told is None else told
+    _check_special_tokens(vocab_file, specials, others, made)
+    special_ids = {*specials.values()}
+    alphabet = {token_id: token for token_id, token in others.items() if token_id not in special_ids}
+    numbers = [*merges.values()]
+    tokens = tokens_of_merges(alphabet, [*merges], lambda rank: f"{merges_file}: line {numbers[rank]}")
+    for (_, _, merged), number in merges.items():
+        if merged not in entries:
+            raise ValueError(
+                f"{merges_file}: line {number}: expected the result to be in {vocab_file.name}, got {merged}"
+            )
+    _check_made(vocab_file, {token_id: (tokens[token_id], entries[token_id]) for token_id in made}, sidecar is not None)
+    vocab = tokens | {token_id: special.encode("utf-8", "surrogatepass") for special, token_id in specials.items()}
+    try:
+        pairs = [(tokens[first], tokens[second]) for first, second, _ in merges]
+        if sidecar is None:
+            return Definition(BPEModel(vocab, pairs, tuple(specials), canonical_pattern(hints.pattern)))
+        model = BPEModel(vocab, pairs, tuple(specials), sidecar.pattern, sidecar.ignore_merges)
+        return sidecar.complete(Definition(model))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{vocab_file}: {error}") from None
+
+
+def _read_vocab(path: Path, *, is_ours: bool) -> dict[int, _Entry]:
+    content = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    found: list[tuple[int, bytes, int]] = []
+    start, line, line_ends = 0, 1, set()
+    for match in _ID.finditer(content):
+        found.append((line, content[start : match.start()], int(match[1])))
+        line += content.count(b"\n", start, match.end())
+        line_ends.add(match[2])
+        start = match.end()
+    if rest := content[start:].strip(b"\r\n"):
+        raise ValueError(f"{path}: line {line}: expected a token, a tab and an id, got {rest[:80]!r}")
+    is_escaped = is_ours or all(unescape(text) is not None for _, text, _ in found)
+    entries: dict[int, _Entry] = {}
+    for line, text, token_id in found:
+        if not is_escaped and b"\n" not in line_ends:  # then those within tokens have become CRLF, too
+            text = text.replace(b"\r\n", b"\n")
+        # A single byte is written so by some who leave a backslash as it is.
+        token = unescape(text) if is_escaped or _BYTE.fullmatch(text) else text
+        if token is None:
+            raise ValueError(
+                f"{path}: line {line}: expected \\\\, \\t, \\n, \\r or \\xNN for backslashes and control characters, "
+                f"got {text[:80]!r}"
+            )
+        if token_id in entries:
+            raise ValueError(
+                f"{path}: line {line}: expected another id than on line {entries[token_id].line}, got {token_id}"
+            )
+        entries[token_id] = _Entry(line, text, None if _LOST in text or not text else token)
+    return entries
+
+
+def _read_merges(path: Path) -> dict[tuple[int, int, int], int]:
+    """Return the merges, each with the number of its line."""
+    merges: dict[tuple[int, int, int], int] = {}
+    pairs: dict[tuple[int, int], int] = {}
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        ids = parse_ids(line)
+        if len(ids) != 3:
+            raise ValueError(f"{path}: line {number}: expected three ids with tabs between, got {line[:80]!r}")
+        first, second, merged = ids
+        if (first, second) in pairs:
+            raise ValueError(
+                f"{path}: line {number}: expected another pair than on line {pairs[first, second]}, got {line[:80]!r}"
+            )
+        pairs[first, second] = merges[first, second, merged] = number
+    return merges
+
+
+def _tokens_no_merge_makes(path: Path, entries: Mapping[int, _Entry], made: set[int]) -> dict[int, bytes]:
+    """Return the tokens that only the vocabulary file tells."""
+    tokens: dict[int, bytes] = {}
+    for token_id, (line, text, token) in entries.items():
+        if token_id in made:
+            continue
+        if token is None:
+            raise ValueError(
+                f"{path}: line {line}: no merge makes token {token_id}, and its bytes are lost, as it is written "
+                f"{text.decode('utf-8', 'replace')[:80]!r}; write \\xNN for the byte NN, in hexadecimal"
+            )
+        tokens[token_id] = token
+    return tokens
+
+
+def _special_tokens(path: Path, entries: Mapping[int, _Entry], others: Mapping[int, bytes]) -> dict[str, int]:
+    """Return as special tokens what is neither a byte nor made by a merge."""
+    specials: dict[str, int] = {}
+    for token_id, token in others.items():
+        if len(token) > 1:
+            try:
+                specials[token.decode()] = token_id
+            except UnicodeDecodeError:
+                raise ValueError(
+                    f"{path}: line {entries[token_id].line}: no merge makes token {token_id}, {token[:80]!r}, and it "
+                    "is no special token, for it is no UTF-8; say which tokens are special, if it is not meant to be"
+                ) from None
+    return specials
+
+
+def _check_special_tokens(path: Path, specials: Mapping[str, int], others: Mapping[int, bytes], made: set[int]) -> None:
+    for special, token_id in specials.items():
+        token = special.encode("utf-8", "surrogatepass")  # a lone surrogate is for the model to refuse
+        if not isinstance(token_id, int) or token_id in made:
+            raise ValueError(f"{path}: special token {special!r} cannot have the id {token_id!r:.80}")
+        if others.get(token_id, token) != token:
+            raise ValueError(
+                f"{path}: expected token {token_id} to be the special token {special!r}, got {others[token_id][:80]!r}"
+            )
+
+
+def _check_made(path: Path, made: Mapping[int, tuple[bytes, _Entry]], is_ours: bool) -> None:
+    """Refuse tokens that the merges make otherwise than they are written, as others may write them with a loss."""
+    for token_id, (token, entry) in made.items():
+        if entry.token != token and (is_ours or not _may_show(entry.text, token)):
+            raise ValueError(
+                f"{path}: line {entry.line}: expected token {token_id} to be {token[:80]!r}, which the merges make, "
+                f"got {entry.text[:80]!r}"
+            )
+
+
+def _may_show(text: bytes, token: bytes) -> bool:
+    """Say whether a program could have written a token so, with some way to deal with what is no UTF-8."""
+    exact = token, token.decode("utf-8", "backslashreplace").encode()
+    return text in exact or unescape(text) == token or _shown(text) == _shown(token)
+
+
+def _shown(token: bytes) -> str:
+    return re.sub(r"[\r\n]+", "\n", token.decode("utf-8", "ignore").replace("\ufffd", ""))
+
+
+def write(definition: Definition, path: Path) -> None:
+    """Write a folder: the two files, and the sidecar.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    model = definition.model
+    ids = {token: token_id for token_id, token in model.vocab.items()}
+    vocab = "".join(f"{escape(token)}\t{token_id}\n" for token_id, token in model.vocab.items())
+    merges = "".join(f"{ids[first]}\t{ids[second]}\t{ids[first + second]}\n" for first, second in model.merges)
+    path.mkdir(exist_ok=True)
+    (path / VOCAB_FILE).write_text(vocab, encoding="utf-8", newline="\n")
+    (path / MERGES_FILE).write_text(merges, encoding="utf-8", newline="\n")
+    write_sidecar(definition, path / VOCAB_FILE)
+
+
+FORMAT = Format(
+    name="text",
+    what=f"a folder with {VOCAB_FILE} (token, id) and {MERGES_FILE} (ids of two parts and the result)",
+    is_file=False,
+    carries=frozenset({"special_tokens"}),
+    matches=matches,
+    read=read,
+    write=write,
+    sidecar=frozenset(FEATURES.keys() - {"special_tokens"}),
+    last=(VOCAB_FILE,),
+)

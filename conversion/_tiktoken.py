@@ -1,0 +1,184 @@
+"""`.tiktoken` rank files: a token in base64 and its rank a line, for tiktoken's way to encode.
+
+The rank of a token is its id. There are no merges in the file: `recover_merges` says which the ranks imply, and why
+they give the same ids. Nor are there a pattern or special tokens, which whoever makes a `tiktoken.Encoding` must know:
+ours are in a sidecar, and where there is none they must be given.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import importlib.metadata
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hf_bpe.conversion._recover_merges import recover_merges
+from hf_bpe.conversion._sidecar import WHOLE_TEXT, read_sidecar, write_sidecar
+
+from hf_bpe.core._model import BPEModel
+from hf_bpe.core.pretokenizers import pattern_expression
+from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints, PatternNeeded, Peer
+from hf_bpe.tokenizer._files.reading import read_bytes
+
+if TYPE_CHECKING:
+    import tiktoken
+
+_LINE = re.compile(rb"([A-Za-z0-9+/]+={0,2}) ([0-9]{1,10})")
+_BOM = b"\xef\xbb\xbf"
+
+
+def model_of_ranks(ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], pattern: str | None) -> BPEModel:
+    """Return the model that gives the ids that tiktoken gives.
+
+    Args:
+        ranks: token → rank, which is its id: tiktoken's `mergeable_ranks`.
+        special_tokens: content → id.
+        pattern: the split pattern.
+
+    It has `ignore_merges`, for tiktoken looks for whole words first; where merges make every token that is without
+    effect, and a `Definition` leaves it out.
+
+    Raises:
+        ValueError: two tokens with one id, or what else no model may have.
+
+    >>> model_of_ranks({b"l": 0, b"o": 1, b"lo": 2}, {"<|endoftext|>": 3}, "gpt2").merges
+    [(b'l', b'o')]
+    """
+    vocab: dict[int, bytes] = {}
+    for token, token_id in [*ranks.items(), *((text.encode(), token_id) for text, token_id in special_tokens.items())]:
+        if vocab.setdefault(token_id, token) != token:
+            raise ValueError(f"tokens {vocab[token_id]!r} and {token!r} have the same id, {token_id}")
+    return BPEModel(vocab, recover_merges(ranks), tuple(special_tokens), pattern, ignore_merges=True)
+
+
+def definition_of_encoding(encoding: tiktoken.Encoding) -> Definition:
+    """Return what defines a `tiktoken.Encoding`: its ranks, special tokens and pattern.
+
+    Raises:
+        ValueError: it cannot be a model.
+    """
+    # tiktoken has no other door to them; its own documentation extends encodings by these.
+    ranks, special_tokens = encoding._mergeable_ranks, encoding._special_tokens
+    return Definition(model_of_ranks(ranks, special_tokens, encoding._pat_str))
+
+
+def _matches(path: Path, head: bytes) -> bool:
+    first = head.removeprefix(_BOM).split(b"\n", 1)[0].rstrip(b"\r")
+    return _LINE.fullmatch(first) is not None or (path.suffix == ".tiktoken" and not path.is_dir())
+
+
+def _read(path: Path, hints: Hints) -> Definition:
+    ranks = _read_ranks(path)
+    sidecar = read_sidecar(path, hints)
+    if sidecar is None and hints.pattern == "auto":
+        raise PatternNeeded(
+            path, " (r50k_base and p50k_base of OpenAI are of gpt2, cl100k_base of cl100k, o200k_base of o200k)"
+        )
+    pattern = hints.pattern if sidecar is None else sidecar.pattern
+    special_tokens = (hints.special_tokens or {}) if sidecar is None else sidecar.special_tokens
+    try:
+        model = model_of_ranks(ranks, special_tokens, pattern)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if sidecar is None:
+        return Definition(model)
+    return sidecar.complete(Definition(model))
+
+
+def _read_ranks(path: Path) -> dict[bytes, int]:
+    ranks: dict[bytes, int] = {}
+    tokens: dict[int, bytes] = {}
+    for number, line in enumerate(read_bytes(path).removeprefix(_BOM).split(b"\n"), start=1):
+        line = line.removesuffix(b"\r")
+        if not line:
+            continue
+        where = f"{path}: line {number}"
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise ValueError(f"{where}: expected a token in base64, a space and its rank, got {line[:80]!r}")
+        try:
+            token, rank = base64.b64decode(match[1], validate=True), int(match[2])
+        except binascii.Error as error:
+            raise ValueError(f"{where}: {match[1][:80]!r} is not base64: {error}") from None
+        if token in ranks:
+            raise ValueError(f"{where}: token {token!r} stands there twice, with the ranks {ranks[token]} and {rank}")
+        if rank in tokens:
+            raise ValueError(f"{where}: tokens {tokens[rank]!r} and {token!r} have the same rank, {rank}")
+        ranks[token] = rank
+        tokens[rank] = token
+    if not ranks:
+        raise ValueError(f"{path}: expected tokens and ranks, got an empty file")
+    return ranks
+
+
+def _write(definition: Definition, path: Path) -> None:
+    model = definition.model
+    specials = {special.encode() for special in model.special_tokens}
+    ranks = {token: token_id for token_id, token in model.vocab.items() if token not in specials}
+    for byte in map(bytes, zip(range(256))):
+        if byte not in ranks:
+            raise ValueError(f"the byte {byte!r} has no token, and tiktoken would fail at it")
+    _check_merges(model, ranks)
+    lines = (b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items())
+    path.write_bytes(b"".join(lines))
+    write_sidecar(definition, path)
+
+
+def _check_merges(model: BPEModel, ranks: Mapping[bytes, int]) -> None:
+    """Refuse merges that are not those that tiktoken would find."""
+    theirs = {first + second: (first, second) for first, second in recover_merges(ranks)}
+    made: set[bytes] = set()
+    last = -1
+    for first, second in model.merges:
+        token = first + second
+        if token in made:
+            raise ValueError(f"two merges make the token {token!r}, of which tiktoken has only one")
+        made.add(token)
+        if theirs.get(token) != (first, second):
+            raise ValueError(f"tiktoken would make {token!r} of {theirs.get(token)}, not of {(first, second)}")
+        if ranks[token] < last:
+            raise ValueError(
+                f"tiktoken merges in the order of ids, and the merge to {token!r}, with the id {ranks[token]}, comes "
+                f"after the one with the id {last}"
+            )
+        last = ranks[token]
+    for token in theirs:
+        if token not in made:
+            raise ValueError(f"tiktoken would make the token {token!r} of {theirs[token]}, and no merge makes it here")
+    for token, token_id in ranks.items():
+        if len(token) > 1 and token not in made and not model.ignore_merges:
+            raise ValueError(
+                f"no merge makes token {token_id}, {token!r}; tiktoken would take words for it that are the whole "
+                "token, for it looks for those first"
+            )
+
+
+def _peer(path: Path, definition: Definition) -> Peer:
+    import tiktoken
+
+    encoding = tiktoken.Encoding(
+        path.name,
+        pat_str=pattern_expression(definition.model.pattern) or WHOLE_TEXT,
+        mergeable_ranks=_read_ranks(path),
+        special_tokens=definition.model.special_ids(),
+    )
+    version = importlib.metadata.version("tiktoken")
+    return Peer(f"tiktoken {version}", lambda texts, _: encoding.encode_batch(texts, allowed_special="all"))
+
+
+FORMAT = Format(
+    name="tiktoken",
+    what="a .tiktoken rank file",
+    is_file=True,
+    carries=frozenset({"ignore_merges"}),
+    matches=_matches,
+    read=_read,
+    write=_write,
+    sidecar=frozenset(FEATURES)
+    - {"ignore_merges", "flags", "added_tokens", "prefix_space", "split_special_tokens", "normalizer", "missing_bytes"},
+    peer=_peer,
+    suffix=".tiktoken",
+)

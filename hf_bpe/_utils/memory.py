@@ -1,0 +1,77 @@
+"""How much memory there is, how much this process has, and how people write an amount of it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from hf_bpe._utils.arguments import check_int, shown, wrong_type
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+_MOST = 2**63 - 1  # bytes; more than any machine has
+
+
+def parse_bytes(amount: int | str, name: str) -> int:
+    """Return an amount of memory in bytes.
+
+    Args:
+        amount: a number of bytes, or a str such as "500MB", "1.5 GB" or "2GiB".
+        name: that of the argument, for messages.
+
+    Raises:
+        TypeError, ValueError: anything else.
+
+    >>> parse_bytes("1.5 GB", "max_memory"), parse_bytes("2KiB", "max_memory")
+    (1500000000, 2048)
+    """
+    if isinstance(amount, str):
+        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", amount, re.IGNORECASE)
+        if match is None or match[2].lower() not in _UNITS:
+            raise ValueError(
+                f"{name}: expected a number of bytes, or text such as '2GB' or '500MiB', got {shown(amount)}"
+            )
+        return int(min(float(match[1]) * _UNITS[match[2].lower()], _MOST))
+    try:
+        return min(check_int(name, amount, 1), _MOST)
+    except TypeError:
+        raise wrong_type(name, "a number of bytes, or text such as '2GB'", amount) from None
+
+
+def in_words(amount: int) -> str:
+    """Return an amount of memory for people: "1.5 GB"."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if amount >= size:
+            return f"{amount / size:.1f} {unit}"
+    return f"{amount} bytes"
+
+
+def resident_bytes() -> int:
+    """Return how much of this process is in memory; where the system does not say, the most there ever was, or 0."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    if sys.platform.startswith("linux"):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in bytes on macOS
+
+
+def available_bytes() -> int | None:
+    """Return how much memory this process may still take before the system kills one; None where it does not say.
+
+    That is the least of what Linux calls available, and what the control group of a container leaves.
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    available = int(fields["MemAvailable"].split()[0]) * 1024
+    group = Path("/sys/fs/cgroup")
+    try:
+        cached = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())["inactive_file"]
+        used = int((group / "memory.current").read_text()) - int(cached)
+        available = min(available, int((group / "memory.max").read_text()) - used)
+    except (OSError, ValueError, KeyError):  # no such group, or its limit is "max"
+        pass
+    return max(available, 0)

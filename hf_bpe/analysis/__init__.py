@@ -1,0 +1,24 @@
+"""What a tokenizer does: text as tokens, merge trees, and reports of how well tokenizers fit texts."""
+
+from hf_bpe.analysis._merge_tree import MergeTree, merge_tree
+from hf_bpe.analysis._report.api import compare, report
+from hf_bpe.analysis._report.compression_curve import Ladder
+from hf_bpe.analysis._report.figures import Figures
+from hf_bpe.analysis._report.results import Comparison, OnlyIn, Report, Token
+from hf_bpe.analysis._show import Shown, ShownToken, show
+
+__all__ = [
+    "Comparison",
+    "Figures",
+    "Ladder",
+    "MergeTree",
+    "OnlyIn",
+    "Report",
+    "Shown",
+    "ShownToken",
+    "Token",
+    "compare",
+    "merge_tree",
+    "report",
+    "show",
+]

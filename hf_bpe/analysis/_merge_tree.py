@@ -1,0 +1,178 @@
+"""The tree of a token to look at: which merges make it, down to the bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.style import Style
+from rich.text import Text
+
+from hf_bpe._utils.visible import LIGHT, fragment, html_of_token, page, plain
+from hf_bpe.core._byte_level import from_printable
+from hf_bpe.core._model import BPEModel
+from hf_bpe.engine._dispatch import make_encoder
+from hf_bpe.engine._encoder import Options
+from hf_bpe.engine._merge_trees import parts_of_tokens
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+
+@dataclass(frozen=True, repr=False)
+class MergeTree:
+    """A token and what makes it; `merge_tree` makes it.
+
+    Attributes:
+        id: of the token.
+        data: its bytes.
+        kind: what it is: "merge 7" if the merge of rank 7 makes it of its parts, "byte", "special token", "added
+            token", or "unreachable: merges make these" if text never becomes it, or only as a whole pre-token.
+        parts: trees of the two tokens that are merged last, or of those that its bytes become in its stead.
+    """
+
+    id: int
+    data: bytes
+    kind: str
+    parts: tuple[MergeTree, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(f"{guide}{plain(node.data)}  {node.id}  {node.kind}" for guide, node, _ in self._walk())
+
+    __repr__ = __str__
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for guide, node, colour in self._walk():
+            style = Style(color="black", bgcolor=LIGHT[colour])
+            label = f"  {node.id}  {node.kind}"
+            yield Text.assemble((guide, Style(dim=True)), (plain(node.data), style), (label, Style(dim=True)))
+
+    def to_html(self) -> str:
+        """Return a page of HTML that needs nothing else: the token on top, its bytes at the bottom."""
+        return page(f"Token {self.id}", self._html())
+
+    def _repr_html_(self) -> str:
+        return fragment(self._html())
+
+    def _html(self) -> str:
+        # Not by recursion, for a tree may be as deep as its token is long.
+        html: list[str] = []
+        left: list[tuple[MergeTree, int] | str] = [(self, 0)]
+        while left:
+            node = left.pop()
+            if isinstance(node, str):
+                html.append(node)
+                continue
+            tree, colour = node
+            label = f"{html_of_token(tree.data, colour)}<small>{tree.id}</small><small>{tree.kind}</small>"
+            html.append(f'<li><div class="box c{colour}">{label}</div>')
+            left.append("</li>")
+            if tree.parts:
+                html.append("<ul>")
+                left.append("</ul>")
+                left += [(part, _colour(colour, number)) for number, part in reversed([*enumerate(tree.parts)])]
+        return f'<div class="tree"><ul>{"".join(html)}</ul></div>'
+
+    def _walk(self) -> Iterator[tuple[str, MergeTree, int]]:
+        """Yield the lines that stand before each token, the token and its colour, in the order of a printed tree."""
+        left: list[tuple[str, str, MergeTree, int]] = [("", "", self, 0)]
+        while left:
+            guide, below, node, colour = left.pop()
+            yield guide, node, colour
+            for number, part in reversed([*enumerate(node.parts)]):
+                is_last = number == len(node.parts) - 1
+                guides = below + ("└── " if is_last else "├── "), below + ("    " if is_last else "│   ")
+                left.append((*guides, part, _colour(colour, number)))
+
+
+def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> MergeTree:
+    """Return the tree of a token: which merges make it, down to the bytes.
+
+    Wherever text becomes the token, exactly these merges have made it.
+
+    Args:
+        tokenizer: a tokenizer or a model.
+        token: its id, its bytes, or its text: as it is, or else as `vocab.json` writes it (`Ġthe`).
+
+    Raises:
+        TypeError: a token that is none of these.
+        ValueError: there is no such token.
+
+    >>> from hf_bpe import train
+    >>> model = train(["low low low lower lowest"], vocab_size=262, special_tokens=["<|endoftext|>"])
+    >>> merge_tree(model, " low")
+    ·low  259  merge 2
+    ├── ·  32  byte
+    └── low  258  merge 1
+        ├── l  108  byte
+        └── ow  257  merge 0
+            ├── o  111  byte
+            └── w  119  byte
+    >>> merge_tree(model, "<|endoftext|>")
+    <|endoftext|>  256  special token
+    """
+    model, added = tokenizer, {}
+    if not isinstance(tokenizer, BPEModel):
+        model, added = tokenizer.model, tokenizer.added_tokens_decoder
+    tokens = {**{token_id: str(token).encode() for token_id, token in added.items()}, **model.vocab}
+    token_id = _find(tokens, token)
+    if token_id not in model.vocab:
+        return MergeTree(token_id, tokens[token_id], "added token")
+    parts, special = parts_of_tokens(model), {*model.special_ids().values()}
+    ranks = ranks_of(model, parts)
+    children: dict[int, tuple[int, ...]] = {**parts}
+    kinds = {each: f"merge {rank}" for each, rank in ranks.items()} | dict.fromkeys(special, "special token")
+    if token_id not in kinds and len(tokens[token_id]) > 1:
+        kinds[token_id], children[token_id] = _unreachable(model, token_id)
+    needed = [token_id]
+    for each in needed:  # which grows meanwhile
+        needed += {*children.get(each, ())} - {*needed}
+    trees: dict[int, MergeTree] = {}
+    for each in sorted(needed, key=lambda each: len(tokens[each])):  # parts are shorter than what they make
+        made_of = tuple(trees[part] for part in children.get(each, ()))
+        trees[each] = MergeTree(each, tokens[each], kinds.get(each, "byte"), made_of)
+    return trees[token_id]
+
+
+def ranks_of(model: BPEModel, parts: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+    """Return the rank of the merge that makes each token of its parts.
+
+    Args:
+        model: a model.
+        parts: what `parts_of_tokens` says of it.
+    """
+    ranks = {merge: rank for rank, merge in enumerate(model.merges)}
+    return {token_id: ranks[model.vocab[first], model.vocab[second]] for token_id, (first, second) in parts.items()}
+
+
+def _unreachable(model: BPEModel, token_id: int) -> tuple[str, tuple[int, ...]]:
+    """Return what is said of a token that no merges make, and the tokens that merges make of its bytes."""
+    how = "only as a whole pre-token" if model.ignore_merges else "unreachable"
+    encoder = make_encoder(replace(model, pattern=None, ignore_merges=False, normalizer=None))
+    try:
+        return f"{how}: merges make these", tuple(encoder.encode(model.vocab[token_id], Options()))
+    except ValueError:
+        return f"{how}: the vocabulary lacks a byte of it", ()
+
+
+def _find(tokens: Mapping[int, bytes], token: int | str | bytes) -> int:
+    """Return the id of a token, however it is named."""
+    if not isinstance(token, (int, str, bytes)) or isinstance(token, bool):
+        raise TypeError(f"token: expected an id, the bytes or the text of a token, got {token!r}")
+    if isinstance(token, int):
+        if token in tokens:
+            return token
+        raise ValueError(f"there is no token with the id {token}")
+    names = [token] if isinstance(token, bytes) else [token.encode("utf-8", "surrogatepass"), from_printable(token)]
+    ids = {data: token_id for token_id, data in tokens.items()}
+    for name in names:
+        if name in ids:
+            return ids[name]
+    raise ValueError(f"there is no token {token!r}; give one as it is in the text, or as vocab.json writes it")
+
+
+def _colour(of_parent: int, number: int) -> int:
+    """Return the colour of a part, which is neither that of its parent nor of the part before."""
+    return (of_parent + 1 + number % (len(LIGHT) - 1)) % len(LIGHT)

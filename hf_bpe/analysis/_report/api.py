@@ -1,0 +1,207 @@
+"""The doors `report` and `compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Union
+
+import numpy as np
+
+from hf_bpe._utils.processes import default_threads
+from hf_bpe.analysis._report.compression_curve import Merges
+from hf_bpe.analysis._report.figures import Figures, whole, with_parity
+from hf_bpe.analysis._report.measuring import BYTES, TOKENS, Measure, Tally, measure
+from hf_bpe.analysis._report.results import Comparison, Report
+from hf_bpe.analysis._report.scripts import LATIN, SCRIPTS, UNNAMED
+from hf_bpe.analysis._report.texts import Cut, Reading, Texts, count_group, groups_of
+from hf_bpe.analysis._show import merge_tree
+from hf_bpe.core._model import BPEModel
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+AnyTokenizer = Union[BPEModel, "BPETokenizer"]
+
+
+def report(
+    tokenizer: AnyTokenizer,
+    texts: Texts | Mapping[str, Texts],
+    *,
+    name: str | None = None,
+    reference: str | None = None,
+    parallel: bool = False,
+    trees_of: Iterable[int | str | bytes] = (),
+    num_workers: int | None = None,
+    max_memory: int | str | None = None,
+    show_progress: bool = False,
+) -> Report:
+    """Say how well a tokenizer fits texts.
+
+    Text is split at the special tokens, which are counted neither as text nor as tokens. If the tokenizer normalizes
+    text, all figures are of normalized text. What it would add, such as a prefix space or `bos_token`, is left out.
+
+    Args:
+        tokenizer: a BPETokenizer or a BPEModel.
+        texts: what `hf_bpe.train` takes: paths, globs, directories, URLs, `Source` objects, an iterable of texts, or
+            `WordCounts` by the pattern of the tokenizer. A mapping has a name for each group of texts; of up to forty
+            files each is a group without being asked to.
+        name: what to call the tokenizer; None for the name of its folder.
+        reference: the group that parities are relative to, None for the first. Parity is the number of tokens per
+            character by that of the reference: above 1, the group takes more. Among scripts the reference is Latin, or
+            the commonest if there is no Latin.
+        parallel: the groups are translations of each other. Then the parity of groups is their number of tokens by that
+            of the reference: the tokenization premium of Petrov et al., "Language Model Tokenizers Introduce Unfairness
+            Between Languages", 2023.
+        trees_of: tokens, as `hf_bpe.analysis._show.merge_tree` takes them, of which to show what merges make them.
+        num_workers, max_memory, show_progress: as `hf_bpe.count` takes them.
+
+    Raises:
+        OSError, TypeError, ValueError: what reading text raises.
+        ValueError: counts by another pattern, a reference that is no group, or a token that is none.
+
+    >>> from hf_bpe import train
+    >>> model = train(["low low lower lowest"], vocab_size=259)
+    >>> found = report(model, {"trained on": ["low low lower lowest"], "other": ["new newest"]})
+    >>> found
+    Report(name='model', tokens=19, bytes_per_token=1.579)
+    >>> [(group.name, group.tokens_per_word, round(group.parity, 2)) for group in found.groups]
+    [('trained on', 2.25, 1.0), ('other', 5.0, 2.22)]
+    >>> found.ladder.tokens_at(256)
+    30.0
+    """
+    names = None if name is None else [name]
+    trees = tuple(merge_tree(tokenizer, token) for token in trees_of)
+    how = Reading(num_workers, max_memory, show_progress)
+    [found] = _reports([tokenizer], names, texts, reference, parallel, how)
+    return replace(found, trees=trees)
+
+
+def compare(
+    tokenizers: Sequence[AnyTokenizer] | Mapping[str, AnyTokenizer],
+    texts: Texts | Mapping[str, Texts],
+    *,
+    reference: str | None = None,
+    parallel: bool = False,
+    num_workers: int | None = None,
+    max_memory: int | str | None = None,
+    show_progress: bool = False,
+) -> Comparison:
+    """Put what two or more tokenizers make of the same texts side by side.
+
+    Text is split at the special tokens of all of them, so that all have the same bytes to encode. Texts are read once
+    for each pattern.
+
+    Args:
+        tokenizers: two or more; a mapping gives them names.
+        texts, reference, parallel, num_workers, max_memory, show_progress: as in `report`.
+
+    Raises:
+        ValueError: fewer than two tokenizers; or texts that can be read only once, for tokenizers of several patterns.
+        OSError, TypeError, ValueError: what `report` raises.
+
+    >>> from hf_bpe import train
+    >>> text = ["low low lower lowest"]
+    >>> small, large = train(text, vocab_size=[257, 259])
+    >>> found = compare({"small": small, "large": large}, text)
+    >>> [(report.name, report.total.tokens) for report in found.reports]
+    [('small', 16), ('large', 9)]
+    """
+    names = [*map(str, tokenizers)] if isinstance(tokenizers, Mapping) else None
+    listed = [*tokenizers.values()] if isinstance(tokenizers, Mapping) else [*tokenizers]
+    if len(listed) < 2:
+        raise ValueError(f"tokenizers: expected two or more to compare, got {len(listed)}")
+    how = Reading(num_workers, max_memory, show_progress)
+    return Comparison(tuple(_reports(listed, names, texts, reference, parallel, how)))
+
+
+class _Side(NamedTuple):
+    """A tokenizer, as far as reports know it."""
+
+    name: str
+    model: BPEModel
+    specials: tuple[str, ...]
+
+    @property
+    def cut(self) -> Cut:
+        return Cut(self.model.pattern, self.model.normalizer)
+
+    @classmethod
+    def of(cls, tokenizer: AnyTokenizer) -> _Side:
+        if isinstance(tokenizer, BPEModel):
+            return cls("model", tokenizer, tokenizer.special_tokens)
+        definition = getattr(tokenizer, "definition", None)
+        if definition is None:
+            raise TypeError(f"expected a BPETokenizer or a BPEModel, got {type(tokenizer).__name__}")
+        special = [token.content for token in definition.added_tokens.values() if token.special]
+        name = Path(tokenizer.name_or_path).name or "tokenizer"
+        return cls(name, tokenizer.model, tuple(content for content in special if len(content.encode()) > 1))
+
+
+def _reports(
+    tokenizers: Sequence[AnyTokenizer],
+    names: Sequence[str] | None,
+    texts: Texts | Mapping[str, Texts],
+    reference: str | None,
+    parallel: bool,
+    how: Reading,
+) -> list[Report]:
+    sides = [*map(_Side.of, tokenizers)]
+    names = _told_apart([side.name for side in sides]) if names is None else names
+    specials = [*dict.fromkeys(special for side in sides for special in side.specials)]
+    groups = groups_of(texts)
+    if reference is not None and reference not in groups:
+        raise ValueError(f"reference: expected one of {', '.join(map(repr, groups))}, got {reference!r}")
+    measures = [Measure(side.model, how.num_workers or default_threads()) for side in sides]
+    tallies = {group: [Tally(side.model.vocab_size) for side in sides] for group in groups}
+    cuts = [*dict.fromkeys(side.cut for side in sides)]
+    for name, group in groups.items():
+        for cut, counts in zip(cuts, count_group(name, group, cuts, specials, how), strict=True):
+            alike = [number for number, side in enumerate(sides) if side.cut == cut]
+            measure(counts, [measures[n] for n in alike], [tallies[name][n] for n in alike])
+    first = next(iter(groups)) if reference is None else reference
+    return [
+        _report_of(name, side, {group: tallies[group][number] for group in groups}, first, parallel)
+        for number, (name, side) in enumerate(zip(names, sides, strict=True))
+    ]
+
+
+def _report_of(name: str, side: _Side, tallies: Mapping[str, Tally], reference: str, parallel: bool) -> Report:
+    model = side.model
+    has_words = model.pattern is not None
+    total = reduce(add, tallies.values())
+    groups = [Figures.of(group, tally.sums.sum(axis=0), has_words) for group, tally in tallies.items()]
+    # By bytes, so that the order does not depend on the tokenizer; what has no name is last.
+    used = [number for number in range(len(SCRIPTS)) if total.sums[number, TOKENS] > 0]
+    last = {number: place for place, number in enumerate(map(SCRIPTS.index, UNNAMED), start=1)}
+    used.sort(key=lambda number: (last.get(number, 0), -total.sums[number, BYTES], number))
+    scripts = [Figures.of(SCRIPTS[number], total.sums[number], has_words) for number in used]
+    reference_script = SCRIPTS[LATIN if LATIN in used or not used else used[0]]
+    merges = Merges(model)
+    ladders = {group: merges.ladder(tally.usage, tally.sums[:, BYTES].sum()) for group, tally in tallies.items()}
+    return Report(
+        name=name,
+        model=model,
+        total=Figures.of("all", np.sum(total.sums, axis=0), has_words),
+        groups=with_parity(groups, reference, parallel=parallel),
+        scripts=with_parity(scripts, reference_script),
+        reference=(reference, reference_script),
+        parallel=parallel,
+        usage=total.usage[:-1],
+        unknown=whole(total.usage[-1]),
+        ladder=merges.ladder(total.usage, total.sums[:, BYTES].sum()),
+        ladders={group: ladder for group, ladder in ladders.items() if ladder is not None},
+        why_no_ladder=merges.why_none,
+    )
+
+
+def _told_apart(names: Iterable[str]) -> list[str]:
+    """Return names of which those that others have, too, are numbered."""
+    names = [*names]
+    return [
+        f"{name} {names[: place + 1].count(name)}" if names.count(name) > 1 else name
+        for place, name in enumerate(names)
+    ]

@@ -1,0 +1,83 @@
+"""Counts encoded: what a tokenizer makes of each distinct pre-token, times how often it occurs.
+
+Nothing is kept of the words but sums, so memory does not grow with the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hf_bpe.analysis._report.scripts import SCRIPTS, kinds_of
+from hf_bpe.core._model import BPEModel
+from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.engine._dispatch import make_encoder
+from hf_bpe.engine._encoder import Options
+
+Sums = npt.NDArray[np.float64]
+
+# What is summed, by column.
+BYTES, CHARACTERS, TOKENS, WORDS, WORD_TOKENS, ONE_TOKEN = range(6)
+
+
+class Tally:
+    """What a tokenizer made of a group of texts.
+
+    Numbers are float64, which is exact for whole ones up to 2**53.
+
+    Attributes:
+        sums: a row for each of `SCRIPTS`, and a column for each thing that is summed.
+        usage: how often each token occurs, in the order of the ids; at the end, bytes that there is no token for.
+    """
+
+    def __init__(self, vocab_size: int) -> None:
+        self.sums: Sums = np.zeros((len(SCRIPTS), 6))
+        self.usage: Sums = np.zeros(vocab_size + 1)
+
+    def __add__(self, other: Tally) -> Tally:
+        total = Tally(len(self.usage) - 1)
+        total.sums = self.sums + other.sums
+        total.usage = self.usage + other.usage
+        return total
+
+
+class Measure:
+    """Encodes the pre-tokens of counts by a model, in so many threads."""
+
+    def __init__(self, model: BPEModel, threads: int) -> None:
+        # Text was split and normalized when it was counted.
+        self._encoder = make_encoder(replace(model, pattern=None, normalizer=None))
+        self._ids = np.array([*model.vocab], np.int64)
+        self._unknown = max(model.vocab, default=-1) + 1
+        self._threads = threads
+
+    def add(self, tally: Tally, words: Sequence[bytes], counts: Sums, kinds: npt.NDArray[np.int64]) -> None:
+        """Add what the model makes of words to a tally.
+
+        Args:
+            tally: of a vocabulary of this size.
+            words: pre-tokens.
+            counts: how often each occurs.
+            kinds: what `kinds_of` returns for them.
+        """
+        ids, offsets = self._encoder.encode_to_numpy([*words], Options(unknown_id=self._unknown), self._threads)
+        lengths = np.diff(offsets)
+        places = np.searchsorted(self._ids, ids.astype(np.int64))
+        tally.usage += np.bincount(places, np.repeat(counts, lengths), len(tally.usage))
+        size, characters, is_word, script = kinds.T
+        for column, values in enumerate(
+            (size, characters, lengths, is_word, is_word * lengths, is_word * (lengths == 1))
+        ):
+            tally.sums[:, column] += np.bincount(script, values * counts, len(SCRIPTS))
+
+
+def measure(counts: WordCounts, measures: Sequence[Measure], tallies: Sequence[Tally]) -> None:
+    """Add counts to a tally for each model; what is the same for all models is found out once."""
+    for words, numbers in counts.batches():
+        weights = np.array(numbers, np.float64) / counts.scale
+        kinds = kinds_of(words)
+        for model, tally in zip(measures, tallies, strict=True):
+            model.add(tally, words, weights, kinds)

@@ -1,0 +1,276 @@
+"""The pictures of a page, as SVG that takes its colours and its font from the page around it.
+
+Colours are drawn as stand-ins, which become variables of the page's style sheet: so one picture serves light and dark.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from hf_bpe.analysis._report.compression_curve import Ladder
+from hf_bpe.analysis._report.contents import binned, length_name, shown_groups, shown_scripts
+from hf_bpe.analysis._report.figures import Figures
+from hf_bpe.analysis._report.results import Comparison, Document, Report
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NUMBER_OF_COLORS = 6
+_INK, _DIM, _LINE = "#010101", "#020202", "#030303"
+_SERIES = [f"#0400{number:02x}" for number in range(NUMBER_OF_COLORS)]
+_VARIABLES = {
+    **{_INK: "var(--ink)", _DIM: "var(--dim)", _LINE: "var(--line)"},
+    **{stand_in: f"var(--c{number})" for number, stand_in in enumerate(_SERIES)},
+}
+_WIDTH = 4.5  # inches, of 72 units each
+_MOST_LINES = 6  # of groups, beside that of all
+_SETTINGS: Any = {
+    "text.parse_math": False,  # names may have dollar signs
+    "svg.hashsalt": "hf_bpe",  # so that drawing it again changes nothing
+    "svg.fonttype": "none",  # text stays text
+    "font.family": "DejaVu Sans",  # which is wider than what pages use, so that there is room
+    "font.size": 9.5,
+    **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), _DIM),
+    "axes.edgecolor": _LINE,
+    **{f"axes.spines.{side}": False for side in ("top", "right", "left")},
+    **{f"{axis}tick.{which}.size": 0 for axis in "xy" for which in ("major", "minor")},
+    "grid.color": _LINE,
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+}
+
+
+class Picture(NamedTuple):
+    """A title, and an SVG element."""
+
+    title: str
+    svg: str
+
+
+def draw(name: str, shown: Document) -> Picture | None:
+    """Return one picture, None if there is nothing to draw.
+
+    Args:
+        name: "groups", "group parity", "scripts", "script parity", "ladder" or "lengths".
+        shown: a Report or a Comparison.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("the pictures of a report need matplotlib; pip install 'hf_bpe[report]'") from error
+    drawing = _DRAWINGS[name]([*shown.reports] if isinstance(shown, Comparison) else [cast("Report", shown)])
+    if drawing is None:
+        return None
+    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # missing from the font that is measured with only
+        figure = Figure(figsize=(_WIDTH, drawing.height), layout="constrained")
+        drawing.paint(figure.subplots())
+        file = io.StringIO()
+        no_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        figure.savefig(file, format="svg", transparent=True, metadata=no_metadata)
+    return Picture(drawing.title, _for_page(file.getvalue(), drawing.title, prefix=name.replace(" ", "-")))
+
+
+class _Drawing(NamedTuple):
+    """What is to be drawn; heights are in inches."""
+
+    title: str
+    height: float
+    paint: Callable[[Axes], None]
+
+
+_Drawer = Callable[[Sequence["Report"]], "_Drawing | None"]
+_Column = Mapping[str, "float | None"]
+
+
+def _rows(
+    title: str, parts: Callable[[Sequence[Report]], list[list[Figures]]], figure: str, at: float | None = None
+) -> _Drawer:
+    """Return what draws a row for each part of the texts, and a line `at` a number to compare with."""
+
+    def drawing(reports: Sequence[Report]) -> _Drawing | None:
+        columns = [{part.name: getattr(part, figure) for part in column} for column in parts(reports)]
+        labels = [*dict.fromkeys(label for column in columns for label in column)]
+        if not any(value for column in columns for value in column.values()):
+            return None
+
+        def paint(axes: Axes) -> None:
+            axes.set_yticks(range(len(labels)), [*map(_short, labels)])
+            axes.set_ylim(len(labels) - 0.4, -0.6)
+            axes.tick_params(axis="y", labelcolor=_INK)
+            axes.spines["bottom"].set_visible(False)
+            if len(columns) == 1:
+                _bars(axes, [columns[0][label] or 0.0 for label in labels])
+            else:
+                _dots(axes, labels, columns)
+            if at is not None:
+                axes.axvline(at, color=_DIM, linewidth=0.8, dashes=(3, 2), zorder=1.5)
+
+        return _Drawing(title, 0.35 + 0.23 * len(labels), paint)
+
+    return drawing
+
+
+def _bars(axes: Axes, values: Sequence[float]) -> None:
+    axes.barh(range(len(values)), values, height=0.56, color=_SERIES[0])
+    for row, value in enumerate(values):
+        _write(axes, f"{value:.2f}", (value, row), (4, 0), va="center", color=_INK)
+    axes.set_xlim(0, max(values) * 1.15)
+    axes.set_xticks([])
+
+
+def _dots(axes: Axes, labels: Sequence[str], columns: Sequence[_Column]) -> None:
+    """Draw a dot for each tokenizer, and in each row a line from the least to the greatest."""
+    highest = 0.0
+    for row, label in enumerate(labels):
+        dots = [
+            (value, color)
+            for value, color in zip((of.get(label) for of in columns), cycle(_SERIES), strict=False)
+            if value
+        ]
+        values = [value for value, _ in dots]
+        highest = max([highest, *values])
+        axes.plot(
+            [min(values), max(values)] if values else [], [row, row] if values else [], color=_LINE, linewidth=2.5
+        )
+        for value, color in dots:
+            axes.plot([value], [row], "o", color=color, markersize=5.5)
+    axes.set_xlim(0, highest * 1.06)
+    axes.grid(axis="x")
+
+
+def _ladder(reports: Sequence[Report]) -> _Drawing | None:
+    lines: list[tuple[str, Ladder | None, str, float]] = []  # name, ladder, colour, width
+    if len(reports) == 1:
+        [report] = reports
+        if 1 < len(report.ladders) <= _MOST_LINES:
+            lines = [(name, ladder, _DIM, 0.9) for name, ladder in report.ladders.items()]
+        lines.append(("all", report.ladder, _SERIES[0], 2.2))
+    else:
+        lines = [
+            (report.name, report.ladder, color, 1.8) for report, color in zip(reports, cycle(_SERIES), strict=False)
+        ]
+    drawn = [
+        (name, of, color, width) for name, of, color, width in lines if of and of.bytes and of.largest > of.smallest
+    ]
+    if not drawn:
+        return None
+
+    def paint(axes: Axes) -> None:
+        ends: list[tuple[float, str, str]] = []
+        for name, ladder, color, width in drawn:
+            sizes = ladder.sizes()
+            values = [ladder.bytes / ladder.tokens_at(size) for size in sizes]
+            axes.plot(sizes, values, color=color, linewidth=width, solid_capstyle="round")
+            ends.append((values[-1], name, color))
+        axes.set_xscale("log")
+        axes.set_ylim(bottom=0)
+        axes.grid(axis="y")
+        smallest, largest = min(of.smallest for _, of, _, _ in drawn), max(of.largest for _, of, _, _ in drawn)
+        ticks = [size for size in (125 << power for power in range(20)) if smallest <= size <= largest]
+        ticks = ticks[:: 1 + len(ticks) // 6]
+        axes.set_xticks(ticks, [f"{size / 1000:g}k" if size >= 1000 else f"{size}" for size in ticks])
+        axes.set_xticks([], minor=True)
+        if len(drawn) > 1:
+            _name_ends(axes, ends, largest)
+
+    return _Drawing("Bytes per token by vocabulary size", 2.9, paint)
+
+
+def _name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], right: int) -> None:
+    """Write what lines are called to the right of their ends, none over another."""
+    ends = sorted(ends)
+    heights = spread([value for value, _, _ in ends], 0.062 * axes.get_ylim()[1])
+    for height, (_, name, color) in zip(heights, ends, strict=True):
+        _write(axes, _short(name), (right, height), (6, 0), va="center", color=_INK if color == _DIM else color)
+    axes.set_ylim(top=max(axes.get_ylim()[1], heights[-1]))
+
+
+def spread(values: Sequence[float], room: float) -> list[float]:
+    """Return numbers as near to others, in order, as they can be with some room between any two.
+
+    It is least squares by pooling adjacent violators: what is too near is moved apart about its mean.
+
+    >>> spread([1, 1, 5], 1)
+    [0.5, 1.5, 5.0]
+    """
+    pools: list[list[float]] = []  # of each its sum and how many it has, less the room before
+    for number, value in enumerate(values):
+        pools.append([value - number * room, 1])
+        while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
+            total, size = pools.pop()
+            pools[-1][0] += total
+            pools[-1][1] += size
+    means = [total / size for total, size in pools for _ in range(int(size))]
+    return [mean + number * room for number, mean in enumerate(means)]
+
+
+def _lengths(reports: Sequence[Report]) -> _Drawing | None:
+    columns = [binned(report.lengths_in_text) for report in reports]
+    vocabulary = binned(reports[0].lengths_in_vocabulary)
+    bins = range(len(vocabulary))
+
+    def paint(axes: Axes) -> None:
+        if len(columns) == 1:
+            axes.bar(bins, columns[0], width=0.72, color=_SERIES[0])
+            axes.plot(bins, vocabulary, color=_INK, linewidth=1, marker="o", markersize=3.5)
+            top = 1.05 * max(*columns[0], *vocabulary)
+            axes.set_ylim(top=top)
+            for line, (name, color) in enumerate(
+                [("bars: of the text", _SERIES[0]), ("line: of the vocabulary", _INK)]
+            ):
+                _write(axes, name, (bins[-1] + 0.4, top), (0, -6 - 14 * line), ha="right", va="top", color=color)
+        else:
+            for values, color in zip(columns, cycle(_SERIES), strict=False):
+                axes.plot(bins, values, color=color, linewidth=1.6, marker="o", markersize=3.5)
+        axes.set_xticks(bins, [*map(length_name, bins)])
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        axes.grid(axis="y")
+
+    return _Drawing("Tokens by length in bytes", 2.9, paint)
+
+
+_DRAWINGS: Mapping[str, _Drawer] = {
+    "groups": _rows("Bytes per token", shown_groups, "bytes_per_token"),
+    "group parity": _rows("Parity: below 1 is cheaper", shown_groups, "parity", 1),
+    "scripts": _rows("Bytes per token", shown_scripts, "bytes_per_token"),
+    "script parity": _rows("Parity: below 1 is cheaper", shown_scripts, "parity", 1),
+    "ladder": _ladder,
+    "lengths": _lengths,
+}
+
+
+def _write(axes: Axes, text: str, place: tuple[float, float], moved: tuple[float, float], **settings: Any) -> None:
+    axes.annotate(text, place, moved, textcoords="offset points", **settings)
+
+
+def _short(text: str) -> str:
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in text)  # others may not stand in SVG
+    return shown if len(shown) <= 20 else f"{shown[:19]}…"
+
+
+def _for_page(svg: str, title: str, prefix: str) -> str:
+    """Return what matplotlib writes as an element that can stand in a page with others."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', rf'<svg \1 role="img" aria-label="{title}">', svg, count=1)
+    # The font is that of the page; older matplotlib writes size and family as one.
+    svg = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", svg)
+    svg = re.sub(r"font-family: [^;\"]*;?", "", svg)
+    used = {*re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", svg)}
+    names = {name for pair in used for name in pair if name}
+    svg = re.sub(r' id="([^"]*)"', lambda match: f' id="{prefix}-{match[1]}"' if match[1] in names else "", svg)
+    svg = re.sub(r'(url\(#|href="#)', rf"\1{prefix}-", svg)
+    for stand_in, variable in _VARIABLES.items():
+        svg = svg.replace(stand_in, variable)
+    return svg.strip()

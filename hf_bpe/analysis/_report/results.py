@@ -1,0 +1,306 @@
+"""`Report` and `Comparison`: what was found, as values that print themselves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hf_bpe._utils.files import write_atomically
+from hf_bpe._utils.visible import plain
+from hf_bpe.analysis._report.compression_curve import Ladder
+from hf_bpe.analysis._report.figures import RENYI_ORDER, Figures, efficiency, histogram, whole
+from hf_bpe.analysis._report.measuring import Sums
+from hf_bpe.core._model import BPEModel
+from hf_bpe.engine._merge_trees import unreachable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from hf_bpe.analysis._report.tables import Table
+    from hf_bpe.analysis._show import MergeTree
+
+_LISTED = 12
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token in a list.
+
+    Attributes:
+        id: its id.
+        text: it, as `hf_bpe.analysis._show` shows it: a space as `·`, bytes of parts of characters as `<e4>`.
+        bytes: how many it has.
+        count: how often it occurs.
+    """
+
+    id: int
+    text: str
+    bytes: int
+    count: float
+
+
+class Document:
+    """What is shown as tables, and with pictures on a page."""
+
+    title: str
+    trees: tuple[MergeTree, ...] = ()
+
+    def tables(self) -> list[Table]:
+        """Return what is shown."""
+        raise NotImplementedError
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as what JSON can hold."""
+        raise NotImplementedError
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return a page of HTML with pictures that refers to nothing outside of it.
+
+        Args:
+            path: a file to write it to, whole or not at all.
+
+        Raises:
+            ImportError: matplotlib is not installed; the extra `report` brings it.
+            OSError: what writing raises.
+        """
+        from hf_bpe.analysis._report.page import page
+
+        html = page(self)
+        if path is not None:
+            write_atomically(Path(path), html)
+        return html
+
+    def _repr_html_(self) -> str:
+        from hf_bpe.analysis._report.page import fragment
+
+        return fragment(self)
+
+    def __rich__(self) -> RenderableType:
+        from hf_bpe.analysis._report.tables import as_rich
+
+        return as_rich(self.title, self.tables(), self.trees)
+
+    def __str__(self) -> str:
+        from hf_bpe.analysis._report.tables import as_text
+
+        return as_text(self.title, self.tables(), self.trees)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Document):
+    """What a tokenizer makes of texts.
+
+    Attributes:
+        name: of the tokenizer.
+        model: its model.
+        total: figures of all texts.
+        groups: of each group of texts.
+        scripts: of pre-tokens by the script of their first letter, the commonest first.
+        reference: what parities are relative to, of the groups and of the scripts.
+        parallel: whether the groups say the same.
+        usage: how often each token occurs, in the order of the ids.
+        unknown: bytes that there is no token for; each is counted as a token.
+        ladder: compression by vocabulary size; None if `why_no_ladder` says why.
+        ladders: the same by group.
+        trees: the merge trees that were asked for.
+    """
+
+    name: str
+    model: BPEModel
+    total: Figures
+    groups: tuple[Figures, ...]
+    scripts: tuple[Figures, ...]
+    reference: tuple[str, str]
+    parallel: bool
+    usage: Sums
+    unknown: float
+    ladder: Ladder | None
+    ladders: Mapping[str, Ladder]
+    why_no_ladder: str
+    trees: tuple[MergeTree, ...] = ()
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """What it is a report of."""
+        pattern = self.model.pattern or "none"
+        shown = pattern if len(pattern) < 20 else "of its own"
+        return f"{self.name}: {self.model.vocab_size:,} tokens, pattern {shown}"
+
+    @property
+    def efficiency(self) -> float | None:
+        """Rényi efficiency, of order 2.5."""
+        return efficiency(self.usage, self.model.vocab_size, RENYI_ORDER)
+
+    @property
+    def entropy_efficiency(self) -> float | None:
+        """The same by Shannon's entropy."""
+        return efficiency(self.usage, self.model.vocab_size)
+
+    @cached_property
+    def unreachable(self) -> tuple[Token, ...]:
+        """The tokens that no text becomes, but for whole words where the model has `ignore_merges`."""
+        return tuple(self.token(token_id) for token_id in unreachable(self.model))
+
+    @cached_property
+    def never_used(self) -> tuple[Token, ...]:
+        """The tokens that do not occur, special tokens left out, in the order of the ids."""
+        return tuple(self.token(token_id) for token_id in self._ordinary if self._count(token_id) == 0)
+
+    @cached_property
+    def most_used(self) -> tuple[Token, ...]:
+        """The tokens that occur most often, the first first."""
+        return self._first(lambda token_id: (-self._count(token_id), token_id))
+
+    @cached_property
+    def longest(self) -> tuple[Token, ...]:
+        """The tokens of the most bytes, the longest first."""
+        return self._first(lambda token_id: (-len(self.model.vocab[token_id]), token_id))
+
+    @cached_property
+    def lengths_in_vocabulary(self) -> dict[int, float]:
+        """Length in bytes → number of tokens of this length, special tokens left out."""
+        lengths = [len(self.model.vocab[token_id]) for token_id in self._ordinary]
+        return histogram(lengths, np.ones(len(lengths)))
+
+    @cached_property
+    def lengths_in_text(self) -> dict[int, float]:
+        """Length in bytes → number of times that tokens of this length occur."""
+        return histogram(map(len, self.model.vocab.values()), self.usage)
+
+    def token(self, token_id: int) -> Token:
+        """Return a token of the model."""
+        token = self.model.vocab[token_id]
+        return Token(token_id, plain(token), len(token), whole(self._count(token_id)))
+
+    def tables(self) -> list[Table]:
+        """Return what is shown."""
+        from hf_bpe.analysis._report.contents import tables_of_report
+
+        return tables_of_report(self)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as what JSON can hold; of long lists of tokens the ids, of lengths a list from 1 byte on."""
+        return {
+            "name": self.name,
+            "vocab_size": self.model.vocab_size,
+            "pattern": self.model.pattern,
+            "signature": self.model.signature,
+            "fingerprint": self.model.fingerprint,
+            "total": self.total.as_json(),
+            "groups": [figures.as_json() for figures in self.groups],
+            "scripts": [figures.as_json() for figures in self.scripts],
+            "reference": {"groups": self.reference[0], "scripts": self.reference[1]},
+            "parallel": self.parallel,
+            "unknown_bytes": self.unknown,
+            "renyi_efficiency": self.efficiency,
+            "shannon_efficiency": self.entropy_efficiency,
+            "by_vocab_size": [
+                {"vocab_size": size, "tokens": whole(self.ladder.tokens_at(size))} for size in self.ladder.sizes()
+            ]
+            if self.ladder
+            else None,
+            "why_no_ladder": self.why_no_ladder or None,
+            "lengths_in_vocabulary": [*self.lengths_in_vocabulary.values()],
+            "lengths_in_text": [*self.lengths_in_text.values()],
+            "most_used": [vars(token) for token in self.most_used],
+            "longest": [vars(token) for token in self.longest],
+            "never_used": [token.id for token in self.never_used],
+            "unreachable": [token.id for token in self.unreachable],
+            "trees": [*map(str, self.trees)],
+        }
+
+    @cached_property
+    def _ordinary(self) -> list[int]:
+        special = {*self.model.special_ids().values()}
+        return [token_id for token_id in self.model.vocab if token_id not in special]
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {token_id: place for place, token_id in enumerate(self.model.vocab)}
+
+    def _count(self, token_id: int) -> float:
+        return float(self.usage[self._places[token_id]])
+
+    def _first(self, key: Any) -> tuple[Token, ...]:
+        return tuple(self.token(token_id) for token_id in sorted(self._ordinary, key=key)[:_LISTED])
+
+    def __repr__(self) -> str:
+        compression = self.total.bytes_per_token
+        shown = "None" if compression is None else f"{compression:.3f}"
+        return f"Report(name={self.name!r}, tokens={self.total.tokens}, bytes_per_token={shown})"
+
+
+@dataclass(frozen=True)
+class OnlyIn:
+    """The tokens that one tokenizer has and none of the others.
+
+    Attributes:
+        name: of the tokenizer.
+        tokens: how many there are, special tokens left out.
+        share: of all tokens that the texts become, the share of these.
+        most_used: those that occur most often.
+    """
+
+    name: str
+    tokens: int
+    share: float | None
+    most_used: tuple[Token, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Document):
+    """What several tokenizers make of the same texts.
+
+    Attributes:
+        reports: of each tokenizer, in the order given; their names differ.
+    """
+
+    reports: tuple[Report, ...]
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """What is compared."""
+        return " and ".join([", ".join(self.names[:-1]), self.names[-1]])
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the tokenizers."""
+        return [report.name for report in self.reports]
+
+    @cached_property
+    def only_in(self) -> tuple[OnlyIn, ...]:
+        """For each tokenizer the tokens, by their bytes, that only it has."""
+        ordinary = [{report.model.vocab[i] for i in report._ordinary} for report in self.reports]
+        found = []
+        for number, report in enumerate(self.reports):
+            others = set().union(*ordinary[:number], *ordinary[number + 1 :])
+            alone = [i for i in report._ordinary if report.model.vocab[i] not in others]
+            used = sum(map(report._count, alone))
+            most = sorted(alone, key=lambda i: (-report._count(i), i))[:_LISTED]
+            share = used / report.total.tokens if report.total.tokens else None
+            found.append(OnlyIn(report.name, len(alone), share, tuple(map(report.token, most))))
+        return tuple(found)
+
+    def tables(self) -> list[Table]:
+        """Return what is shown."""
+        from hf_bpe.analysis._report.contents import tables_of_comparison
+
+        return tables_of_comparison(self)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as what JSON can hold."""
+        return {
+            "reports": [report.as_json() for report in self.reports],
+            "only_in": [
+                {**vars(only), "most_used": [vars(token) for token in only.most_used]} for only in self.only_in
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(map(repr, self.reports))})"

@@ -1,0 +1,78 @@
+"""What a pre-token is, whatever any tokenizer makes of it: how long, in which script, whether it is a word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+from hf_bpe.core.pretokenizers import hide_newer
+
+# The scripts in wide or limited modern use, by Unicode Standard Annex 31. Letters of all others are of "other scripts".
+_USED = (  # noqa: SIM905  # a list of strings would take a page
+    "Latin Greek Cyrillic Armenian Hebrew Arabic Syriac Thaana Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu "
+    "Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Georgian Hangul Ethiopic Cherokee Canadian_Aboriginal Khmer "
+    "Mongolian Hiragana Katakana Bopomofo Han Yi Nko Samaritan Mandaic Limbu Tai_Le New_Tai_Lue Tai_Tham Balinese "
+    "Sundanese Batak Lepcha Ol_Chiki Tifinagh Lisu Vai Bamum Syloti_Nagri Saurashtra Kayah_Li Javanese Cham Tai_Viet "
+    "Meetei_Mayek Chakma Newa Osage Adlam Hanifi_Rohingya Miao Wancho Nyiakeng_Puachue_Hmong"
+).split()
+UNNAMED = ("other scripts", "no letter")
+"""What is none of the scripts."""
+
+SCRIPTS = (UNNAMED[1], *(script.replace("_", " ") for script in _USED), UNNAMED[0])
+"""What the scripts are called, by their numbers."""
+
+LATIN = SCRIPTS.index("Latin")
+_OTHER = len(SCRIPTS) - 1
+_SCRIPT = regex.compile("|".join(rf"(\p{{Script={script}}})" for script in _USED))
+_LETTER = regex.compile(r"\p{L}")
+_LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
+
+
+class Kind(NamedTuple):
+    """What a pre-token is.
+
+    Attributes:
+        characters: how many it has; a byte that is not UTF-8 counts as one.
+        is_word: whether it holds a letter or a number.
+        script: the number of the script of its first letter in `SCRIPTS`.
+    """
+
+    characters: int
+    is_word: bool
+    script: int
+
+
+def kind_of(word: bytes) -> Kind:
+    r"""Return what a pre-token is.
+
+    >>> kind_of(" caf\xe9".encode())
+    Kind(characters=5, is_word=True, script=1)
+    >>> kind_of(b" 42"), SCRIPTS[0]
+    (Kind(characters=3, is_word=True, script=0), 'no letter')
+    """
+    if word.isascii():
+        has_letter = word.upper() != word.lower()
+        is_word = has_letter or _LETTER_OR_NUMBER.search(word.decode()) is not None
+        return Kind(len(word), is_word, LATIN if has_letter else 0)
+    text = word.decode("utf-8", "surrogateescape")
+    seen = hide_newer(text)
+    letter = _LETTER.search(seen)
+    if letter is not None:
+        return Kind(len(text), True, _script_of(letter[0]))
+    return Kind(len(text), _LETTER_OR_NUMBER.search(seen) is not None, 0)
+
+
+def kinds_of(words: Sequence[bytes]) -> npt.NDArray[np.int64]:
+    """Return an array of a row for each pre-token: its bytes, then what `Kind` says."""
+    return np.array([(len(word), *kind_of(word)) for word in words], np.int64).reshape(-1, 4)
+
+
+@lru_cache(maxsize=1 << 16)
+def _script_of(letter: str) -> int:
+    match = _SCRIPT.match(letter)
+    return _OTHER if match is None else match.lastindex

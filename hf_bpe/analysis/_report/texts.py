@@ -1,0 +1,125 @@
+"""What reports are made of: groups of texts, each counted once for each way in which the tokenizers cut text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from hf_bpe.counting._count import count
+from hf_bpe.counting._readers import Skipped, read
+from hf_bpe.counting._sources import Shard, Source, TextSource, plan
+from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.engine._normalizers import to_nfc
+from hf_bpe.engine._safe_cuts import cut_into_documents
+
+Texts = TextSource | WordCounts
+"""Text as `hf_bpe.train` takes it, or counts of it."""
+
+Group = WordCounts | list[Shard]
+
+_MOST_FILES = 40  # that are told apart without being asked to
+_PIECE = 1 << 20
+
+
+class Cut(NamedTuple):
+    """How a tokenizer cuts text into pre-tokens, but for special tokens."""
+
+    pattern: str | None
+    normalizer: str | None
+
+
+class Reading(NamedTuple):
+    """How texts are counted, which changes no figure: as `hf_bpe.count` says."""
+
+    num_workers: int | None = None
+    max_memory: int | str | None = None
+    show_progress: bool = False
+
+
+def groups_of(texts: Texts | Mapping[str, Texts]) -> dict[str, Group]:
+    """Return the groups of texts by their names.
+
+    A mapping has them; of two to forty files each is one; whatever else there is, is one group.
+
+    Raises:
+        OSError, TypeError, ValueError: what `plan` raises.
+    """
+    if isinstance(texts, Mapping):
+        if not texts:
+            raise ValueError("texts: expected at least one group, got an empty mapping")
+        return {str(name): _group(part) for name, part in texts.items()}
+    group = _group(texts)
+    if isinstance(group, list):
+        files: dict[str, Group] = {}
+        for shard in group:
+            shards = files.setdefault(shard.name, [])
+            assert isinstance(shards, list)
+            shards.append(shard)
+        if 1 < len(files) <= _MOST_FILES and all(shard.is_file for shard in group):
+            short = {name: Path(name).name for name in files}
+            names = short if len({*short.values()}) == len(short) else {name: name for name in files}
+            return {names[name]: shards for name, shards in files.items()}
+    return {"text": group}
+
+
+def _group(texts: Texts) -> Group:
+    return texts if isinstance(texts, WordCounts) else plan(texts)
+
+
+def count_group(
+    name: str, group: Group, cuts: Sequence[Cut], specials: Sequence[str], how: Reading
+) -> list[WordCounts]:
+    """Return counts of a group for each way of cutting.
+
+    Raises:
+        ValueError: counts by another pattern, or texts that can be read only once where there are several ways.
+        OSError, TypeError, OverflowError, ChildProcessError: what `count` raises.
+    """
+    if isinstance(group, WordCounts):
+        for cut in cuts:
+            if cut.pattern != group.pattern:
+                raise ValueError(
+                    f"{name}: these counts are by the pattern {group.pattern or 'none'!r}, but a tokenizer splits by "
+                    f"{cut.pattern or 'none'!r}; give the text itself, or count it by that pattern"
+                )
+        return [group for _ in cuts]
+    if len(cuts) > 1 and any(isinstance(shard.source.data, Iterator) for shard in group):
+        raise ValueError(
+            f"{name}: these texts can be read only once, but the tokenizers cut text in {len(cuts)} ways; give a list, "
+            "or paths"
+        )
+    return [
+        count(
+            _normalized(group, cut.pattern, specials) if cut.normalizer else group,
+            pattern=cut.pattern,
+            special_tokens=specials,
+            num_workers=how.num_workers,
+            max_memory=how.max_memory,
+            show_progress=how.show_progress,
+        )
+        for cut in cuts
+    ]
+
+
+def _normalized(group: list[Shard], pattern: str | None, specials: Sequence[str]) -> list[Source]:
+    """Return the same texts brought to NFC, without special tokens."""
+    return [Source(_NormalizedTexts(shard, pattern, specials), weight=shard.weight) for shard in group]
+
+
+class _NormalizedTexts:
+    def __init__(self, shard: Shard, pattern: str | None, specials: Sequence[str]) -> None:
+        self._arguments = shard, pattern, specials
+
+    def __iter__(self) -> Iterator[bytes]:
+        shard, pattern, specials = self._arguments
+        skipped = Skipped()
+        # Where text may be cut nothing in front is joined to what is behind, for that is white space.
+        for batch in read(shard, pattern=pattern, special_tokens=specials, batch_bytes=_PIECE, skipped=skipped):
+            for text in batch.texts:
+                data = text.data.encode() if isinstance(text.data, str) else text.data
+                for start, stop in cut_into_documents(data, text.start, text.stop, pattern, specials, _PIECE):
+                    if text.must_be_utf8:
+                        text.check_utf8(start, stop)
+                    part = data[start:stop].decode("utf-8", "surrogateescape")
+                    yield to_nfc(part).encode("utf-8", "surrogateescape")

@@ -1,0 +1,230 @@
+"""Text as its tokens, to look at: in colours in a terminal or a notebook, as a page, as plain text.
+
+And the tree of one token, `merge_tree`: which merges make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.style import Style
+from rich.text import Text
+from tokenizers import AddedToken
+
+from hf_bpe._utils.arguments import check_int
+from hf_bpe._utils.visible import LIGHT, fragment, html_of_pieces, page, pieces, plain
+from hf_bpe.analysis._merge_tree import MergeTree, merge_tree, ranks_of
+from hf_bpe.core._model import BPEModel
+from hf_bpe.engine._dispatch import make_encoder
+from hf_bpe.engine._encoder import AnyText, Options, as_str, tuples_of
+from hf_bpe.engine._merge_trees import parts_of_tokens
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+__all__ = ["MergeTree", "Shown", "ShownToken", "merge_tree", "show"]
+
+_ANSI = ("cyan", "yellow", "magenta", "green")  # for terminals that have 16 colours, of their own choice
+
+_FAINT = Style(color="grey37")
+
+
+class ShownToken(NamedTuple):
+    """A token of a text.
+
+    Attributes:
+        id: its id.
+        data: its bytes.
+        is_added: whether it is a special or added token, which is found before the text is split.
+    """
+
+    id: int
+    data: bytes
+    is_added: bool
+
+
+def show(tokenizer: BPETokenizer | BPEModel, text: AnyText, *, ids: bool = False, max_tokens: int = 5000) -> Shown:
+    r"""Return a text as its tokens, to look at.
+
+    Printed it is plain text with `|` between tokens. `rich.print` and notebooks show colours instead; `to_html()` is a
+    page. A space is `·`, a tab `→`, a newline `↵`, a byte that is only a part of a character `<e4>`, and any other
+    character that cannot be seen its number, `<U+200B>`.
+
+    What is shown is what the tokens decode to: normalized text where the tokenizer normalizes, with the space that it
+    puts in front, without the white space that added tokens have taken. If that is not the text given, it is said.
+
+    Args:
+        tokenizer: a tokenizer, or a model, of which special tokens in the text are found.
+        text: a str is encoded as by a call with `add_special_tokens=False`; bytes, UTF-8 or not, as by `encode_bytes`.
+        ids: show the id of each token, too.
+        max_tokens: how many tokens are shown at most; all are counted.
+
+    Raises:
+        TypeError: a tokenizer or text that is none.
+        ValueError: what encoding raises, where the vocabulary lacks a byte; `max_tokens` below 1.
+
+    >>> from hf_bpe import train
+    >>> model = train(["low low low lower lowest"], vocab_size=262, special_tokens=["<|endoftext|>"])
+    >>> show(model, "lowest low\nné<|endoftext|>")
+    low|e|st|·low|↵|
+    n|<c3>|<a9>|<|endoftext|>
+    9 tokens, 27 bytes, 3.00 bytes a token
+    >>> show(model, b"low\xff", ids=True)
+    low 258|<ff> 255
+    2 tokens, 4 bytes, 2.00 bytes a token
+    """
+    max_tokens = check_int("max_tokens", max_tokens, 1)
+    model, added, encoded, decoded = _encode(tokenizer, text)
+    tokens = tuple(
+        ShownToken(token_id, model.vocab.get(token_id) or added[token_id].content.encode(), token_id in added)
+        for token_id in encoded[:max_tokens]
+    )
+    given = as_str(text).encode("utf-8", "surrogateescape")
+    return Shown(tokens, len(encoded), len(given), decoded == given, ids, model)
+
+
+@dataclass(frozen=True, repr=False)
+class Shown:
+    """A text as its tokens; `show` makes it.
+
+    Attributes:
+        tokens: those that are shown.
+        num_tokens: how many the text has.
+        num_bytes: bytes of the text.
+        is_exact: whether the tokens decode to the text as it was given.
+        has_ids: whether ids are shown.
+    """
+
+    tokens: tuple[ShownToken, ...]
+    num_tokens: int
+    num_bytes: int
+    is_exact: bool
+    has_ids: bool
+    _model: BPEModel = field(compare=False)
+
+    @property
+    def summary(self) -> str:
+        """How many tokens and bytes there are, and what to know about what is shown."""
+        rate = f", {self.num_bytes / self.num_tokens:.2f} bytes a token" if self.num_tokens else ""
+        cut = f"; the first {len(self.tokens)} tokens are shown" if len(self.tokens) < self.num_tokens else ""
+        other = "" if self.is_exact else "; what the tokens decode to is shown, which is not exactly the text given"
+        return f"{_number(self.num_tokens, 'token')}, {_number(self.num_bytes, 'byte')}{rate}{cut}{other}"
+
+    @property
+    def marked(self) -> str:
+        """The tokens as plain text, with `|` between them; a line ends where one of the text does."""
+        lines = [*map(self._plain, self.tokens)]
+        ended = [f"{line[:-1]}|\n" if line.endswith("\n") else f"{line}|" for line in lines[:-1]]
+        return "".join([*ended, *lines[-1:]]).removesuffix("\n")
+
+    def _plain(self, token: ShownToken) -> str:
+        if self.has_ids:
+            return f"{plain(token.data)} {token.id}" + "\n" * (b"\n" in token.data)
+        return "".join(piece.text + "\n" * piece.ends_line for piece in pieces(token.data))
+
+    def __str__(self) -> str:
+        return f"{self.marked}\n{self.summary}" if self.tokens else self.summary
+
+    __repr__ = __str__
+
+    def coloured(self, color_system: str | None = "truecolor") -> Text:
+        """Return the tokens in colours, for a terminal that has those of a `color_system` of rich."""
+        palette = _ANSI if color_system in ("standard", "windows") else LIGHT
+        text = Text(overflow="fold")
+        for number, token in enumerate(self.tokens):
+            colour = palette[number % len(palette)]
+            style = Style(color="black", bgcolor=colour, bold=token.is_added, underline=token.is_added)
+            for piece in pieces(token.data):
+                text.append(piece.text, style + _FAINT if piece.is_sign else style)
+                if piece.ends_line and not self.has_ids:
+                    text.append("\n")
+            if self.has_ids:
+                text.append(f"{token.id}", Style(dim=True))
+                text.append("\n" if b"\n" in token.data else " ")
+        if text.plain.endswith(("\n", " ")):  # no more is to come; spaces of the text are signs
+            text.right_crop(1)
+        return text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self.coloured(console.color_system)
+        yield Text(self.summary, Style(dim=True))
+
+    def to_html(self) -> str:
+        """Return a page of HTML that needs nothing else; what a token is, is told where the pointer is."""
+        return page("Tokens", self._html())
+
+    def _repr_html_(self) -> str:
+        return fragment(self._html())
+
+    def _html(self) -> str:
+        data = b"".join(token.data for token in self.tokens)
+        spans, end = [], 0
+        for number, token in enumerate(self.tokens):
+            begin, end = end, end + len(token.data)
+            text = html_of_pieces(token.data, has_breaks=not self.has_ids)
+            text += f"<small>{token.id}</small>" if self.has_ids else ""
+            kind = f"c{number % len(LIGHT)}{' added' if token.is_added else ''}"
+            spans.append(
+                f'<bdi class="{kind}" title="{escape(self._title(token, data, begin, end))}">{text}</bdi><wbr>'
+            )
+            spans.append("<br>" if b"\n" in (token.data if self.has_ids else token.data[-1:]) else "")
+        kind = ' class="ids"' if self.has_ids else ""
+        return f"<div{kind}>{''.join(spans)}</div>\n<p>{escape(self.summary)}</p>"
+
+    def _title(self, token: ShownToken, data: bytes, begin: int, end: int) -> str:
+        """Return what a token is; if some of its bytes are a part of a character, that is told, too."""
+        facts = [f"id {token.id}", f"{_number(len(token.data), 'byte')} {token.data.hex(' ')}"]
+        whole = _whole_characters(data, begin, end)
+        facts += [f"of {plain(whole)}"] if whole != token.data else []
+        facts += ["added token"] if token.is_added else []
+        facts += [f"merge {self._ranks[token.id]}"] if token.id in self._ranks else []
+        return ", ".join(facts)
+
+    @cached_property
+    def _ranks(self) -> dict[int, int]:
+        return ranks_of(self._model, parts_of_tokens(self._model))
+
+
+def _encode(
+    tokenizer: BPETokenizer | BPEModel, text: AnyText
+) -> tuple[BPEModel, Mapping[int, AddedToken], list[int], bytes]:
+    """Return the model, the added tokens, the ids of a text and what they decode to."""
+    if isinstance(tokenizer, BPEModel):
+        special = tokenizer.special_ids().items()
+        added = {token_id: AddedToken(token, normalized=False, special=True) for token, token_id in special}
+        encoder = make_encoder(tokenizer).with_added_tokens(tuples_of(added.items()))
+        ids = encoder.encode(text, Options())
+        return tokenizer, added, ids, encoder.decode(ids, b"")
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer  # which takes transformers; models do without
+
+    if not isinstance(tokenizer, BPETokenizer):
+        raise TypeError(
+            f"expected a BPETokenizer or a BPEModel, got {type(tokenizer).__name__}; BPETokenizer.convert_from may "
+            "make one of it"
+        )
+    ids = tokenizer.encode_to_lists([text])[0] if isinstance(text, str) else tokenizer.encode_bytes(text)
+    return tokenizer.model, tokenizer.added_tokens_decoder, ids, tokenizer.decode_bytes(ids)
+
+
+def _whole_characters(data: bytes, begin: int, end: int) -> bytes:
+    """Return a stretch of bytes with all of the characters that it has a part of."""
+    bounds = begin, end
+    while 0 < begin < len(data) and bounds[0] - begin < 3 and _continues(data[begin]):
+        begin -= 1
+    while end < len(data) and end - bounds[1] < 3 and _continues(data[end]):
+        end += 1
+    return data[begin:end]
+
+
+def _continues(byte: int) -> bool:
+    """Whether a byte is not the first of a character."""
+    return byte & 0xC0 == 0x80
+
+
+def _number(count: int, name: str) -> str:
+    return f"{count} {name}{'' if count == 1 else 's'}"

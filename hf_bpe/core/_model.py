@@ -1,0 +1,377 @@
+"""BPEModel: what a byte-level BPE tokenizer is, apart from any file format and any library.
+
+Training makes one, `BPETokenizer` uses one, every converter reads or writes one. It is checked when it is made, so
+whatever takes a BPEModel may rely on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Container, Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import cast
+
+from hf_bpe._utils.arguments import check_choice, check_sequence, check_str, shown, wrong_type
+from hf_bpe.core._byte_level import from_printable, to_printable
+from hf_bpe.core._provenance import Origin, origin_of, origin_of_first, signature_of
+from hf_bpe.core.pretokenizers import UNICODE_VERSION, canonical_pattern
+
+NORMALIZERS = (None, "NFC")
+
+MOST_TOKEN_BYTES = 1 << 26
+"""The bytes that the tokens of a model may have in all. The largest vocabularies in use have about 2 million."""
+
+
+class CheckedMerges(list[tuple[bytes, bytes]]):
+    """Merges of ordinary tokens of a vocabulary, each once: whoever makes one of these has checked it."""
+
+
+@dataclass(frozen=True, repr=False)
+class BPEModel:
+    """A byte-level BPE model: a frozen value, valid by construction.
+
+    Args:
+        vocab: id → bytes of every token, special tokens included (as UTF-8). Ids may have any order and gaps. All
+            tokens together have `MOST_TOKEN_BYTES` at most.
+        merges: the pairs that training merged, first rank first. A pair may make a token that an earlier one makes.
+        special_tokens: the tokens that are never split and never made by a merge; kept in the order of their ids.
+        pattern: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular expression, or None for no pre-tokenization.
+        ignore_merges: a pre-token that is an ordinary token as a whole is that token, whatever merges make of it; so
+            tokens that no merges make can still be met. tiktoken encodes so, and `tokenizers` where it is told to.
+        normalizer: "NFC" where text is brought to that form before it is split, None where it is taken as it is.
+        drop_missing_bytes: leave out bytes that the vocabulary has no token for, as `tokenizers` does for a model
+            without `unk_token`; the bytes on either side are neighbours then. False for a vocabulary that has them all.
+        origin: what `train` notes of how the merges were learned, for `signature`. Models that differ in it are equal.
+
+    The arguments are copied; do not change `vocab` or `merges` afterwards, `dataclasses.replace` makes a new model.
+    A vocabulary need not hold all 256 bytes, nor need every token be reachable by the merges: real files differ.
+
+    Raises:
+        TypeError: an id that is not an int, a token that is not bytes, a special token that is not str.
+        ValueError: anything else that is wrong; the message names the first offender.
+
+    >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab"}, [(b"a", b"b")])
+    >>> model
+    BPEModel(vocab_size=3, merges=1, special_tokens=[], pattern='gpt2', fingerprint='772f4a2a40d0')
+    >>> BPEModel({97: b"a"}, [(b"a", b"b")])
+    Traceback (most recent call last):
+    ValueError: merge 0, (b'a', b'b'): its second part is not a token of the vocabulary
+    """
+
+    vocab: dict[int, bytes]
+    merges: list[tuple[bytes, bytes]]
+    special_tokens: tuple[str, ...] = ()
+    pattern: str | None = "gpt2"
+    ignore_merges: bool = False
+    normalizer: str | None = None
+    drop_missing_bytes: bool = False
+    origin: Origin = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        ids = _checked_ids(self.vocab)
+        vocab = dict(zip(ids.values(), ids, strict=True))
+        specials = sorted(check_special_tokens(self.special_tokens), key=lambda special: ids.get(special.encode(), -1))
+        _check_special_tokens_in(specials, ids)
+        set_field = object.__setattr__  # the one way to normalize a field of a frozen dataclass
+        set_field(self, "vocab", vocab)
+        set_field(self, "merges", _checked_merges(self.merges, ids, {special.encode() for special in specials}))
+        set_field(self, "special_tokens", tuple(specials))
+        set_field(self, "pattern", canonical_pattern(self.pattern))
+        for name in ("ignore_merges", "drop_missing_bytes"):
+            if not isinstance(getattr(self, name), bool):
+                raise wrong_type(name, "True or False", getattr(self, name))
+        if self.drop_missing_bytes:
+            set_field(self, "drop_missing_bytes", self.lacks_bytes)
+        check_choice("normalizer", self.normalizer, NORMALIZERS)
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of tokens, special tokens included."""
+        return len(self.vocab)
+
+    @property
+    def lacks_bytes(self) -> bool:
+        """Whether there are bytes that it has no token for."""
+        return sum(len(token) == 1 for token in self.vocab.values()) < 256
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256, in hex, of all that decides ids: two models with equal fingerprints encode every text alike."""
+        content = {
+            "vocab": [[token_id, token.hex()] for token_id, token in self.vocab.items()],
+            "merges": [[first.hex(), second.hex()] for first, second in self.merges],
+            "special_tokens": self.special_tokens,
+            "pattern": self.pattern,
+            "unicode": UNICODE_VERSION,
+            # What few models have is left out where it is not, so that models keep their fingerprints.
+            **({"ignore_merges": True} if self.ignore_merges else {}),
+            **({"normalizer": self.normalizer} if self.normalizer else {}),
+            **({"drop_missing_bytes": True} if self.drop_missing_bytes else {}),
+        }
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    @property
+    def signature(self) -> str:
+        """A line that tells what the model is and what its merges come from; equal signatures mean equal merges.
+
+        It has the version of hf_bpe and of Unicode, the pattern, the number of tokens and of special tokens, and a
+        digest of the merges. Of a model that `train` made also how ties were broken, options that are not the default,
+        and `counts`, the beginning of the fingerprint of what it was learned from (see `WordCounts`). That is kept by
+        saving, and left out where the merges are not those that were learned. Digests are the first 64 bits of a
+        SHA-256.
+
+        >>> from hf_bpe import train
+        >>> train(["low lower"], vocab_size=258).signature.split("|")[:5]
+        ['hf_bpe 0.1', 'unicode=16.0', 'pattern=gpt2', 'vocab=258', 'ties=lexicographic']
+        """
+        return signature_of(self)
+
+    def with_signature(self, signature: str | None) -> BPEModel:
+        """Return the model with what a signature tells of where its merges come from, as readers of files need it.
+
+        That is not believed where the signature has the digest of other merges.
+        """
+        if signature is None or not check_str("signature", signature) or self.origin:
+            return self
+        return replace(self, merges=CheckedMerges(self.merges), origin=origin_of(signature))
+
+    def special_ids(self) -> dict[str, int]:
+        """Return special token → id, in the order of the ids."""
+        ids = {token: token_id for token_id, token in self.vocab.items()}
+        return {special: ids[special.encode()] for special in self.special_tokens}
+
+    def whole_words(self) -> dict[bytes, int]:
+        """Return the tokens, with their ids, that a pre-token becomes before any merge is looked at.
+
+        >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ba"}, [])
+        >>> model.whole_words(), replace(model, ignore_merges=True).whole_words()
+        ({}, {b'a': 97, b'b': 98, b'ba': 256})
+        """
+        if not self.ignore_merges:
+            return {}
+        specials = {special.encode() for special in self.special_tokens}
+        return {token: token_id for token_id, token in self.vocab.items() if token not in specials}
+
+    def truncate(self, vocab_size: int) -> BPEModel:
+        """Return the model of so many tokens that the first merges make; all that are left keep their ids.
+
+        A trained model becomes what training to that size gives. Bytes, special tokens and whatever else no merge makes
+        stay, so ids may have gaps if special tokens stand behind the merges.
+
+        Raises:
+            ValueError: more tokens than there are, or less than no merge makes.
+
+        >>> model = BPEModel({97: b"a", 98: b"b", 99: b"ab", 100: b"abb"}, [(b"a", b"b"), (b"ab", b"b")])
+        >>> model.truncate(3).vocab
+        {97: b'a', 98: b'b', 99: b'ab'}
+        """
+        made_by: dict[bytes, tuple[int, int]] = {}  # token → the rank of the last merge that it takes, and its length
+        for rank, (first, second) in sorted(enumerate(self.merges), key=lambda merge: len(b"".join(merge[1]))):
+            token = first + second
+            last = max(rank, *(made_by[part][0] for part in (first, second) if part in made_by), 0)
+            made_by[token] = min(made_by.get(token, (last, len(token))), (last, len(token)))
+        made = [token for token in self.vocab.values() if token in made_by]
+        others = self.vocab_size - len(made)
+        if not isinstance(vocab_size, int) or not others <= vocab_size <= self.vocab_size:
+            raise ValueError(f"vocab_size: expected {others} to {self.vocab_size}, got {shown(vocab_size)}")
+        gone = {*sorted(made, key=made_by.__getitem__)[vocab_size - others :]}
+        vocab = {token_id: token for token_id, token in self.vocab.items() if token not in gone}
+        merges = [merge for merge in self.merges if gone.isdisjoint((*merge, b"".join(merge)))]
+        return replace(self, vocab=vocab, merges=merges, origin=origin_of_first(merges, self))
+
+    def printable_vocab(self) -> dict[str, int]:
+        """Return what `vocab.json` holds: the printable form of each token, special tokens as they are → id.
+
+        >>> BPEModel({0: b"a", 2: b" "}, []).printable_vocab()
+        {'a': 0, 'Ġ': 2}
+        """
+        specials = {special.encode(): special for special in self.special_tokens}
+        texts = [specials.get(token) or to_printable(token) for token in self.vocab.values()]
+        return dict(zip(texts, self.vocab, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __deepcopy__(self, memo: object) -> BPEModel:
+        return self  # a value that nobody changes, and too large to copy for nothing
+
+    def __repr__(self) -> str:
+        specials = [*self.special_tokens[:3], *(["…"] if len(self.special_tokens) > 3 else [])]
+        return (
+            f"BPEModel(vocab_size={self.vocab_size}, merges={len(self.merges)}, special_tokens={specials}, "
+            f"pattern={self.pattern!r}, {'ignore_merges=True, ' if self.ignore_merges else ''}"
+            f"{f'normalizer={self.normalizer!r}, ' if self.normalizer else ''}"
+            f"{'drop_missing_bytes=True, ' if self.drop_missing_bytes else ''}fingerprint={self.fingerprint[:12]!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        from hf_bpe.core._notebook import html_of_model  # which only notebooks need
+
+        return html_of_model(self)
+
+
+def check_model(name: str, value: object) -> BPEModel:
+    """Return a model; a TypeError is raised for anything else."""
+    if not isinstance(value, BPEModel):
+        raise wrong_type(name, "a BPEModel", value)
+    return value
+
+
+def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None = None) -> dict[str, int]:
+    """Return a printable vocabulary with an entry for each id below the highest that no token has.
+
+    Args:
+        vocab: printable token → id.
+        names: what other ids are called: those of added tokens. Where they leave ids free between the vocabulary and
+            themselves, they get an entry, too.
+
+    Raises:
+        ValueError: far more ids than there are tokens.
+    """
+    size = max(vocab.values(), default=-1) + 1
+    later = {token_id for token_id in names or () if token_id >= size}
+    if max(later, default=size - 1) >= size + len(later):
+        size = max(later) + 1
+    if size == len(vocab):
+        return vocab
+    check_gaps(size, len(vocab) + len(later))
+    filled = dict(vocab)
+    for token_id in sorted({*range(size)}.difference(vocab.values())):
+        placeholder = (names or {}).get(token_id, f"<|unused_{token_id}|>")
+        filled[unlike(filled, placeholder)] = token_id
+    return filled
+
+
+def unlike(names: Container[str], name: str) -> str:
+    """Return a name that is not among others, made of one that may be."""
+    while name in names:
+        name = f"<{name}>"
+    return name
+
+
+def check_gaps(size: int, number: int) -> None:
+    """Raise a ValueError if a number of tokens has ids below `size` that leave far more free than they take."""
+    if size > 2 * number + 1024:
+        raise ValueError(f"the highest id is {size - 1} but there are only {number} tokens; renumber the ids first")
+
+
+def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
+    """Return the special tokens as a list, if they can be special tokens of any model at all.
+
+    Raises:
+        TypeError: a single str instead of an iterable, or an element that is not a str.
+        ValueError: an empty, repeated, not encodable or single-byte one, or one that `vocab.json` could not tell from
+            a byte.
+    """
+    if isinstance(special_tokens, (str, bytes)):
+        raise TypeError(
+            f"special_tokens: expected a list of str, got {shown(special_tokens)}; write [{shown(special_tokens)}]"
+        )
+    if not isinstance(special_tokens, (Mapping, Set)):
+        check_sequence("special_tokens", special_tokens, "a list of str")
+    specials: list[str] = []
+    for special in special_tokens:
+        if not isinstance(special, str):
+            raise TypeError(f"special token {shown(special)}: expected str, got {type(special).__name__}")
+        if not special:
+            raise ValueError("special token '': expected at least one character")
+        if special in specials:
+            raise ValueError(f"special token {special!r} is given twice")
+        try:
+            encoded = special.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"special token {special!r} holds a lone surrogate, so it has no UTF-8 form") from None
+        as_token = from_printable(special)
+        if len(encoded) == 1 or (as_token is not None and len(as_token) == 1):
+            byte = encoded if len(encoded) == 1 else as_token
+            raise ValueError(f"special token {special!r} is how vocab.json writes the byte {byte!r}; choose another")
+        specials.append(special)
+    return specials
+
+
+# A look at the whole shows whether all is right; only where it is not, each part is looked at, for the first offender.
+
+
+def _checked_ids(vocab: Mapping[int, bytes]) -> dict[bytes, int]:
+    """Return token → id of the vocabulary, in the order of the ids."""
+    if not isinstance(vocab, Mapping):
+        raise TypeError(f"vocab: expected a dict of int to bytes, got {type(vocab).__name__}")
+    if {*map(type, vocab)} <= {int} and {*map(type, vocab.values())} <= {bytes}:
+        ordered = sorted(vocab)
+        ids = dict(zip(map(vocab.__getitem__, ordered), ordered, strict=True))
+        if len(ids) == len(vocab) and b"" not in ids and 0 <= min(vocab, default=0) <= max(vocab, default=0) < 2**32:
+            _check_sizes(ids)
+            return ids
+    seen: dict[bytes, int] = {}
+    for token_id, token in vocab.items():
+        if not isinstance(token_id, int) or isinstance(token_id, bool):
+            raise TypeError(f"vocab: id {shown(token_id)} is {type(token_id).__name__}, expected int")
+        if not isinstance(token, bytes):
+            raise TypeError(f"vocab: token {shown(token_id)} is {type(token).__name__}, expected bytes")
+        if not 0 <= token_id < 2**32:
+            raise ValueError(f"vocab: id {shown(token_id)} of token {token!r} is not between 0 and 2**32 - 1")
+        if not token:
+            raise ValueError(f"vocab: token {token_id} is empty")
+        if token in seen:
+            raise ValueError(f"vocab: token {token!r} has two ids, {seen[token]} and {token_id}")
+        seen[token] = token_id
+    _check_sizes(seen)
+    return dict(sorted(seen.items(), key=itemgetter(1)))
+
+
+def _check_sizes(ids: Mapping[bytes, int]) -> None:
+    if (total := sum(map(len, ids))) > MOST_TOKEN_BYTES:
+        longest = max(ids, key=len)
+        raise ValueError(
+            f"vocab: the tokens have {total} bytes in all, expected at most {MOST_TOKEN_BYTES}; the longest, token "
+            f"{ids[longest]}, has {len(longest)}. Leave out the longest; `max_token_bytes` limits them in training"
+        )
+
+
+def _check_special_tokens_in(specials: list[str], ids: Mapping[bytes, int]) -> None:
+    encoded = {special.encode() for special in specials}
+    for special in specials:
+        if special.encode() not in ids:
+            raise ValueError(f"special token {special!r} is not in the vocabulary")
+        twin = from_printable(special)
+        if twin is not None and twin in ids and twin not in encoded:
+            raise ValueError(
+                f"special token {special!r} is how vocab.json writes token {ids[twin]}, {twin!r}; choose another"
+            )
+
+
+def _checked_merges(
+    merges: Iterable[tuple[bytes, bytes]], ids: Mapping[bytes, int], specials: set[bytes]
+) -> list[tuple[bytes, bytes]]:
+    if isinstance(merges, CheckedMerges):
+        return [*merges]
+    merges = list(check_sequence("merges", merges))
+    if {*map(type, merges)} <= {tuple, list} and {*map(len, merges)} <= {2}:
+        pairs = cast("list[tuple[bytes, bytes]]", list(map(tuple, merges)))
+        if _are_merges(pairs, ids.keys() - specials):
+            return pairs
+    checked: dict[tuple[bytes, bytes], int] = {}
+    for rank, merge in enumerate(merges):
+        if not isinstance(merge, (tuple, list)) or [*map(type, merge)] != [bytes, bytes]:
+            raise TypeError(f"merge {rank}: expected a pair of bytes, got {shown(merge)}")
+        first, second = merge
+        for place, token in (("first part", first), ("second part", second), ("result", first + second)):
+            if token not in ids:
+                raise ValueError(f"merge {rank}, {(first, second)!r}: its {place} is not a token of the vocabulary")
+            if token in specials:
+                raise ValueError(f"merge {rank}, {(first, second)!r}: its {place} is a special token")
+        if (first, second) in checked:
+            raise ValueError(f"merge {rank}, {(first, second)!r}: merge {checked[first, second]} is the same pair")
+        checked[first, second] = rank
+    return list(checked)
+
+
+def _are_merges(pairs: list[tuple[bytes, bytes]], ordinary: set[bytes]) -> bool:
+    for first, second in pairs:
+        if type(first) is not bytes or type(second) is not bytes:
+            return False
+        if first not in ordinary or second not in ordinary or first + second not in ordinary:
+            return False
+    return len({*pairs}) == len(pairs)

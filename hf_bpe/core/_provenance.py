@@ -1,0 +1,97 @@
+"""The signature: a line that tells what a model is and, of a model that `train` made, what its merges come from.
+
+It is made for papers, logs and issues. It ends with a digest of the merges, so equal signatures mean equal merges; the
+rest tells how they came to be. What a model remembers of that is its `origin`, which holds for those merges only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hf_bpe.core.pretokenizers import PATTERNS, UNICODE_VERSION
+
+if TYPE_CHECKING:
+    from hf_bpe.core._model import BPEModel
+
+Origin = tuple[tuple[str, str], ...]
+"""Names and values, in the order of a signature. The last is the digest of the merges that the others tell of."""
+
+_VERSION = "hf_bpe"
+_MERGES = "merges"
+_TOLD_BY_MODEL = ("unicode", "pattern", "vocab", "specials", "ignore_merges", "normalizer", "drop_missing_bytes")
+
+
+def signature_of(model: BPEModel) -> str:
+    """Return the signature of a model; `BPEModel.signature` says what is in it."""
+    origin = _origin_if_true(model) or ((_VERSION, version()), (_MERGES, digest_of(model.merges)))
+    told = dict(origin)
+    pattern = model.pattern or "none"
+    parts = {
+        "unicode": UNICODE_VERSION,
+        "pattern": pattern if pattern in (*PATTERNS, "none") else f"regex:{short_digest(pattern.encode())}",
+        "vocab": str(model.vocab_size),
+        **{name: value for name, value in origin if name not in (_VERSION, "counts", _MERGES)},
+        "specials": str(len(model.special_tokens)),
+        **({"ignore_merges": "yes"} if model.ignore_merges else {}),
+        **({"normalizer": model.normalizer} if model.normalizer else {}),
+        **({"drop_missing_bytes": "yes"} if model.drop_missing_bytes else {}),
+        **{name: told[name] for name in ("counts", _MERGES) if name in told},
+    }
+    return "|".join([f"{_VERSION} {told[_VERSION]}", *(f"{name}={value}" for name, value in parts.items())])
+
+
+def origin_of(signature: str) -> Origin:
+    """Return what a signature tells of where merges come from, nothing if it is no signature.
+
+    >>> origin_of("hf_bpe 0.1|pattern=gpt2|vocab=300|ties=lexicographic|specials=0|merges=sha256:00")
+    (('hf_bpe', '0.1'), ('ties', 'lexicographic'), ('merges', 'sha256:00'))
+    """
+    if not (signature.isascii() and signature.isprintable()):  # for it will be printed
+        return ()
+    first, *rest = signature.split("|")
+    pairs = [first.partition(" ")[::2], *(part.partition("=")[::2] for part in rest)]
+    origin = tuple(pair for pair in pairs if pair[0] not in _TOLD_BY_MODEL)
+    return origin if pairs[0][0] == _VERSION and origin[-1][0] == _MERGES else ()
+
+
+def learned(told: Origin, merges: Sequence[tuple[bytes, bytes]]) -> Origin:
+    """Return the origin of merges that were learned as is told."""
+    return ((_VERSION, version()), *told, (_MERGES, digest_of(merges)))
+
+
+def origin_of_first(merges: Sequence[tuple[bytes, bytes]], model: BPEModel) -> Origin:
+    """Return the origin of the first merges of a model: to so many, the same training gives these.
+
+    Where they may be fewer than it began with there is none.
+    """
+    origin = _origin_if_true(model)
+    return () if not origin or "initial" in dict(origin) else (*origin[:-1], (_MERGES, digest_of(merges)))
+
+
+def digest_of(merges: Sequence[tuple[bytes, bytes]]) -> str:
+    """Return what stands for merges in a signature."""
+    return short_digest(repr([*merges]).encode())
+
+
+def short_digest(data: bytes) -> str:
+    """Return the first 64 bits of a SHA-256, as signatures have them."""
+    return shortened(hashlib.sha256(data).hexdigest())
+
+
+def shortened(sha256: str) -> str:
+    """Return the same of a digest in hex."""
+    return f"sha256:{sha256[:16]}"
+
+
+def version() -> str:
+    """Return the version of hf_bpe that decides merges: without its last number, that of mended bugs."""
+    from hf_bpe._version import __version__
+
+    return ".".join(__version__.split(".")[:2])
+
+
+def _origin_if_true(model: BPEModel) -> Origin:
+    """Return the origin of a model if it tells of the merges that the model has, else nothing."""
+    return model.origin if model.origin and model.origin[-1] == (_MERGES, digest_of(model.merges)) else ()

@@ -1,0 +1,152 @@
+"""A folder that counting can be gone on from: what is done, as sorted runs, and a manifest of what they count.
+
+The manifest has a line for each commit: shards that are finished, and the runs with their counts. It is only ever added
+to, each line flushed to the disk after the runs that it names. So whatever ends the process, at any moment, every whole
+line is true; a last one that is not whole is taken away, and so are runs that no line names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_bpe._utils.files import append_line, flush, lock_folder, read_lines
+from hf_bpe.engine._runs import PIECE, FileRun, Read, Run, RunMerger
+
+if TYPE_CHECKING:
+    from hf_bpe.counting._sources import Shard
+
+_FORMAT = "hf_bpe counting 1"
+
+
+class WorkFolder:
+    """Finished shards and their runs; as a context manager, it keeps other processes out until it is left.
+
+    Args:
+        path: of the folder; made if need be.
+        settings: what the counts depend on, apart from the shards; as JSON has it.
+
+    Raises:
+        ValueError: the folder is of another count, or damaged.
+        BlockingIOError: another process is at work in it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any]) -> None:
+        self.path = Path(path)
+        self._manifest = self.path / "manifest.jsonl"
+        self._lock = lock_folder(self.path)
+        try:
+            self._commits = self._begin({"format": _FORMAT, **settings})
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _begin(self, header: dict[str, Any]) -> list[dict[str, Any]]:
+        try:
+            lines = [json.loads(line) for line in read_lines(self._manifest)]
+        except ValueError as error:
+            raise ValueError(f"{self._manifest} is damaged ({error}); delete {self.path} to begin anew") from None
+        if not lines:
+            append_line(self._manifest, json.dumps(header))
+        elif lines[0] != header:
+            differ = {name: (lines[0].get(name), header.get(name)) for name in {**lines[0], **header}}
+            name, (its, wanted) = next((name, both) for name, both in differ.items() if both[0] != both[1])
+            raise ValueError(
+                f"{self.path} holds a count with {name} {its!r}, not {wanted!r}; "
+                "go on with the same options, or use another folder"
+            )
+        named = {name: size for commit in lines[1:] for name, size in commit["runs"].items()}
+        if lines:  # else what is there is not of ours
+            for path in self._run_files():
+                if path.name not in named:
+                    path.unlink()
+        for name, size in named.items():
+            path = self.path / name
+            if not path.is_file() or path.stat().st_size != size:
+                raise ValueError(f"{path} is missing or damaged; delete {self.path} to begin anew")
+        return lines[1:]
+
+    def __enter__(self) -> WorkFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def unfinished(self, shards: Sequence[Shard]) -> list[Shard]:
+        """Return the shards that are still to be counted.
+
+        Raises:
+            ValueError: something is counted already that is none of the shards, or has changed since.
+        """
+        planned = Counter(shard.key for shard in shards)  # for a file that is named twice counts twice
+        finished = Counter(key for commit in self._commits for key, _ in commit["shards"])
+        for key, name in ((key, name) for commit in self._commits for key, name in commit["shards"]):
+            if finished[key] > planned[key]:
+                is_there = name in {shard.name for shard in shards}
+                why = "has changed, or is to be read otherwise," if is_there else "is not among the sources"
+                raise ValueError(f"{name} {why} since it was counted in {self.path}; use another folder to begin anew")
+        left = []
+        for shard in shards:
+            if finished[shard.key] > 0:
+                finished[shard.key] -= 1
+            else:
+                left.append(shard)
+        return left
+
+    def skipped(self) -> dict[str, int]:
+        """Return the sums of what the commits say was skipped."""
+        total: Counter[str] = Counter()
+        for commit in self._commits:
+            total.update(commit["skipped"])
+        return dict(total)
+
+    def run(self, name: str) -> Run:
+        """Return a run, to be read from its beginning; it is open only while it is read, for there may be many."""
+        path = self.path / name
+        reader: Read | None = None
+
+        def read(size: int) -> bytes:
+            nonlocal reader
+            if reader is None:
+                reader = FileRun(path.open("rb", buffering=0), 0, path.stat().st_size).reader()
+            piece = reader(size)
+            if not piece:
+                reader = _at_end  # which lets go of the file
+            return piece
+
+        return read
+
+    def runs(self) -> list[Run]:
+        """Return the runs of all commits."""
+        return [self.run(name) for commit in self._commits for name in commit["runs"]]
+
+    def write_run(self, merger: RunMerger) -> str:
+        """Write a run, and return the name by which it can be committed."""
+        number = max((int(path.stem) for path in self._run_files()), default=0) + 1
+        path = self.path / f"{number:09}.run"
+        with path.open("xb") as file:
+            while piece := merger.read(PIECE):
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        return path.name
+
+    def _run_files(self) -> list[Path]:
+        return [path for path in self.path.glob("*.run") if re.fullmatch("[0-9]{9}", path.stem)]
+
+    def commit(self, shards: Sequence[Shard], runs: Sequence[str], skipped: dict[str, int]) -> None:
+        """Note that the shards are finished, and that the runs hold their counts."""
+        flush(self.path)  # so that no line can outlive what it names
+        sizes = {name: (self.path / name).stat().st_size for name in runs}
+        commit = {"shards": [[shard.key, shard.name] for shard in shards], "runs": sizes, "skipped": skipped}
+        append_line(self._manifest, json.dumps(commit))
+        self._commits.append(commit)
+
+
+def _at_end(size: int) -> bytes:
+    return b""

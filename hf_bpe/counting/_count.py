@@ -1,0 +1,261 @@
+"""Count the pre-tokens of any source, in bounded memory and so that it can be stopped and gone on with.
+
+The result never depends on how that is done. Shards are read one after the other and counted in tables (`tallies`).
+When the memory for these is used up, or it is time to make sure of what is done, they are written as sorted runs; when
+all is read the runs are merged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import os
+import sys
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import asdict
+
+from hf_bpe._utils.arguments import Check, at_least, check_callable, check_flag, check_path, checked, optional
+from hf_bpe._utils.memory import available_bytes, in_words, parse_bytes, resident_bytes
+from hf_bpe._utils.progress import Listener, Progress
+from hf_bpe.counting._checkpoint import WorkFolder
+from hf_bpe.counting._count_tables import make_tally
+from hf_bpe.counting._readers import Batch, Skipped, read
+from hf_bpe.counting._sources import Shard, TextSource, plan
+from hf_bpe.counting._word_counts import Counted, Settings, WordCounts, merge_all
+from hf_bpe.engine._runs import Run, gather, reader_of
+
+logger = logging.getLogger(__name__)
+
+_BATCH_BYTES = 1 << 24  # of text that is held at once; enough for many threads, whatever the length of the texts
+_COMMIT_SECONDS = 30.0  # of work that is lost at most, or that of a shard
+_OF_ROOM = 14  # how many times its length a line takes at most: with one character of four bytes all of it has four
+_MOST_ROOM = 1 << 36  # where the system does not say how much memory there is
+_LEAST_ROOM = 48_000_000  # for the text at hand, what waits to be written, and tables that are not too small
+
+COUNTING_CHECKS: dict[str, Check] = {
+    "num_workers": optional(at_least(1)),
+    "max_memory": optional(lambda name, value: parse_bytes(value, name)),
+    "work_dir": optional(check_path),
+    "show_progress": check_flag,
+    "callback": optional(check_callable),
+}
+
+
+@checked(**COUNTING_CHECKS)
+def count(
+    source: TextSource,
+    *,
+    pattern: str | None = "gpt2",
+    special_tokens: Sequence[str] = (),
+    num_workers: int | None = None,
+    max_memory: int | str | None = None,
+    work_dir: str | os.PathLike[str] | None = None,
+    show_progress: bool = False,
+    callback: Listener | None = None,
+) -> WordCounts:
+    """Return how often each pre-token occurs in the source, split at special tokens first.
+
+    Args:
+        source: a path, glob, directory or URL, several of them, an iterable of texts, or `Source` objects, which have
+            weights and say how files are read; or shards of these, from `plan`.
+        pattern: how text is cut into pre-tokens, as in `train`.
+        special_tokens: text between them is counted, they are not.
+        num_workers: threads or processes to count in; None for one a core. Where it takes processes, None means one of
+            them where they cannot be forked safely (other than Linux), and a number above 1 starts new interpreters
+            there, so the calling script needs the usual `if __name__ == "__main__":`.
+        max_memory: bound of the memory of this process, in bytes or as "2GB". What does not fit is put in files in
+            `work_dir`, or where temporary files go, and so is the result.
+        work_dir: a folder in which finished work is noted every half minute, and from which the same count goes on
+            after whatever has ended it. Files that are new are counted; if one has changed, or is not among the sources
+            any more, that is an error. Iterables and pipes are counted each time. Once you have the result it may be
+            deleted.
+        show_progress: show a bar of the bytes read, on standard error.
+        callback: called with a `progress.Event` for each batch of text that is read, and in a long one about twenty
+            times a second; what it raises ends the counting.
+
+    Raises:
+        OSError, TypeError, ValueError: what `plan` and `readers.read` raise.
+        ValueError: a wrong number, too little memory, or a `work_dir` of another count.
+        OverflowError: weights by which counts could pass 64 bits.
+        ChildProcessError: a process was killed, as the system does where memory runs out.
+
+    >>> sorted(count(["low low<|x|>lower"], special_tokens=["<|x|>"]).items())
+    [(b' low', 1), (b'low', 1), (b'lower', 1)]
+    """
+    settings = Settings.checked(pattern, special_tokens)
+    with _Counting(source, settings, num_workers, max_memory, work_dir) as counting:
+        counting.count_all(show_progress, callback)
+        return counting.word_counts()
+
+
+class _Counting:
+    """A count under way: a tally, and the runs that have been written of it."""
+
+    def __init__(
+        self,
+        source: TextSource,
+        settings: Settings,
+        num_workers: int | None,
+        max_memory: int | str | None = None,
+        work_dir: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.shards = plan(source)
+        self.scale = math.lcm(*(shard.weight.denominator for shard in self.shards))
+        for shard in self.shards:
+            if shard.weight * self.scale >= 2**63:
+                raise OverflowError(
+                    f"weight {shard.weight} with the others makes counts past 64 bits; choose rounder ones"
+                )
+        self.is_limited = max_memory is not None
+        room = 0 if max_memory is None else _room(parse_bytes(max_memory, "max_memory"))
+        self.most_bytes = room // _OF_ROOM if self.is_limited else None
+        self.batch_bytes = min(_BATCH_BYTES, room // 32) if self.is_limited else _BATCH_BYTES
+        self.tally = make_tally(settings, num_workers, room // 2)
+        self.work = None if work_dir is None else WorkFolder(work_dir, {**settings.identity(), "scale": self.scale})
+        self.folder = None if self.work is None else self.work.path
+        # Of what no commit has: shards, runs and what was skipped.
+        self.open_shards: list[Shard] = []
+        self.open_runs: list[str] = []
+        self.skipped = Skipped()
+        self.runs: list[Run] = []  # where there is no work folder
+
+    def __enter__(self) -> _Counting:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.work is not None:
+            self.work.__exit__()
+
+    def count_all(self, show_progress: bool, callback: Listener | None) -> None:
+        left, once_more = self.shards, []
+        if self.work is not None:
+            left = self.work.unfinished([shard for shard in self.shards if shard.version is not None])
+            once_more = [shard for shard in self.shards if shard.version is None]  # it may be another the next time
+        finished = len(self.shards) - len(left) - len(once_more)
+        if finished:
+            logger.info("%d of %d shards were counted before", finished, len(self.shards))
+        total = None if any(shard.size is None for shard in self.shards) else _bytes(self.shards)
+        done = _bytes(self.shards) - _bytes(left) - _bytes(once_more)
+        committed = time.monotonic()
+        with Progress("counting", total, done=done, show=show_progress, listener=callback) as progress:
+            for group in _in_groups(left, self.batch_bytes):
+                self._count(group, progress)
+                self.open_shards += group
+                if self.work is not None and time.monotonic() - committed >= _COMMIT_SECONDS:
+                    self._commit()
+                    committed = time.monotonic()
+            if self.work is not None:
+                self._commit()
+            for group in _in_groups(once_more, self.batch_bytes):
+                self._count(group, progress)
+        self._report()
+
+    def _count(self, group: Sequence[Shard], progress: Progress) -> None:
+        before = progress.done
+        with contextlib.closing(self._read(group)) as batches:
+            weight = int(group[0].weight * self.scale)
+            for _ in self.tally.add(batches, weight, lambda read: progress.show(before + read)):
+                self._spill()
+        progress.show(before + _bytes(group))
+
+    def _read(self, group: Sequence[Shard]) -> Generator[Batch, None, None]:
+        """Yield what small files have as one batch, what a large one has as several."""
+        parts = (
+            read(
+                shard,
+                pattern=self.settings.pattern,
+                special_tokens=self.settings.special_tokens,
+                batch_bytes=self.batch_bytes,
+                skipped=self.skipped,
+                most_bytes=self.most_bytes,
+            )
+            for shard in group
+        )
+        if len(group) == 1:
+            yield from next(parts)
+        else:
+            yield Batch([text for part in parts for batch in part for text in batch.texts], _bytes(group))
+
+    def _spill(self) -> None:
+        merger = self.tally.drain()
+        if self.work is not None:
+            self.open_runs.append(self.work.write_run(merger))
+        else:
+            self.runs.append(reader_of(gather(merger)))
+        logger.info("the memory is used up: %d distinct pre-tokens put in a file", merger.words)
+
+    def _commit(self) -> None:
+        assert self.work is not None
+        if self.open_shards:
+            self.open_runs.append(self.work.write_run(self.tally.drain()))
+            self.work.commit(self.open_shards, self.open_runs, asdict(self.skipped))
+        self.open_shards, self.open_runs, self.skipped = [], [], Skipped()
+
+    def word_counts(self) -> WordCounts:
+        merger = self.tally.drain()
+        runs = self.runs if self.work is None else [*self.work.runs(), *map(self.work.run, self.open_runs)]
+        if runs:
+            merger = merge_all([*runs, reader_of(gather(merger, folder=self.folder))], folder=self.folder)
+        sources = [
+            Counted(shard.name, str(shard.weight), int(shard.is_file and shard.start == 0), shard.size or 0)
+            for shard in self.shards
+        ]
+        # What was in memory may stay there: a run is smaller than a table.
+        most_in_memory = 0 if self.is_limited else None if runs else sys.maxsize
+        return WordCounts.of_run(
+            merger,
+            self.settings,
+            self.scale,
+            sources=sources,
+            skipped=self._all_skipped(),
+            folder=self.folder,
+            most_in_memory=most_in_memory,
+        )
+
+    def _all_skipped(self) -> dict[str, int]:
+        before = Skipped() if self.work is None else Skipped(**self.work.skipped())
+        return asdict(before + self.skipped)
+
+    def _report(self) -> None:
+        skipped = self._all_skipped()
+        logger.info("read %d shards, %s", len(self.shards), in_words(_bytes(self.shards)))
+        if any(skipped.values()):
+            logger.warning(
+                "left out: the rest of %(files)d files and %(documents)d documents; shortened: %(shortened)d documents",
+                skipped,
+            )
+
+
+def _bytes(shards: Iterable[Shard]) -> int:
+    return sum(shard.size or 0 for shard in shards)
+
+
+def _room(max_memory: int) -> int:
+    """Return what of the memory is left for counting."""
+    used = resident_bytes()
+    if max_memory - used < _LEAST_ROOM:
+        raise ValueError(
+            f"max_memory: {in_words(max_memory)} is too little: this process takes {in_words(used)} already; "
+            f"give at least {in_words(used + _LEAST_ROOM)}"
+        )
+    # Tables have their full size from the beginning, which must not be more than there is.
+    return min(max_memory - used, max(available_bytes() or _MOST_ROOM, _LEAST_ROOM))
+
+
+def _in_groups(shards: Iterable[Shard], size: int) -> Iterator[list[Shard]]:
+    """Yield small files that follow each other and count alike together, as long as they have so many bytes in all."""
+    group: list[Shard] = []
+    room = 0
+    for shard in shards:
+        is_small = shard.size is not None and (shard.start, shard.stop) == (0, None)
+        needed = (shard.size or 0) if is_small else size + 1
+        if group and (needed > room or shard.weight != group[0].weight):
+            yield group
+            group, room = [], size
+        room = (room if group else size) - needed
+        group.append(shard)
+    if group:
+        yield group

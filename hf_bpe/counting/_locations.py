@@ -1,0 +1,235 @@
+"""What names stand for: files, directories and globs, on this machine or wherever fsspec reaches by a URL.
+
+Names, sizes and times are looked at here, nothing is read.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import importlib
+import logging
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, Literal, NamedTuple
+
+from hf_bpe._utils.input_files import check_regular, is_open_pipe, open_stream
+
+Format = Literal["text", "jsonl", "parquet"]
+Compression = Literal["gzip", "zstd"]
+
+_FORMATS: dict[str, Format] = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
+_SUFFIXES = f"{' '.join(_FORMATS)}, or the first three with {' or '.join(_COMPRESSIONS)} behind"
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # of a drive of Windows there is one letter
+_GLOB = re.compile(r"[*?\[]")
+_LONGEST_NAME = 4096  # bytes; no system takes more
+
+logger = logging.getLogger(__name__)
+
+
+class File(NamedTuple):
+    """A file as it is found; size and version are None where they cannot be known, as those of a pipe."""
+
+    name: str  # absolute path or URL
+    size: int | None
+    version: str | None
+
+
+def is_url(name: str) -> bool:
+    """Say whether a name is a URL rather than a path."""
+    return _URL.match(name) is not None
+
+
+def _is_glob(name: str) -> bool:
+    return len(name) <= _LONGEST_NAME and _GLOB.search(name) is not None
+
+
+def kind_of(name: str) -> tuple[Format | None, Compression | None]:
+    """Return what the end of a name tells: the format, None for one that is not known, and the compression.
+
+    >>> kind_of("a.jsonl.gz"), kind_of("a.md")
+    (('jsonl', 'gzip'), (None, None))
+    """
+    if name.startswith(("http://", "https://")):
+        name = name.partition("?")[0]
+    path = PurePosixPath(name.lower())
+    compression = _COMPRESSIONS.get(path.suffix)
+    return _FORMATS.get(PurePosixPath(path.stem).suffix if compression else path.suffix), compression
+
+
+def find_files(name: str, wanted: Format | None = None) -> list[File]:
+    """Return the files that a path, glob, directory or URL names, in the order of their names.
+
+    Args:
+        name: in a glob, `**` stands for directories at any depth. Of a directory, files at any depth are taken whose
+            names end as those of a known format do; hidden ones are left out.
+        wanted: take only files of this format from a directory.
+
+    Raises:
+        FileNotFoundError: it names no file.
+        OSError: what the system or fsspec raises.
+        ImportError: fsspec needs another package for this URL.
+        ValueError: fsspec does not know the protocol.
+    """
+    if is_url(name):
+        return _find_remote_files(name, wanted)
+    status = _status(name)
+    if status is not None and stat.S_ISDIR(status.st_mode):
+        return [_local_file(Path(name, found)) for found in _choose(name, _walk(Path(name)), wanted)]
+    if status is not None:
+        return [_local_file(Path(name))]
+    if _is_glob(name):
+        matches = sorted({*_glob(name, recursive=True)})
+        return [_local_file(Path(match)) for match in _only_files(name, {m: Path(m).is_dir() for m in matches})]
+    raise FileNotFoundError(f"no file {name[:80]!r}; a str is a path: to train on a text itself give [text]")
+
+
+def are_paths(strings: Iterable[str]) -> bool:
+    """Say whether every string of a list names something that there is, rather than being a text itself.
+
+    Raises:
+        ValueError: some do and some do not.
+    """
+    names = sorted(strings, key=_is_glob)  # a glob may have to look far
+    if all(_is_name(name, recursive=True) for name in names):
+        return bool(names)
+    for name in names:
+        # A sentence with a question mark is no glob, and there may be millions of them.
+        if not (_is_glob(name) and re.search(r"\s", name)) and _is_name(name):
+            other = next(other for other in names if not _is_name(other, recursive=True))
+            raise ValueError(
+                f"source: {name!r} names a file or directory and {other[:80]!r} does not; "
+                "give pathlib.Path objects for files, or iter(texts) for texts"
+            )
+    return False
+
+
+def _is_name(text: str, recursive: bool = False) -> bool:
+    # A dot or a slash by itself would be a directory, and a star match something, but each is rather a text.
+    if len(text) > _LONGEST_NAME or "\n" in text or not re.search(r"\w", text):
+        return False
+    if is_url(text):
+        return re.search(r"\s", text) is None
+    try:
+        return _status(text) is not None or (_is_glob(text) and next(_glob(text, recursive), None) is not None)
+    except OSError:
+        return False
+
+
+def _glob(pattern: str, recursive: bool) -> Iterator[str]:
+    with suppress(RecursionError, ValueError):  # too many slashes, a null character: it is no name
+        yield from glob.iglob(pattern, recursive=recursive)  # noqa: PTH207  # Path.glob takes no absolute ones
+
+
+def _status(name: str) -> os.stat_result | None:
+    """Return what the system says of a path, None if there is nothing."""
+    try:
+        return Path(name).stat() if name else None
+    except ValueError:  # a null character
+        return None
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+            return None
+        raise
+
+
+def _local_file(path: Path) -> File:
+    status = path.stat()
+    name = str(path.absolute())  # as it is called, for the name of a link tells the format, that of its target may not
+    if is_open_pipe(name, status.st_mode):
+        return File(name, None, None)
+    check_regular(name, status.st_mode)
+    return File(name, status.st_size, f"{status.st_size}-{status.st_mtime_ns}")
+
+
+def _walk(folder: Path) -> list[str]:
+    """Return the names of all files within a directory; links are followed, but no directory is entered twice."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    found: list[str] = []
+    seen = {folder.resolve()}
+    for root, folders, files in os.walk(folder, onerror=fail, followlinks=True):
+        here = Path(root)
+        found += [(here / file).relative_to(folder).as_posix() for file in files]
+        targets = {name: (here / name).resolve() for name in sorted(folders)}
+        folders[:] = [name for name in targets if targets[name] not in seen]
+        seen.update(targets.values())
+    return found
+
+
+def _choose(folder: str, names: Iterable[str], wanted: Format | None) -> list[str]:
+    """Return which files of a directory are taken, of their names within it."""
+    visible = [name for name in names if not any(part.startswith(".") for part in name.split("/"))]
+    known = sorted(name for name in visible if (kind := kind_of(name)[0]) and wanted in (None, kind))
+    if len(visible) > len(known):
+        logger.info("%s: left out %d files that end otherwise than %s", folder, len(visible) - len(known), _SUFFIXES)
+    if not known:
+        raise FileNotFoundError(
+            f"{folder!r} is a directory without {wanted or 'text'} files: expected names that end in {_SUFFIXES}; "
+            f"for others give a glob, such as {folder.rstrip('/') + '/**/*.md'!r}"
+        )
+    return known
+
+
+def _only_files(pattern: str, matches: dict[str, bool]) -> list[str]:
+    """Return which matches of a glob are no directories."""
+    files = [name for name, is_folder in matches.items() if not is_folder]
+    if not files and matches:
+        raise FileNotFoundError(f"{pattern!r} matches directories only; give {pattern.rstrip('/') + '/**'!r}")
+    if not files:
+        raise FileNotFoundError(f"no file matches {pattern[:80]!r}; a str is a path: to train on a text give [text]")
+    return files
+
+
+@contextmanager
+def open_file(name: str) -> Iterator[BinaryIO]:
+    """Open a local file or a URL for reading."""
+    if is_url(name):
+        system, path = _file_system(name)  # which must live as long as its file
+        with system.open(path, "rb") as file:
+            yield file
+    else:
+        with open_stream(name) as file:
+            yield file
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    """Return what has a URL, and the name by which that knows it."""
+    try:
+        system, path = importlib.import_module("fsspec.core").url_to_fs(url)
+    except ValueError as error:
+        raise ValueError(f"{url}: {error}") from None
+    except ImportError as error:
+        raise ImportError(f"{url}: URLs are read by fsspec: {error}") from None
+    return system, path
+
+
+def _find_remote_files(url: str, wanted: Format | None) -> list[File]:
+    system, path = _file_system(url)
+    archive = "".join("::" + link for link in url.split("::")[1:])  # that holds the file, as in zip://a.txt::s3://b/c
+
+    def remote_file(name: str, details: dict[str, Any]) -> File:
+        return File(system.unstrip_protocol(name) + archive, details.get("size"), system.ukey(name))
+
+    try:
+        details = system.info(path)
+    except FileNotFoundError:
+        if not _is_glob(path):
+            raise FileNotFoundError(f"no file {url!r}") from None
+        found = system.glob(path, detail=True)
+        found = {name: found[name] for name in found if "/." not in name or "/." in path}  # as a local glob does
+        names = _only_files(url, {name: found[name]["type"] == "directory" for name in sorted(found)})
+        return [remote_file(name, found[name]) for name in names]
+    if details["type"] == "other":  # as fsspec calls FIFOs, devices and sockets on this machine
+        raise OSError(f"{url} is no regular file; expected one, or a directory")
+    if details["type"] != "directory":
+        return [File(url, details.get("size"), system.ukey(path))]
+    inside = {item[0].removeprefix(path).lstrip("/"): item for item in system.find(path, detail=True).items()}
+    return [remote_file(*inside[name]) for name in _choose(url, inside, wanted)]

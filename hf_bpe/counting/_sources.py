@@ -1,0 +1,254 @@
+"""Sources of text: what users name, as shards, each of which one reader reads at a time.
+
+Nothing is read here; `hf_bpe.counting._locations` looks at names and sizes, `hf_bpe.counting._readers` reads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import numbers
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal, TypeGuard, Union, get_args
+
+from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_str, optional, shown
+from hf_bpe.counting._locations import Compression, File, Format, are_paths, find_files, is_url, kind_of
+
+Errors = Literal["strict", "replace", "bytes"]
+OnError = Literal["raise", "skip"]
+
+SHARD_BYTES = 1 << 28
+LINE_BYTES = 1 << 28
+
+
+@dataclass(frozen=True)
+class Source:
+    """Text to count or train on, and how to read it.
+
+    Args:
+        data: a path, glob, directory or URL (`s3://…`, `hf://…`: whatever fsspec reads), or a list of these; an
+            iterable of texts (str, bytes, or lists of str); or a dataset of the library `datasets`, streaming or not.
+            A list of str is a list of paths if every one names something that there is, of texts if none does. Bytes in
+            an iterable are taken as they are, UTF-8 or not.
+        weight: how many times each text counts. A float means the decimal number that Python prints for it, 0.1 one
+            tenth; so a weight is an exact fraction, and so are the counts.
+        format: "text", "jsonl" (an object a line) or "parquet"; None for what a file's name says, and text if it says
+            nothing. What ends in .gz or .zst is unpacked.
+        column: what has the text in objects, Parquet files and datasets.
+        errors: what to do with invalid UTF-8 in files: "strict" for an error, "replace" for U+FFFD in its place,
+            "bytes" to count the bytes as they are.
+        on_error: "raise" an error for what is wrong, or "skip" it with a warning in the log: a line, row or text, or
+            the rest of a file that cannot be read any further. An error of the system is always raised.
+        max_document_bytes: leave out what is beyond so many bytes of a document, from the end of a character on. A
+            document ends at a special token, and where the file, line, row or text does.
+        max_line_bytes: the most bytes of a line of JSON lines, a row of Parquet, or a stretch of plain text that has no
+            place to be cut; unpacked. A longer one is an error, or is skipped, as `on_error` says: a line or row, or of
+            plain text the rest of the file. See docs/scale.md for how much memory one takes.
+
+    Raises:
+        TypeError, ValueError: an argument that is none of these; the message says which.
+
+    >>> Source("wikipedia/*.jsonl.zst", weight=0.1).weight
+    Fraction(1, 10)
+    """
+
+    data: Any
+    _: KW_ONLY
+    weight: int | float | str | Decimal | Fraction = 1
+    format: Format | None = None
+    column: str = "text"
+    errors: Errors = "strict"
+    on_error: OnError = "raise"
+    max_document_bytes: int | None = None
+    max_line_bytes: int = LINE_BYTES
+
+    def __post_init__(self) -> None:
+        _check_data(self.data)
+        object.__setattr__(self, "weight", exact_weight(self.weight))
+        check_choice("format", self.format, (None, *get_args(Format)))
+        check_choice("errors", self.errors, get_args(Errors))
+        check_choice("on_error", self.on_error, get_args(OnError))
+        check_str("column", self.column)
+        limit = optional(at_least(1))("max_document_bytes", self.max_document_bytes)
+        object.__setattr__(self, "max_document_bytes", limit)
+        object.__setattr__(self, "max_line_bytes", check_int("max_line_bytes", self.max_line_bytes, 1))
+
+
+TextSource = Union[
+    Source,
+    "Shard",
+    str,
+    "os.PathLike[str]",
+    Iterable[Union[Source, "Shard", str, bytes, "os.PathLike[str]", Sequence[str]]],
+]
+"""A `Source`, what it takes as its data, or a list of Sources, paths and shards."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What one reader reads at a time: a file, a range of a large one, or an iterable. That of a file can be pickled.
+
+    Attributes:
+        source: how to read it; its data are the name of the file, or the iterable.
+        name: the absolute path or URL, or "iterable 0" and so on.
+        size: how many bytes of the file it has, as stored; None if that is not known.
+        version: changes when the file does; None for what can be read only once.
+        start, stop: the text from the first safe cut from `start` on (0: from the beginning) to the first safe cut from
+            `stop` on (None: to the end).
+    """
+
+    source: Source
+    name: str
+    size: int | None
+    version: str | None
+    start: int = 0
+    stop: int | None = None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is of a file, rather than an iterable."""
+        return isinstance(self.source.data, str)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is of a file that has a path."""
+        return self.is_file and not is_url(self.name)
+
+    @property
+    def format(self) -> Format:
+        """How its file is read."""
+        return self.source.format or kind_of(self.name)[0] or "text"
+
+    @property
+    def compression(self) -> Compression | None:
+        """How its file is packed."""
+        return kind_of(self.name)[1]
+
+    @property
+    def weight(self) -> Fraction:
+        """How many times each text counts."""
+        return Fraction(self.source.weight)
+
+    @property
+    def key(self) -> str:
+        """What it gives, in short: equal for shards of equal counts, as far as names, sizes and times tell."""
+        source = self.source
+        options = [self.format, source.column, source.errors, source.on_error, source.max_document_bytes]
+        options += [] if source.max_line_bytes == LINE_BYTES else [source.max_line_bytes]  # as before there was this
+        return json.dumps([self.name, self.version, self.start, self.stop, str(self.weight), *options])
+
+
+def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
+    """Return the shards of a source in its order, those of directories and globs in the order of names.
+
+    Args:
+        source: what users give. A list may hold shards, too, which are taken as they are: `shards[i::n]` is a part of a
+            plan, for one of n machines.
+        shard_bytes: local files of plain text that are longer are cut into ranges of so many bytes, unless it takes all
+            that is before a place to know what becomes of it, as it does with "replace", "skip" or a cap.
+
+    Raises:
+        OSError, ImportError: what `locations.find_files` raises; FileNotFoundError for what names nothing.
+        TypeError, ValueError: a source that is none.
+
+    >>> from pathlib import Path
+    >>> _ = Path("a.txt").write_text("low lower lowest")
+    >>> [(Path(shard.name).name, shard.start, shard.stop) for shard in plan(["a.txt"], shard_bytes=10)]
+    [('a.txt', 0, 10), ('a.txt', 10, None)]
+    """
+    shard_bytes = check_int("shard_bytes", shard_bytes, 1)
+    numbers_of_iterables = itertools.count()
+    shards: list[Shard] = []
+    for part in _parts(source):
+        if isinstance(part, Shard):
+            shards.append(part)
+            continue
+        names = _names(part.data)
+        if names is None:
+            if part.format is not None:
+                raise ValueError(f"format: goes with files only, got {part.format!r} for an iterable")
+            shards.append(Shard(part, f"iterable {next(numbers_of_iterables)}", None, None))
+            continue
+        for file in (file for name in names for file in find_files(name, part.format)):
+            shards += _shards_of_file(replace(part, data=file.name), file, shard_bytes)
+    return shards
+
+
+def _parts(source: Any) -> list[Source | Shard]:
+    if _is_part(source):
+        return [source]
+    if not isinstance(source, (list, tuple)) or not any(map(_is_part, source)):
+        return [Source(source)]
+    for index, item in enumerate(source):
+        if not _is_part(item) and not isinstance(item, (str, os.PathLike)):
+            raise TypeError(f"source: element {index} is {type(item).__name__}, expected a Source or a path as others")
+    return [item if _is_part(item) else Source(os.fspath(item)) for item in source]
+
+
+def _is_part(item: object) -> TypeGuard[Source | Shard]:
+    return isinstance(item, (Source, Shard))
+
+
+def _names(data: Any) -> list[str] | None:
+    """Return the paths, globs, directories and URLs that data of a source are; None if it is an iterable of texts."""
+    if isinstance(data, (str, os.PathLike)):
+        return [os.fspath(data)]
+    if not isinstance(data, (list, tuple)):
+        return None
+    if any(isinstance(item, os.PathLike) for item in data):
+        for index, item in enumerate(data):
+            if not isinstance(item, (str, os.PathLike)):
+                raise TypeError(f"source: element {index} is {type(item).__name__}, expected a path as others")
+        return [os.fspath(item) for item in data]
+    return [*data] if all(isinstance(item, str) for item in data) and are_paths(data) else None
+
+
+def _shards_of_file(source: Source, file: File, shard_bytes: int) -> Iterator[Shard]:
+    whole = Shard(source, file.name, file.size, file.version)
+    if whole.format == "parquet" and whole.compression is not None:
+        raise ValueError(f"{file.name}: Parquet is compressed inside; unpack the file, or give its format")
+    splittable = whole.is_local and whole.format == "text" and whole.compression is None
+    splittable &= source.errors != "replace" and source.on_error == "raise"
+    if not splittable or source.max_document_bytes is not None or file.size is None or file.size <= shard_bytes:
+        yield whole
+        return
+    for start in range(0, file.size, shard_bytes):
+        stop = start + shard_bytes if start + shard_bytes < file.size else None
+        yield replace(whole, start=start, stop=stop, size=(stop or file.size) - start)
+
+
+def _check_data(data: object) -> None:
+    expected = "source: expected a path, paths or an iterable of texts, got"
+    if isinstance(data, (bytes, bytearray)):
+        raise TypeError(f"{expected} {type(data).__name__}; to train on one text give [text]")
+    if isinstance(data, Mapping):
+        advice = (
+            "one of its splits, such as dataset['train']"
+            if hasattr(type(data), "column_names")
+            else "[Source(path), …]"
+        )
+        raise TypeError(f"{expected} {type(data).__name__}; give {advice}")
+    if _is_part(data) or (isinstance(data, (list, tuple)) and any(map(_is_part, data))):
+        raise TypeError(f"{expected} Source in a Source; give a list of Sources")
+    if not isinstance(data, (str, os.PathLike, Iterable)) or getattr(data, "ndim", 1) == 0:
+        raise TypeError(f"{expected} {type(data).__name__}")
+
+
+def exact_weight(weight: object) -> Fraction:
+    """Return a weight as it is meant, a float as the decimal that Python prints; TypeError, ValueError for others."""
+    if isinstance(weight, bool) or not isinstance(weight, (numbers.Rational, float, str, Decimal)):
+        raise TypeError(f"weight: expected a number or a str such as '0.1' or '1/3', got {shown(weight)}")
+    try:
+        if isinstance(weight, numbers.Rational):
+            exact = Fraction(int(weight.numerator), int(weight.denominator))
+        else:
+            exact = Fraction(float.__repr__(weight) if isinstance(weight, float) else weight)
+    except (ValueError, ArithmeticError):  # not a number, or infinite
+        raise ValueError(f"weight: expected a finite number, got {shown(weight)}") from None
+    if exact <= 0:
+        raise ValueError(f"weight: expected more than 0, got {shown(weight)}; leave a source out to leave it out")
+    return exact

@@ -1,0 +1,390 @@
+r"""WordCounts: how often each pre-token occurs, as a value that can be merged, saved and trained on.
+
+It is one sorted run (`runs`), in memory or in a file, with what it was counted by. The file is the run between two
+marks:
+
+    b"hf_bpe counts 1\n"                 16 bytes
+    the run
+    what describes it                     JSON, one object
+    the length of that                    8 bytes, little-endian
+    b"hf_bpe counts 1\n"                 16 bytes
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from heapq import nlargest
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from hf_bpe._utils.arguments import check_int, check_mapping, check_path, check_sequence, check_str, shown
+from hf_bpe._utils.files import staged_folder
+from hf_bpe._utils.input_files import MOST_BYTES, open_regular, parse_json
+from hf_bpe.core._byte_level import repair_surrogates
+from hf_bpe.core._model import check_special_tokens
+from hf_bpe.core.pretokenizers import UNICODE_VERSION, canonical_pattern
+from hf_bpe.counting._sources import exact_weight
+from hf_bpe.engine._dispatch import merge_runs, read_words
+from hf_bpe.engine._runs import PIECE, FileRun, Run, RunMerger, gather, reader_of
+
+MARK = b"hf_bpe counts 1\n"
+FAN_IN = 64  # runs that are merged at once
+_BATCH = 1 << 23  # bytes of words that are worked on at once
+_LEAST_RECORD = 4  # bytes of a word in a run: two lengths, a byte, a count
+_IN_MEMORY = 1 << 26  # bytes up to which a run that is made here stays in memory
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What two counts must have in common to be merged: what decides the words."""
+
+    pattern: str | None
+    special_tokens: tuple[str, ...]
+    unicode: str = UNICODE_VERSION
+
+    @classmethod
+    def checked(cls, pattern: str | None, special_tokens: Iterable[str]) -> Settings:
+        """Return them if they are right; TypeError and ValueError as `train` raises them."""
+        return cls(canonical_pattern(pattern), tuple(check_special_tokens(special_tokens)))
+
+    def check_same(self, other: Settings) -> None:
+        """Raise a ValueError that says what differs. The order of special tokens does not count."""
+        mine, its = self.identity(), other.identity()
+        for name in mine:
+            if mine[name] != its[name]:
+                raise ValueError(
+                    f"counts by different settings: {name} {mine[name]!r} and {its[name]!r}; "
+                    "count again with the same settings to merge them"
+                )
+
+    def identity(self) -> dict[str, Any]:
+        """Return what decides the words, as JSON has it."""
+        return {**asdict(self), "special_tokens": sorted(self.special_tokens)}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What was counted from one source."""
+
+    name: str
+    weight: str = "1"
+    files: int = 0
+    bytes: int = 0
+
+    def checked(self) -> Counted:
+        """Return it, if it may be what a file says."""
+        check_str("name", self.name)
+        exact_weight(check_str("weight", self.weight))
+        check_int("files", self.files, 0)
+        check_int("bytes", self.bytes, 0)
+        return self
+
+
+class WordCounts:
+    """How often each pre-token of some text occurs, in 64 bits; never changes once it is made.
+
+    Args:
+        words: pre-token, as bytes or as str, → number of occurrences, 0 or more.
+        pattern, special_tokens: by which the text was cut, as in `train`.
+        scale: the number of times each occurrence was counted, so that weights which are no whole numbers are exact.
+
+    Two are equal if their fingerprints are.
+
+    >>> counts = WordCounts({"low": 5, "lower": 2})
+    >>> counts
+    WordCounts(words=2, total=7, pattern='gpt2', special_tokens=[], fingerprint='64c3ab0e3360')
+    >>> counts.merge(counts, weights=[1, "0.5"]).top(1)
+    [(b'low', 15)]
+    """
+
+    settings: Settings
+    """What the text was cut by."""
+    scale: int
+    """What counts are to be divided by: 1, unless there were weights that are no whole numbers."""
+    total: int
+    """The sum of all counts."""
+    sources: tuple[Counted, ...]
+    """What was counted."""
+    skipped: dict[str, int]
+    """How many files and documents were left out as they were read, and how many documents were shortened."""
+    fingerprint: str
+    """SHA-256, in hex, of the words, their counts, the scale and the settings, but not of where they come from."""
+
+    def __init__(
+        self,
+        words: Mapping[bytes, int] | Mapping[str, int],
+        *,
+        pattern: str | None = "gpt2",
+        special_tokens: Sequence[str] = (),
+        scale: int = 1,
+    ) -> None:
+        settings = Settings.checked(pattern, special_tokens)
+        counts: dict[bytes, int] = {}
+        for word, count in check_mapping("words", words).items():
+            data = repair_surrogates(word).encode() if isinstance(word, str) else word
+            got = f"got {shown(word)}: {shown(count)}"
+            if not isinstance(data, bytes) or not isinstance(count, int):
+                raise TypeError(f"words: expected str or bytes with an int for each, {got}")
+            if not data or not 0 <= count < 2**64:
+                raise ValueError(f"words: expected words that are not empty, of 0 to 2**64 - 1, {got}")
+            counts[data] = counts.get(data, 0) + count
+        scale = check_int("scale", scale, 1, 10**1000)
+        self._take(RunMerger.of(counts), settings, scale)
+
+    @classmethod
+    def of_run(cls, merger: RunMerger, settings: Settings, scale: int, **about: Any) -> WordCounts:
+        """Return those of a run that is read now; `_take` says what may be given about it."""
+        counts = cls.__new__(cls)
+        counts._take(merger, settings, scale, **about)
+        return counts
+
+    def _take(
+        self,
+        merger: RunMerger,
+        settings: Settings,
+        scale: int,
+        *,
+        sources: Iterable[Counted] = (),
+        skipped: Mapping[str, int] | None = None,
+        folder: Path | None = None,
+        most_in_memory: int | None = None,
+    ) -> None:
+        self.settings, self.scale = settings, scale
+        self.sources, self.skipped = _summed(sources), dict(skipped or {})
+        digest = self._digest()
+        limit = _IN_MEMORY if most_in_memory is None else most_in_memory
+        self._run = gather(merger, most_in_memory=limit, folder=folder, digest=digest)
+        self._words, self.total, self.fingerprint = merger.words, merger.total, digest.hexdigest()
+
+    def _digest(self) -> Any:
+        return hashlib.sha256(json.dumps([self.settings.identity(), self.scale]).encode())
+
+    @property
+    def pattern(self) -> str | None:
+        """The split pattern: a name, a regular expression, or None."""
+        return self.settings.pattern
+
+    @property
+    def special_tokens(self) -> tuple[str, ...]:
+        """The tokens that the text was split at."""
+        return self.settings.special_tokens
+
+    # What it holds.
+
+    def __len__(self) -> int:
+        return self._words
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (word for word, _ in self.items())
+
+    def items(self) -> Iterator[tuple[bytes, int]]:
+        """Yield each pre-token and its count, in the order of the bytes."""
+        return read_words(self.run())
+
+    def batches(self) -> Iterator[tuple[list[bytes], list[int]]]:
+        """Yield pre-tokens and their counts in the same order, not too many at once: to encode them all."""
+        words: list[bytes] = []
+        counts: list[int] = []
+        size = 0
+        for word, count in self.items():
+            words.append(word)
+            counts.append(count)
+            size += len(word) + 64  # what Python takes for a word
+            if size >= _BATCH:
+                yield words, counts
+                words, counts, size = [], [], 0
+        if words:
+            yield words, counts
+
+    def top(self, n: int) -> list[tuple[bytes, int]]:
+        """Return the `n` commonest pre-tokens and their counts, the commonest first, equal ones in order of bytes."""
+        return nlargest(min(check_int("n", n, 0), len(self)), self.items(), key=itemgetter(1))
+
+    @cached_property
+    def word_bytes(self) -> int:
+        """How many bytes the distinct pre-tokens have in all."""
+        return sum(map(len, self))
+
+    def run(self) -> Run:
+        """Return the sorted run, to be read from its beginning."""
+        return reader_of(self._run)
+
+    # Others made of it.
+
+    def merge(self, *others: WordCounts, weights: Sequence[object] | None = None) -> WordCounts:
+        """Return the sum of these and other counts; in any order and grouping the result is the same.
+
+        Args:
+            others: counts by the same pattern and special tokens.
+            weights: one for these and for each of the others, by which their counts are multiplied: as in `Source`.
+
+        Raises:
+            ValueError: counts by other settings, or a wrong number of weights.
+            OverflowError: a count past 64 bits.
+        """
+        all_counts = [self, *others]
+        if weights is not None and len(check_sequence("weights", weights)) != len(all_counts):
+            raise ValueError(f"weights: expected one for each of {len(all_counts)} counts, got {len(weights)}")
+        for other in others:
+            self.settings.check_same(other.settings)
+        exact = [exact_weight(weight) for weight in weights] if weights is not None else [Fraction(1)] * len(all_counts)
+        factors = [weight / counts.scale for weight, counts in zip(exact, all_counts, strict=True)]
+        scale = math.lcm(*(factor.denominator for factor in factors), *(counts.scale for counts in all_counts))
+        sources = [
+            replace(source, weight=str(Fraction(source.weight) * weight))
+            for weight, counts in zip(exact, all_counts, strict=True)
+            for source in counts.sources
+        ]
+        skipped: Counter[str] = Counter()
+        for counts in all_counts:
+            skipped.update(counts.skipped)
+        merger = merge_all([counts.run() for counts in all_counts], [int(factor * scale) for factor in factors])
+        return WordCounts.of_run(merger, self.settings, scale, sources=sources, skipped=skipped)
+
+    def prune(self, min_count: int) -> WordCounts:
+        """Return those that occur at least `min_count` times.
+
+        Training on them takes less memory; merges that rare pre-tokens would have decided change.
+        """
+        merger = merge_runs([self.run()], [1], least=check_int("min_count", min_count, 0) * self.scale)
+        return WordCounts.of_run(merger, self.settings, self.scale, sources=self.sources, skipped=self.skipped)
+
+    # Files.
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a counts file, whole or not at all.
+
+        Raises:
+            OSError: what writing raises.
+        """
+        path = Path(check_path("path", path))
+        about = {
+            **asdict(self.settings),
+            "scale": self.scale,
+            "words": len(self),
+            "total": self.total,
+            "fingerprint": self.fingerprint,
+            "skipped": self.skipped,
+            "sources": [asdict(source) for source in self.sources],
+        }
+        footer = json.dumps(about, indent=1).encode()
+        with staged_folder(path.parent) as staging, (staging / path.name).open("wb") as file:
+            file.write(MARK)
+            run = self.run()
+            if isinstance(run, bytes):
+                file.write(run)
+            else:
+                while piece := run(PIECE):
+                    file.write(piece)
+            file.write(footer + len(footer).to_bytes(8, "little") + MARK)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> WordCounts:
+        """Open a counts file and check it; its words stay in the file until they are asked for.
+
+        Raises:
+            OSError: it cannot be read.
+            ValueError: it is no counts file, or is damaged.
+        """
+        path = Path(check_path("path", path))
+        file = open_regular(path, buffering=0)
+        try:
+            return cls._opened(file, path)
+        except BaseException:
+            file.close()
+            raise
+
+    @classmethod
+    def _opened(cls, file: Any, path: Path) -> WordCounts:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(size - 24, 0))
+        end = file.read(24)
+        file.seek(0)
+        if file.read(16) != MARK:
+            raise ValueError(f"{path}: expected a counts file, as WordCounts.save and `hf-bpe count` write it")
+        length = int.from_bytes(end[:8], "little")
+        footer = size - 24 - length
+        if len(end) != 24 or end[8:] != MARK or footer < 16 or length > MOST_BYTES:
+            raise ValueError(f"{path}: this counts file is cut off or damaged; count again, or copy it again")
+        counts = cls.__new__(cls)
+        counts._run = FileRun(file, 16, footer - 16)
+        file.seek(footer)
+        try:
+            about = parse_json(path, file.read(length).decode())
+            if about["unicode"] != UNICODE_VERSION:
+                raise ValueError(f"it is by Unicode {about['unicode']}, this version of hf_bpe by {UNICODE_VERSION}")
+            counts.settings = Settings.checked(about["pattern"], about["special_tokens"])
+            counts.sources = tuple(Counted(**source).checked() for source in about["sources"])
+            counts.scale = check_int("scale", about["scale"], 1, 10**1000)
+            counts._words = check_int("words", about["words"], 0, (footer - 16) // _LEAST_RECORD)
+            counts.total = check_int("total", about["total"], 0)
+            counts.skipped = {name: check_int(name, number, 0) for name, number in about["skipped"].items()}
+            counts.fingerprint = about["fingerprint"]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path}: this counts file cannot be read: {error!r}") from None
+        digest = counts._digest()
+        read = counts._run.reader()
+        while piece := read(PIECE):
+            digest.update(piece)
+        if digest.hexdigest() != counts.fingerprint:
+            raise ValueError(f"{path}: this counts file is damaged, its fingerprint does not fit; copy it again")
+        return counts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        run = self.run()
+        whole = run if isinstance(run, bytes) else b"".join(iter(lambda: run(PIECE), b""))  # one read has 2 GB at most
+        state = {**self.__dict__, "_run": whole}
+        return _unpickle, (state,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WordCounts) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        scale = "" if self.scale == 1 else f"scale={self.scale}, "
+        return (
+            f"WordCounts(words={len(self)}, total={self.total}, {scale}pattern={self.pattern!r}, "
+            f"special_tokens={[*self.special_tokens]}, fingerprint={self.fingerprint[:12]!r})"
+        )
+
+
+def _unpickle(state: dict[str, Any]) -> WordCounts:
+    counts = WordCounts.__new__(WordCounts)
+    counts.__dict__.update(state)
+    return counts
+
+
+def merge_all(runs: Sequence[Run], multipliers: Sequence[int] | None = None, folder: Path | None = None) -> RunMerger:
+    """Return the merge of any number of runs, of which few are read at once.
+
+    Args:
+        runs, multipliers: as `RunMerger` takes them.
+        folder: where to put what is merged in between, in files without names; None for where temporary files go.
+    """
+    runs, multipliers = [*runs], [*(multipliers or [1] * len(runs))]
+    while len(runs) > FAN_IN:
+        merged = gather(merge_runs(runs[:FAN_IN], multipliers[:FAN_IN]), folder=folder)
+        runs = [*runs[FAN_IN:], reader_of(merged)]
+        multipliers = [*multipliers[FAN_IN:], 1]
+    return merge_runs(runs, multipliers)
+
+
+def _summed(sources: Iterable[Counted]) -> tuple[Counted, ...]:
+    """Return sources in the order of their names, those of one name and weight put together."""
+    summed: dict[tuple[str, str], Counted] = {}
+    for source in sources:
+        key = source.name, source.weight
+        known = summed.get(key, replace(source, files=0, bytes=0))
+        summed[key] = replace(known, files=known.files + source.files, bytes=known.bytes + source.bytes)
+    return tuple(summed[key] for key in sorted(summed))

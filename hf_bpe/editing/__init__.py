@@ -1,0 +1,14 @@
+"""Edits of a model, each with a `Remap` from the old ids to the new ones."""
+
+from hf_bpe.editing._edits import (
+    Edited,
+    add_special_tokens,
+    extend,
+    pad_to_multiple_of,
+    prune,
+    renumber,
+    truncate,
+)
+from hf_bpe.editing._remap import Remap
+
+__all__ = ["Edited", "Remap", "add_special_tokens", "extend", "pad_to_multiple_of", "prune", "renumber", "truncate"]

@@ -1,0 +1,307 @@
+"""The doors to editing: a model with less tokens, or more, and what becomes of its ids.
+
+Each takes a `BPEModel` and returns another one with a `Remap` from the ids of the first to those of the second. A whole
+tokenizer, with settings and tokens that were added to it, takes the result by `BPETokenizer.with_model`; the embeddings
+of a model of transformers take the remap by `hf_bpe.editing.embeddings.remap_embeddings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count, islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from hf_bpe._utils.arguments import check_ids, check_int
+from hf_bpe.core._model import BPEModel, CheckedMerges, check_gaps, check_special_tokens, unlike
+from hf_bpe.counting._sources import TextSource
+from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.editing._pruning import Pruning, count_tokens
+from hf_bpe.editing._remap import Remap
+from hf_bpe.engine._merge_trees import merged, parts_of_tokens, unreachable
+from hf_bpe.engine._normalizers import checked_normalizer, with_normalizer
+from hf_bpe.training._train import ContinuingOptions, train
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = [
+    "Edited",
+    "Remap",
+    "add_special_tokens",
+    "extend",
+    "pad_to_multiple_of",
+    "prune",
+    "renumber",
+    "truncate",
+]
+
+_GREATEST_MULTIPLE = 1 << 24
+
+
+class Edited(NamedTuple):
+    """What an edit gives.
+
+    Attributes:
+        model: the new model.
+        remap: from the ids of the old model to those of the new one.
+    """
+
+    model: BPEModel
+    remap: Remap
+
+
+def truncate(model: BPEModel, vocab_size: int) -> Edited:
+    """Take away the last merges, as `BPEModel.truncate` does: a trained model becomes that of a smaller training.
+
+    All tokens that are left keep their ids; `renumber` closes the gaps where special tokens stand behind the merges.
+
+    Raises:
+        ValueError: more tokens than there are, or less than no merge makes.
+
+    >>> model = BPEModel({0: b"a", 1: b"b", 2: b"ab", 3: b"abb", 4: b"<|x|>"}, [(b"a", b"b"), (b"ab", b"b")], ["<|x|>"])
+    >>> smaller, remap = truncate(model, 4)
+    >>> smaller.vocab, remap.removed
+    ({0: b'a', 1: b'b', 2: b'ab', 4: b'<|x|>'}, (3,))
+    """
+    return _with_same_ids(model, model.truncate(vocab_size))
+
+
+def renumber(model: BPEModel) -> Edited:
+    """Close the gaps in the ids: they become 0, 1, 2 and so on, in the old order.
+
+    >>> renumber(BPEModel({3: b"a", 7: b"b"}, [])).remap
+    Remap(new_ids={3: 0, 7: 1}, added={}, removed=())
+    """
+    return _renumbered(model, model.vocab)
+
+
+def extend(
+    model: BPEModel,
+    input: TextSource | WordCounts,
+    number: int,
+    special_tokens: Sequence[str] | None = None,
+    *,
+    reserved: Collection[int] = (),
+    **options: Unpack[ContinuingOptions],
+) -> Edited:
+    """Learn more tokens from text, behind those that there are: the continued training of Purason et al., 2025.
+
+    Old merges go first, so text becomes what it was before, and then new merges join what has become neighbours. Old
+    ids stay, and text in which no two neighbours are merged anew keeps its ids.
+
+    Args:
+        model: what to go on from. If it has a normalizer, the input must be `hf_bpe.engine._normalizers.NormalizedTexts`.
+        input: text or counts, as `hf_bpe.train` takes them.
+        number: how many tokens to add. Bytes and special tokens that the model lacks are among them, and come first.
+        special_tokens: as `hf_bpe.train` takes them.
+        reserved: ids that are taken by tokens outside the model, such as those added to a tokenizer
+            (`tokenizer.added_tokens_decoder`). New ids are higher than all of these.
+        options: of `hf_bpe.train`, such as `tie_break`, `max_token_bytes` and `num_workers`.
+
+    Raises, warns:
+        What `hf_bpe.train` does.
+
+    >>> model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [])
+    >>> longer, remap = extend(model, ["low lower lowest"], 2)
+    >>> longer.merges, remap.added
+    ([(b'o', b'w'), (b'l', b'ow')], {256: (111, 119), 257: (108, 111, 119)})
+    """
+    number = check_int("number", number, 0)
+    normalizer = checked_normalizer(model.normalizer, input)
+    initial = with_normalizer(model, None)
+    longer = train(input, model.vocab_size + number, special_tokens, **options, initial=initial)
+    new = [token_id for token_id in longer.vocab if token_id not in model.vocab]
+    behind = count(max([-1, *model.vocab, *reserved]) + 1)
+    ids = dict(zip(new, behind, strict=False))
+    vocab = {ids.get(token_id, token_id): token for token_id, token in longer.vocab.items()}
+    return _with_same_ids(model, with_normalizer(replace(longer, vocab=vocab), normalizer))
+
+
+def prune(
+    model: BPEModel,
+    *,
+    keep: Iterable[int] | None = None,
+    counts: WordCounts | None = None,
+    vocab_size: int | None = None,
+    min_count: int | None = None,
+) -> Edited:
+    """Take tokens away: all but some, or those used least.
+
+    Bytes and special tokens always stay, and so does every token that a token which stays is made of. Tokens that text
+    can never become go first, whatever is asked for; a model that takes whole words before it merges has none.
+    The ids become 0, 1, 2 and so on, in the old order.
+
+    Every token that stays can still be met, and text whose old tokens all stay has the same tokens. For let a pre-token
+    come to tokens that stay. The merges that were applied are those in the trees of these tokens
+    (`merge_trees.parts_of_tokens`). Their parts and results have stayed, hence the merges themselves, in the same
+    order. Of the merges that can be applied at any moment the old model took the first; it is still there, and the new
+    model, which has no others, takes it, too. And a token that can be met is what its own bytes come to.
+
+    With counts, the least used token that no other one is made of is taken away, again and again; what it was used for
+    its two parts are then used for, which is nearly but not always how the text is encoded afterwards. Of tokens that
+    are used alike the highest id goes first.
+
+    Args:
+        model: the model.
+        keep: ids of tokens to keep. Without counts all others go that need not stay.
+        counts: counts of text, by the pattern of the model.
+        vocab_size: with counts, number of tokens to come to.
+        min_count: with counts, take tokens away as long as one is used less often than this; instead of `vocab_size`.
+
+    Raises:
+        TypeError: a wrong combination of arguments.
+        ValueError: an id in `keep` of no token, or of one that text can never become; a vocabulary size that is
+            impossible; counts by another pattern.
+        OverflowError: counts past 63 bits.
+
+    >>> model = BPEModel({0: b"a", 1: b"b", 2: b"ab", 3: b"ba", 4: b"abb"}, [(b"a", b"b"), (b"b", b"a"), (b"ab", b"b")])
+    >>> prune(model, keep=[4]).model.merges
+    [(b'a', b'b'), (b'ab', b'b')]
+    >>> smaller, remap = prune(model, counts=WordCounts({"ab": 5, "ba": 1, "abb": 2}), vocab_size=3)
+    >>> smaller.vocab, remap.removed
+    ({0: b'a', 1: b'b', 2: b'ab'}, (3, 4))
+    """
+    if [vocab_size, min_count].count(None) != (2 if counts is None else 1) or (keep is None and counts is None):
+        raise TypeError(
+            "prune: expected ids to keep, or counts with either vocab_size or min_count; "
+            f"got {keep=}, {counts=}, {vocab_size=}, {min_count=}"
+        )
+    kept = [] if keep is None else check_ids("keep", keep)
+    lost = {*unreachable(model)}
+    words = lost if model.ignore_merges else set()
+    lost = lost - words
+    _check_kept(model, kept, lost)
+    parts = parts_of_tokens(model)
+    specials = {*model.special_ids().values()}
+    stays = _closed([*kept, *specials, *(i for i, token in model.vocab.items() if len(token) == 1)], parts)
+    if counts is None:
+        return _renumbered(model, stays)
+    heirs = dict(zip(words, _made_of(model, map(model.vocab.__getitem__, words)), strict=True))
+    pruning = Pruning(parts, model.vocab.keys() - lost, stays, count_tokens(model, counts), heirs)
+    if min_count is not None:
+        min_count = check_int("min_count", min_count, 0)
+        while pruning.take_least_used(below=min_count * counts.scale):
+            pass
+    elif not isinstance(vocab_size, int) or not len(stays) <= vocab_size <= len(pruning.kept):
+        raise ValueError(
+            f"vocab_size: expected {len(stays)} to {len(pruning.kept)}, the number of tokens that must stay and of "
+            f"those that can, got {vocab_size!r}"
+        )
+    else:
+        for _ in range(len(pruning.kept) - vocab_size):
+            pruning.take_least_used()
+    return _renumbered(model, pruning.kept)
+
+
+def add_special_tokens(
+    model: BPEModel, tokens: Iterable[str] | Mapping[str, int], *, reserved: Collection[int] = ()
+) -> Edited:
+    """Add special tokens at ids that are free.
+
+    Args:
+        model: the model.
+        tokens: what to add: to the lowest free ids, first in gaps, then behind the highest; or a mapping to ids.
+        reserved: ids that are taken by tokens outside the model, such as those added to a tokenizer.
+
+    Raises:
+        TypeError: tokens that are no str.
+        ValueError: a token that the model has or cannot have, or an id that is taken or impossible.
+
+    >>> model = BPEModel({0: b"a", 2: b"b"}, [])
+    >>> add_special_tokens(model, ["<|x|>", "<|y|>"]).model.vocab
+    {0: b'a', 1: b'<|x|>', 2: b'b', 3: b'<|y|>'}
+    """
+    added = check_special_tokens(tokens)
+    known = {token: token_id for token_id, token in model.vocab.items()}
+    taken = {**dict.fromkeys(reserved, "a token outside the model"), **{i: repr(t) for i, t in model.vocab.items()}}
+    for token in added:
+        if token.encode() in known:
+            raise ValueError(f"special token {token!r}: the model has this token, with the id {known[token.encode()]}")
+    if isinstance(tokens, Mapping):
+        ids = [check_int(f"id of {token!r}", tokens[token], 0) for token in added]
+        for token, token_id in zip(added, ids, strict=True):
+            if token_id in taken:
+                raise ValueError(f"special token {token!r}: its id {token_id} is taken by {taken[token_id]}")
+    else:
+        ids = [*islice((token_id for token_id in count() if token_id not in taken), len(added))]
+    new = dict(zip(ids, map(str.encode, added), strict=True))
+    if len(new) < len(added):
+        raise ValueError(f"special tokens: two of {added} have the same id")
+    specials = (*model.special_tokens, *added)
+    return _with_same_ids(model, replace(model, vocab={**model.vocab, **new}, special_tokens=specials))
+
+
+def pad_to_multiple_of(model: BPEModel, multiple: int, *, reserved: Collection[int] = ()) -> Edited:
+    """Add placeholders until all ids below a multiple of a number are taken, as fast matrix products like it.
+
+    They are special tokens, called `<|unused_300|>` after their ids, in gaps of the ids and behind the highest.
+
+    Args:
+        model: the model.
+        multiple: what one more than the highest id becomes a multiple of.
+        reserved: ids that are taken by tokens outside the model, such as those added to a tokenizer.
+
+    Raises:
+        TypeError, ValueError: no number from 1 on, or far more gaps than tokens.
+
+    >>> pad_to_multiple_of(BPEModel({0: b"a", 2: b"b"}, []), 4).model.special_tokens
+    ('<|unused_1|>', '<|unused_3|>')
+    """
+    multiple = check_int("multiple", multiple, 1, _GREATEST_MULTIPLE)
+    taken = {*model.vocab, *reserved}
+    size = max(taken, default=-1) + 1
+    check_gaps(size, len(taken))
+    known = model.printable_vocab()
+    free = (token_id for token_id in range(size + -size % multiple) if token_id not in taken)
+    names = {unlike(known, f"<|unused_{token_id}|>"): token_id for token_id in free}
+    return add_special_tokens(model, names)
+
+
+def _with_same_ids(old: BPEModel, new: BPEModel) -> Edited:
+    """Return an edit in which every token has kept its id or is gone."""
+    kept = {token_id: token_id for token_id in old.vocab if token_id in new.vocab}
+    added = [token_id for token_id in new.vocab if token_id not in kept]
+    specials = {*new.special_ids().values()}
+    sources = dict(zip(added, _made_of(old, [new.vocab[token_id] for token_id in added]), strict=True))
+    sources = {token_id: () if token_id in specials else old_ids for token_id, old_ids in sources.items()}
+    return Edited(new, Remap(kept, sources, tuple(old.vocab.keys() - kept.keys())))
+
+
+def _renumbered(model: BPEModel, ids: Collection[int]) -> Edited:
+    """Return the model of some tokens, among them all parts of each, numbered from 0 on in the old order."""
+    new_ids = {old: new for new, old in enumerate(sorted(ids))}
+    vocab = {new: model.vocab[old] for old, new in new_ids.items()}
+    tokens = {*vocab.values()}
+    merges = [merge for merge in model.merges if tokens.issuperset((*merge, b"".join(merge)))]
+    removed = tuple(model.vocab.keys() - new_ids.keys())
+    return Edited(replace(model, vocab=vocab, merges=CheckedMerges(merges)), Remap(new_ids, {}, removed))
+
+
+def _made_of(model: BPEModel, tokens: Iterable[bytes]) -> list[tuple[int, ...]]:
+    """Return the ids that merges make of each token's bytes, without the bytes that the model does not have."""
+    free = next(token_id for token_id in count() if token_id not in model.vocab)
+    return [tuple(token_id for token_id in ids if token_id != free) for ids in merged(model, tokens, free)]
+
+
+def _closed(ids: Iterable[int], parts: Mapping[int, tuple[int, int]]) -> set[int]:
+    """Return tokens with all that they are made of."""
+    closed: set[int] = set()
+    left = [*ids]
+    while left:
+        token_id = left.pop()
+        if token_id not in closed:
+            closed.add(token_id)
+            left += parts.get(token_id, ())
+    return closed
+
+
+def _check_kept(model: BPEModel, ids: Iterable[int], lost: Collection[int]) -> None:
+    for token_id in ids:
+        if token_id not in model.vocab:
+            raise ValueError(f"keep: the model has no token {token_id}")
+        if token_id in lost:
+            raise ValueError(
+                f"keep: text never becomes token {token_id}, {model.vocab[token_id]!r}, for merges do not make it of "
+                "its bytes; leave it out"
+            )

@@ -1,0 +1,8 @@
+"""Encoding and decoding: the native core where it is built, plain Python elsewhere, with the same results."""
+
+from hf_bpe.engine._decode_stream import DecodeStream
+from hf_bpe.engine._dispatch import native_core
+from hf_bpe.engine._merge_trees import parts_of_tokens, unreachable
+from hf_bpe.engine._safe_cuts import cut_into_documents
+
+__all__ = ["DecodeStream", "cut_into_documents", "native_core", "parts_of_tokens", "unreachable"]

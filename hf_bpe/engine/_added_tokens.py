@@ -1,0 +1,200 @@
+"""Added tokens in text: found before any split, as `tokenizers` finds them, so that both give the same ids.
+
+Source of the rules: `added_vocabulary.rs` of tokenizers 0.23. Tokens that are not normalized are found before those
+that are; where several begin at one place the longest is taken; flags are looked at only then.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import regex
+from tokenizers import AddedToken
+
+from hf_bpe.core.pretokenizers import WHITE_SPACE, hide_newer
+from hf_bpe.engine._token_finder import TokenFinder
+
+
+class AddedTokenSplitter:
+    """Split text at added tokens.
+
+    Args:
+        added_tokens: id → token.
+
+    >>> splitter = AddedTokenSplitter({7: AddedToken("<|x|>", special=True)})
+    >>> splitter.split("a <|x|>b")
+    ['a ', 7, 'b']
+    """
+
+    def __init__(self, added_tokens: Mapping[int, AddedToken]) -> None:
+        self._added_tokens = dict(added_tokens)
+        self._tokens = {token.content: (token_id, token) for token_id, token in added_tokens.items()}
+        self._rounds = [
+            TokenFinder([token.content for token in added_tokens.values() if token.normalized is normalized])
+            for normalized in (False, True)
+        ]
+
+    def __reduce__(self) -> tuple[type[AddedTokenSplitter], tuple[dict[int, AddedToken]]]:
+        return AddedTokenSplitter, (self._added_tokens,)
+
+    def split(self, text: str, *, split_special_tokens: bool = False) -> list[str | int]:
+        """Return stretches of text and ids of added tokens, in order; no stretch is empty.
+
+        Args:
+            text: any text.
+            split_special_tokens: leave special tokens in the text; other added tokens are still found.
+        """
+        spans = self.spans(text, split_special_tokens=split_special_tokens)
+        return [text[start:stop] if token_id is None else token_id for start, stop, token_id in spans]
+
+    def spans(self, text: str, *, split_special_tokens: bool = False) -> list[tuple[int, int, int | None]]:
+        """Return the same as where each begins and ends, and its id, None for text.
+
+        That of a token includes the white space that its flags have eaten.
+
+        >>> AddedTokenSplitter({7: AddedToken("<|x|>", rstrip=True)}).spans("a<|x|> b")
+        [(0, 1, None), (1, 7, 7), (7, 8, None)]
+        """
+        spans: list[tuple[int, int, int | None]] = [(0, len(text), None)] if text else []
+        for finder in self._rounds:
+            found: list[tuple[int, int, int | None]] = []
+            for start, stop, token_id in spans:
+                if token_id is None:
+                    # What is left and right of a stretch is not looked at.
+                    inside = self._split(finder, text[start:stop], split_special_tokens)
+                    found += [(start + begin, start + end, token) for begin, end, token in inside]
+                else:
+                    found.append((start, stop, token_id))
+            spans = found
+        return spans
+
+    def _split(
+        self, finder: TokenFinder[str], text: str, split_special_tokens: bool
+    ) -> Iterator[tuple[int, int, int | None]]:
+        end = 0
+        after_white_space = 0  # where the white space ends that rstrip has eaten last
+        for start, content in finder.find_all(text):
+            token_id, token = self._tokens[content]
+            stop = start + len(content)
+            if (split_special_tokens and token.special) or (token.single_word and _in_word(text, start, stop)):
+                continue
+            # What rstrip of the token before has eaten may be eaten or found again: `tokenizers` does so, too.
+            if token.lstrip:
+                while start > end and text[start - 1] in WHITE_SPACE:
+                    start -= 1
+                start = max(start, end)
+            if token.rstrip:
+                after_white_space = max(after_white_space, stop)
+                while after_white_space < len(text) and text[after_white_space] in WHITE_SPACE:
+                    after_white_space += 1
+                stop = after_white_space
+            if end < start:
+                yield end, start, None
+            if start < stop:
+                yield start, stop, token_id
+            end = stop
+        if end < len(text):
+            yield end, len(text), None
+
+    def forbidden_cuts(self, text: str, start: int, stop: int) -> Ranges:
+        """Return where added tokens forbid to cut a text: both parts would not be split into what the whole is.
+
+        They are across such a place, or touch it and take white space or look around there.
+
+        Args:
+            text: any text.
+            start, stop: the places that will be asked about.
+
+        >>> splitter = AddedTokenSplitter({7: AddedToken("<|x|>")})
+        >>> [at for at in range(7) if at not in splitter.forbidden_cuts("<|x|>y", 0, 7)]
+        [0, 5, 6]
+        """
+        ranges = []
+        for finder in self._rounds:
+            for begin, content in finder.find_begins(text, max(start - finder.longest, 0), min(stop, len(text))):
+                # Of those that begin here the longest forbids what the others do, for they end before it.
+                _, token = self._tokens[content]
+                end = begin + len(content)
+                ranges.append(
+                    (begin + (content not in self._looking_left), end - (not (token.rstrip or token.single_word)))
+                )
+        return Ranges(ranges)
+
+    @cached_property
+    def _looking_left(self) -> set[str]:
+        """The tokens that depend on what is before them, or begin with one that does."""
+        looking = {content for content, (_, token) in self._tokens.items() if token.lstrip or token.single_word}
+        sizes = {*map(len, looking)}
+        return {content for content in self._tokens if any(content[:size] in looking for size in sizes)}
+
+
+class Ranges:
+    """Numbers, given as the first and the last of ranges that may overlap or be empty.
+
+    >>> 4 in Ranges([(1, 5), (3, 2)]), 6 in Ranges([(1, 5), (7, 9)])
+    (True, False)
+    """
+
+    def __init__(self, ranges: list[tuple[int, int]]) -> None:
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
+        for first, last in sorted(ranges):
+            if self._lasts and first <= self._lasts[-1]:
+                self._lasts[-1] = max(self._lasts[-1], last)
+            elif first <= last:
+                self._firsts.append(first)
+                self._lasts.append(last)
+
+    def __contains__(self, number: int) -> bool:
+        at = bisect_right(self._firsts, number)
+        return at > 0 and number <= self._lasts[at - 1]
+
+
+def as_special(token: AddedToken, content: str | None = None) -> AddedToken:
+    """Return a special token with the flags of an added token, and its content unless another is given."""
+    return AddedToken(
+        content or token.content,
+        single_word=token.single_word,
+        lstrip=token.lstrip,
+        rstrip=token.rstrip,
+        normalized=token.normalized,
+        special=True,
+    )
+
+
+def special_tokens_in(settings: Mapping[str, Any]) -> list[str | AddedToken]:
+    """Return the special tokens that settings of a tokenizer give: any that is called `…_token`, and the extra ones."""
+    named = [value for name, value in settings.items() if name.endswith("_token")]
+    extra = settings.get("extra_special_tokens", settings.get("additional_special_tokens")) or []
+    given = [*named, *(extra.values() if isinstance(extra, dict) else extra)]
+    return [token for token in given if isinstance(token, (str, AddedToken))]
+
+
+def check_added_ids(added: Mapping[int, str], vocab: Mapping[str, int]) -> None:
+    """Raise a ValueError if an added token has the id of another token, or another id than in the vocabulary.
+
+    Args:
+        added: id → content of each added token.
+        vocab: printable token → id of the model.
+    """
+    taken = {token_id: text for text, token_id in vocab.items() if token_id in added} if added else {}
+    ids = {content: token_id for token_id, content in added.items()}
+    for token_id, content in added.items():
+        if taken.get(token_id, content) != content:
+            raise ValueError(
+                f"added_tokens_decoder: {content!r} has the id {token_id}, which is that of {taken[token_id]!r}"
+            )
+        if (known := vocab.get(content, ids[content])) != token_id:
+            raise ValueError(f"added_tokens_decoder: {content!r} has the id {token_id}, and is token {known} already")
+
+
+def _in_word(text: str, start: int, stop: int) -> bool:
+    before, after = text[start - 1 : start] if start else "", text[stop : stop + 1]
+    return any(_WORD.match(hide_newer(char)) for char in (before, after))
+
+
+# What Rust's regex calls a word character, by Unicode's annex 18.
+_WORD = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]")

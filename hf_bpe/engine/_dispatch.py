@@ -1,0 +1,265 @@
+"""The one seam between what hf_bpe offers and what computes it: the native core, or `reference` where it is not built.
+
+Everything above imports the algorithms from here. What crosses the seam: documents and pre-tokens are bytes, counts a
+mapping of pre-token to int, merges a list of pairs of bytes; texts are str or bytes, and ids lists of int or arrays, as
+`encoding.Encoder` says. Both engines give the same.
+
+The environment variable `HF_BPE_ENGINE` chooses: `native`, `reference`, or what there is if it is not set.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from hf_bpe.core import reference
+from hf_bpe.core._byte_level import from_printable
+from hf_bpe.core.pretokenizers import PATTERNS
+from hf_bpe.core.reference import count_pre_tokens
+from hf_bpe.engine import _runs as runs
+from hf_bpe.engine import _safe_cuts as cuts
+
+if TYPE_CHECKING:
+    from hf_bpe._native import Counter
+    from hf_bpe.core._model import BPEModel
+    from hf_bpe.engine._encoder import AddedTokenTuple, Encoder
+
+__all__ = [
+    "count_pre_tokens",
+    "find_last_cut",
+    "from_printable_all",
+    "learn_merges",
+    "make_encoder",
+    "merge_runs",
+    "native_core",
+    "native_counter",
+    "read_merges",
+    "read_words",
+    "training_bytes",
+]
+
+# Ids and ranks up to which the native encoder packs a merge into 64 bits.
+_NATIVE_IDS = 2**21 - 2**10
+_WORDS_AT_ONCE = 4096
+
+
+@functools.cache
+def native_core() -> ModuleType | None:
+    """Return the native core, None where the Python engine is to be used; warns once if it should be there and is not.
+
+    Raises:
+        ImportError: it is asked for, and not built.
+        ValueError: HF_BPE_ENGINE names no engine.
+    """
+    choice = os.environ.get("HF_BPE_ENGINE", "")
+    if choice not in ("", "native", "reference"):
+        raise ValueError(f"HF_BPE_ENGINE: expected native or reference, got {choice!r}")
+    if choice == "reference":
+        return None
+    try:
+        return importlib.import_module("hf_bpe._native")
+    except ImportError as error:
+        if choice == "native":
+            raise ImportError("HF_BPE_ENGINE is native, but the native core of hf_bpe is not built") from error
+        warnings.warn(
+            f"the native core of hf_bpe is not built ({error}). The Python engine gives the same results, many times "
+            "slower. Install hf_bpe again with a C++20 compiler, or set HF_BPE_ENGINE=reference to hear no more of it",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return None
+
+
+def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> Encoder:
+    """Return what encodes and decodes for a model with some added tokens."""
+    if model.normalizer is None:
+        return _make_encoder_of_raw_text(model, added_tokens)
+    from hf_bpe.engine._normalizers import NormalizingEncoder
+
+    return NormalizingEncoder(_make_encoder_of_raw_text(model), make_encoder, added_tokens)
+
+
+def _make_encoder_of_raw_text(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> Encoder:
+    """Return the same for text that is taken as it is, whether the model has a normalizer or not.
+
+    Where text is split by a pattern that is not built in, that is in Python, but single pre-tokens are still merged by
+    the native core.
+    """
+    from hf_bpe.engine._encoder import (  # imports numpy, which training has no use for
+        PythonEncoder,
+        WordsMergedNatively,
+    )
+
+    native = native_core()
+    if native is None or max(model.vocab, default=0) >= _NATIVE_IDS or len(model.merges) >= _NATIVE_IDS:
+        return PythonEncoder(reference.Encoder(model), make_encoder, added_tokens)
+    pattern = model.pattern if _is_built_in(model.pattern) else None
+    encoder: Encoder = native.Encoder(
+        model,
+        make_encoder,
+        model.vocab,
+        model.merges,
+        pattern,
+        whole_words=model.whole_words(),
+        drop_missing_bytes=model.drop_missing_bytes,
+    )
+    if not _is_built_in(model.pattern):
+        encoder = PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
+    return encoder.with_added_tokens(added_tokens) if added_tokens else encoder
+
+
+def from_printable_all(texts: list[str]) -> list[bytes | None]:
+    """Return what `byte_level.from_printable` does of each text."""
+    native = native_core()
+    return [*map(from_printable, texts)] if native is None else native.from_printable(texts)
+
+
+def read_merges(text: bytes, tokens: list[bytes]) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
+    """Read a `merges.txt` that has nothing odd, as `_native.pyi` says; None as well where there is no native core."""
+    native = native_core()
+    return None if native is None else native.read_merges(text, tokens)
+
+
+def merge_runs(all_runs: Sequence[runs.Run], multipliers: Sequence[int], least: int = 1) -> runs.RunMerger:
+    """Return the merge of sorted runs, as `runs.RunMerger` does."""
+    native = native_core()
+    if native is None:
+        return runs.RunMerger(all_runs, multipliers, least)
+    # Counts that a multiplier or a limit of more than 64 bits meets are beyond 64 bits, or below the limit.
+    merger: runs.RunMerger = native.RunMerger(all_runs, multipliers, min(least, 2**64 - 1))
+    return merger
+
+
+def read_words(run: runs.Run) -> Iterator[tuple[bytes, int]]:
+    """Yield the words of a sorted run and their counts, as `runs.read_words` does."""
+    native = native_core()
+    if native is None:
+        yield from runs.read_words(run)
+        return
+    reader = native.RunReader(run)
+    while words := reader.next(_WORDS_AT_ONCE):
+        yield from words
+
+
+def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: int, memory: int = 0) -> Counter | None:
+    """Return what counts the pre-tokens of texts in native threads, None if this engine cannot for this pattern.
+
+    `memory` is what its counts may take, 0 for as much as they need.
+    """
+    native = native_core()
+    if native is None or not _is_built_in(pattern):
+        return None
+    specials = [special.encode() for special in special_tokens]
+    # What does not fit the core's 32 bits is more than it would start.
+    counter: Counter = native.Counter(pattern, specials, threads=min(threads, 2**31), memory=memory)
+    return counter
+
+
+@runtime_checkable
+class HasRun(Protocol):
+    """Counts that are a sorted run."""
+
+    def run(self) -> runs.Run:
+        """Return the run, to be read from its beginning."""
+
+    def items(self) -> Iterable[tuple[bytes, int]]:
+        """Return its words and their counts."""
+
+
+def learn_merges(
+    counts: Mapping[bytes, int] | HasRun,
+    *,
+    max_merges: int,
+    tie_break: str = "lexicographic",
+    min_frequency: int = 1,
+    max_token_bytes: int | None = None,
+    length_penalty: float = 0.0,
+    initial: Sequence[tuple[bytes, bytes]] = (),
+    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
+) -> list[tuple[bytes, bytes]]:
+    """Learn merges as `reference.learn_merges` does.
+
+    Args:
+        counts: pre-token → number of occurrences.
+        max_merges, tie_break, min_frequency, max_token_bytes, length_penalty, initial: as there.
+        progress: told of the merges learned since its last call, none or more, and how often the last merge occurred (0
+            before there is one); native: about twenty times a second, and once at the end. So all that it is told of
+            joined is the result. What it raises is passed on.
+
+    Raises:
+        OverflowError: native: the counts make 2**64 pairs or more.
+        ValueError: an initial merge that is given twice; native: the distinct pre-tokens have more than 2**32 bytes, or
+            there are more than 2**21 initial tokens.
+    """
+    native = native_core()
+    if native is None:
+        return reference.learn_merges(
+            dict(counts.items()),
+            max_merges=max_merges,
+            tie_break=tie_break,
+            min_frequency=min_frequency,
+            max_token_bytes=max_token_bytes,
+            length_penalty=length_penalty,
+            initial=initial,
+            progress=progress,
+        )
+    if min_frequency >= 2**64:  # no pair has such a count
+        max_merges = 0
+    merges: list[tuple[bytes, bytes]] = native.learn_merges(
+        _run_of(counts),
+        initial=[*initial],
+        max_merges=min(max_merges, 2**32),  # there are never as many
+        lexicographic=tie_break == "lexicographic",
+        min_frequency=min(min_frequency, 2**64 - 1),
+        max_token_bytes=None if max_token_bytes is None else min(max_token_bytes, 2**32),
+        length_penalty=length_penalty,
+        progress=progress,
+    )
+    return merges
+
+
+def training_bytes(counts: Mapping[bytes, int] | HasRun, max_merges: int) -> int:
+    """Return how many bytes of memory `learn_merges` takes at its peak, beyond what the counts take.
+
+    It is meant to be too much rather than too little: on real text up to half as much again.
+
+    Args:
+        counts: as there.
+        max_merges: number of merges to learn, and of initial ones.
+
+    Raises:
+        OverflowError, ValueError: what `learn_merges` would raise.
+    """
+    native = native_core()
+    if native is None:
+        return reference.training_bytes(word for word, _ in counts.items())
+    needed: int = native.training_bytes(_run_of(counts), min(max_merges, 2**32))
+    return needed
+
+
+def _run_of(counts: Mapping[bytes, int] | HasRun) -> Callable[[], runs.Run]:
+    """Return what the native core learns from: what returns a run."""
+    if isinstance(counts, HasRun):
+        return counts.run
+    merger = runs.RunMerger.of(counts)
+    run = b"".join(iter(lambda: merger.read(runs.PIECE), b""))
+    return lambda: run
+
+
+def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str]) -> int:
+    """Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none."""
+    native = native_core()
+    if native is None:
+        return cuts.safe_cuts(pattern, tuple(special_tokens)).find_last(data)
+    known = pattern if _is_built_in(pattern) else None  # by any other, text can be cut at special tokens only
+    last: int = native.find_last_cut(data, known, [token.encode() for token in special_tokens])
+    return last
+
+
+def _is_built_in(pattern: str | None) -> bool:
+    return pattern is None or pattern in PATTERNS

@@ -1,0 +1,358 @@
+"""Texts to ids and back, with their added tokens: what an encoder offers, and the one in Python.
+
+The native core has an encoder of its own with the same methods. This one serves where there is no native core, and for
+patterns that the core does not know: `regex` splits by those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import accumulate, count
+from operator import index
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import AddedToken
+
+from hf_bpe.core._byte_level import repair_surrogates
+from hf_bpe.core._model import BPEModel
+from hf_bpe.core.pretokenizers import find_safe_cuts
+from hf_bpe.core.reference import Encoder as WordsEncoder
+from hf_bpe.engine._added_tokens import AddedTokenSplitter
+from hf_bpe.engine._token_finder import TokenFinder
+
+AnyText = str | bytes
+Ids = npt.NDArray[np.uint32]
+Numbers = npt.NDArray[np.int64]
+
+
+class AddedTokenTuple(NamedTuple):
+    """An added token as it crosses the seam between Python and the native core."""
+
+    content: str
+    id: int
+    special: bool
+    normalized: bool
+    lstrip: bool
+    rstrip: bool
+    single_word: bool
+
+    @classmethod
+    def of(cls, token_id: int, token: AddedToken) -> AddedTokenTuple:
+        """Return the tuple of an added token."""
+        flags = token.special, token.normalized, token.lstrip, token.rstrip, token.single_word
+        return cls(token.content, token_id, *flags)
+
+
+class Options(NamedTuple):
+    """How texts are encoded.
+
+    Attributes:
+        split_special_tokens: take special tokens for ordinary text.
+        add_prefix_space: put a space before each stretch of text, between added tokens, that does not begin with one.
+        unknown_id: the id of a byte that the model has no token for, unless it drops such bytes; where it is None such
+            a byte is a ValueError.
+    """
+
+    split_special_tokens: bool = False
+    add_prefix_space: bool = False
+    unknown_id: int | None = None
+
+
+Around = Sequence[Sequence[int]]
+"""The ids that stand before the first sequence of a row, and behind each."""
+
+
+class Padding(NamedTuple):
+    """How rows of ids become a rectangle.
+
+    Attributes:
+        length: of each row, None for that of the longest; no row may be longer.
+        pad_id: what fills a row up.
+        is_left: whether it stands before the ids.
+    """
+
+    length: int | None
+    pad_id: int
+    is_left: bool
+
+
+class Encoder(Protocol):
+    """What encodes and decodes for a model; may be used by several threads at once, and pickles as its definition.
+
+    A str may have lone surrogates, which are repaired; bytes may be any. Results do not depend on `threads`.
+    """
+
+    @property
+    def model(self) -> BPEModel:
+        """The model, without its added tokens."""
+
+    @property
+    def lacks_bytes(self) -> bool:
+        """Whether there are bytes that the model has no token for."""
+
+    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder:
+        """Return an encoder for the same model and other added tokens."""
+
+    def encode(self, text: AnyText, options: Options) -> list[int]:
+        """Return the ids of a text."""
+
+    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
+        """Return the ids of each text."""
+
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
+        """Return the ids of all texts, and where those of each begin, with the end of the last."""
+
+    def encode_with_places(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
+        """Return what `encode_to_numpy` does, and of each id a row (begin, end, part).
+
+        Begin and end are characters of a str and bytes of bytes; a token of some bytes of a character has all of it.
+        The part is the number of the pre-token or added token, each of which is one, within the text.
+        """
+
+    def rows_to_lists(self, ids: Ids, spans: Numbers, around: Around) -> list[list[int]]:
+        """Return rows of ids, of which each has one or more sequences and what stands around them.
+
+        Args:
+            ids: those of all sequences.
+            spans: of shape (rows, sequences, 2): where each sequence begins and ends in `ids`.
+            around: one more than there are sequences in a row.
+        """
+
+    def rows_to_arrays(self, ids: Ids, spans: Numbers, around: Around, padding: Padding) -> tuple[Numbers, Numbers]:
+        """Return the same as an array of rows of one length, and a mask that is 1 where there is an id."""
+
+    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
+        """Return the number of ids of each text."""
+
+    def find_last_cut(self, data: bytes, options: Options) -> int:
+        """Return the last place to cut at for the parts to give the same ids, whatever follows; 0 if there is none."""
+
+    def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
+        """Return the bytes of ids, but of those to be skipped, which `skipped` has a byte other than 0 for.
+
+        Raises:
+            KeyError: an id that there is no token for.
+        """
+
+    def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
+        """Return the text of each row of ids, likewise; `errors` is that of `bytes.decode`."""
+
+
+class PythonEncoder:
+    """The `Encoder` in Python.
+
+    Args:
+        words: encodes text without added tokens.
+        rebuild: what pickle calls, with the model and the added tokens.
+    """
+
+    def __init__(
+        self,
+        words: WordsEncoder,
+        rebuild: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder],
+        added_tokens: tuple[AddedTokenTuple, ...] = (),
+    ) -> None:
+        self._words = words
+        self._rebuild = rebuild
+        self._added_tokens = added_tokens
+        self._splitter = splitter_of(added_tokens)
+        self._added_bytes = {token.id: token.content.encode() for token in added_tokens}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self._rebuild, (self.model, self._added_tokens)
+
+    @property
+    def model(self) -> BPEModel:
+        """As `Encoder` says, here and below."""
+        return self._words.model
+
+    @property
+    def lacks_bytes(self) -> bool:
+        return self._words.lacks_bytes
+
+    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> PythonEncoder:
+        return PythonEncoder(self._words, self._rebuild, tokens)
+
+    def encode(self, text: AnyText, options: Options) -> list[int]:
+        ids: list[int] = []
+        for part in self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens):
+            if isinstance(part, int):
+                ids.append(part)
+                continue
+            if options.add_prefix_space and part[0] != " ":
+                part = " " + part
+            ids += self._words.encode(part.encode("utf-8", "surrogateescape"), options.unknown_id)
+        return ids
+
+    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
+        return [self.encode(text, options) for text in texts]
+
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
+        rows = self.encode_batch(texts, options, threads)
+        arrays = [np.array(row, np.uint32) for row in rows]
+        offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
+        return np.concatenate([np.empty(0, np.uint32), *arrays]), offsets
+
+    def encode_with_places(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
+        rows = [self._encode_with_places(text, options) for text in texts]
+        ids = [token_id for row, _ in rows for token_id in row]
+        places = [place for _, row in rows for place in row]
+        offsets = np.array([0, *accumulate(len(row) for row, _ in rows)], np.int64)
+        return np.array(ids, np.uint32), offsets, np.array(places, np.int64).reshape(-1, 3)
+
+    def _encode_with_places(self, text: AnyText, options: Options) -> tuple[list[int], list[tuple[int, int, int]]]:
+        ids: list[int] = []
+        places: list[tuple[int, int, int]] = []  # in bytes of the repaired text
+        repaired, parts = as_str(text), count()
+        offsets = [0, *accumulate(len(char.encode("utf-8", "surrogateescape")) for char in repaired)]
+        for start, stop, added in self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens):
+            lowest = at = offsets[start]
+            if added is not None:
+                ids.append(added)
+                places.append((lowest, offsets[stop], next(parts)))
+                continue
+            data = repaired[start:stop].encode("utf-8", "surrogateescape")
+            if options.add_prefix_space and not data.startswith(b" "):
+                data = b" " + data
+                at -= 1  # the place of this space is that of the first character
+            for _, word_ids in self._words.pre_tokens(data):
+                part = next(parts)
+                for token_id in word_ids:
+                    end = at + (len(self.model.vocab[token_id]) if token_id >= 0 else 1)
+                    if token_id >= 0 or not self.model.drop_missing_bytes:
+                        places.append((max(at, lowest), max(end, lowest + 1), part))
+                    at = end
+                ids += self._words.known(word_ids, options.unknown_id)
+        if isinstance(text, str):
+            begins, ends = characters_of_bytes(text)
+            places = [
+                (begins[begin], ends[end - 1] if begin < end else begins[begin], part) for begin, end, part in places
+            ]
+        return ids, places
+
+    def rows_to_lists(self, ids: Ids, spans: Numbers, around: Around) -> list[list[int]]:
+        rows = []
+        for row in spans.tolist():
+            ids_of_row = [*around[0]]
+            for (begin, end), behind in zip(row, around[1:], strict=True):
+                ids_of_row += [*ids[begin:end].tolist(), *behind]
+            rows.append(ids_of_row)
+        return rows
+
+    def rows_to_arrays(self, ids: Ids, spans: Numbers, around: Around, padding: Padding) -> tuple[Numbers, Numbers]:
+        rows = self.rows_to_lists(ids, spans, around)
+        longest = max(map(len, rows), default=0)
+        length = longest if padding.length is None else padding.length
+        if longest > length:
+            raise ValueError("padding: expected a length that no row exceeds")
+        filled = np.full((len(rows), length), padding.pad_id, np.int64)
+        mask = np.zeros((len(rows), length), np.int64)
+        for number, row in enumerate(rows):
+            place = slice(length - len(row), length) if padding.is_left else slice(len(row))
+            filled[number, place] = row
+            mask[number, place] = 1
+        return filled, mask
+
+    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
+        return [len(self.encode(text, options)) for text in texts]
+
+    def find_last_cut(self, data: bytes, options: Options) -> int:
+        text = data.decode("utf-8", "surrogateescape")
+        longest = max(len(token.content) for token in self._added_tokens) if self._added_tokens else 0
+        limit = len(text) - max(longest, 4)
+        width = max(longest, 1 << 12)
+        while limit >= 1:
+            start = max(1, limit - width)
+            tokens: set[int] = set()
+            if not options.split_special_tokens:
+                tokens.update(place for place, _ in self._first_round.find_begins(text, start, limit))
+            cuts = tokens | self._safe_cuts(text, start, limit)
+            if options.add_prefix_space:  # no space may be put before what is only the rest of a stretch
+                cuts = {cut for cut in cuts if text[cut] == " " or cut in tokens}
+            forbidden = self._splitter.forbidden_cuts(text, start, limit)
+            last = max((cut for cut in cuts if cut not in forbidden), default=0)
+            if last > 0:
+                return len(text[:last].encode("utf-8", "surrogateescape"))
+            if start == 1:
+                break
+            width *= 4
+        return 0
+
+    def _safe_cuts(self, text: str, start: int, limit: int) -> set[int]:
+        """Return where the pattern allows a cut, from `start` on and before `limit`."""
+        window = text[start - 1 : limit]  # a look is at the characters left and right of a cut
+        return {start - 1 + cut for cut in find_safe_cuts(window, self.model.pattern)}
+
+    @cached_property
+    def _first_round(self) -> TokenFinder[str]:
+        """The tokens that are looked for first; one that is looked for later is none if they take a part of it."""
+        tokens = [token for token in self._added_tokens if token.content]
+        return TokenFinder(
+            [token.content for token in tokens if not token.normalized] or [token.content for token in tokens]
+        )
+
+    def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
+        vocab, added = self.model.vocab, self._added_bytes
+        known = [index(token_id) for token_id in [*ids]]  # a copy, for `__index__` may change the list
+        return b"".join([vocab[i] if i in vocab else added[i] for i in known if not any(skipped[i : i + 1])])
+
+    def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
+        return [self.decode(row, skipped).decode("utf-8", errors) for row in [*rows]]
+
+
+class WordsMergedNatively(WordsEncoder):
+    """Splits as the reference does, and leaves the merging to an encoder of the native core."""
+
+    def __init__(self, model: BPEModel, native: Encoder) -> None:
+        super().__init__(model)
+        self._native = native
+
+    def encode_word(self, word: bytes) -> list[int]:
+        if self.lacks_bytes:  # for which the reference has ids of its own
+            return super().encode_word(word)
+        return self._native.encode(word, Options())
+
+
+def splitter_of(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:
+    """Return what finds added tokens that have crossed the seam."""
+    flags = ("special", "normalized", "lstrip", "rstrip", "single_word")
+    return AddedTokenSplitter(
+        {t.id: AddedToken(t.content, **{flag: getattr(t, flag) for flag in flags}) for t in added_tokens}
+    )
+
+
+def as_str(text: AnyText) -> str:
+    """Return a text as str: lone surrogates are repaired, each byte that is not UTF-8 is one of U+DC80 to U+DCFF."""
+    if isinstance(text, str):
+        return repair_surrogates(text)
+    if isinstance(text, bytes):
+        return text.decode("utf-8", "surrogateescape")
+    try:
+        memoryview(text)
+    except TypeError:
+        raise TypeError(f"expected str or bytes, got {type(text).__name__}") from None
+    # The native core would read it while another thread changes it.
+    raise TypeError(f"expected str or bytes, got {type(text).__name__}, which can change; give bytes(text)")
+
+
+def characters_of_bytes(text: str) -> tuple[list[int], list[int]]:
+    """Return, by byte of the text's UTF-8 once it is repaired, where the character begins that it is of, and ends."""
+    begins: list[int] = []
+    ends: list[int] = []
+    at = 0
+    while at < len(text):
+        is_pair = "\ud800" <= text[at] <= "\udbff" and "\udc00" <= text[at + 1 : at + 2] <= "\udfff"
+        end = at + 1 + is_pair
+        size = len(repair_surrogates(text[at:end]).encode())
+        begins += [at] * size
+        ends += [end] * size
+        at = end
+    return [*begins, at], ends
+
+
+def tuples_of(added_tokens: Iterable[tuple[int, AddedToken]]) -> tuple[AddedTokenTuple, ...]:
+    """Return added tokens as they cross the seam."""
+    return tuple(AddedTokenTuple.of(token_id, token) for token_id, token in added_tokens)

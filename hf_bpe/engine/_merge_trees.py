@@ -1,0 +1,102 @@
+"""What merges make of a token's own bytes: whether they make the token, and of which two."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from hf_bpe.core._model import BPEModel
+from hf_bpe.engine._dispatch import make_encoder
+from hf_bpe.engine._encoder import Options
+
+Merge = tuple[bytes, bytes]
+_NEVER = 2**64  # more than any rank
+
+
+def unreachable(model: BPEModel) -> list[int]:
+    """Return the ids of ordinary tokens that the merges do not make of these tokens' bytes, lowest first.
+
+    Text never becomes such a token, but where it is a whole pre-token and the model has `ignore_merges`.
+
+    >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"ba"}, [(b"a", b"b")])
+    >>> unreachable(model)
+    [257]
+    """
+    specials = {special.encode() for special in model.special_tokens}
+    ordinary = {token: token_id for token_id, token in model.vocab.items() if token not in specials}
+    encoded = merged(model, ordinary)
+    return [token_id for token_id, ids in zip(ordinary.values(), encoded, strict=True) if len(ids) > 1]
+
+
+def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
+    """Return, for each token that merges make of its own bytes, the two tokens that they merge last.
+
+    Followed down to the bytes this is the tree of a token. Wherever text becomes the token, exactly the merges of this
+    tree have made it: what happens inside a stretch of text whose ends no merge has crossed depends on that stretch
+    alone. A token may have several merges; only one of them is ever the last in its tree.
+
+    Returns:
+        id → ids of the two parts. Bytes, special tokens and tokens that are unreachable are not in it.
+
+    >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"abb"}, [(b"a", b"b"), (b"ab", b"b")])
+    >>> parts_of_tokens(model)
+    {256: (97, 98), 257: (256, 98)}
+    """
+    ids = {token: token_id for token_id, token in model.vocab.items()}
+    ranks = {merge: rank for rank, merge in enumerate(model.merges)}
+    number = Counter(first + second for first, second in model.merges)
+    lost = {*unreachable(model)}
+    parts: dict[int, tuple[int, int]] = {}
+    for first, second in model.merges:
+        token_id = ids[first + second]
+        if token_id in lost or token_id in parts:
+            continue
+        if number[first + second] > 1:
+            pair = last_pair(first + second, lambda first, second: ranks.get((first, second)))
+            assert pair is not None  # or it would be unreachable
+            first, second = pair
+        parts[token_id] = ids[first], ids[second]
+    return parts
+
+
+def last_pair(token: bytes, rank_of: Callable[[bytes, bytes], int | None]) -> Merge | None:
+    """Return the two parts that a token's bytes come to last, None if they come to more, or the token is a byte.
+
+    Args:
+        token: two bytes or more.
+        rank_of: first and second part → rank of their merge, None if there is none.
+    """
+    parts = [token[place : place + 1] for place in range(len(token))]
+
+    def rank(place: int) -> int:
+        found = rank_of(parts[place], parts[place + 1])
+        return _NEVER if found is None else found
+
+    ranks = [*map(rank, range(len(parts) - 1))]
+    while len(parts) > 2:
+        lowest = min(ranks)
+        if lowest == _NEVER:
+            return None
+        place = ranks.index(lowest)
+        parts[place : place + 2] = [parts[place] + parts[place + 1]]
+        del ranks[place]
+        for pair in (place - 1, place):
+            if 0 <= pair < len(ranks):
+                ranks[pair] = rank(pair)
+    return (parts[0], parts[1]) if len(parts) == 2 else None
+
+
+def merged(model: BPEModel, tokens: Iterable[bytes], unknown_id: int = 0) -> list[Sequence[int]]:
+    """Return the ids that the merges of a model make of each token's bytes, taken as a pre-token.
+
+    Args:
+        model: the model.
+        tokens: any bytes.
+        unknown_id: what stands for a byte that has no token.
+    """
+    plain = replace(model, pattern=None, ignore_merges=False, normalizer=None, drop_missing_bytes=False)
+    ids, offsets = make_encoder(plain).encode_to_numpy([*tokens], Options(unknown_id=unknown_id), 1)
+    flat, bounds = ids.tolist(), offsets.tolist()
+    return [flat[start:stop] for start, stop in pairwise(bounds)]

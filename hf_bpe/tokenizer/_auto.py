@@ -1,0 +1,75 @@
+"""Make AutoTokenizer know BPETokenizer, without importing what `import hf_bpe` does not need.
+
+`transformers.models.auto` imports torch where torch is installed, which takes seconds. So the class is registered as
+soon as somebody else imports it: at once if that has happened, else by a finder that waits for it in `sys.meta_path`
+and takes itself out. transformers has no entry point that would do this.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_AUTO_MODULE = "transformers.models.auto.tokenization_auto"
+
+
+def register_when_imported() -> None:
+    """Register BPETokenizer with AutoTokenizer now, or when AutoTokenizer is first imported."""
+    module = sys.modules.get(_AUTO_MODULE)
+    if module is not None and hasattr(module, "AutoTokenizer"):
+        _register(module)
+    elif not any(isinstance(finder, _AutoTokenizerFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _AutoTokenizerFinder())
+
+
+def _register(module: ModuleType) -> None:
+    from transformers import PreTrainedConfig
+
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+    class HfBpeConfig(PreTrainedConfig):  # type: ignore[misc]
+        """What AutoTokenizer wants to register a class by; no model has it. The class's name is what counts."""
+
+        model_type = "hf_bpe"
+
+    module.AutoTokenizer.register(HfBpeConfig, BPETokenizer, exist_ok=True)
+
+
+class _AutoTokenizerFinder(importlib.abc.MetaPathFinder):
+    """Let the other finders find AutoTokenizer's module, and register once it is loaded."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != _AUTO_MODULE:
+            return None
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):  # old finders have another method
+                continue
+            spec = finder.find_spec(fullname, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _RegisteringLoader(spec.loader)
+                return spec
+        return None
+
+
+class _RegisteringLoader(importlib.abc.Loader):
+    def __init__(self, loader: importlib.abc.Loader) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> object:
+        if name == "_loader":  # which a copy, or what is being unpickled, does not have yet
+            raise AttributeError(name)
+        return getattr(self._loader, name)  # what else a loader offers: get_source for tracebacks, resources
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _AutoTokenizerFinder)]
+        _register(module)

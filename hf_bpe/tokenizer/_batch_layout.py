@@ -1,0 +1,186 @@
+"""Rows of ids before they are written: of which ids, with what around them, what is cut, what fills them up.
+
+Everything is cut as `tokenizers` does it (truncation.rs and encoding.rs of tokenizers 0.23), from which transformers'
+Python tokenizers differ in two points: of a pair that is cut to an odd length the second keeps one more, and a sequence
+that is too short to give what has to go is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from hf_bpe.engine._encoder import Around, Ids, Numbers
+
+Value = TypeVar("Value")
+
+MOST_IDS = 1 << 40  # of a row; no memory holds as many
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Rows of one or two sequences each.
+
+    Attributes:
+        ids: those of all sequences.
+        spans: of shape (rows, sequences, 2), where each sequence begins and ends in `ids`.
+        around: the special tokens before the first sequence and behind each.
+        width: the length that rows are filled up to, None for no padding.
+        pads_left: whether what fills up stands before the row.
+    """
+
+    ids: Ids
+    spans: Numbers
+    around: Around
+    width: int | None = None
+    pads_left: bool = False
+
+    @cached_property
+    def num_special(self) -> int:
+        """How many special tokens stand in each row."""
+        return sum(map(len, self.around))
+
+    @cached_property
+    def sequence_lengths(self) -> Numbers:
+        """The number of ids of each sequence, of shape (rows, sequences)."""
+        lengths: Numbers = self.spans[:, :, 1] - self.spans[:, :, 0]
+        return lengths
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """The number of ids of each row, special tokens included and padding not."""
+        lengths: list[int] = (self.sequence_lengths.sum(axis=1) + self.num_special).tolist()
+        return lengths
+
+    def truncated(self, max_length: int, strategy: str, *, from_left: bool) -> Layout:
+        """Return the layout with no row longer than `max_length`; ValueError where `strategy` cannot cut so much."""
+        kept = kept_lengths(self.sequence_lengths, self._room(max_length), strategy)
+        spans = self.spans.copy()
+        if from_left:
+            spans[:, :, 0] = spans[:, :, 1] - kept
+        else:
+            spans[:, :, 1] = spans[:, :, 0] + kept
+        return replace(self, spans=spans)
+
+    def windows(self, max_length: int, strategy: str, stride: int, *, from_left: bool) -> tuple[Layout, list[int]]:
+        """Return a layout that has a row for each window of what does not fit, too, and the old row of each new one.
+
+        Windows overlap by `stride` ids.
+
+        Raises:
+            ValueError: as `truncated`, or a stride that is no less than what fits a row.
+        """
+        kept = kept_lengths(self.sequence_lengths, self._room(max_length), strategy)
+        spans: list[list[tuple[int, int]]] = []
+        rows: list[int] = []
+        for row, (old, sizes) in enumerate(zip(self.spans.tolist(), kept.tolist(), strict=True)):
+            per_sequence = [
+                _windows(begin, end, size, stride, from_left) for (begin, end), size in zip(old, sizes, strict=True)
+            ]
+            combined = _combined(per_sequence)
+            spans += combined
+            rows += [row] * len(combined)
+        array = np.array(spans, np.int64).reshape(-1, *self.spans.shape[1:])
+        return replace(self, spans=array), rows
+
+    def _room(self, max_length: int) -> int:
+        # What transformers takes for no limit is beyond the numbers of numpy.
+        return min(max(max_length - self.num_special, 0), 2**62)
+
+    def padded(self, length: int | None, multiple_of: int | None, *, left: bool) -> Layout:
+        """Return the layout with rows filled up to a length, that of the longest if None, rounded up to a multiple."""
+        width = max(self.lengths, default=0) if length is None else length
+        if multiple_of is not None:
+            width = -(-width // multiple_of) * multiple_of
+        if width >= MOST_IDS:
+            raise ValueError(f"padding to {width} ids: expected a max_length that memory can hold")
+        return replace(self, width=width, pads_left=left)
+
+    def padding_of(self, row_length: int) -> tuple[int, int]:
+        """Return how much stands before and behind a row of so many ids."""
+        missing = 0 if self.width is None else max(self.width - row_length, 0)
+        return (missing, 0) if self.pads_left else (0, missing)
+
+    def row(self, row: int, pad_id: int) -> list[int]:
+        """Return the ids of a row."""
+        ids = [*self.around[0]]
+        for (begin, end), behind in zip(self.spans[row].tolist(), self.around[1:], strict=True):
+            ids += [*self.ids[begin:end].tolist(), *behind]
+        return self.filled_up(ids, pad_id)
+
+    def column(self, special: Value, sequences: Sequence[list[Value]], padding: Value) -> list[Value]:
+        """Return a value for each place of a row: one for special tokens, those of each sequence, one for padding."""
+        values = [special] * len(self.around[0])
+        for of_sequence, behind in zip(sequences, self.around[1:], strict=True):
+            values += of_sequence
+            values += [special] * len(behind)
+        return self.filled_up(values, padding)
+
+    def filled_up(self, values: list[Value], padding: Value) -> list[Value]:
+        """Return the values of a row with those of the padding."""
+        before, after = self.padding_of(len(values))
+        return [padding] * before + values + [padding] * after if before or after else values
+
+
+def kept_lengths(lengths: Numbers, room: int, strategy: str) -> Numbers:
+    """Return how many ids each sequence keeps for no row to have more than `room`, of the same shape as `lengths`."""
+    excess = np.maximum(lengths.sum(axis=1) - room, 0)
+    kept: Numbers = lengths.copy()
+    if not excess.any():
+        return kept
+    if strategy == "longest_first" and lengths.shape[1] == 2:
+        shorter = lengths.min(axis=1)
+        longer = np.where(shorter > room, shorter, np.maximum(shorter, room - shorter))
+        is_halved = shorter + longer > room
+        shorter = np.where(is_halved, room // 2, shorter)
+        longer = np.where(is_halved, room // 2 + room % 2, longer)
+        is_first_longer = lengths[:, 0] > lengths[:, 1]
+        cut = np.where(is_first_longer, [longer, shorter], [shorter, longer]).T
+        kept = np.where((excess > 0)[:, None], cut, kept)
+        return kept
+    target = 1 if strategy == "only_second" else 0
+    if target >= lengths.shape[1]:
+        raise ValueError("truncation='only_second': rows are too long, and have no second text to cut")
+    is_too_short = excess > lengths[:, target]
+    if strategy != "longest_first" and is_too_short.any():
+        row = int(is_too_short.argmax())
+        raise ValueError(
+            f"truncation={strategy!r}: a row has {excess[row]} ids too many, and its text that is to be cut has only "
+            f"{lengths[row, target]}; use another strategy, such as 'longest_first', or a greater max_length"
+        )
+    kept[:, target] = np.maximum(kept[:, target] - excess, 0)
+    return kept
+
+
+def _windows(begin: int, end: int, size: int, stride: int, from_left: bool) -> list[tuple[int, int]]:
+    """Return spans of at most `size` that cover one, the one that is kept first."""
+    if end - begin <= size:
+        return [(begin, end)]
+    if stride >= size:
+        raise ValueError(
+            f"overflowing windows: {size} ids of a text fit a row, of which {stride} (stride) are those of the window "
+            "before; use a smaller stride or a greater max_length"
+        )
+    step = size - stride
+    count = -(-(end - begin - size) // step) + 1  # the last of them reaches the other end
+    if from_left:
+        stops = [end - step * number for number in range(count)]
+        return [(max(stop - size, begin), stop) for stop in stops]
+    starts = [begin + step * number for number in range(count)]
+    return [(start, min(start + size, end)) for start in starts]
+
+
+def _combined(windows: list[list[tuple[int, int]]]) -> list[list[tuple[int, int]]]:
+    """Return the rows of all combinations of the sequences' windows, in the order that `tokenizers` merges them in."""
+    if len(windows) == 1:
+        return [[window] for window in windows[0]]
+    (first, *others), seconds = windows
+    return [
+        [first, seconds[0]],
+        *([each, second] for each in others for second in seconds),
+        *([first, second] for second in seconds[1:]),
+    ]

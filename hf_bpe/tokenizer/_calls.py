@@ -1,0 +1,334 @@
+"""What a call of the tokenizer does: texts through the core in one piece, and rows made of their ids.
+
+transformers brings every `__call__` and `encode` to `_encode_plus`. The one here gives what that of its Python
+tokenizers gives, and what fast tokenizers have besides: offsets, words, overflowing windows. Ids that are given in
+place of texts are left to transformers.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
+from transformers.utils import PaddingStrategy, TensorType, is_torch_available
+
+from hf_bpe._utils.arguments import check_choice, check_flag, checked, shown, wrong_type
+from hf_bpe._utils.processes import default_threads
+from hf_bpe.engine._encoder import AnyText, Around, Numbers, Padding
+from hf_bpe.tokenizer._added_vocabulary import AddedVocabulary
+from hf_bpe.tokenizer._batch_layout import Layout, kept_lengths
+from hf_bpe.tokenizer._bulk import RawDoors
+from hf_bpe.tokenizer._inherited import ARGUMENTS
+from hf_bpe.tokenizer._lazy_encodings import NO_ID, Encodings, Source
+
+
+class Inputs(NamedTuple):
+    """Texts of a call, whatever form they had.
+
+    Attributes:
+        texts: all, in order: of each row the first sequence, then the second.
+        bounds: where each sequence begins in `texts`, and the last ends, if they are given in words; else each is one.
+        per_row: how many sequences a row has.
+        is_batched: whether the call asked for rows, not for one.
+    """
+
+    texts: list[AnyText]
+    bounds: list[int] | None
+    per_row: int
+    is_batched: bool
+
+    @classmethod
+    def of(cls, text: Any, pair: Any, in_words: bool) -> Inputs | None:
+        """Read the arguments of a call; None if they are not texts, or not as many of the second as of the first."""
+        is_one = _is_words if in_words else _is_text
+        if is_one(text):
+            if pair is not None and not is_one(pair):
+                return None
+            return cls._made([text] if pair is None else [text, pair], 1 if pair is None else 2, False, in_words)
+        if not isinstance(text, (list, tuple)):
+            return None
+        if pair is not None:
+            if not isinstance(pair, (list, tuple)) or len(pair) != len(text) or not all(map(is_one, [*text, *pair])):
+                return None
+            return cls._made([each for row in zip(text, pair, strict=True) for each in row], 2, True, in_words)
+        if all(map(is_one, text)):
+            return cls._made([*text], 1, True, in_words)
+        is_pair = (tuple,) if in_words else (tuple, list)
+        if all(isinstance(row, is_pair) and len(row) == 2 and all(map(is_one, row)) for row in text):
+            return cls._made([each for row in text for each in row], 2, True, in_words)
+        return None
+
+    @classmethod
+    def _made(cls, sequences: list[Any], per_row: int, is_batched: bool, in_words: bool) -> Inputs:
+        if not in_words:
+            return cls(sequences, None, per_row, is_batched)
+        bounds = [0, *accumulate(map(len, sequences))]
+        return cls([word for words in sequences for word in words], bounds, per_row, is_batched)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(map(_is_text, value))
+
+
+class Call(NamedTuple):
+    """What `_encode_plus` is told, as transformers' documentation of `__call__` says it."""
+
+    add_special_tokens: bool = True
+    padding_strategy: PaddingStrategy = PaddingStrategy.DO_NOT_PAD
+    truncation_strategy: TruncationStrategy = TruncationStrategy.DO_NOT_TRUNCATE
+    max_length: int | None = None
+    stride: int = 0
+    is_split_into_words: bool = False
+    pad_to_multiple_of: int | None = None
+    padding_side: str | None = None
+    return_tensors: Any = None
+    return_token_type_ids: bool | None = None
+    return_attention_mask: bool | None = None
+    return_overflowing_tokens: bool = False
+    return_special_tokens_mask: bool = False
+    return_offsets_mapping: bool = False
+    return_length: bool = False
+    verbose: bool = True
+    split_special_tokens: bool | None = None
+
+
+_CALL_NAMES = frozenset(Call._fields)
+# What a single text may be asked with to be encoded plainly: whatever decides no more than the ids and the mask.
+_PLAIN_NAMES = {"add_special_tokens", "split_special_tokens", "return_attention_mask", "verbose", "max_length"}
+_MORE = {name: value for name, value in Call._field_defaults.items() if name not in _PLAIN_NAMES}
+_CHECKS = {name: check for name, check in ARGUMENTS.items() if name in _CALL_NAMES}
+_NOTHING_AROUND: Around = ((), (), ())
+
+
+def _check_input(name: str, value: Any, in_words: bool) -> None:
+    """Raise a ValueError if a call cannot take this for text, nor for ids in place of text."""
+    if not _is_input(value, in_words, depth=3):
+        words = "lists of str, for is_split_into_words is set" if in_words else "a str, or a list of str"
+        raise ValueError(f"{name}: expected {words}, a list or pair of these, or ids; got {shown(value)}")
+
+
+def _is_input(value: Any, in_words: bool, depth: int) -> bool:
+    if isinstance(value, str):
+        return not in_words or depth < 3
+    if not isinstance(value, (list, tuple)) or depth == 0:
+        return False
+    return all(type(each) is int for each in value) or all(_is_input(each, in_words, depth - 1) for each in value)
+
+
+def _is_plain(inputs: Inputs, given: dict[str, Any]) -> bool:
+    if inputs.is_batched or inputs.per_row != 1 or inputs.bounds is not None:
+        return False
+    return all(given.get(name, plain) == plain for name, plain in _MORE.items())
+
+
+class WarningsGiven(dict[str, bool]):
+    """What transformers has warned of and will not again: no part of a tokenizer, so of no pickle or fingerprint."""
+
+    def __reduce__(self) -> tuple[type[WarningsGiven], tuple[()]]:
+        return WarningsGiven, ()
+
+
+class Calls(RawDoors, AddedVocabulary):
+    """The part of BPETokenizer that calls reach: `_encode_plus`, and what it shares with that of transformers."""
+
+    def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
+        for name, value in given.items():
+            if value is not None and value is not True and value is not False and name in _CHECKS:
+                given[name] = _CHECKS[name](name, value)
+        if isinstance(given.get("return_tensors"), bool):
+            raise wrong_type("return_tensors", "None or the name of a kind of tensors", given["return_tensors"])
+        in_words = given.get("is_split_into_words", False)
+        inputs = None if given.get("sanitize_control_tokens") else Inputs.of(text, text_pair, in_words)
+        around = None if inputs is None else self._around(inputs.per_row, given.get("add_special_tokens", True))
+        if inputs is None or around is None:
+            _check_input("text", text, in_words)
+            if text_pair is not None:
+                _check_input("text_pair", text_pair, in_words)
+            for name in ("return_offsets_mapping", "return_overflowing_tokens"):
+                if given.get(name):
+                    raise ValueError(f"{name}=True: expected texts, all of them alone or all in pairs (text_pair)")
+            encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
+            return encoded
+        source = Source(self._engine, inputs.texts, self._options(given.get("split_special_tokens")), inputs.bounds)
+        if _is_plain(inputs, given) and "token_type_ids" not in self.model_input_names:
+            return self._encode_plainly(source, around, given)
+        call = Call(**{name: value for name, value in given.items() if name in _CALL_NAMES})
+        layout, samples = self._laid_out(source, inputs.per_row, around, call)
+        pad_id = NO_ID if layout.width is None else self.pad_token_id
+        type_ids = partial(self._type_ids, call.add_special_tokens)
+        encodings = Encodings(lambda: layout, source.places, pad_id, type_ids, self.convert_ids_to_tokens)
+        data = self._columns(layout, pad_id, encodings, call, inputs.is_batched)
+        if call.return_overflowing_tokens:
+            data["overflow_to_sample_mapping"] = samples
+        if not (inputs.is_batched or call.return_tensors or call.return_overflowing_tokens):
+            data = {name: values[0] for name, values in data.items()}
+        return BatchEncoding(data, encodings, call.return_tensors, n_sequences=inputs.per_row)
+
+    def encode(
+        self, text: Any, text_pair: Any = None, add_special_tokens: bool = True, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Return the ids of a text, as a call does; the arguments are those of transformers' `encode`."""
+        if not args and not kwargs and text_pair is None and isinstance(text, str):
+            around = self._around(1, check_flag("add_special_tokens", add_special_tokens))
+            if around is not None:  # the common case, in which transformers' way here takes longer than the encoding
+                return self._plain_ids(Source(self._engine, [text], self._options(None), None), around, None, True)
+        return super().encode(text, text_pair, add_special_tokens, *args, **kwargs)
+
+    def _encode_plainly(self, source: Source, around: Around, given: dict[str, Any]) -> BatchEncoding:
+        """Return the ids of one text and their mask: what the other way gives as well, but sooner."""
+        ids = self._plain_ids(source, around, given.get("max_length"), given.get("verbose", True))
+        data = {"input_ids": ids}
+        if self._gives("attention_mask", given.get("return_attention_mask")):
+            data["attention_mask"] = [1] * len(ids)
+
+        def layout() -> Layout:
+            return self._laid_out(source, 1, around, Call(verbose=False))[0]
+
+        type_ids = partial(self._type_ids, given.get("add_special_tokens", True))
+        encodings = Encodings(layout, source.places, NO_ID, type_ids, self.convert_ids_to_tokens)
+        return BatchEncoding(data, encodings, n_sequences=1)
+
+    def _plain_ids(self, source: Source, around: Around, max_length: int | None, verbose: bool) -> list[int]:
+        ids = source.encoder.encode(source.texts[0], source.options)
+        if any(around):
+            ids = [*around[0], *ids, *around[1]]
+        self._eventual_warn_about_too_long_sequence(ids, max_length, verbose)
+        return ids
+
+    def _laid_out(self, source: Source, per_row: int, around: Around, call: Call) -> tuple[Layout, list[int]]:
+        """Return the rows of a call, and the number of the text that each is of, for one may be cut into several."""
+        ids, offsets = source.encoder.encode_to_numpy(source.texts, source.options, default_threads())
+        starts = offsets if source.bounds is None else offsets[source.bounds]
+        layout = Layout(ids, np.stack([starts[:-1], starts[1:]], axis=1).reshape(-1, per_row, 2), around)
+        samples = [*range(len(layout.spans))]
+        if call.truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE or call.max_length is None:
+            longest = max(layout.lengths, default=0)
+            self._eventual_warn_about_too_long_sequence(range(longest), call.max_length, call.verbose)
+        else:
+            how, from_left = (call.max_length, call.truncation_strategy.value), self.truncation_side == "left"
+            if call.return_overflowing_tokens:
+                layout, samples = layout.windows(*how, call.stride, from_left=from_left)
+            else:
+                layout = layout.truncated(*how, from_left=from_left)
+        if call.padding_strategy != PaddingStrategy.DO_NOT_PAD:
+            length = call.max_length if call.padding_strategy == PaddingStrategy.MAX_LENGTH else None
+            side = self.padding_side if call.padding_side is None else call.padding_side
+            check_choice("padding_side", side, ("left", "right"))
+            layout = layout.padded(length, call.pad_to_multiple_of, left=side == "left")
+        return layout, samples
+
+    def _columns(
+        self,
+        layout: Layout,
+        pad_id: int,
+        encodings: Encodings,
+        call: Call,
+        is_batched: bool,
+    ) -> dict[str, Any]:
+        """Return what the call is to give by name, each with a value for each row."""
+        lengths, rows = layout.lengths, range(len(layout.spans))
+        padded_lengths = [length + sum(layout.padding_of(length)) for length in lengths]
+        with_mask = self._gives("attention_mask", call.return_attention_mask)
+        data: dict[str, Any] = {}
+        mask: Any
+        if call.return_tensors and len({*padded_lengths}) <= 1:
+            padding = Padding(max(padded_lengths, default=0), pad_id, layout.pads_left)
+            ids, mask = self._engine.rows_to_arrays(layout.ids, layout.spans, layout.around, padding)
+            data["input_ids"] = _as_tensor(ids, call.return_tensors)
+            mask = _as_tensor(mask, call.return_tensors)
+        else:
+            data["input_ids"] = self._engine.rows_to_lists(layout.ids, layout.spans, layout.around)
+            mask = [[1] * length for length in lengths] if with_mask else []
+            if layout.width is not None:
+                data["input_ids"] = [layout.filled_up(row, pad_id) for row in data["input_ids"]]
+                mask = [layout.filled_up(row, 0) for row in mask]
+        if self._gives("token_type_ids", call.return_token_type_ids):
+            data["token_type_ids"] = [self._type_ids(call.add_special_tokens, layout, row) for row in rows]
+        if call.return_special_tokens_mask:
+            sizes = layout.sequence_lengths.tolist()
+            data["special_tokens_mask"] = [layout.column(1, [[0] * size for size in row], 1) for row in sizes]
+        if call.return_offsets_mapping:
+            data["offset_mapping"] = [encodings.offsets(row) for row in rows]
+        if call.return_length:
+            # As transformers' Python tokenizers count: rows of a batch without their padding.
+            is_padding_left_out = is_batched and not call.return_overflowing_tokens
+            data["length"] = lengths if is_padding_left_out else padded_lengths
+        if with_mask:
+            data["attention_mask"] = mask
+        return data
+
+    def _gives(self, name: str, wanted: bool | None) -> bool:
+        return name in self.model_input_names if wanted is None else wanted
+
+    def _around(self, per_row: int, add_special_tokens: bool) -> Around | None:
+        """Return the special tokens around sequences; None if a subclass adds them by rules of its own."""
+        if not add_special_tokens:
+            return _NOTHING_AROUND[: per_row + 1]
+        marks = [[-1, -2], [-3, -4]][:per_row]
+        row = self.build_inputs_with_special_tokens(*map(list, marks))
+        around, rest = [], row
+        for mark in marks:
+            at = rest.index(mark[0]) if mark[0] in rest else 0
+            if rest[at : at + 2] != mark:
+                return None
+            around.append(rest[:at])
+            rest = rest[at + 2 :]
+        return [*around, rest]
+
+    def _type_ids(self, add_special_tokens: bool, layout: Layout, row: int) -> list[int]:
+        sizes = layout.sequence_lengths[row].tolist()
+        if self.token_type_ids_pattern == "all_zeros" or not add_special_tokens:
+            values = [0] * (sum(sizes) + layout.num_special)
+        else:
+            values = self.create_token_type_ids_from_sequences(*([0] * size for size in sizes))
+        return layout.filled_up(values, self.pad_token_type_id)
+
+    @checked(**ARGUMENTS)
+    def truncate_sequences(
+        self,
+        ids: list[int],
+        pair_ids: list[int] | None = None,
+        num_tokens_to_remove: int = 0,
+        truncation_strategy: str | TruncationStrategy = "longest_first",
+        stride: int = 0,
+    ) -> tuple[list[int], list[int] | None, list[int]]:
+        """Cut ids as calls cut those of texts; transformers calls this for ids that it was given.
+
+        Returns:
+            What is left of both sequences, and what was cut from the one that was, with `stride` ids of what is left.
+
+        Raises:
+            ValueError: the strategy cuts a sequence that is shorter than what has to go, or that is not there.
+        """
+        strategy = TruncationStrategy(truncation_strategy)
+        if num_tokens_to_remove <= 0 or strategy == TruncationStrategy.DO_NOT_TRUNCATE:
+            return ids, pair_ids, []
+        sequences = [ids] if pair_ids is None else [ids, pair_ids]
+        lengths = np.array([[*map(len, sequences)]], np.int64)
+        room = max(int(lengths.sum()) - num_tokens_to_remove, 0)
+        kept = kept_lengths(lengths, room, strategy.value)[0].tolist()
+        from_left = self.truncation_side == "left"
+        left: list[list[int]] = []
+        overflowing: list[int] = []
+        for sequence, size in zip(sequences, kept, strict=True):
+            cut = len(sequence) - size
+            left.append(sequence[cut:] if from_left else sequence[:size])
+            if cut and not (pair_ids is not None and strategy == TruncationStrategy.LONGEST_FIRST):
+                overflowing = sequence[: cut + stride] if from_left else sequence[max(size - stride, 0) :]
+        return left[0], left[1] if pair_ids is not None else None, overflowing
+
+
+def _as_tensor(array: Numbers, kind: Any) -> Any:
+    """Return a tensor of torch that shares the memory of an array, if that is what is asked for."""
+    if TensorType(kind) != TensorType.PYTORCH or not is_torch_available():
+        return array  # of which BatchEncoding makes what else there is, or says what is missing
+    import torch
+
+    return torch.from_numpy(array)

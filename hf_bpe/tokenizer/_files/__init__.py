@@ -1,0 +1,1 @@
+"""The saved form of BPETokenizer, written and read as transformers does, and verified by loading it."""

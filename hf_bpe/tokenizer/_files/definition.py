@@ -1,0 +1,418 @@
+"""What passes between formats: a model, and how text around and inside it is treated; and what formats can carry of it.
+
+A format is a reader and a writer, and says of which features it can keep. What it cannot keep is refused, by name and
+with what would have gone wrong, unless it decides no ids, which is warned of; nothing is lost without a word.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tokenizers import AddedToken
+
+from hf_bpe.core._model import BPEModel
+from hf_bpe.core.pretokenizers import PATTERNS, canonical_pattern
+from hf_bpe.engine._merge_trees import unreachable
+from hf_bpe.tokenizer._template import Template, as_template
+
+END_OF_TEXT = "<|endoftext|>"
+"""What `bos_token` and `eos_token` are where a vocabulary has it and nobody says otherwise."""
+
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
+"""What else than its content an added token has, but for being special."""
+
+NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+_NAMED_BY_ITSELF = ("bos_token", "eos_token")
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A whole tokenizer, apart from any library that runs it.
+
+    Args:
+        model: vocabulary, merges, special tokens, pattern. Where `ignore_merges` has no effect, as merges make every
+            token, it becomes False: not every format can say it.
+        added_tokens: id → token that is found in text before it is split: the model's special tokens, which may be
+            left out where they have no flags, and tokens that were added to the model.
+        settings: what else `BPETokenizer` takes by keyword: `bos_token`, `template`, `add_prefix_space`,
+            `chat_template`, `padding_side` and so on. None and absence mean the same, but for `bos_token` and
+            `eos_token`: where they are absent and the model has `<|endoftext|>`, they are that. `template` is a
+            `Template` or its JSON form; `add_bos_token` and `add_eos_token`, where there is none, become one.
+
+    Raises:
+        ValueError: a template that is none, or `add_bos_token` or `add_eos_token` without such a token.
+    """
+
+    model: BPEModel
+    added_tokens: Mapping[int, AddedToken] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.model.ignore_merges and not unreachable(self.model):
+            object.__setattr__(self, "model", replace(self.model, ignore_merges=False))
+        special = {
+            token_id: AddedToken(token, normalized=False, special=True)
+            for token, token_id in self.model.special_ids().items()
+        }
+        object.__setattr__(self, "added_tokens", dict(sorted({**special, **self.added_tokens}.items())))
+        settings = {name: value for name, value in self.settings.items() if value is not None}
+        if END_OF_TEXT in self.model.special_tokens:
+            settings |= {name: self.settings.get(name, END_OF_TEXT) for name in _NAMED_BY_ITSELF}
+        object.__setattr__(self, "settings", _with_template(settings))
+
+    def setting(self, name: str, default: Any = None) -> Any:
+        """Return a setting, or the default where it is not set; tokens as str."""
+        value = self.settings.get(name, default)
+        return str(value) if isinstance(value, AddedToken) else value
+
+    @property
+    def template(self) -> Template | None:
+        """The special tokens that are added to sequences, None for none."""
+        template: Template | None = self.settings.get("template")
+        return template
+
+    @property
+    def bos_eos(self) -> tuple[bool, bool] | None:
+        """Whether `bos_token` begins and `eos_token` ends each sequence; None if other tokens are added."""
+        if self.template is None:
+            return False, False
+        return self.template.bos_eos(self.setting("bos_token"), self.setting("eos_token"))
+
+    @property
+    def json_settings(self) -> dict[str, Any]:
+        """The settings as JSON has them."""
+        settings = {name: self.setting(name) for name in self.settings}
+        return settings if self.template is None else {**settings, "template": self.template.to_json()}
+
+    @property
+    def tokens_of_model(self) -> dict[int, AddedToken]:
+        """The added tokens that are tokens of the model."""
+        return {token_id: token for token_id, token in self.added_tokens.items() if token_id in self.model.vocab}
+
+    @property
+    def tokens_added_later(self) -> dict[int, AddedToken]:
+        """The added tokens that the model does not have."""
+        return {token_id: token for token_id, token in self.added_tokens.items() if token_id not in self.model.vocab}
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The tokens that have names, as `bos_token`, but for those that have them by themselves."""
+        names = {name: self.setting(name) for name in NAMED_TOKENS if self.setting(name) is not None}
+        return {n: token for n, token in names.items() if not (n in _NAMED_BY_ITSELF and token == END_OF_TEXT)}
+
+
+def _with_template(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with a template for what they say of tokens that are added to sequences."""
+    template = as_template(settings.pop("template", None))
+    added = {name: settings.pop(f"add_{name}", None) for name in _NAMED_BY_ITSELF}
+    if template is None:
+        if missing := [name for name in _NAMED_BY_ITSELF if added[name] and name not in settings]:
+            raise ValueError(f"add_{missing[0]} is set but {missing[0]} is not; expected a token to add")
+        template = Template.of_bos_eos(*(str(settings[name]) if added[name] else None for name in _NAMED_BY_ITSELF))
+    return settings if template is None else {**settings, "template": template}
+
+
+def written_out(token: AddedToken) -> dict[str, Any]:
+    """Return content and flags of an added token, as JSON has them and `AddedToken` takes them."""
+    return {"content": token.content, **{flag: getattr(token, flag) for flag in (*FLAGS, "special")}}
+
+
+class PatternNeeded(ValueError):
+    """A file does not say by which pattern text is split, and nobody else did."""
+
+    def __init__(self, path: Path, hint: str = "") -> None:
+        known = ", ".join(PATTERNS)
+        super().__init__(
+            f"{path} does not say by which pattern text is split; give it: {known}, a regular expression, or none{hint}"
+        )
+
+
+class Hints(NamedTuple):
+    """What a user says of a file that it does not say itself.
+
+    Attributes:
+        pattern: the split pattern; "auto" for what the file says, or what its format implies.
+        special_tokens: content → id; None for what the file says.
+    """
+
+    pattern: str | None = "auto"
+    special_tokens: Mapping[str, int] | None = None
+
+    def check(self, pattern: str | None, special_tokens: Mapping[str, int]) -> None:
+        """Raise a ValueError if the user says something else than a file."""
+        if self.pattern != "auto" and canonical_pattern(self.pattern) != pattern:
+            raise ValueError(f"it says that its pattern is {pattern or 'none'!r}; leave the argument out")
+        if self.special_tokens is not None and dict(self.special_tokens) != dict(special_tokens):
+            raise ValueError(f"it says that its special tokens are {dict(special_tokens)}; leave the argument out")
+
+
+class Feature(NamedTuple):
+    """Something that a tokenizer may have and a format may be unable to carry.
+
+    Attributes:
+        is_used: whether a tokenizer has it.
+        what: it in words, for a message.
+        loss: what goes wrong for those who read a file that has lost it.
+        decides_ids: whether ids, or the text that is decoded, depend on it.
+        without: the tokenizer without it.
+    """
+
+    is_used: Callable[[Definition], bool]
+    what: str
+    loss: str
+    decides_ids: bool
+    without: Callable[[Definition], Definition]
+
+
+def _without_settings(*names: str) -> Callable[[Definition], Definition]:
+    def without(definition: Definition) -> Definition:
+        settings = {name: value for name, value in definition.settings.items() if name not in names}
+        return replace(definition, settings=settings)
+
+    return without
+
+
+def _without_flags(definition: Definition) -> Definition:
+    tokens = {token_id: _plain(token) for token_id, token in definition.added_tokens.items()}
+    return replace(definition, added_tokens=tokens)
+
+
+def _without_special_tokens(definition: Definition) -> Definition:
+    specials = {token.encode() for token in definition.model.special_tokens}
+    vocab = {token_id: token for token_id, token in definition.model.vocab.items() if token not in specials}
+    return replace(definition, model=replace(definition.model, vocab=vocab, special_tokens=()), added_tokens={})
+
+
+def _plain(token: AddedToken) -> AddedToken:
+    return AddedToken(token.content, normalized=False, special=token.special)
+
+
+def _mere_names(definition: Definition) -> list[str]:
+    """Return the names of tokens that decide no ids."""
+    adds_bos, adds_eos = definition.bos_eos or (False, False)
+    takes_unknown = definition.model.lacks_bytes and not definition.model.drop_missing_bytes
+    uses = {"bos_token": adds_bos, "eos_token": adds_eos, "unk_token": takes_unknown}
+    return [name for name in definition.names if not uses.get(name)]
+
+
+def _has_settings(*names: str) -> Callable[[Definition], bool]:
+    return lambda definition: any(map(definition.setting, names))
+
+
+def _other_settings(definition: Definition) -> dict[str, Any]:
+    known = {*NAMED_TOKENS, "add_prefix_space", "template", "chat_template", "split_special_tokens"}
+    return {name: value for name, value in definition.settings.items() if name not in known}
+
+
+FEATURES: dict[str, Feature] = {
+    "pattern": Feature(
+        lambda definition: True,
+        "the split pattern",
+        "readers would split text otherwise and get other ids",
+        True,
+        lambda definition: definition,  # `Format.reduce` knows which pattern readers take instead
+    ),
+    "special_tokens": Feature(
+        lambda definition: bool(definition.model.special_tokens),
+        "special tokens",
+        "readers would not find them in text",
+        True,
+        _without_special_tokens,
+    ),
+    "flags": Feature(
+        lambda definition: any(getattr(token, flag) for token in definition.tokens_of_model.values() for flag in FLAGS),
+        "flags of special tokens (lstrip, rstrip, single_word, normalized)",
+        "readers would find these tokens elsewhere, or leave white space that they take",
+        True,
+        _without_flags,
+    ),
+    "added_tokens": Feature(
+        lambda definition: (
+            bool(definition.tokens_added_later) or not all(token.special for token in definition.added_tokens.values())
+        ),
+        "tokens that were added to the model",
+        "readers would split them like other text",
+        True,
+        lambda definition: replace(
+            definition,
+            added_tokens={i: token for i, token in definition.tokens_of_model.items() if token.special},
+        ),
+    ),
+    "prefix_space": Feature(
+        _has_settings("add_prefix_space"),
+        "add_prefix_space",
+        "readers would give the first word of a text other ids",
+        True,
+        _without_settings("add_prefix_space"),
+    ),
+    "bos_eos": Feature(
+        lambda definition: any(definition.bos_eos or ()),
+        "add_bos_token and add_eos_token",
+        "readers would leave out the tokens that begin and end a sequence",
+        True,
+        _without_settings("template"),
+    ),
+    "template": Feature(
+        lambda definition: definition.bos_eos is None,
+        "the template, which adds other tokens to sequences than bos_token before and eos_token after each",
+        "readers would leave these tokens out, or add others",
+        True,
+        _without_settings("template"),
+    ),
+    "split_special_tokens": Feature(
+        _has_settings("split_special_tokens"),
+        "split_special_tokens",
+        "readers would find special tokens in text",
+        True,
+        _without_settings("split_special_tokens"),
+    ),
+    "normalizer": Feature(
+        lambda definition: definition.model.normalizer is not None,
+        "the normalizer",
+        "readers would take text as it is and get other ids where it is not in that form",
+        True,
+        lambda definition: replace(definition, model=replace(definition.model, normalizer=None)),
+    ),
+    "ignore_merges": Feature(
+        lambda definition: definition.model.ignore_merges,
+        "ignore_merges",
+        "readers would split words that are tokens which no merges make",
+        True,
+        lambda definition: replace(definition, model=replace(definition.model, ignore_merges=False)),
+    ),
+    "missing_bytes": Feature(
+        lambda definition: definition.model.drop_missing_bytes,
+        "bytes that are dropped because they have no token",
+        "readers would refuse text with such bytes, or put another token in their place",
+        True,
+        lambda definition: replace(definition, model=replace(definition.model, drop_missing_bytes=False)),
+    ),
+    "names": Feature(
+        lambda definition: bool(_mere_names(definition)),
+        "which token is bos_token, eos_token, pad_token, …",
+        "readers have to be told",
+        False,
+        lambda definition: _without_settings(*_mere_names(definition))(definition),
+    ),
+    "chat_template": Feature(
+        _has_settings("chat_template"),
+        "the chat template",
+        "readers have to be given it",
+        False,
+        _without_settings("chat_template"),
+    ),
+    "settings": Feature(
+        lambda definition: bool(_other_settings(definition)),
+        "settings of BPETokenizer (padding_side, model_max_length, errors, …)",
+        "readers have to be given them",
+        False,
+        lambda definition: _without_settings(*_other_settings(definition))(definition),
+    ),
+}
+"""Everything that a format may be unable to carry, in the order of the matrix."""
+
+
+class Peer(NamedTuple):
+    """Another library that encodes by the same files.
+
+    Attributes:
+        name: the library, and its version.
+        encode: texts, and whether tokens are added that begin and end a sequence → ids of each. Special tokens are
+            found in the texts.
+        adds: whether it adds such tokens.
+    """
+
+    name: str
+    encode: Callable[[list[str], bool], list[list[int]]]
+    adds: bool = False
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format.
+
+    Args:
+        name: what users call it.
+        what: what it is, in a few words.
+        is_file: whether it is one file rather than a folder of some.
+        carries: names of FEATURES that its files keep; "pattern" may be left to `patterns`.
+        matches: whether a path is of this format, by its content: given the path and, of a file, its first bytes.
+        read: path and hints → definition. Raises OSError, and ValueError with the place of what is wrong.
+        write: definition and path → files at or in that path, which is in a folder of its own. Raises ValueError for
+            what it cannot carry beyond FEATURES, such as an order of ids.
+        patterns: the canonical patterns that it can carry, None for any.
+        sidecar: features that only our reader gets back, from a file beside.
+        peer: path and what our reader reads there → how another library encodes what is there, or None if it cannot
+            be told to. Raises ImportError where that library is not installed.
+        suffix: how the names of such files end.
+        last: of a folder, the files without which none of its readers takes it for complete, in the order in which
+            `staged_folder` puts them in place.
+    """
+
+    name: str
+    what: str
+    is_file: bool
+    carries: frozenset[str]
+    matches: Callable[[Path, bytes], bool]
+    read: Callable[[Path, Hints], Definition]
+    write: Callable[[Definition, Path], None]
+    patterns: frozenset[str | None] | None = None
+    sidecar: frozenset[str] = frozenset()
+    peer: Callable[[Path, Definition], Peer | None] | None = None
+    suffix: str = ""
+    last: tuple[str, ...] = ()
+
+    def carries_pattern(self, pattern: str | None) -> bool:
+        """Say whether a file can tell its readers this pattern."""
+        if self.patterns is None:
+            return "pattern" in self.carries | self.sidecar
+        return pattern in self.patterns
+
+    def missing(self, definition: Definition) -> dict[str, Feature]:
+        """Return the features that a tokenizer has and this format cannot carry."""
+        kept = self.carries | self.sidecar
+        return {
+            name: feature
+            for name, feature in FEATURES.items()
+            if (
+                not self.carries_pattern(definition.model.pattern)
+                if name == "pattern"
+                else name not in kept and feature.is_used(definition)
+            )
+        }
+
+    def reduce(self, definition: Definition, drop: Iterable[str] = ()) -> Definition:
+        """Return what of a tokenizer can be written.
+
+        Args:
+            definition: the tokenizer.
+            drop: names of features that may be lost although ids depend on them.
+
+        Raises:
+            ValueError: a feature that is missing and not in `drop`, or a name that is none.
+
+        Warns:
+            UserWarning: of what is lost and decides no ids, unless it is in `drop`.
+        """
+        drop = {*drop}
+        if unknown := sorted(drop - FEATURES.keys()):
+            raise ValueError(f"drop: {unknown[0]!r} is none of {', '.join(FEATURES)}")
+        for name, feature in self.missing(definition).items():
+            if name == "pattern" and name in drop and self.patterns and len(self.patterns) == 1:
+                definition = replace(definition, model=replace(definition.model, pattern=next(iter(self.patterns))))
+                continue
+            if name not in drop or name == "pattern":
+                shown = f"{feature.what}, {definition.model.pattern!r}" if name == "pattern" else feature.what
+                if feature.decides_ids:
+                    raise ValueError(
+                        f"the format {self.name} cannot carry {shown}: {feature.loss}; choose another format, or drop "
+                        f"{name!r} to lose it knowingly"
+                    )
+                warnings.warn(f"the format {self.name} does not carry {shown}: {feature.loss}", stacklevel=3)
+            definition = feature.without(definition)
+        return definition

@@ -1,0 +1,54 @@
+"""Reading of small text files that may be anything: bounded, decoded, and with errors that say where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hf_bpe._utils.input_files import decode, parse_json
+from hf_bpe._utils.input_files import read_bounded as read_bytes
+
+__all__ = ["check_ids", "decode", "parse_json_object", "read_bytes", "read_json_object"]
+
+
+def read_json_object(path: Path) -> dict[str, Any]:
+    """Return what a file of one JSON object says.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: what `parse_json_object` raises.
+    """
+    return parse_json_object(path, decode(path, read_bytes(path)))
+
+
+def parse_json_object(path: Path, text: str) -> dict[str, Any]:
+    """Return what the text of a file of one JSON object says.
+
+    Raises:
+        ValueError: what `parse_json` raises; or it is no object, or has one key twice.
+    """
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        entries = dict(pairs)
+        if len(entries) < len(pairs):
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise ValueError(f"{path}: {twice!r} stands there twice")
+        return entries
+
+    content = parse_json(path, text, unique)
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: expected a JSON object, got {type(content).__name__}")
+    return content
+
+
+def check_ids(vocab: Mapping[str, object], where: str) -> None:
+    """Raise a ValueError if a vocabulary has an id that is no integer, or one id twice."""
+    ids: dict[object, str] = {}
+    for text, token_id in vocab.items():
+        if type(token_id) is not int:
+            raise ValueError(f"{where}: token {text!r} has the id {token_id!r:.40}, expected an integer")
+        if token_id in ids:
+            raise ValueError(f"{where}: tokens {ids[token_id]!r} and {text!r} have the same id, {token_id}")
+        ids[token_id] = text

@@ -1,0 +1,363 @@
+"""`tokenizer.json` of the `tokenizers` library: the one file that carries a whole tokenizer, pattern and flags too.
+
+It can say more than a byte-level BPE model can: other models, normalizers, chains of splits. What of that would change
+ids is refused by name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken
+
+from hf_bpe.core._byte_level import to_printable
+from hf_bpe.core._model import BPEModel, CheckedMerges, with_placeholders
+from hf_bpe.core.pretokenizers import PATTERNS, canonical_pattern, pattern_expression
+from hf_bpe.core.reference import pre_tokenize
+from hf_bpe.engine._dispatch import from_printable_all
+from hf_bpe.tokenizer._files.added_tokens import AddedVocabulary
+from hf_bpe.tokenizer._files.definition import FEATURES, FLAGS, Definition, Format, Hints, Peer, written_out
+from hf_bpe.tokenizer._files.post_processor import shown, template_processing, template_settings
+from hf_bpe.tokenizer._files.reading import check_ids, read_json_object
+
+# `tokenizers` splits with the expression of GPT-2 by itself where ByteLevel is told to.
+_BUILT_IN = "gpt2"
+
+
+def render_tokenizer_json(definition: Definition) -> str:
+    """Return the contents of a `tokenizer.json` that gives the same ids.
+
+    Ids that no token has get placeholders, so that `tokenizers` counts them. Tokens added later must follow the model
+    without a gap, or have ids that it leaves out.
+
+    Raises:
+        ValueError: `add_prefix_space` with a pattern for which `tokenizers` cannot express it.
+    """
+    model = definition.model
+    add_prefix_space = bool(definition.setting("add_prefix_space"))
+    check_prefix_space(model.pattern, add_prefix_space)
+    ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
+    names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
+    vocab = with_placeholders(model.printable_vocab(), names)
+    unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
+    if unk_token is not None and unk_token not in vocab:  # `tokenizers` looks for it here only
+        vocab.update({token: token_id for token, token_id in ids.items() if token_id <= ids.get(unk_token, -1)})
+    content = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{"id": token_id, **written_out(token)} for token_id, token in definition.added_tokens.items()],
+        "normalizer": {"type": model.normalizer} if model.normalizer else None,
+        "pre_tokenizer": _pre_tokenizer(model.pattern, add_prefix_space),
+        "post_processor": None if definition.template is None else template_processing(definition.template, ids),
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": unk_token,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": model.ignore_merges,
+            # Special tokens stand here at their ids, else `tokenizers` moves them to the end.
+            "vocab": vocab,
+            "merges": [[to_printable(first), to_printable(second)] for first, second in model.merges],
+        },
+    }
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def definition_of_json(content: Mapping[str, Any], added: AddedVocabulary | None = None) -> Definition:
+    """Return the tokenizer that the contents of a `tokenizer.json` define.
+
+    Tokens that the template adds before and after each sequence are called `bos_token` and `eos_token`, if they are
+    special; and the token of unknown bytes `unk_token`. Where there is none, bytes without a token are dropped.
+
+    Args:
+        content: what the JSON says.
+        added: the added tokens of the file and others that the reader has added to them; None for those of the file.
+
+    Raises:
+        ValueError: it is no such file, or what it defines is no byte-level BPE or prepares text in a way that would be
+            lost; the message names the part.
+
+    Warns:
+        UserWarning: of what is not taken over and decides no ids.
+    """
+    try:
+        return _definition(content, added)
+    except (LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"not a tokenizer.json: {error!r}") from None
+
+
+def added_tokens_of_json(content: Mapping[str, Any]) -> AddedVocabulary:
+    """Return the added tokens of the contents of a `tokenizer.json`, with the ids that `tokenizers` gives them.
+
+    Raises:
+        ValueError: the file gives one of them another id, or it is no such file.
+    """
+    try:
+        return _added_tokens(content.get("added_tokens") or [], _vocab(content["model"]))
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a tokenizer.json: {error!r}") from None
+
+
+def read_tokenizer_json(path: str | os.PathLike[str]) -> Definition:
+    """Read a `tokenizer.json`.
+
+    Raises, warns: what `definition_of_json` does, with the path; and OSError if the file cannot be read.
+    """
+    content = read_json_object(Path(path))
+    try:
+        return definition_of_json(content)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _definition(content: Mapping[str, Any], added: AddedVocabulary | None) -> Definition:
+    data = content["model"]
+    _check_model(data)
+    pattern, add_prefix_space = _pattern_and_prefix_space(content.get("pre_tokenizer"))
+    _check_decoder(content.get("decoder"))
+    of_file = added_tokens_of_json(content)
+    added = of_file if added is None else added
+    how = pattern, bool(data.get("ignore_merges")), _normalizer(content.get("normalizer"))
+    model = _model(data, of_file.tokens, how)
+    if model.lacks_bytes:
+        _check_missing_bytes(data, added)
+        is_dropped = data.get("unk_token") is None
+        model = replace(model, merges=CheckedMerges(model.merges), drop_missing_bytes=is_dropped)
+    settings = {
+        "add_prefix_space": add_prefix_space or None,
+        "unk_token": data.get("unk_token") if data.get("unk_token") in added.ids else None,
+        **template_settings(content.get("post_processor"), added),
+        **padding_and_truncation(content),
+    }
+    return Definition(model, added.tokens, settings)
+
+
+def _check_model(data: Mapping[str, Any]) -> None:
+    if data.get("type", "BPE") != "BPE" or not isinstance(data.get("merges"), list):
+        raise ValueError(f"model: is {data.get('type', 'of no type')}, expected BPE with merges; ids would be others")
+    if data.get("dropout"):
+        raise ValueError(f"model: dropout {data['dropout']}, by which ids are random, would be lost")
+    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if data.get(name):
+            raise ValueError(f"model: {name} {data[name]!r}: byte-level BPE has none, and its tokens would be misread")
+
+
+def _vocab(data: Mapping[str, Any]) -> dict[str, int]:
+    if not isinstance(data["vocab"], dict):
+        raise ValueError(f"model: vocab: expected an object of token to id, got {type(data['vocab']).__name__}")
+    check_ids(data["vocab"], "model: vocab")
+    return data["vocab"]
+
+
+def _added_tokens(tokens: Sequence[Mapping[str, Any]], vocab: Mapping[str, int]) -> AddedVocabulary:
+    for token in tokens:
+        if any(type(token.get(flag, False)) is not bool for flag in (*FLAGS, "special")):
+            raise ValueError(f"added_tokens: expected flags that are true or false, got {token!r:.200}")
+    added = AddedVocabulary(vocab)
+    added.add(
+        AddedToken(token["content"], **{flag: token.get(flag, False) for flag in (*FLAGS, "special")})
+        for token in tokens
+    )
+    for token in tokens:
+        text, token_id = token["content"], token["id"]
+        expected = added.ids.get(text, token_id)
+        if type(token_id) is not int or token_id != expected:
+            raise ValueError(
+                f"added_tokens: {text!r} has the id {token_id!r:.40}, where tokenizers gives it {expected}: a token of "
+                "the vocabulary has its id there, and others follow without a gap"
+            )
+    return added
+
+
+def _model(
+    data: Mapping[str, Any], added: Mapping[int, AddedToken], how: tuple[str | None, bool, str | None]
+) -> BPEModel:
+    """Return the model, with a pattern, ignore_merges and a normalizer; added tokens that are special are of it.
+
+    An added token is an ordinary one as well if merges make it; or a pre-token may be it as a whole, which
+    `tokenizers` looks for in the vocabulary, where text is not searched for the added token.
+    """
+    texts = [*data["vocab"]]
+    tokens = dict(zip(texts, from_printable_all(texts), strict=True))
+    merges = [_merge(rank, merge, tokens) for rank, merge in enumerate(data["merges"])]
+    merged = {part for first, second in merges for part in (first, second, first + second)}
+    pattern, ignore_merges, _ = how
+    vocab: dict[int, bytes] = {}
+    specials: list[str] = []
+    for text, token_id in {**data["vocab"], **{token.content: i for i, token in added.items()}}.items():
+        token, is_added = tokens.get(text), added.get(token_id)
+        is_word = ignore_merges and is_added and token is not None and [*pre_tokenize(token, pattern)] == [token]
+        if token is not None and (token in merged or len(token) == 1 or is_word):
+            vocab[token_id] = token
+        elif is_added is not None and is_added.special:
+            vocab[token_id] = text.encode()
+            specials.append(text)
+        elif is_added is not None:
+            continue
+        elif token is None:
+            raise ValueError(f"model: vocab: token {token_id}, {text!r:.80}, {_no_byte(text)}")
+        elif text.strip("<>") != f"|unused_{token_id}|":  # what `with_placeholders` puts where there is no token
+            vocab[token_id] = token
+    return BPEModel(vocab, merges, tuple(specials), *how)
+
+
+def _no_byte(text: str) -> str:
+    """Say why a text is not the printable form of bytes."""
+    char = next(char for char, known in zip(text, from_printable_all([*text]), strict=True) if known is None)
+    return f"has the character {char!r}, which stands for no byte; expected a byte-level model"
+
+
+def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary) -> None:
+    """Refuse what becomes of bytes that have no token, if it is neither nothing nor one added token for each."""
+    unk_token = data.get("unk_token")
+    if data.get("byte_fallback"):
+        raise ValueError("model: byte_fallback, where bytes have no token of their own, would be lost")
+    if unk_token is None:
+        return
+    if unk_token not in added.ids or unk_token not in data["vocab"]:
+        raise ValueError(f"model: unk_token {unk_token!r} is no added token of the vocabulary; expected one")
+    if data.get("fuse_unk"):
+        raise ValueError("model: fuse_unk, which makes one unk_token of several unknown bytes, would be lost")
+    for rank, merge in enumerate(data["merges"]):
+        if unk_token in (merge.split(" ") if isinstance(merge, str) else merge):
+            raise ValueError(f"model: merge {rank} is of unk_token {unk_token!r}, which stands for unknown bytes")
+
+
+def _merge(rank: int, merge: Any, tokens: Mapping[str, bytes | None]) -> tuple[bytes, bytes]:
+    parts = merge.split(" ") if isinstance(merge, str) else merge
+    if not isinstance(parts, list) or len(parts) != 2:
+        raise ValueError(f"model: merge {rank}: expected two tokens, got {merge!r:.80}")
+    first, second = map(tokens.get, parts)
+    if first is None or second is None:
+        part = parts[first is not None]
+        what = _no_byte(part) if part in tokens else "is no token of the vocabulary"
+        raise ValueError(f"model: merge {rank}: {part!r:.80} {what}")
+    return first, second
+
+
+def _normalizer(normalizer: Any) -> str | None:
+    while normalizer is not None and normalizer["type"] == "Sequence" and len(normalizer["normalizers"]) < 2:
+        normalizer = normalizer["normalizers"][0] if normalizer["normalizers"] else None
+    if normalizer is None:
+        return None
+    if normalizer["type"] != "NFC":
+        raise ValueError(f"its normalizer {shown(normalizer)} changes the text; this would be lost")
+    return "NFC"
+
+
+def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
+    parts = [] if pre_tokenizer is None else pre_tokenizer.get("pretokenizers", [pre_tokenizer])
+    types = [part["type"] for part in parts]
+    byte_level = parts[-1] if parts else {}
+    if types == ["ByteLevel"]:
+        pattern = _BUILT_IN if byte_level.get("use_regex", True) else None
+        return pattern, bool(byte_level["add_prefix_space"])
+    if types == ["Split", "ByteLevel"] and not byte_level.get("use_regex", True) and not byte_level["add_prefix_space"]:
+        split = parts[0]
+        how = split["behavior"], split["invert"]
+        if [*split["pattern"]] == ["Regex"] and how in (("Isolated", False), ("Removed", True)):
+            expression = split["pattern"]["Regex"]
+            if expression in (*PATTERNS, "none"):
+                raise ValueError(f"its expression {expression!r} is the name of a pattern here, and not that pattern")
+            pattern = canonical_pattern(expression)
+            if how == ("Isolated", False) or pattern in PATTERNS:  # named ones leave nothing that could be removed
+                return pattern, False
+    raise ValueError(f"its pre-tokenizer {shown(pre_tokenizer)} is not a split by one pattern and then ByteLevel")
+
+
+def _check_decoder(decoder: Any) -> None:
+    parts = [] if decoder is None else decoder.get("decoders", [decoder])
+    if [part["type"] for part in parts] != ["ByteLevel"]:
+        raise ValueError(f"its decoder {shown(decoder)} is not ByteLevel; decoded text would differ")
+
+
+def padding_and_truncation(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a tokenizer can keep of what a call decides in transformers, as transformers takes it over."""
+    settings: dict[str, Any] = {}
+    truncation, padding = content.get("truncation"), content.get("padding")
+    if truncation is not None:
+        settings |= {"model_max_length": truncation["max_length"], "truncation_side": truncation["direction"].lower()}
+    if padding is not None:
+        settings |= {"pad_token": padding["pad_token"], "padding_side": padding["direction"].lower()}
+    if settings:
+        warnings.warn(
+            "padding and truncation are not taken over, for each call decides them; sides, pad_token and "
+            "model_max_length are",
+            stacklevel=6,
+        )
+    return settings
+
+
+def check_prefix_space(pattern: str | None, add_prefix_space: bool) -> None:
+    """Refuse a prefix space where `tokenizer.json` could not carry it: ByteLevel adds it only as it splits itself."""
+    if add_prefix_space and pattern not in (_BUILT_IN, None):
+        raise ValueError(
+            f"add_prefix_space=True with the pattern {pattern!r}: tokenizer.json cannot say that, so others would get "
+            "other ids; put the space into the text, or use the pattern 'gpt2'"
+        )
+
+
+def _pre_tokenizer(pattern: str | None, add_prefix_space: bool) -> dict[str, Any]:
+    byte_level = {
+        "type": "ByteLevel",
+        "add_prefix_space": add_prefix_space,
+        "trim_offsets": True,
+        "use_regex": pattern == _BUILT_IN,
+    }
+    if pattern in (_BUILT_IN, None):
+        return byte_level
+    expression = {"Regex": pattern_expression(pattern)}
+    split = {"type": "Split", "pattern": expression, "behavior": "Isolated", "invert": False}
+    return {"type": "Sequence", "pretokenizers": [split, byte_level]}
+
+
+def _matches(path: Path, head: bytes) -> bool:
+    return path.name == "tokenizer.json" or (path.suffix == ".json" and b'"added_tokens"' in head)
+
+
+def _read(path: Path, hints: Hints) -> Definition:
+    definition = read_tokenizer_json(path)
+    try:
+        hints.check(definition.model.pattern, definition.model.special_ids())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return definition
+
+
+def _write(definition: Definition, path: Path) -> None:
+    path.write_text(render_tokenizer_json(definition), encoding="utf-8", newline="\n")
+
+
+def _peer(path: Path, definition: Definition) -> Peer:
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_file(str(path))
+
+    def encode(texts: list[str], added: bool) -> list[list[int]]:
+        return [encoding.ids for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=added)]
+
+    return Peer(f"tokenizers {tokenizers.__version__}", encode, adds=True)
+
+
+FORMAT = Format(
+    name="tokenizer.json",
+    what="the file of the tokenizers library",
+    is_file=True,
+    carries=frozenset(FEATURES) - {"split_special_tokens", "names", "chat_template", "settings"},
+    matches=_matches,
+    read=_read,
+    write=_write,
+    peer=_peer,
+    suffix=".json",
+)

@@ -1,0 +1,292 @@
+"""What `BPETokenizer` takes from transformers: settings and methods, with their arguments checked.
+
+For what it does not expect transformers fails somewhere inside, or gives something odd. Here arguments are checked by
+their names, which mean the same in every method. Whatever transformers takes and can make sense of is taken.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken
+from transformers.tokenization_python import PreTrainedTokenizer
+from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
+from transformers.utils import ExplicitEnum, PaddingStrategy, TensorType
+
+from hf_bpe._utils.arguments import (
+    Check,
+    at_least,
+    check_callable,
+    check_choice,
+    check_flag,
+    check_ids,
+    check_int,
+    check_keywords,
+    check_mapping,
+    check_path,
+    check_sequence,
+    check_str,
+    check_strs,
+    checked,
+    each,
+    one_of,
+    optional,
+    shown,
+    wrong_type,
+)
+from hf_bpe._utils.input_files import check_json_file
+from hf_bpe.core._model import check_model
+from hf_bpe.tokenizer._batch_layout import MOST_IDS
+from hf_bpe.tokenizer._files.reading import read_json_object
+
+
+def check_token(name: str, value: Any) -> Any:
+    """Return a token, a str or an `AddedToken`, that has a UTF-8 form."""
+    if not isinstance(value, (str, AddedToken)):
+        raise wrong_type(name, "a str or an AddedToken", value)
+    try:
+        str(value).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name}: {shown(value)} holds a lone surrogate, so it has no UTF-8 form") from None
+    return value
+
+
+def check_tokens(name: str, value: Any) -> Any:
+    """Return a list of tokens, which may be given as one."""
+    return each(check_token)(name, [value] if isinstance(value, (str, AddedToken)) else value)
+
+
+def check_extra_tokens(name: str, value: Any) -> Any:
+    """Return a list of tokens, or a dict of them by their names."""
+    if not isinstance(value, Mapping):
+        return each(check_token)(name, value)
+    for token in check_keywords(name, value).values():
+        check_token(name, token)
+    return value
+
+
+def check_added_tokens(name: str, value: Any) -> Any:
+    """Return a mapping of ids to `AddedToken`."""
+    tokens = {}
+    for token_id, token in check_mapping(name, value).items():
+        check_token(name, token)
+        tokens[check_int(name, token_id, 0, 2**32 - 1)] = AddedToken(token) if isinstance(token, str) else token
+    return tokens
+
+
+def strategy(strategies: type[ExplicitEnum], *, has_flags: bool = True) -> Check:
+    """Return a check for a member of an enumeration of transformers, its name, or, if it has flags, a truth value."""
+    names = [member.value for member in strategies]
+
+    def check(name: str, value: Any) -> Any:
+        if isinstance(value, strategies):
+            return value
+        if has_flags and not isinstance(value, str):
+            return check_flag(name, value)
+        return strategies(check_choice(name, value, names))
+
+    return check
+
+
+def check_messages(name: str, value: Any) -> Any:
+    """Return a conversation, or several: messages are dicts."""
+    for message in check_sequence(name, getattr(value, "messages", value), "a list of messages"):
+        if isinstance(message, (list, tuple)) or hasattr(message, "messages"):
+            check_messages(name, message)
+        else:
+            check_mapping(name, message)
+    return value
+
+
+def check_tool(name: str, value: Any) -> Any:
+    """Return a tool: a function, or a dict that describes one."""
+    return value if isinstance(value, Mapping) else check_callable(name, value)
+
+
+def check_rows(name: str, value: Any) -> Any:
+    """Return ids, or rows of ids, in lists, arrays or tensors."""
+    for at, row in enumerate(check_sequence(name, value, "ids, or rows of ids", 2)):
+        (check_ids if getattr(row, "ndim", 0) or hasattr(row, "__len__") else check_int)(f"{name}[{at}]", row)
+    return value
+
+
+def check_generated(name: str, value: Any) -> Any:
+    """Return text or ids, one or several."""
+    if isinstance(value, str):
+        return value
+    is_text = isinstance(value, (list, tuple)) and len(value) > 0 and isinstance(value[0], str)
+    return (check_strs if is_text else check_rows)(name, value)
+
+
+def check_encoded(name: str, value: Any) -> Any:
+    """Return what `pad` takes: columns of values by their names, or a list of such."""
+    if not isinstance(value, (Mapping, BatchEncoding)):
+        for row in check_sequence(name, value, "a dict, or a list of dicts"):
+            check_encoded(name, check_mapping(name, row))
+        if len(value) == 0:
+            raise ValueError(f"{name}: expected at least one row, got {shown(value)}")
+        return value
+    for key, column in value.items():
+        if not hasattr(column, "__len__") or isinstance(column, (str, bytes)) or getattr(column, "ndim", 1) == 0:
+            raise wrong_type(f"{name}[{key!r}]", "a list", column)
+    ids = check_rows(f"{name}['input_ids']", value.get("input_ids", ()))
+    sizes = [*map(len, value.values())]
+    if len(ids) > 0 and hasattr(ids[0], "__len__") and {*sizes} != {len(ids)}:
+        raise ValueError(f"{name}: expected {len(ids)} rows under each name, got {sizes}")
+    return value
+
+
+def check_template(name: str, value: Any) -> Any:
+    """Return a chat template, or several by their names."""
+    if isinstance(value, (list, tuple)):  # as tokenizer_config.json holds several
+        value = {each["name"]: each["template"] for each in map(partial(check_mapping, name), value)}
+    for text in value.values() if isinstance(value, Mapping) else [value]:
+        check_str(name, text)
+    return value
+
+
+def check_errors(name: str, value: Any) -> str:
+    """Return the name of a way to deal with bytes that are not UTF-8."""
+    try:
+        codecs.lookup_error(check_str(name, value))
+    except (LookupError, ValueError):
+        raise ValueError(f"{name}: expected a name such as 'replace' or 'strict', got {shown(value)}") from None
+    return str(value)
+
+
+def check_model_max_length(name: str, value: Any) -> Any:
+    """Return a number of tokens, which in files is a float, too: 1e30 is no limit."""
+    return value if isinstance(value, float) and value >= 0 else check_int(name, value, 0)
+
+
+_NO_LIMIT = int(1e30)  # as transformers has it
+_FLAG, _SIDE = check_flag, one_of("left", "right")
+
+SETTINGS: dict[str, Check] = {
+    **dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token"), optional(check_token)),
+    **dict.fromkeys(("pad_token", "cls_token", "mask_token"), optional(check_token)),
+    **dict.fromkeys(("extra_special_tokens", "additional_special_tokens"), optional(check_extra_tokens)),
+    **dict.fromkeys(("padding_side", "truncation_side"), _SIDE),
+    **dict.fromkeys(("split_special_tokens", "clean_up_tokenization_spaces"), _FLAG),
+    "model_max_length": optional(check_model_max_length),
+    "model_input_names": check_strs,
+    "token_type_ids_pattern": check_str,
+    "special_tokens_pattern": optional(check_str),
+    "chat_template": optional(check_template),
+    "added_tokens_decoder": check_added_tokens,
+}
+"""The settings that transformers takes by keyword."""
+
+CONSTRUCTOR: dict[str, Check] = {
+    **dict.fromkeys(("vocab_file", "merges_file"), optional(check_path)),
+    **dict.fromkeys(("pattern", "normalizer", "signature"), optional(check_str)),
+    **dict.fromkeys(("ignore_merges", "add_prefix_space"), _FLAG),
+    **dict.fromkeys(("add_bos_token", "add_eos_token"), optional(_FLAG)),
+    "model": optional(check_model),
+    "model_special_tokens": optional(check_strs),
+    "errors": check_errors,
+    **SETTINGS,
+}
+"""The arguments of `BPETokenizer`."""
+
+ARGUMENTS: dict[str, Check] = {
+    **dict.fromkeys(("add_special_tokens", "is_split_into_words", "return_overflowing_tokens", "verbose"), _FLAG),
+    **dict.fromkeys(("return_special_tokens_mask", "return_offsets_mapping", "return_length"), _FLAG),
+    **dict.fromkeys(("return_token_type_ids", "return_attention_mask"), optional(_FLAG)),
+    **dict.fromkeys(("already_has_special_tokens", "pair", "prepend_batch_axis", "skip_special_tokens"), _FLAG),
+    **dict.fromkeys(("replace_extra_special_tokens", "special_tokens", "save_jinja_files"), _FLAG),
+    **dict.fromkeys(("add_generation_prompt", "tokenize", "sanitize_control_tokens", "return_dict"), _FLAG),
+    **dict.fromkeys(("return_assistant_tokens_mask",), _FLAG),
+    **dict.fromkeys(("split_special_tokens", "clean_up_tokenization_spaces"), optional(_FLAG)),
+    "padding": strategy(PaddingStrategy),
+    "truncation": optional(strategy(TruncationStrategy)),
+    "truncation_strategy": strategy(TruncationStrategy, has_flags=False),
+    "max_length": optional(lambda name, value: check_int(name, value, 0, _NO_LIMIT)),
+    "stride": at_least(0),
+    "num_tokens_to_remove": check_int,
+    "pad_to_multiple_of": optional(lambda name, value: check_int(name, value, 1, 2**32)),
+    "padding_side": optional(_SIDE),
+    "return_tensors": optional(strategy(TensorType, has_flags=False)),
+    **dict.fromkeys(("token_ids_0", "ids"), check_ids),
+    **dict.fromkeys(("token_ids_1", "pair_ids"), optional(check_ids)),
+    "encoded_inputs": check_encoded,
+    "text": check_str,
+    "new_tokens": optional(check_tokens),
+    "special_tokens_dict": optional(check_mapping),
+    "conversation": check_messages,
+    "conversation_history": optional(each(check_mapping)),
+    "message": check_mapping,
+    "tools": optional(each(check_tool)),
+    "documents": optional(each(check_mapping)),
+    "chat_template": optional(check_str),
+    "continue_final_message": lambda name, value: value if isinstance(value, str) else check_flag(name, value),
+    "tokenizer_kwargs": optional(check_keywords),
+    "response": check_generated,
+    "prefix": optional(check_generated),
+    **dict.fromkeys(("schema", "response_template"), optional(check_keywords)),
+    "tokenizer_config": check_mapping,
+    "save_directory": check_path,
+    "filename_prefix": optional(check_path),
+}
+"""The arguments of methods of transformers."""
+
+
+class CheckedTokenizer(PreTrainedTokenizer):
+    """`PreTrainedTokenizer`, whose methods say which argument is wrong."""
+
+    @classmethod
+    def _from_pretrained(cls, files: dict[str, str | None], name: str, *args: Any, **kwargs: Any) -> Any:
+        # transformers parses these without a bound, and does not say which is damaged.
+        paths = [Path(file) for file in files.values() if file is not None and file.endswith(".json")]
+        for file in paths:
+            check_json_file(file)
+        try:
+            return super()._from_pretrained(files, name, *args, **kwargs)
+        except Exception:
+            for file in paths:
+                read_json_object(file)
+            raise
+
+    def _get_padding_truncation_strategies(self, padding: Any = False, truncation: Any = None, **kwargs: Any) -> Any:
+        # Every call of the tokenizer comes here first.
+        if padding is not False:
+            padding = ARGUMENTS["padding"]("padding", padding)
+        if truncation is not None:
+            truncation = ARGUMENTS["truncation"]("truncation", truncation)
+        for name in ("max_length", "pad_to_multiple_of", "verbose"):
+            if kwargs.get(name) is not None:
+                kwargs[name] = ARGUMENTS[name](name, kwargs[name])
+        return super()._get_padding_truncation_strategies(padding, truncation, **kwargs)
+
+    def _pad(self, encoded_inputs: Any, max_length: int | None = None, *args: Any, **kwargs: Any) -> Any:
+        if max_length is not None and max_length >= MOST_IDS:
+            raise ValueError(f"max_length: expected a length that memory can hold, got {max_length}")
+        return super()._pad(encoded_inputs, max_length, *args, **kwargs)
+
+    def parse_response(self, response: Any, schema: Any = None, **kwargs: Any) -> Any:
+        """Parse what a model has answered, as transformers does; `schema` is a response template."""
+        self._check_has_template("schema", schema)
+        return super().parse_response(response, schema, **kwargs)
+
+    def get_response_parser(self, response_template: Any = None, **kwargs: Any) -> Any:
+        """Return what parses an answer piece by piece, as transformers does."""
+        self._check_has_template("response_template", response_template)
+        return super().get_response_parser(response_template, **kwargs)
+
+    def _check_has_template(self, name: str, value: Any) -> None:
+        if value is None and getattr(self, "response_template", None) is None:
+            raise ValueError(f"{name}: expected a response template, for this tokenizer has none; got None")
+
+
+for _name in (
+    *("build_inputs_with_special_tokens", "create_token_type_ids_from_sequences", "get_special_tokens_mask"),
+    *("num_special_tokens_to_add", "prepare_for_model", "pad", "clean_up_tokenization", "batch_decode"),
+    *("add_tokens", "add_special_tokens", "apply_chat_template", "get_chat_template", "save_chat_templates"),
+    *("encode_message_with_chat_template", "parse_response", "get_response_parser"),
+):
+    if hasattr(CheckedTokenizer, _name):  # some versions have fewer
+        setattr(CheckedTokenizer, _name, checked(**ARGUMENTS)(getattr(CheckedTokenizer, _name)))

@@ -1,0 +1,212 @@
+"""Which characters and words ids come from: what fast tokenizers keep of every call, here made when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Any, NamedTuple, overload
+
+from hf_bpe.engine._encoder import AnyText, Encoder, Numbers, Options
+from hf_bpe.tokenizer._batch_layout import Layout
+
+Offsets = tuple[int, int]
+ToTokens = Callable[[list[int]], list[str]]
+NO_ID = -1  # where nothing is filled up, it needs none
+
+
+@dataclass
+class Encoding:
+    """One row, with the attributes and methods of `tokenizers.Encoding` that `transformers.BatchEncoding` calls.
+
+    Attributes:
+        ids: the ids, special tokens and padding included; all lists here have one value for each.
+        type_ids: what the model is told of which sequence it is.
+        offsets: (begin, end) in characters of the text, or of the word if the text was given in words; (0, 0) for
+            special tokens and padding.
+        word_ids: the number of the pre-token or added token, or of the word given; None for special tokens and padding.
+        sequence_ids: 0 for the first text, 1 for the second; None for special tokens and padding.
+        special_tokens_mask: 1 for special tokens and padding.
+        attention_mask: 0 for padding.
+        n_sequences: 1, or 2 for a pair.
+    """
+
+    ids: list[int]
+    type_ids: list[int]
+    offsets: list[Offsets]
+    word_ids: list[int | None]
+    sequence_ids: list[int | None]
+    special_tokens_mask: list[int]
+    attention_mask: list[int]
+    n_sequences: int
+    _to_tokens: ToTokens = field(repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The tokenizer is no part of what it has encoded.
+        return {name: value for name, value in vars(self).items() if name != "_to_tokens"} | {"tokens": self.tokens}
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        """The tokens of the ids."""
+        return self._to_tokens(self.ids)
+
+    @property
+    def overflowing(self) -> list[Encoding]:
+        """None: windows of what does not fit a row are rows of their own."""
+        return []
+
+    def token_to_sequence(self, token: int) -> int | None:
+        """Return the sequence that a token is of."""
+        return self.sequence_ids[token] if 0 <= token < len(self) else None
+
+    def token_to_chars(self, token: int) -> Offsets | None:
+        """Return where the token begins and ends in its text."""
+        return None if self.token_to_sequence(token) is None else self.offsets[token]
+
+    def token_to_word(self, token: int) -> int | None:
+        """Return the word that a token is of."""
+        return None if self.token_to_sequence(token) is None else self.word_ids[token]
+
+    def char_to_token(self, char: int, sequence: int = 0) -> int | None:
+        """Return the first token that has a character of a sequence."""
+        for token, (begin, end) in enumerate(self.offsets):
+            if begin <= char < end and self.sequence_ids[token] == sequence:
+                return token
+        return None
+
+    def char_to_word(self, char: int, sequence: int = 0) -> int | None:
+        """Return the word that has a character of a sequence."""
+        token = self.char_to_token(char, sequence)
+        return None if token is None else self.word_ids[token]
+
+    def word_to_tokens(self, word: int, sequence: int = 0) -> tuple[int, int] | None:
+        """Return the first token of a word, and the one behind its last."""
+        tokens = [
+            token
+            for token, number in enumerate(self.word_ids)
+            if number == word and self.sequence_ids[token] == sequence
+        ]
+        return (tokens[0], tokens[-1] + 1) if tokens else None
+
+    def word_to_chars(self, word: int, sequence: int = 0) -> Offsets | None:
+        """Return where a word begins and ends in its text."""
+        tokens = self.word_to_tokens(word, sequence)
+        return None if tokens is None else (self.offsets[tokens[0]][0], self.offsets[tokens[1] - 1][1])
+
+
+class Source(NamedTuple):
+    """What a call was given, to find out again where its ids come from.
+
+    Attributes:
+        encoder: that of the call.
+        texts: all texts.
+        options: how they were encoded.
+        bounds: where each sequence begins in `texts`, and the last ends, if they were given in words; else None.
+    """
+
+    encoder: Encoder
+    texts: list[AnyText]
+    options: Options
+    bounds: list[int] | None
+
+    def places(self) -> Numbers:
+        """Return (begin, end, word) of each id."""
+        _, offsets, places = self.encoder.encode_with_places(self.texts, self.options)
+        if self.bounds is not None:
+            # The words that count are those that were given.
+            for first, last in pairwise(self.bounds):
+                for number, text in enumerate(range(first, last)):
+                    places[offsets[text] : offsets[text + 1], 2] = number
+        return places
+
+
+class Encodings(Sequence[Encoding]):
+    """The `Encoding` of each row of a call, made when it is asked for.
+
+    Args:
+        layout: what gives the rows.
+        places: what gives (begin, end, word) of each id of all sequences.
+        pad_id: what rows are filled up with.
+        type_ids: layout, row → what the model is told of which sequence each id is.
+        to_tokens: ids → tokens.
+    """
+
+    def __init__(
+        self,
+        layout: Callable[[], Layout],
+        places: Callable[[], Numbers],
+        pad_id: int,
+        type_ids: Callable[[Layout, int], list[int]],
+        to_tokens: ToTokens,
+    ) -> None:
+        self._make_layout = layout
+        self._make_places = places
+        self._pad_id = pad_id
+        self._type_ids = type_ids
+        self._to_tokens = to_tokens
+        self._made: dict[int, Encoding] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Data loaders send batches from process to process, so in arrays, and without the tokenizer.
+        layout = self._layout
+        ids = [*{*layout.ids.tolist(), *chain.from_iterable(layout.around), self._pad_id} - {NO_ID}]
+        tokens = dict(zip(ids, self._to_tokens(ids), strict=True))
+        type_ids = [self._type_ids(layout, row) for row in range(len(self))]
+        return _restored, (layout, self._places, self._pad_id, type_ids, tokens)
+
+    def __len__(self) -> int:
+        return len(self._layout.spans)
+
+    @overload
+    def __getitem__(self, index: int) -> Encoding: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Encoding]: ...
+    def __getitem__(self, index: int | slice) -> Encoding | list[Encoding]:
+        rows = range(len(self))[index]
+        return [self._encoding(row) for row in rows] if isinstance(rows, range) else self._encoding(rows)
+
+    def offsets(self, row: int) -> list[Offsets]:
+        """Return the offsets of a row."""
+        spans = self._layout.spans[row].tolist()
+        pairs = [[*zip(*self._places[first:last, :2].T.tolist(), strict=True)] for first, last in spans]
+        return self._layout.column((0, 0), pairs, (0, 0))
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return self._make_layout()
+
+    @cached_property
+    def _places(self) -> Numbers:
+        return self._make_places()
+
+    def _encoding(self, row: int) -> Encoding:
+        if row not in self._made:
+            layout = self._layout
+            spans = layout.spans[row].tolist()
+            words: list[list[int | None]] = [self._places[begin:end, 2].tolist() for begin, end in spans]
+            sizes = [end - begin for begin, end in spans]
+            numbers: list[list[int | None]] = [[number] * size for number, size in enumerate(sizes)]
+            self._made[row] = Encoding(
+                ids=layout.row(row, self._pad_id),
+                type_ids=self._type_ids(layout, row),
+                offsets=self.offsets(row),
+                word_ids=layout.column(None, words, None),
+                sequence_ids=layout.column(None, numbers, None),
+                special_tokens_mask=layout.column(1, [[0] * size for size in sizes], 1),
+                attention_mask=layout.column(1, [[1] * size for size in sizes], 0),
+                n_sequences=len(spans),
+                _to_tokens=self._to_tokens,
+            )
+        return self._made[row]
+
+
+def _restored(
+    layout: Layout, places: Numbers, pad_id: int, type_ids: list[list[int]], tokens: dict[int, str]
+) -> Encodings:
+    return Encodings(
+        lambda: layout, lambda: places, pad_id, lambda _, row: type_ids[row], lambda ids: [tokens[each] for each in ids]
+    )

@@ -1,0 +1,135 @@
+"""Learning merges from counts: the memory it takes, the log it can be gone on from, and what is said meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import logging
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from hf_bpe._utils.memory import available_bytes, in_words, resident_bytes
+from hf_bpe._utils.progress import Listener, Progress
+from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.engine._dispatch import learn_merges, training_bytes
+from hf_bpe.training._checkpoint import MergeLog
+
+logger = logging.getLogger(__name__)
+
+Merge = tuple[bytes, bytes]
+
+
+class Learning:
+    """Merges learned from counts, as many as are asked for, and more when more are; a context manager.
+
+    Args:
+        words: the counts.
+        initial: merges that go before.
+        max_memory: bound of the memory of this process, in bytes.
+        work_dir: a folder from which learning goes on.
+        options: of `engine.learn_merges`, for the counts as they are.
+
+    Raises:
+        ValueError: the folder is of another training.
+        BlockingIOError: another process is at work in the folder.
+    """
+
+    def __init__(
+        self,
+        words: WordCounts,
+        initial: Sequence[Merge],
+        *,
+        max_memory: int | None,
+        work_dir: str | os.PathLike[str] | None,
+        **options: Any,
+    ) -> None:
+        self._words, self._initial = words, initial
+        self._max_memory, self._options = max_memory, options
+        self.merges: list[Merge] = []
+        self.wanted = 0
+        self._log: MergeLog | None = None
+        if work_dir is not None:
+            digest = hashlib.sha256(repr([*initial]).encode()).hexdigest()
+            self._log = MergeLog(work_dir, {"counts": words.fingerprint, **options, "initial": digest})
+            self.merges = [*self._log.merges]
+
+    def __enter__(self) -> Learning:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._log is not None:
+            self._log.close()
+
+    def learn(self, number: int, *, show_progress: bool, callback: Listener | None) -> list[Merge]:
+        """Return the first so many merges, less if there are no more.
+
+        Args:
+            number: how many.
+            show_progress, callback: as in `train`.
+
+        Raises:
+            MemoryError: there is too little; the message says how much it takes.
+            OverflowError, ValueError: counts or words that are too much to learn from.
+        """
+        self.wanted = number
+        if number > len(self.merges):
+            self._check_memory(len(self._initial) + number)
+            self._go_on(number, show_progress, callback)
+        return self.merges[:number]
+
+    def _go_on(self, number: int, show_progress: bool, callback: Listener | None) -> None:
+        known = len(self.merges)
+        if known:
+            logger.info("%d merges were learned before", known)
+        with Progress("merging", number, done=known, show=show_progress, listener=callback) as progress:
+
+            def note(merges: list[Merge], count: int) -> None:
+                if not merges:
+                    return
+                if self._log is not None:
+                    self._log.add(merges)
+                progress.show(progress.done + len(merges), merges[-1], count)
+
+            is_heard = self._log is not None or show_progress or callback is not None
+            try:
+                self.merges += learn_merges(
+                    self._words,
+                    max_merges=number - known,
+                    **self._options,
+                    initial=[*self._initial, *self.merges],
+                    progress=note if is_heard else None,
+                )
+            finally:
+                if self._log is not None:
+                    self._log.write()
+
+    def _check_memory(self, max_merges: int) -> None:
+        """Say how much memory learning takes, and refuse if there is not as much."""
+        needed = training_bytes(self._words, max_merges)
+        there = available_bytes() if self._max_memory is None else self._max_memory - resident_bytes()
+        logger.info("training on %d distinct pre-tokens takes up to %s", len(self._words), in_words(needed))
+        if there is not None and needed > there:
+            raise MemoryError(
+                f"training on {len(self._words)} distinct pre-tokens takes up to {in_words(needed)}, and there is "
+                f"{in_words(max(there, 0))}; {self._advice(needed, there)}"
+            )
+
+    def _advice(self, needed: int, there: int) -> str:
+        """Say from which count on the words would fit."""
+        limits = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+        sizes = dict.fromkeys(limits, 0)
+        numbers = dict.fromkeys(limits, 0)
+        total = 0
+        for word, count in self._words.items():
+            total += len(word) + 1
+            for limit in itertools.takewhile((count // self._words.scale).__ge__, limits):
+                sizes[limit] += len(word) + 1
+                numbers[limit] += 1
+        for limit, size in sizes.items():
+            if size > 0 and size / total * needed <= there:
+                return (
+                    f"counts.prune({limit}) would leave {numbers[limit]} of them, which takes about "
+                    f"{in_words(int(size / total * needed))}; or train on less text"
+                )
+        return "train on less text, or on a machine with more memory"

@@ -1,0 +1,112 @@
+"""How models are numbered as they grow: what they begin with, then a token a merge, old ids never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from hf_bpe._utils.arguments import MOST, check_int, shown
+from hf_bpe.core._model import BPEModel
+from hf_bpe.core._provenance import learned
+
+Merge = tuple[bytes, bytes]
+
+
+class Goal:
+    """What sizes of models training is to reach.
+
+    Raises:
+        TypeError, ValueError: not exactly one of the two arguments of `train`, or a wrong number.
+    """
+
+    def __init__(self, vocab_size: int | Sequence[int] | None, num_merges: int | Sequence[int] | None) -> None:
+        given = num_merges if vocab_size is None else vocab_size
+        if given is None or (vocab_size is not None and num_merges is not None):
+            raise ValueError(
+                f"give either vocab_size or num_merges, got vocab_size={shown(vocab_size)}, "
+                f"num_merges={shown(num_merges)}"
+            )
+        self._is_total = vocab_size is not None
+        self.is_ladder = isinstance(given, (list, tuple, range))
+        self._sizes: list[int] = [*given] if isinstance(given, (list, tuple, range)) else [given]  # type: ignore[list-item]
+        name, least = ("vocab_size", 1) if self._is_total else ("num_merges", 0)
+        if not self._sizes:
+            raise ValueError(f"{name}: expected at least one size, got {given!r}")
+        self._sizes = [check_int(name, size, least, MOST) for size in self._sizes]
+
+    def check_room(self, base: BPEModel) -> None:
+        """Raise a ValueError if a size is too small for what models begin with."""
+        if self._is_total and min(self._sizes) < base.vocab_size:
+            specials = len(base.special_tokens)
+            raise ValueError(
+                f"vocab_size {min(self._sizes)} is too small: {base.vocab_size - specials} bytes and {specials} "
+                f"special tokens need at least {base.vocab_size}"
+            )
+
+    def wanted(self, base: BPEModel) -> int:
+        """Return how many merges make the largest model, if each makes a token."""
+        return max(self._sizes) - (base.vocab_size if self._is_total else 0)
+
+    def reach(self, base: BPEModel, learn: Callable[[int], list[Merge]]) -> list[BPEModel]:
+        """Return a model of each size.
+
+        Args:
+            base: what they begin with.
+            learn: returns the first so many merges, or as many as there are.
+        """
+        wanted = self.wanted(base)
+        merges = learn(wanted)
+        if not self._is_total:
+            return [grow(base, merges[:size]) for size in self._sizes]
+        most = max(self._sizes)
+        largest = grow(base, merges, most)
+        while largest.vocab_size < most and len(merges) == wanted:  # some made tokens that there were
+            wanted += most - largest.vocab_size
+            merges = learn(wanted)
+            largest = grow(base, merges, most)
+        return [largest if size == most else grow(base, merges, size) for size in self._sizes]
+
+
+def base_model(
+    alphabet: Iterable[int], special_tokens: Sequence[str], pattern: str | None, initial: BPEModel | None
+) -> BPEModel:
+    """Return the model that training begins with.
+
+    Args:
+        alphabet: the bytes that need a token.
+        special_tokens: with those of the initial model.
+        pattern: how text is cut into pre-tokens.
+        initial: what comes first; the bytes and special tokens that it lacks follow behind its highest id, in this
+            order. None for nothing.
+    """
+    vocab = {} if initial is None else dict(initial.vocab)
+    wanted = [*(bytes([byte]) for byte in sorted(alphabet)), *(special.encode() for special in special_tokens)]
+    known = {*vocab.values()}
+    missing = [token for token in wanted if token not in known]
+    vocab.update(enumerate(missing, start=max(vocab, default=-1) + 1))
+    if initial is None:
+        return BPEModel(vocab, [], tuple(special_tokens), pattern)
+    return replace(initial, vocab=vocab, special_tokens=tuple(special_tokens), pattern=pattern)
+
+
+def grow(base: BPEModel, merges: Sequence[tuple[bytes, bytes]], vocab_size: int | None = None) -> BPEModel:
+    """Return a model with more merges, up to a number of tokens.
+
+    A token that a merge makes gets the next id; one that there is already keeps its own. The origin of `base` is
+    what is told of how they were learned.
+    """
+    vocab = dict(base.vocab)
+    known = {*vocab.values()}
+    next_id = max(vocab, default=-1) + 1
+    taken = 0
+    for first, second in merges:
+        token = first + second
+        if token not in known:
+            if len(vocab) == vocab_size:
+                break
+            vocab[next_id] = token
+            known.add(token)
+            next_id += 1
+        taken += 1
+    all_merges = [*base.merges, *merges[:taken]]
+    return replace(base, vocab=vocab, merges=all_merges, origin=learned(base.origin, all_merges))

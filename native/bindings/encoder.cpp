@@ -1,0 +1,381 @@
+// What Python sees of encoding and decoding.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "encode/decoder.hpp"
+#include "encode/encoder.hpp"
+#include "bindings/python.hpp"
+#include "bindings/rows.hpp"
+
+namespace hf_bpe {
+namespace {
+
+using Ids = std::vector<std::uint32_t>;
+
+// An int object for each id, made once: what a list costs is then little more than its memory.
+class Ints {
+ public:
+  explicit Ints(std::size_t size) : ints_(std::min(size, kMost)) {
+    for (std::size_t i = 0; i < ints_.size(); ++i) ints_[i] = nb::int_(i);
+  }
+  nb::object list(const std::uint32_t* ids, std::size_t size) const {
+    nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(size)));
+    if (!list.is_valid()) throw nb::python_error();
+    for (std::size_t i = 0; i < size; ++i) {
+      // That of a token that was added later may be higher.
+      nb::object id = ids[i] < ints_.size() ? ints_[ids[i]] : nb::object(nb::int_(ids[i]));
+      PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), id.release().ptr());
+    }
+    return list;
+  }
+
+ private:
+  static constexpr std::size_t kMost = std::size_t{1} << 22;  // so that one high id does not take gigabytes
+  std::vector<nb::object> ints_;
+};
+
+template <class T>
+nb::object to_array(T* data, std::vector<std::size_t> shape) {
+  const nb::capsule owner(data, [](void* memory) noexcept { std::free(memory); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner));
+}
+
+// An array that is to be filled, of `size` numbers.
+template <class T>
+std::unique_ptr<T, decltype(&std::free)> make_array(std::size_t size) {
+  std::unique_ptr<T, decltype(&std::free)> array(static_cast<T*>(std::malloc(std::max<std::size_t>(size, 1) * sizeof(T))),
+                                                 &std::free);
+  if (!array) throw std::bad_alloc();
+  return array;
+}
+
+nb::object to_array(const std::vector<std::int64_t>& numbers) {
+  auto array = make_array<std::int64_t>(numbers.size());
+  std::copy(numbers.begin(), numbers.end(), array.get());
+  return to_array(array.release(), {numbers.size()});
+}
+
+// The values of a tuple, which unlike a list stays as it is while they are converted.
+template <class Values>
+Values values_of(nb::handle tuple, const char* expected) {
+  Values values;
+  if (!PyTuple_Check(tuple.ptr()) || !nb::try_cast(tuple, values)) throw nb::type_error(expected);
+  return values;
+}
+
+std::vector<AddedToken> added_tokens(const nb::tuple& tokens) {
+  constexpr std::uint32_t kMostId = 0x7FFFFFFF;  // higher ones stand for bytes without a token
+  std::vector<AddedToken> added;
+  for (nb::handle token : tokens) {
+    auto [content, id, special, normalized, lstrip, rstrip, single_word] =
+        values_of<std::tuple<std::string, std::uint32_t, bool, bool, bool, bool, bool>>(
+            token, "tokens: expected tuples of a str in valid Unicode, an id below 2**31 and five bools");
+    if (id > kMostId) throw nb::value_error("tokens: ids from 2**31 on are not supported");
+    added.push_back({std::move(content), id, special, normalized, lstrip, rstrip, single_word});
+  }
+  return added;
+}
+
+// As hf_bpe.engine._encoder has them, whose tuples these are converted from.
+using Padding = std::tuple<std::optional<std::size_t>, std::int64_t, bool>;
+using IdArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using SpanArray = nb::ndarray<const std::int64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+EncodingOptions options_of(const nb::tuple& given, unsigned threads = 1) {
+  EncodingOptions options;
+  const bool is_converted = given.size() == 3 && nb::try_cast(given[0], options.split_special_tokens) &&
+                            nb::try_cast(given[1], options.add_prefix_space) &&
+                            nb::try_cast(given[2], options.unknown_id);
+  if (!is_converted) throw nb::type_error("options: expected (bool, bool, id or None)");
+  options.threads = threads;
+  return options;
+}
+
+// Copies of the arrays, which any thread may change. They are cast last, for other arguments may run Python code.
+Rows rows_of(nb::handle ids, nb::handle spans, nb::handle around) {
+  std::vector<Ids> special;
+  for (nb::handle row : items_of(around, "around")) {
+    Ids& last = special.emplace_back();
+    for (nb::handle id : items_of(row, "around")) last.push_back(number_of<std::uint32_t>(id, "around"));
+  }
+  SpanArray all_spans;
+  if (!nb::try_cast(spans, all_spans)) throw nb::type_error("spans: expected an int64 array of three dimensions");
+  if (special.size() < 2 || all_spans.shape(1) != special.size() - 1 || all_spans.shape(2) != 2) {
+    throw nb::value_error("spans: expected the shape (rows, sequences, 2), and around one more than sequences");
+  }
+  std::vector<std::int64_t> spans_now(all_spans.data(), all_spans.data() + all_spans.size());
+  IdArray all_ids;
+  if (!nb::try_cast(ids, all_ids)) throw nb::type_error("ids: expected a uint32 array of one dimension");
+  return Rows({all_ids.data(), all_ids.data() + all_ids.size()}, std::move(spans_now), std::move(special));
+}
+
+class PyEncoder {
+ public:
+  PyEncoder(nb::object model, nb::object rebuild, const nb::dict& vocab, const nb::list& merges,
+            const std::optional<std::string>& pattern, const nb::dict& whole_words, bool drop_missing_bytes,
+            const std::optional<std::string>& simd, std::size_t chunk_bytes)
+      : PyEncoder(std::move(model), std::move(rebuild), Tokens(vocab), merges, pattern_of(pattern), Tokens(whole_words),
+                  drop_missing_bytes, simd_of(simd), chunk_bytes) {}
+
+  PyEncoder with_added_tokens(nb::tuple tokens) const {
+    PyEncoder other(*this);
+    const std::vector<AddedToken> added = added_tokens(tokens);
+    std::vector<Decoder::Token> decoded;
+    for (const AddedToken& token : added) decoded.push_back({token.id, token.content});
+    other.decoder_.add(decoded);
+    other.encoder_ = encoder_.with_added_tokens(added);
+    other.added_ = std::move(tokens);
+    return other;
+  }
+
+  nb::object reduce() const { return nb::make_tuple(rebuild_, nb::make_tuple(model_, added_)); }
+  nb::object model() const { return model_; }
+  bool lacks_bytes() const { return encoder_.lacks_bytes(); }
+
+  nb::object encode(nb::object text, const nb::tuple& given) const {
+    const EncodingOptions options = options_of(given);
+    const HeldTexts held(std::move(text), how());
+    const Text& only = held.texts[0];
+    if (only.end - only.begin > kShort) return lists(held, options)[0];
+    nb::object list;
+    const auto use = [&](const IdBuffer& ids) { list = ints_->list(ids.begin(), ids.size()); };
+    encoder_.encode_short(only, options, use, kCheckSignals);
+    return list;
+  }
+
+  nb::list encode_batch(const nb::list& texts, const nb::tuple& options, unsigned threads) const {
+    return lists(HeldTexts(texts, how()), options_of(options, threads));
+  }
+
+  nb::object encode_to_numpy(const nb::list& texts, const nb::tuple& options, unsigned threads) const {
+    Encoder::Encoded encoded = run(HeldTexts(texts, how()), options_of(options, threads));
+    const std::size_t size = encoded.ids.size();
+    return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets));
+  }
+
+  nb::object encode_with_places(const nb::list& texts, const nb::tuple& given) const {
+    const EncodingOptions options = options_of(given);
+    HeldTexts::Options how = this->how();
+    how.most_wide_bytes = static_cast<std::size_t>(-1);  // no text is too long to be converted where places are known
+    const HeldTexts held(texts, how);
+    Encoder::Placed placed;
+    {
+      Poll poll{nb::none()};
+      const nb::gil_scoped_release no_gil;
+      placed = encoder_.encode_with_places(held.texts, options, decoder_, std::ref(poll));
+    }
+    const std::size_t size = placed.places.size();
+    auto places = make_array<std::int64_t>(3 * size);
+    static_assert(sizeof(Place) == 3 * sizeof(std::int64_t));
+    if (size != 0) std::memcpy(places.get(), placed.places.data(), size * sizeof(Place));
+    return nb::make_tuple(to_array(placed.ids.release(), {size}), to_array(placed.offsets),
+                          to_array(places.release(), {size, 3}));
+  }
+
+  nb::list rows_to_lists(nb::handle ids, nb::handle spans, nb::handle around) const {
+    const Rows rows = rows_of(ids, spans, around);
+    Ids row(rows.longest());
+    nb::list lists;
+    PollInLoop polls(kCheckSignals);
+    for (std::size_t i = 0; i < rows.count(); ++i) {
+      polls(rows.length(i));
+      rows.write(i, row.data());
+      lists.append(ints_->list(row.data(), rows.length(i)));
+    }
+    return lists;
+  }
+
+  nb::object rows_to_arrays(nb::handle ids, nb::handle spans, nb::handle around, nb::handle padding) const {
+    const auto [wanted, pad_id, is_left] = values_of<Padding>(padding, "padding: expected (length or None, id, bool)");
+    const Rows rows = rows_of(ids, spans, around);
+    const std::size_t longest = rows.longest(), length = wanted.value_or(longest);
+    if (longest > length) throw nb::value_error("padding: expected a length that no row exceeds");
+    if (rows.count() != 0 && length > static_cast<std::size_t>(-1) / 16 / rows.count()) throw std::bad_alloc();
+    auto filled = make_array<std::int64_t>(rows.count() * length);
+    auto mask = make_array<std::int64_t>(rows.count() * length);
+    {
+      Poll poll{nb::none()};
+      const nb::gil_scoped_release no_gil;
+      rows.write_padded(length, pad_id, is_left, filled.get(), mask.get(), [&] { poll(0); });
+    }
+    return nb::make_tuple(to_array(filled.release(), {rows.count(), length}),
+                          to_array(mask.release(), {rows.count(), length}));
+  }
+
+  std::vector<std::int64_t> count_tokens(const nb::list& texts, const nb::tuple& given, unsigned threads) const {
+    const EncodingOptions options = options_of(given, threads);
+    const HeldTexts held(texts, how());
+    Poll poll{nb::none()};
+    const nb::gil_scoped_release no_gil;
+    return encoder_.count(held.texts, options, std::ref(poll));
+  }
+
+  std::size_t find_last_cut(const nb::bytes& data, const nb::tuple& options) const {
+    return encoder_.find_last_cut({bytes_of(data), bytes_of(data) + data.size()}, options_of(options), kCheckSignals);
+  }
+
+  nb::bytes decode(nb::handle ids, const nb::bytes& skipped) const {
+    const std::string bytes = decode_row(ids, view_of(skipped, "skipped"));
+    return nb::bytes(bytes.data(), bytes.size());
+  }
+
+  nb::list decode_batch(const nb::list& rows, const nb::bytes& skipped, const std::string& errors) const {
+    nb::list texts;
+    for (nb::handle row : items_of(rows, "rows")) {
+      const std::string bytes = decode_row(row, view_of(skipped, "skipped"));
+      const auto size = static_cast<Py_ssize_t>(bytes.size());
+      nb::object text = nb::steal(PyUnicode_DecodeUTF8(bytes.data(), size, errors.c_str()));
+      if (!text.is_valid()) throw nb::python_error();
+      texts.append(text);
+    }
+    return texts;
+  }
+
+ private:
+  // Ids and their bytes, as a dict of either to the other has them now.
+  class Tokens {
+   public:
+    explicit Tokens(const nb::dict& dict) : held_(items_of(dict)) {
+      for (const auto& [key, value] : held_) {
+        const bool is_by_bytes = PyBytes_Check(key.ptr());
+        const auto id = number_of<std::uint32_t>(is_by_bytes ? value : key, "ids");
+        items.emplace_back(id, view_of(is_by_bytes ? key : value, "tokens"));
+      }
+    }
+    Vocabulary::Tokens items;
+
+   private:
+    std::vector<std::pair<nb::object, nb::object>> held_;
+  };
+
+  PyEncoder(nb::object model, nb::object rebuild, const Tokens& vocab, const nb::list& merges, Pattern pattern,
+            const Tokens& whole_words, bool drop_missing_bytes, Simd simd, std::size_t chunk_bytes)
+      : model_(std::move(model)),
+        rebuild_(std::move(rebuild)),
+        encoder_(vocabulary(vocab, merges, whole_words, drop_missing_bytes), pattern, simd, chunk_bytes),
+        decoder_(decoder_of(vocab)),
+        ints_(std::make_shared<Ints>(decoder_.ids())) {}
+
+  HeldTexts::Options how() const {
+    return {.repairs_surrogates = true, .most_wide_bytes = encoder_.most_wide_bytes()};
+  }
+  static constexpr std::ptrdiff_t kShort = 1 << 12;  // bytes, for which releasing the GIL is not worth its time
+
+  static Vocabulary vocabulary(const Tokens& vocab, const nb::list& merges, const Tokens& whole_words,
+                               bool drop_missing_bytes) {
+    const Held held = items_of(merges, "merges");
+    std::vector<std::pair<std::string_view, std::string_view>> pairs;
+    pairs.reserve(held.size());
+    for (nb::handle merge : held) {  // tuples, which hold their bytes
+      if (!PyTuple_Check(merge.ptr()) || PyTuple_GET_SIZE(merge.ptr()) != 2) throw nb::type_error("merges: expected pairs");
+      pairs.emplace_back(view_of(PyTuple_GET_ITEM(merge.ptr(), 0), "merges"),
+                         view_of(PyTuple_GET_ITEM(merge.ptr(), 1), "merges"));
+    }
+    return Vocabulary(vocab.items, pairs, whole_words.items, drop_missing_bytes);
+  }
+
+  static Decoder decoder_of(const Tokens& vocab) {
+    std::vector<Decoder::Token> tokens;
+    for (const auto& [id, bytes] : vocab.items) tokens.push_back({id, bytes});
+    Decoder decoder;
+    decoder.add(tokens);
+    return decoder;
+  }
+
+  Encoder::Encoded run(const HeldTexts& held, const EncodingOptions& options) const {
+    Poll poll{nb::none()};
+    const nb::gil_scoped_release no_gil;
+    return encoder_.encode(held.texts, options, std::ref(poll));
+  }
+
+  nb::list lists(const HeldTexts& held, const EncodingOptions& options) const {
+    const Encoder::Encoded encoded = run(held, options);
+    nb::list lists;
+    PollInLoop polls(kCheckSignals);
+    for (std::size_t i = 0; i + 1 < encoded.offsets.size(); ++i) {
+      const auto size = static_cast<std::size_t>(encoded.offsets[i + 1] - encoded.offsets[i]);
+      polls(size);
+      lists.append(ints_->list(encoded.ids.begin() + encoded.offsets[i], size));
+    }
+    return lists;
+  }
+
+  std::string decode_row(nb::handle row, std::string_view skipped) const {
+    const nb::object sequence = nb::steal(PySequence_Fast(row.ptr(), "ids: expected a sequence of int"));
+    if (!sequence.is_valid()) throw nb::python_error();
+    const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
+    PyObject* const* items = PySequence_Fast_ITEMS(sequence.ptr());
+    // Ints are read in place. What is none is asked for its `__index__`, which may change the row.
+    const bool are_ints = std::all_of(items, items + size, [](PyObject* item) { return PyLong_Check(item); });
+    const Held held = are_ints ? Held() : items_of(sequence, "ids");
+    if (!are_ints) items = held.begin();
+    Ids ids;
+    ids.reserve(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      int overflow;
+      const long long id = PyLong_AsLongLongAndOverflow(items[i], &overflow);
+      if (id == -1 && PyErr_Occurred()) throw nb::python_error();
+      ids.push_back(overflow != 0 || id < 0 || id > 0xFFFFFFFF ? 0xFFFFFFFF : static_cast<std::uint32_t>(id));
+    }
+    std::string bytes;
+    if (const std::size_t done = decoder_.decode(ids.data(), size, skipped, bytes, kCheckSignals); done != size) {
+      // A signal handler may have changed the list.
+      const bool is_there = done < static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
+      PyErr_SetObject(PyExc_KeyError, is_there ? PySequence_Fast_ITEMS(sequence.ptr())[done] : Py_None);
+      throw nb::python_error();
+    }
+    return bytes;
+  }
+
+  nb::object model_, rebuild_;
+  nb::tuple added_;
+  Encoder encoder_;
+  Decoder decoder_;
+  std::shared_ptr<const Ints> ints_;
+};
+
+void translate(const std::exception_ptr& error, void*) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const MissingByte& missing) {
+    char message[80];
+    std::snprintf(message, sizeof message, "the vocabulary has no token for the byte 0x%02X of the text; set unk_token",
+                  missing.byte);
+    PyErr_SetString(PyExc_ValueError, message);
+  }
+}
+
+}  // namespace
+
+void bind_encoder(nb::module_& module) {
+  nb::register_exception_translator(&translate);
+
+  nb::class_<PyEncoder>(module, "Encoder")
+      .def(nb::init<nb::object, nb::object, const nb::dict&, const nb::list&, const std::optional<std::string>&,
+                    const nb::dict&, bool, const std::optional<std::string>&, std::size_t>(),
+           "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(),
+           "whole_words"_a = nb::dict(), "drop_missing_bytes"_a = false, "simd"_a = nb::none(),
+           "chunk_bytes"_a = Encoder::kChunkBytes)
+      .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
+      .def("__reduce__", &PyEncoder::reduce)
+      .def_prop_ro("model", &PyEncoder::model)
+      .def_prop_ro("lacks_bytes", &PyEncoder::lacks_bytes)
+      .def("encode", &PyEncoder::encode, "text"_a.none(), "options"_a)
+      .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "options"_a, "threads"_a)
+      .def("encode_to_numpy", &PyEncoder::encode_to_numpy, "texts"_a, "options"_a, "threads"_a)
+      .def("encode_with_places", &PyEncoder::encode_with_places, "texts"_a, "options"_a)
+      .def("rows_to_lists", &PyEncoder::rows_to_lists, "ids"_a, "spans"_a, "around"_a)
+      .def("rows_to_arrays", &PyEncoder::rows_to_arrays, "ids"_a, "spans"_a, "around"_a, "padding"_a)
+      .def("count_tokens", &PyEncoder::count_tokens, "texts"_a, "options"_a, "threads"_a)
+      .def("find_last_cut", &PyEncoder::find_last_cut, "data"_a, "options"_a)
+      .def("decode", &PyEncoder::decode, "ids"_a, "skipped"_a)
+      .def("decode_batch", &PyEncoder::decode_batch, "rows"_a, "skipped"_a, "errors"_a);
+}
+
+}  // namespace hf_bpe

@@ -1,0 +1,166 @@
+// What the core reads of Python's objects, held so that no Python code can change or free it meanwhile.
+//
+// Python code runs wherever the GIL is released, a signal is handled, memory is collected or an object is asked for its
+// `__index__`, and it may change any list, dict, bytearray or array. So the items of a list are referenced all at once,
+// before anything else happens, and texts are read in place only where their bytes cannot change.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "text/chunks.hpp"
+
+namespace hf_bpe {
+
+namespace nb = nanobind;
+
+// References to some objects. It must be destroyed with the GIL.
+class Held {
+ public:
+  Held() = default;
+  Held(PyObject* const* objects, std::size_t size) : objects_(objects, objects + size) {
+    for (PyObject* object : objects_) Py_INCREF(object);
+  }
+  Held(Held&& other) noexcept = default;  // which leaves none to it
+  ~Held() {
+    for (PyObject* object : objects_) Py_DECREF(object);
+  }
+  std::size_t size() const { return objects_.size(); }
+  nb::handle operator[](std::size_t i) const { return objects_[i]; }
+  PyObject* const* begin() const { return objects_.data(); }
+  PyObject* const* end() const { return objects_.data() + objects_.size(); }
+
+ private:
+  std::vector<PyObject*> objects_;
+};
+
+// What a list or tuple holds now. Nothing in here allocates Python objects, so no Python code runs.
+inline Held items_of(nb::handle sequence, const char* what) {
+  if (!PyList_Check(sequence.ptr()) && !PyTuple_Check(sequence.ptr())) {
+    const std::string type = nb::cast<std::string>(sequence.type().attr("__name__"));
+    throw nb::type_error((std::string(what) + ": expected a list or tuple, got " + type).c_str());
+  }
+  const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
+  return Held(PySequence_Fast_ITEMS(sequence.ptr()), size);
+}
+
+// The same of the keys and values of a dict.
+inline std::vector<std::pair<nb::object, nb::object>> items_of(const nb::dict& dict) {
+  std::vector<std::pair<nb::object, nb::object>> items;
+  items.reserve(dict.size());
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(dict.ptr(), &at, &key, &value);) {
+    items.emplace_back(nb::borrow(key), nb::borrow(value));
+  }
+  return items;
+}
+
+// Texts for the core to read without the GIL: str, bytes, and files mapped for reading. Others are refused, for they can
+// be changed: a bytearray, an array, and a memoryview of either, even if it says that it is read-only. It must be
+// destroyed with the GIL.
+class HeldTexts {
+ public:
+  struct Options {
+    bool must_be_utf8 = false;        // of bytes
+    bool may_be_mapped = false;       // whether a text may be an mmap
+    bool repairs_surrogates = false;  // of a str, as hf_bpe.core._byte_level does; else a UnicodeEncodeError
+    std::size_t most_wide_bytes = 0;  // up to which a str may stay as it is, for whoever repairs surrogates
+  };
+
+  HeldTexts(const nb::list& list, Options options) : options_(options), held_(items_of(list, "texts")) {
+    texts.reserve(held_.size());
+    for (std::size_t i = 0; i < held_.size(); ++i) add(held_[i]);
+  }
+  // A single text.
+  HeldTexts(nb::object text, Options options) : options_(options), only_(std::move(text)) { add(only_); }
+  HeldTexts(const HeldTexts&) = delete;
+  HeldTexts& operator=(const HeldTexts&) = delete;
+
+  std::vector<Text> texts;
+
+ private:
+  class View {
+   public:
+    explicit View(nb::handle object) {
+      if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+    }
+    View(View&& other) noexcept : view_(std::exchange(other.view_, Py_buffer{})) {}
+    ~View() { PyBuffer_Release(&view_); }
+    const Py_buffer& operator*() const { return view_; }
+
+   private:
+    Py_buffer view_;
+  };
+
+  void add(nb::handle object) {
+    if (PyUnicode_Check(object.ptr())) {
+      add_str(object);
+    } else if (PyBytes_Check(object.ptr())) {
+      add_bytes(PyBytes_AS_STRING(object.ptr()), PyBytes_GET_SIZE(object.ptr()), false);
+    } else if (options_.may_be_mapped && object.type().is(nb::module_::import_("mmap").attr("mmap"))) {
+      views_.emplace_back(object);  // while which it can be neither closed nor resized
+      const Py_buffer& view = *views_.back();
+      if (!view.readonly) refuse("an mmap that can be written to; map it with access=mmap.ACCESS_READ");
+      add_bytes(view.buf, view.len, true);
+    } else {
+      const bool is_buffer = PyObject_CheckBuffer(object.ptr());
+      const std::string type = nb::cast<std::string>(object.type().attr("__name__"));
+      refuse(is_buffer ? type + ", which can change; give bytes(text)" : type);
+    }
+  }
+
+  [[noreturn]] void refuse(const std::string& got) const {
+    const char* expected = options_.may_be_mapped ? ": expected str, bytes or mmap, got " : ": expected str or bytes, got ";
+    throw nb::type_error(("text " + std::to_string(texts.size()) + expected + got).c_str());
+  }
+
+  void add_bytes(const void* data, Py_ssize_t size, bool is_mapped) {
+    const Byte* begin = static_cast<const Byte*>(data);
+    texts.push_back({begin, begin + size, options_.must_be_utf8, is_mapped});
+  }
+
+  void add_str(nb::handle str) {
+#if PY_VERSION_HEX < 0x030C0000
+    if (PyUnicode_READY(str.ptr()) != 0) throw nb::python_error();
+#endif
+    // To ask for UTF-8 is slow, and leaves a copy with the str for as long as it lives.
+    const auto width = static_cast<unsigned>(PyUnicode_KIND(str.ptr()));
+    const std::size_t bytes = static_cast<std::size_t>(PyUnicode_GET_LENGTH(str.ptr())) * width;
+    if (!PyUnicode_IS_ASCII(str.ptr()) && bytes <= options_.most_wide_bytes) {
+      const Byte* data = static_cast<const Byte*>(PyUnicode_DATA(str.ptr()));
+      texts.push_back({data, data + bytes, false, false, width});
+      return;
+    }
+    Py_ssize_t size;
+    const char* data = PyUnicode_AsUTF8AndSize(str.ptr(), &size);  // which for ASCII is what the str holds
+    if (data == nullptr && options_.repairs_surrogates && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+      PyErr_Clear();
+      repaired_.push_back(repaired(str));
+      data = PyUnicode_AsUTF8AndSize(repaired_.back().ptr(), &size);
+    }
+    if (data == nullptr) throw nb::python_error();
+    const Byte* begin = reinterpret_cast<const Byte*>(data);
+    texts.push_back({begin, begin + size});
+  }
+
+  // Surrogates that form UTF-16 pairs joined, the others replaced by U+FFFD.
+  static nb::object repaired(nb::handle str) {
+    const nb::object utf16 = nb::steal(PyUnicode_AsEncodedString(str.ptr(), "utf-16", "surrogatepass"));
+    if (!utf16.is_valid()) throw nb::python_error();
+    nb::object text = nb::steal(PyUnicode_FromEncodedObject(utf16.ptr(), "utf-16", "replace"));
+    if (!text.is_valid()) throw nb::python_error();
+    return text;
+  }
+
+  Options options_;
+  Held held_;                         // the texts as they were given
+  nb::object only_;                   // or the one
+  std::vector<nb::object> repaired_;  // what is read in their place
+  std::vector<View> views_;
+};
+
+}  // namespace hf_bpe

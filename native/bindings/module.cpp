@@ -1,0 +1,228 @@
+// What Python sees of the core: types are converted, the GIL released and errors mapped here, and nothing is computed.
+#include <limits>
+
+#include "count/counter.hpp"
+#include "text/cuts.hpp"
+#include "encode/merges_file.hpp"
+#include "bindings/python.hpp"
+#include "train/trainer.hpp"
+#include "count/word_counts.hpp"
+
+using namespace hf_bpe;
+
+namespace {
+
+// Pairs of bytes; `progress`, unless it is None, is told of those since its last call, and at the end.
+nb::list merges_of(const Words& words, const FirstTokens::Merges& initial, const TrainingOptions& options,
+                   nb::object progress) {
+  const Learned* learned = nullptr;
+  nb::list merges;
+  std::vector<nb::bytes> tokens;
+  const auto take = [&] {
+    nb::list added;
+    for (std::size_t i = tokens.size(); i < learned->tokens.size(); ++i) {
+      tokens.emplace_back(learned->tokens[i].data(), learned->tokens[i].size());
+    }
+    for (std::size_t i = merges.size(); i < learned->merges.size(); ++i) {
+      const auto [first, second] = learned->merges[i];
+      added.append(nb::make_tuple(tokens[first], tokens[second]));
+    }
+    merges.extend(added);
+    if (!progress.is_none()) progress(added, learned->last_count);
+  };
+  Poll poll(progress.is_none() ? nb::none() : nb::cpp_function([&](std::size_t) { take(); }));
+  Learned all;
+  {
+    const nb::gil_scoped_release no_gil;
+    all = learn_merges(words, initial, options, [&](const Learned& so_far) {
+      learned = &so_far;
+      poll(so_far.merges.size());
+    });
+  }
+  learned = &all;
+  take();
+  return merges;
+}
+
+// What learn_merges takes beyond the words, in bytes.
+std::uint64_t training_bytes_of(const Words& words, std::size_t max_merges) {
+  Poll poll{nb::none()};
+  const nb::gil_scoped_release no_gil;
+  return training_bytes(words, max_merges, [&] { poll(0); });
+}
+
+// The words of a run that a Python function gives, each time to be read from its beginning.
+RunWords run_of(const nb::object& open) {
+  return RunWords([&open] {
+    const nb::gil_scoped_acquire gil;
+    return refill_from(open());
+  });
+}
+
+std::vector<std::string> strings_of(const nb::list& all) {
+  std::vector<std::string> strings;
+  for (nb::handle bytes : items_of(all, "special_tokens")) strings.emplace_back(view_of(bytes, "special_tokens"));
+  return strings;
+}
+
+FirstTokens::Merges merges_from(const nb::list& pairs) {
+  FirstTokens::Merges merges;
+  for (nb::handle pair : items_of(pairs, "initial")) {
+    const Held parts = items_of(pair, "initial");
+    if (parts.size() != 2) throw nb::type_error("initial: expected pairs of bytes");
+    merges.emplace_back(view_of(parts[0], "initial"), view_of(parts[1], "initial"));
+  }
+  return merges;
+}
+
+class PyCounter {
+ public:
+  explicit PyCounter(const CountingOptions& options) : counter_(options) {}
+
+  nb::tuple add(const nb::list& objects, std::uint64_t weight, std::size_t first_chunk, std::size_t start,
+                std::optional<std::size_t> stop, bool check_utf8, nb::object progress) {
+    const Occupied occupied(flag_);
+    HeldTexts held(objects, {.must_be_utf8 = check_utf8, .may_be_mapped = true});
+    if (start != 0 || stop) {
+      if (held.texts.size() != 1) throw nb::value_error("expected one text of which to count a part");
+      held.texts[0].from = start;
+      held.texts[0].to = stop.value_or(held.texts[0].to);
+    }
+    Poll poll(std::move(progress));
+    Counter::Added added;
+    {
+      const nb::gil_scoped_release no_gil;
+      added = counter_.add(held.texts, std::ref(poll), weight, first_chunk);
+    }
+    nb::object invalid = nb::none();
+    if (added.invalid) invalid = nb::make_tuple(added.invalid->text, added.invalid->offset);
+    return nb::make_tuple(added.is_done ? nb::none() : nb::object(nb::int_(added.chunks)), invalid);
+  }
+  nb::object drain() {
+    const Occupied occupied(flag_);
+    return merger_of(counter_.take());
+  }
+
+ private:
+  Counter counter_;
+  std::atomic<bool> flag_ = false;
+};
+
+nb::list pre_tokenize(nb::bytes text, std::optional<std::string> pattern, std::optional<std::string> simd) {
+  nb::list pieces;
+  PollInLoop polls(kCheckSignals);
+  const auto append = [&](const Byte* from, const Byte* const* ends, std::size_t count) {
+    polls(count);
+    for (std::size_t i = 0; i < count; from = ends[i++]) {
+      pieces.append(to_python(from, static_cast<std::size_t>(ends[i] - from)));
+    }
+  };
+  Scanner(pattern_of(pattern), simd_of(simd)).scan_all(bytes_of(text), bytes_of(text) + text.size(), append);
+  return pieces;
+}
+
+std::size_t count_pre_tokens(nb::bytes text, std::optional<std::string> pattern, std::optional<std::string> simd) {
+  const Scanner scan(pattern_of(pattern), simd_of(simd));
+  const Byte* begin = bytes_of(text);
+  const Byte* end = begin + text.size();
+  Poll poll{nb::none()};
+  const nb::gil_scoped_release no_gil;
+  std::size_t total = 0;
+  scan.scan_all(begin, end, [&](const Byte*, const Byte* const*, std::size_t count) {
+    total += count;
+    poll(0);
+  });
+  return total;
+}
+
+std::size_t find_last_cut_in(nb::bytes text, std::optional<std::string> pattern, const nb::list& tokens) {
+  const AddedTokens added(plain_tokens(strings_of(tokens)));
+  const Pattern known = pattern_of(pattern);
+  const Text whole{bytes_of(text), bytes_of(text) + text.size()};
+  Poll poll{nb::none()};
+  const nb::gil_scoped_release no_gil;
+  const PollFunction poll_in_loop = [&] { poll(0); };
+  return find_last_cut(whole, {.pattern = known, .tokens = added, .poll = poll_in_loop});
+}
+
+nb::list from_printable(const nb::list& texts) {
+  nb::list tokens;
+  std::string bytes;
+  for (nb::handle text : items_of(texts, "texts")) {
+    if (!PyUnicode_Check(text.ptr())) throw nb::type_error("texts: expected str");
+#if PY_VERSION_HEX < 0x030C0000
+    if (PyUnicode_READY(text.ptr()) != 0) throw nb::python_error();
+#endif
+    bytes.clear();
+    bool is_printable = true;
+    for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(text.ptr()); ++i) {
+      const int byte = byte_of(PyUnicode_READ_CHAR(text.ptr(), i));
+      is_printable &= byte >= 0;
+      bytes.push_back(static_cast<char>(byte));
+    }
+    tokens.append(is_printable ? nb::object(nb::bytes(bytes.data(), bytes.size())) : nb::none());
+  }
+  return tokens;
+}
+
+// Merges of the very objects in `tokens`, and which of those are used, a byte for each; or None.
+nb::object read_merges_of(nb::bytes text, const nb::list& tokens) {
+  const Held held = items_of(tokens, "tokens");
+  std::vector<std::string_view> views;
+  for (nb::handle token : held) views.push_back(view_of(token, "tokens"));
+  const std::optional<MergesFile> file = read_merges(view_of(text, "text"), views);
+  if (!file) return nb::none();
+  nb::list merges;
+  for (const auto& [first, second] : file->merges) merges.append(nb::make_tuple(held[first], held[second]));
+  const std::string is_used(file->is_used.begin(), file->is_used.end());
+  return nb::make_tuple(merges, nb::bytes(is_used.data(), is_used.size()));
+}
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+  module.doc() = "The native core of hf_bpe; hf_bpe.engine._dispatch is the only module that imports it.";
+
+  nb::class_<PyCounter>(module, "Counter")
+      .def(
+          "__init__",
+          [](PyCounter* self, std::optional<std::string> pattern, const nb::list& special_tokens, unsigned threads,
+             std::size_t memory, std::optional<std::string> simd, std::size_t chunk_bytes) {
+            CountingOptions options{pattern_of(pattern), {}, threads, simd_of(simd), chunk_bytes, memory};
+            options.special_tokens = strings_of(special_tokens);
+            new (self) PyCounter(options);
+          },
+          "pattern"_a.none(), "special_tokens"_a, nb::kw_only(), "threads"_a, "memory"_a = 0,
+          "simd"_a = nb::none(), "chunk_bytes"_a = CountingOptions().chunk_bytes)
+      .def("add", &PyCounter::add, "texts"_a, nb::kw_only(), "weight"_a = 1, "first_chunk"_a = 0, "start"_a = 0,
+           "stop"_a = nb::none(), "check_utf8"_a, "progress"_a.none())
+      .def("drain", &PyCounter::drain);
+
+  module.def(
+      "learn_merges",
+      [](const nb::object& counts, const nb::list& initial, std::size_t max_merges, bool lexicographic,
+         std::uint64_t min_frequency, std::optional<std::size_t> max_token_bytes, double length_penalty,
+         nb::object progress, std::uint64_t span) {
+        TrainingOptions options{max_merges, lexicographic, min_frequency, {}, length_penalty, span};
+        options.max_token_bytes = max_token_bytes.value_or(std::numeric_limits<std::size_t>::max());
+        return merges_of(run_of(counts), merges_from(initial), options, std::move(progress));
+      },
+      "counts"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "lexicographic"_a, "min_frequency"_a,
+      "max_token_bytes"_a.none(), "length_penalty"_a, "progress"_a.none(), "span"_a = TrainingOptions().span);
+
+  module.def(
+      "training_bytes",
+      [](const nb::object& counts, std::size_t max_merges) { return training_bytes_of(run_of(counts), max_merges); },
+      "counts"_a, "max_merges"_a);
+
+  module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
+  module.def("count_pre_tokens", &count_pre_tokens, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
+  module.def("simd_names", &names_of_simd);
+  module.def("from_printable", &from_printable, "texts"_a);
+  module.def("read_merges", &read_merges_of, "text"_a, "tokens"_a);
+
+  module.def("find_last_cut", &find_last_cut_in, "text"_a, "pattern"_a.none(), "special_tokens"_a);
+
+  bind_encoder(module);
+  bind_runs(module);
+}

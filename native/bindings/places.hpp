@@ -1,0 +1,99 @@
+// Where the ids of a text come from: from which of its characters, and from which of the parts it was split into.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "text/chunks.hpp"
+#include "encode/decoder.hpp"
+#include "support/poll.hpp"
+#include "text/transcoding.hpp"
+
+namespace hf_bpe {
+
+// Of one id. Characters are those of the text as it was given, bytes if it was given in UTF-8; a token of part of a
+// character has all of it. A part is a pre-token or an added token.
+struct Place {
+  std::int64_t begin, end, part;
+};
+
+// Collects the places of ids in the order of the text.
+class Places {
+ public:
+  // `decoder` knows how many bytes the tokens have; `places` is appended to.
+  Places(const Decoder& decoder, std::vector<Place>& places) : decoder_(decoder), places_(places) {}
+
+  // The ids of pre-tokens that lie one behind the other, of which the first begins at `offset` in the text's UTF-8; or
+  // before `lowest`, if a space was put before what begins there, whose place is that of the first character.
+  void add_words(std::ptrdiff_t offset, std::ptrdiff_t lowest, const Byte* words, const Byte* const* ends,
+                 std::size_t count, const std::uint32_t* ids, const std::uint32_t* ids_end) {
+    std::ptrdiff_t at = offset;
+    for (std::size_t i = 0; i < count; ++i, ++part_) {
+      const std::ptrdiff_t end = offset + (ends[i] - words);
+      while (at < end && ids != ids_end) {
+        const std::ptrdiff_t begin = std::max(at, lowest);
+        at += static_cast<std::ptrdiff_t>(size_of(*ids++));
+        places_.push_back({begin, std::max(at, lowest + 1), part_});
+      }
+    }
+  }
+
+  // Drops the places of some of the last ids.
+  template <class Predicate>
+  void drop(const std::uint32_t* ids, const std::uint32_t* ids_end, Predicate is_dropped) {
+    auto kept = places_.end() - (ids_end - ids);
+    for (auto place = kept; place != places_.end(); ++place, ++ids) {
+      if (!is_dropped(*ids)) *kept++ = *place;
+    }
+    places_.erase(kept, places_.end());
+  }
+
+  void add_token(std::ptrdiff_t begin, std::ptrdiff_t end) { places_.push_back({begin, end, part_++}); }
+
+ private:
+  // What stands for a byte without a token is one byte; no such byte has a token.
+  std::size_t size_of(std::uint32_t id) const { return std::max<std::size_t>(decoder_.size(id), 1); }
+
+  const Decoder& decoder_;
+  std::vector<Place>& places_;
+  std::int64_t part_ = 0;
+};
+
+// Turns places in the UTF-8 of a text of wider units into those of its units, of which UTF-8 may have joined two.
+class Units {
+ public:
+  Units(const Text& text, const PollFunction& poll) {
+    PollInLoop polls(poll);
+    const auto walk = [&]<class Unit>(Unit) {
+      const auto* unit = reinterpret_cast<const Unit*>(text.begin);
+      const auto* const end = reinterpret_cast<const Unit*>(text.end);
+      for (std::int64_t number = 0; unit < end; polls()) {
+        Byte utf8[4];
+        const auto [size, units] = one_to_utf8(unit, end, utf8);
+        for (std::size_t i = 0; i < size; ++i) {
+          begins_.push_back(number);
+          ends_.push_back(number + static_cast<std::int64_t>(units));
+        }
+        number += static_cast<std::int64_t>(units);
+        unit += units;
+      }
+    };
+    if (text.width == 1) walk(std::uint8_t{});
+    if (text.width == 2) walk(std::uint16_t{});
+    if (text.width == 4) walk(std::uint32_t{});
+    begins_.push_back(ends_.empty() ? 0 : ends_.back());
+  }
+
+  void convert(Place& place) const {
+    const std::int64_t begin = begins_[static_cast<std::size_t>(place.begin)];
+    place.end = place.end > place.begin ? ends_[static_cast<std::size_t>(place.end - 1)] : begin;
+    place.begin = begin;
+  }
+
+ private:
+  std::vector<std::int64_t> begins_, ends_;  // by byte of UTF-8
+};
+
+}  // namespace hf_bpe

@@ -1,0 +1,119 @@
+// What the files of bindings share: types converted, the GIL released and errors mapped. Nothing is computed here.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "text/chunks.hpp"
+#include "bindings/held_objects.hpp"
+#include "support/poll.hpp"
+#include "count/runs.hpp"
+#include "text/scanner.hpp"
+
+using namespace nanobind::literals;
+
+namespace hf_bpe {
+
+inline Pattern pattern_of(const std::optional<std::string>& name) {
+  if (!name) return Pattern::kNone;
+  if (*name == "gpt2") return Pattern::kGpt2;
+  if (*name == "cl100k" || *name == "llama3") return Pattern::kCl100k;
+  if (*name == "qwen2") return Pattern::kQwen2;
+  if (*name == "o200k") return Pattern::kO200k;
+  throw nb::value_error(("pattern '" + *name + "' is not built in").c_str());
+}
+
+inline Simd simd_of(const std::optional<std::string>& name) {
+  const Simd widest = widest_simd();
+  if (!name) return widest;
+  if (*name == "scalar") return Simd::kScalar;
+  if (*name == "avx2" && widest == Simd::kAvx2) return widest;
+  if (*name == "neon" && widest == Simd::kNeon) return widest;
+  throw nb::value_error(("this machine or build has no '" + *name + "'").c_str());
+}
+
+inline std::vector<std::string> names_of_simd() {
+  const Simd widest = widest_simd();
+  if (widest == Simd::kScalar) return {"scalar"};
+  return {"scalar", widest == Simd::kAvx2 ? "avx2" : "neon"};
+}
+
+inline const Byte* bytes_of(const nb::bytes& bytes) { return static_cast<const Byte*>(bytes.data()); }
+
+// The bytes of an object that must be bytes; they stay for as long as it is held.
+inline std::string_view view_of(nb::handle bytes, const char* what) {
+  if (!PyBytes_Check(bytes.ptr())) throw nb::type_error((std::string(what) + ": expected bytes").c_str());
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
+// A number within the range of its type. Not left to the casters of vectors, which go on through a list that `__index__`
+// of one of its items may have changed.
+template <class Number>
+Number number_of(nb::handle object, const char* what) {
+  Number number;
+  if (nb::try_cast(object, number)) return number;
+  const std::string most = std::to_string(std::numeric_limits<Number>::max());
+  throw nb::type_error((std::string(what) + ": expected an int from 0 to " + most).c_str());
+}
+
+inline nb::bytes to_python(const Byte* data, std::size_t size) { return nb::bytes(reinterpret_cast<const char*>(data), size); }
+
+// Calls `progress`, and hears Ctrl-C, every twentieth of a second; for the thread that released the GIL.
+class Poll {
+ public:
+  explicit Poll(nb::object progress) : progress_(std::move(progress)) {}
+
+  void operator()(std::size_t done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(50);
+    const nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!progress_.is_none()) progress_(done);
+  }
+
+ private:
+  nb::object progress_;
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+};
+
+// Lets signal handlers run, and passes on what they raise; for loops that hold the GIL.
+inline const PollFunction kCheckSignals = [] {
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+};
+
+// Refuses a second thread: objects here change while the GIL is released.
+class Occupied {
+ public:
+  explicit Occupied(std::atomic<bool>& flag) : flag_(flag) {
+    if (flag_.exchange(true)) throw std::runtime_error("another thread is using this object; give each thread its own");
+  }
+  ~Occupied() { flag_ = false; }
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+void bind_encoder(nb::module_& module);
+void bind_runs(nb::module_& module);
+
+// A `RunMerger` of the tables.
+nb::object merger_of(std::vector<WordCounts> tables);
+
+// Reads a run in memory, or one that a function gives piece by piece. What it throws are errors of Python.
+RunReader::Refill refill_from(nb::handle run);
+
+}  // namespace hf_bpe

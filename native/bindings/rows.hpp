@@ -1,0 +1,86 @@
+// Rows of ids, which is what models take: each of one sequence of ids or two, and of special tokens around them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "support/poll.hpp"
+
+namespace hf_bpe {
+
+class Rows {
+ public:
+  // Row i is of the ids from spans[i][j][0] to spans[i][j][1] for each sequence j, with around[0] before the first and
+  // around[j + 1] behind each. Throws std::invalid_argument for a span that lies outside.
+  Rows(std::vector<std::uint32_t> ids, std::vector<std::int64_t> spans, std::vector<std::vector<std::uint32_t>> around)
+      : ids_(std::move(ids)), spans_(std::move(spans)), around_(std::move(around)) {
+    count_ = spans_.size() / 2 / sequences();
+    for (std::size_t i = 0; i < count_ * sequences(); ++i) {
+      const std::int64_t begin = spans_[2 * i], end = spans_[2 * i + 1];
+      if (begin < 0 || begin > end || static_cast<std::uint64_t>(end) > ids_.size()) {
+        throw std::invalid_argument("spans: expected each to begin before it ends, and to lie within the ids");
+      }
+    }
+    for (const auto& each : around_) special_ += each.size();
+  }
+
+  std::size_t count() const { return count_; }
+  std::size_t length(std::size_t row) const {
+    std::size_t length = special_;
+    for (std::size_t j = 0; j < sequences(); ++j) length += size_of(row, j);
+    return length;
+  }
+  std::size_t longest() const {
+    std::size_t longest = 0;
+    for (std::size_t row = 0; row < count_; ++row) longest = std::max(longest, length(row));
+    return longest;
+  }
+
+  // Writes the ids of a row and returns where they end.
+  template <class Id>
+  Id* write(std::size_t row, Id* out) const {
+    out = std::copy(around_[0].begin(), around_[0].end(), out);
+    for (std::size_t j = 0; j < sequences(); ++j) {
+      const std::uint32_t* from = ids_.data() + spans_[2 * (row * sequences() + j)];
+      out = std::copy(from, from + size_of(row, j), out);
+      out = std::copy(around_[j + 1].begin(), around_[j + 1].end(), out);
+    }
+    return out;
+  }
+
+  // Writes all rows filled up to `length` with `pad_id`, and rows of ones where an id is and zeros where padding is. No
+  // row may be longer.
+  void write_padded(std::size_t length, std::int64_t pad_id, bool is_left, std::int64_t* out, std::int64_t* mask,
+                    const PollFunction& poll) const {
+    PollInLoop polls(poll);
+    for (std::size_t row = 0; row < count_; ++row, out += length, mask += length) {
+      const std::size_t size = this->length(row);
+      const std::size_t before = is_left ? length - size : 0;
+      polls(length);
+      std::fill_n(out, before, pad_id);
+      std::fill_n(write(row, out + before), length - size - before, pad_id);
+      std::fill_n(mask, before, 0);
+      std::fill_n(mask + before, size, 1);
+      std::fill_n(mask + before + size, length - size - before, 0);
+    }
+  }
+
+ private:
+  std::size_t sequences() const { return around_.size() - 1; }
+  std::size_t size_of(std::size_t row, std::size_t sequence) const {
+    const std::int64_t* span = spans_.data() + 2 * (row * sequences() + sequence);
+    return static_cast<std::size_t>(span[1] - span[0]);
+  }
+
+  std::vector<std::uint32_t> ids_;
+  std::vector<std::int64_t> spans_;
+  std::size_t count_ = 0;
+  std::vector<std::vector<std::uint32_t>> around_;
+  std::size_t special_ = 0;
+};
+
+}  // namespace hf_bpe

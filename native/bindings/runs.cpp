@@ -1,0 +1,147 @@
+// What Python sees of sorted runs.
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "bindings/python.hpp"
+#include "count/runs.hpp"
+
+using namespace hf_bpe;
+
+namespace {
+
+// A Python object that may be let go of by a thread that does not hold the GIL.
+std::shared_ptr<nb::object> shared(nb::handle object) {
+  return {new nb::object(nb::borrow(object)), [](nb::object* held) {
+            const nb::gil_scoped_acquire gil;
+            delete held;
+          }};
+}
+
+// Refuses to go on with a run after an error, which has lost some of its words.
+class Whole {
+ public:
+  explicit Whole(bool& is_broken) : is_broken_(is_broken) {
+    if (std::exchange(is_broken_, true)) throw std::runtime_error("reading this run has failed; read it from its beginning");
+  }
+  void keep() { is_broken_ = false; }
+
+ private:
+  bool& is_broken_;
+};
+
+class PyRunMerger {
+ public:
+  explicit PyRunMerger(std::vector<RunMerger::Input> inputs, std::uint64_t least = 1)
+      : merger_(std::move(inputs), least) {}
+
+  nb::bytes read(std::size_t size) {
+    const Occupied occupied(flag_);
+    Whole whole(is_broken_);
+    Poll poll{nb::none()};
+    std::string piece;
+    {
+      const nb::gil_scoped_release no_gil;
+      merger_.read(size, piece, [&] { poll(piece.size()); });
+    }
+    nb::bytes bytes(piece.data(), piece.size());
+    whole.keep();
+    return bytes;
+  }
+  std::uint64_t words() {
+    const Occupied occupied(flag_);
+    return merger_.words();
+  }
+  nb::object total() {
+    const Occupied occupied(flag_);
+    const nb::object high = nb::int_(merger_.total_high());
+    return nb::int_(merger_.total_low()) + nb::steal(PyNumber_Lshift(high.ptr(), nb::int_(64).ptr()));
+  }
+
+ private:
+  RunMerger merger_;
+  std::atomic<bool> flag_ = false;
+  bool is_broken_ = false;
+};
+
+class PyRunReader {
+ public:
+  explicit PyRunReader(nb::handle run) : reader_(refill_from(run)) {}
+
+  nb::list next(std::size_t words) {
+    const Occupied occupied(flag_);
+    Whole whole(is_broken_);
+    nb::list list;
+    PollInLoop polls(kCheckSignals);
+    while (words-- != 0 && reader_.next()) {
+      polls(reader_.length());
+      list.append(nb::make_tuple(to_python(reader_.word(), reader_.length()), reader_.count()));
+    }
+    whole.keep();
+    return list;
+  }
+
+ private:
+  RunReader reader_;
+  std::atomic<bool> flag_ = false;
+  bool is_broken_ = false;
+};
+
+}  // namespace
+
+RunReader::Refill hf_bpe::refill_from(nb::handle run) {
+  if (PyBytes_Check(run.ptr())) {
+    const nb::bytes bytes = nb::borrow<nb::bytes>(run);
+    return [held = shared(run), from = bytes_of(bytes), left = bytes.size()](Byte* to, std::size_t room) mutable {
+      const std::size_t size = std::min(room, left);
+      std::memcpy(to, from, size);
+      from += size;
+      left -= size;
+      return size;
+    };
+  }
+  return [read = shared(run)](Byte* to, std::size_t room) {
+    const nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    const nb::object piece = (*read)(room);
+    if (!PyBytes_Check(piece.ptr())) throw nb::type_error("run: expected bytes, or a function that returns bytes");
+    const auto size = static_cast<std::size_t>(PyBytes_GET_SIZE(piece.ptr()));
+    if (size > room) throw nb::value_error("run: more bytes than were asked for");
+    std::memcpy(to, PyBytes_AS_STRING(piece.ptr()), size);
+    return size;
+  };
+}
+
+nb::object hf_bpe::merger_of(std::vector<WordCounts> tables) {
+  std::vector<RunMerger::Input> inputs;
+  {
+    Poll poll{nb::none()};
+    const nb::gil_scoped_release no_gil;
+    inputs = sort_all(std::move(tables), [&] { poll(0); });
+  }
+  return nb::cast(new PyRunMerger(std::move(inputs)), nb::rv_policy::take_ownership);
+}
+
+void hf_bpe::bind_runs(nb::module_& module) {
+  nb::class_<PyRunMerger>(module, "RunMerger")
+      .def(
+          "__init__",
+          [](PyRunMerger* self, nb::handle runs, nb::handle multipliers, std::uint64_t least) {
+            const Held held = items_of(runs, "runs"), factors = items_of(multipliers, "multipliers");
+            if (held.size() != factors.size()) throw nb::value_error("expected a multiplier for each run");
+            std::vector<RunMerger::Input> inputs;
+            for (std::size_t i = 0; i < held.size(); ++i) {
+              const auto factor = number_of<std::uint64_t>(factors[i], "multipliers");
+              inputs.push_back({std::make_unique<RunReader>(refill_from(held[i])), factor});
+            }
+            new (self) PyRunMerger(std::move(inputs), least);
+          },
+          "runs"_a, "multipliers"_a, "least"_a = 1)
+      .def("read", &PyRunMerger::read, "size"_a)
+      .def_prop_ro("words", &PyRunMerger::words)
+      .def_prop_ro("total", &PyRunMerger::total);
+
+  nb::class_<PyRunReader>(module, "RunReader")
+      .def("__init__", [](PyRunReader* self, nb::object run) { new (self) PyRunReader(run); }, "run"_a)
+      .def("next", &PyRunReader::next, "words"_a);
+}

@@ -1,0 +1,313 @@
+#include "encode/encoder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "encode/backtracking.hpp"
+#include "text/transcoding.hpp"
+#include "encode/word_ids.hpp"
+
+namespace hf_bpe {
+
+// What one thread needs, and remembers from one call to the next.
+class Encoder::Worker {
+ public:
+  virtual ~Worker() = default;
+  // Writes the ids of words as WordIds does.
+  virtual std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                                std::uint32_t* out, const PollFunction& poll) = 0;
+
+  // The same text in UTF-8, until the next call.
+  Text utf8_of(const Text& text) {
+    if (text.width == 0) return text;
+    utf8_.resize(static_cast<std::size_t>(text.end - text.begin) / text.width * utf8_bytes(text.width));
+    Byte* out = utf8_.data();
+    const auto write = [&]<class Unit>(Unit) {
+      return to_utf8(reinterpret_cast<const Unit*>(text.begin), reinterpret_cast<const Unit*>(text.end), out);
+    };
+    const Byte* end = text.width == 1   ? write(std::uint8_t{})
+                      : text.width == 2 ? write(std::uint16_t{})
+                                        : write(std::uint32_t{});
+    return {out, end};
+  }
+
+  IdBuffer scratch;
+  std::string prefixed;
+
+ private:
+  std::vector<Byte> utf8_;
+};
+
+// What encoders share that differ in their added tokens.
+struct Encoder::Core {
+  template <class Id>
+  class WorkerOf : public Worker {
+   public:
+    explicit WorkerOf(const Core& core) : words_(core.vocabulary, core.backtracking) {}
+    std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                          std::uint32_t* out, const PollFunction& poll) override {
+      return words_.encode(text, ends, count, readable, out, poll);
+    }
+
+   private:
+    WordIds<Id> words_;
+  };
+
+  Core(Vocabulary given, Pattern pattern, Simd simd, std::size_t chunk_bytes)
+      : vocabulary(std::move(given)),
+        pattern(pattern),
+        scan(pattern, simd),
+        chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)),
+        backtracking(vocabulary) {}
+  ~Core() {
+    for (std::atomic<Worker*>& worker : idle) delete worker.load();
+  }
+
+  std::unique_ptr<Worker> make_worker() const {
+    if (vocabulary.highest_id() < 1 << 16) return std::make_unique<WorkerOf<std::uint16_t>>(*this);
+    return std::make_unique<WorkerOf<std::uint32_t>>(*this);
+  }
+
+  const Vocabulary vocabulary;
+  const Pattern pattern;
+  const Scanner scan;
+  const std::size_t chunk_bytes;
+  const LazyBacktracking backtracking;
+  // Workers that nobody uses. There is no lock, so a process may fork at any time; and no more are kept than there is
+  // room for here.
+  std::array<std::atomic<Worker*>, 64> idle{};
+};
+
+// A worker for the time of a call.
+class Encoder::Lease {
+ public:
+  explicit Lease(Core& core) : core_(core) {
+    for (std::atomic<Worker*>& idle : core_.idle) {
+      if (idle.load(std::memory_order_relaxed) == nullptr) continue;
+      worker_.reset(idle.exchange(nullptr, std::memory_order_acquire));
+      if (worker_) return;
+    }
+    worker_ = core_.make_worker();
+  }
+  Lease(Lease&&) = default;
+  ~Lease() {
+    if (!worker_) return;
+    for (std::atomic<Worker*>& idle : core_.idle) {
+      Worker* expected = nullptr;
+      if (idle.compare_exchange_strong(expected, worker_.get(), std::memory_order_release, std::memory_order_relaxed)) {
+        static_cast<void>(worker_.release());
+        return;
+      }
+    }
+  }
+  Worker& operator*() const { return *worker_; }
+  Worker* operator->() const { return worker_.get(); }
+
+ private:
+  Core& core_;
+  std::unique_ptr<Worker> worker_;
+};
+
+Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd, std::size_t chunk_bytes)
+    : Encoder(std::make_shared<Core>(std::move(vocabulary), pattern, simd, chunk_bytes), {}) {}
+Encoder::Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens)
+    : core_(std::move(core)), added_tokens_(std::make_shared<const AddedTokens>(tokens)) {}
+Encoder::~Encoder() = default;
+
+Encoder Encoder::with_added_tokens(const std::vector<AddedToken>& tokens) const { return Encoder(core_, tokens); }
+
+CutRules Encoder::cut_rules(const EncodingOptions& options, const PollFunction& poll) const {
+  return {core_->pattern, *added_tokens_, options.split_special_tokens, options.add_prefix_space, poll};
+}
+
+void Encoder::encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options, IdBuffer& ids,
+                     const PollFunction& poll, Places* places) const {
+  constexpr std::size_t kSlack = WordIds<std::uint16_t>::kSlack;
+  const std::size_t before = ids.size();
+  PollInLoop polls(poll);
+  const auto on_text = [&](const Byte* begin, const Byte* end) {
+    const Byte* may_read = readable;
+    const std::ptrdiff_t lowest = begin - part.begin;
+    std::ptrdiff_t offset = lowest;
+    if (options.add_prefix_space && *begin != ' ') {
+      worker.prefixed.assign(1, ' ').append(begin, end);
+      begin = reinterpret_cast<const Byte*>(worker.prefixed.data());
+      end = may_read = begin + worker.prefixed.size();
+      --offset;
+    }
+    core_->scan.scan_all(begin, end, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
+      std::uint32_t* out = ids.room(static_cast<std::size_t>(ends[count - 1] - words) + kSlack);
+      ids.set_end(worker.encode(words, ends, count, may_read, out, poll));
+      if (places != nullptr) places->add_words(offset + (words - begin), lowest, words, ends, count, out, ids.end());
+      polls(count);
+    });
+  };
+  const auto on_token = [&](std::uint32_t id, const Byte* begin, const Byte* end) {
+    ids.push(id);
+    if (places != nullptr) places->add_token(begin - part.begin, end - part.begin);
+    polls();
+  };
+  added_tokens_->split(part.begin, part.end, options.split_special_tokens, on_text, on_token);
+  if (!core_->vocabulary.lacks_bytes()) return;
+  if (core_->vocabulary.drops_missing_bytes()) {
+    const auto is_missing = [](std::uint32_t id) { return id >= Vocabulary::kMissing; };
+    if (places != nullptr) places->drop(ids.begin() + before, ids.end(), is_missing);
+    ids.set_end(std::remove_if(ids.begin() + before, ids.begin() + ids.size(), is_missing));
+    return;
+  }
+  for (std::uint32_t* id = ids.begin() + before; id != ids.end(); ++id) {
+    if (*id < Vocabulary::kMissing) continue;
+    if (!options.unknown_id) throw MissingByte(static_cast<Byte>(*id));
+    *id = *options.unknown_id;
+  }
+}
+
+void Encoder::encode_short(const Text& text, const EncodingOptions& options,
+                           const std::function<void(const IdBuffer&)>& use, const PollFunction& poll) const {
+  constexpr std::size_t kKept = std::size_t{1} << 16;  // ids that there stays room for
+  const Lease worker(*core_);
+  worker->scratch.clear();
+  const Text utf8 = worker->utf8_of(text);
+  encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, worker->scratch, poll);
+  use(worker->scratch);
+  if (worker->scratch.capacity() > kKept) worker->scratch = IdBuffer();
+}
+
+// What each thread has made, and of which chunk.
+struct Encoder::Results {
+  struct Piece {
+    std::size_t thread, begin, end;  // in the ids of the thread
+    std::optional<Byte> missing;
+  };
+  std::vector<Chunk> chunks;
+  std::vector<Piece> pieces;          // by chunk
+  std::vector<IdBuffer> ids;          // by thread
+  std::vector<std::int64_t> offsets;  // by text; at first the size of each behind the place where it begins
+};
+
+Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
+                              const std::function<void(std::size_t)>& poll) const {
+  Results results;
+  results.chunks = share_out(texts, least_chunk(core_->chunk_bytes, *added_tokens_));
+  const std::size_t threads = std::max<std::size_t>(useful_threads(options.threads, results.chunks.size()), 1);
+  std::vector<Lease> workers;
+  for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(*core_);
+  results.ids.resize(threads);
+  results.pieces.resize(results.chunks.size());
+  results.offsets.assign(texts.size() + 1, 0);
+  // As many as there are bytes, which is more than there will be, but what is not written to costs nothing.
+  std::size_t likely_ids = 0;
+  for (const Chunk& chunk : results.chunks) likely_ids += chunk.end - chunk.begin;
+  likely_ids = std::min(likely_ids, std::size_t{1} << 26);
+
+  const auto work = [&](std::size_t thread, std::size_t number, const PollFunction& poll_in_chunk) {
+    const Chunk& chunk = results.chunks[number];
+    IdBuffer& ids = results.ids[thread];
+    if (keeps_ids) {
+      ids.reserve(likely_ids / threads);  // by the thread that will write them
+    } else {
+      ids.clear();
+    }
+    auto& [by, begin, end, missing] = results.pieces[number];
+    by = thread;
+    begin = ids.size();
+    try {
+      for (std::size_t index = chunk.first_text; index <= chunk.last_text; ++index) {
+        const Text text = workers[thread]->utf8_of(texts[index]);
+        const std::size_t before = ids.size();
+        const bool is_only = chunk.first_text == chunk.last_text;
+        const bool may_be_part = is_only && texts[index].width == 0;  // those of wide units fit a chunk
+        const CutRules rules = cut_rules(options, poll_in_chunk);
+        const Part part = may_be_part ? part_of(text, chunk, rules) : Part{text.begin, text.end};
+        encode(*workers[thread], part, text.end, options, ids, poll_in_chunk);
+        if (!is_only) results.offsets[index + 1] = static_cast<std::int64_t>(ids.size() - before);
+      }
+    } catch (const MissingByte& error) {
+      missing = error.byte;
+    }
+    end = ids.size();
+    return !missing;
+  };
+  for_each_chunk(results.chunks, threads, work, poll);
+  // Chunks are taken in order, so all before the first that failed are done.
+  for (std::size_t i = 0; i < results.chunks.size(); ++i) {
+    const Chunk& chunk = results.chunks[i];
+    const auto& piece = results.pieces[i];
+    if (piece.missing) throw MissingByte(*piece.missing);
+    if (chunk.first_text == chunk.last_text) {
+      results.offsets[chunk.first_text + 1] += static_cast<std::int64_t>(piece.end - piece.begin);
+    }
+  }
+  return results;
+}
+
+Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingOptions& options,
+                                 const std::function<void(std::size_t)>& poll) const {
+  Results results = run(texts, options, true, poll);
+  Encoded encoded;
+  encoded.offsets = std::move(results.offsets);
+  for (std::size_t i = 0; i < texts.size(); ++i) encoded.offsets[i + 1] += encoded.offsets[i];
+  if (results.ids.size() == 1) {
+    encoded.ids = std::move(results.ids[0]);
+    return encoded;
+  }
+  const auto total = static_cast<std::size_t>(encoded.offsets.back());
+  std::uint32_t* const out = encoded.ids.room(total);
+  std::vector<std::size_t> places;
+  for (std::size_t place = 0; const auto& piece : results.pieces) {
+    places.push_back(place);
+    place += piece.end - piece.begin;
+  }
+  const auto copy = [&](std::size_t, std::size_t number, const PollFunction&) {
+    const auto& piece = results.pieces[number];
+    const IdBuffer& ids = results.ids[piece.thread];
+    std::copy(ids.begin() + piece.begin, ids.begin() + piece.end, out + places[number]);
+    return true;
+  };
+  for_each_chunk(results.chunks, results.ids.size(), copy, poll);
+  encoded.ids.set_end(out + total);
+  return encoded;
+}
+
+Encoder::Placed Encoder::encode_with_places(const std::vector<Text>& texts, const EncodingOptions& options,
+                                            const Decoder& decoder,
+                                            const std::function<void(std::size_t)>& poll) const {
+  const Lease worker(*core_);
+  Placed placed;
+  placed.offsets.push_back(0);
+  std::size_t done = 0;
+  const PollFunction poll_in_text = [&] { poll(done); };
+  for (const Text& text : texts) {
+    const Text utf8 = worker->utf8_of(text);
+    const std::size_t before = placed.places.size();
+    Places places(decoder, placed.places);
+    encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, placed.ids, poll_in_text, &places);
+    if (text.width != 0) {
+      const Units units(text, poll_in_text);
+      for (std::size_t i = before; i < placed.places.size(); ++i) units.convert(placed.places[i]);
+    }
+    placed.offsets.push_back(static_cast<std::int64_t>(placed.ids.size()));
+    poll(done += static_cast<std::size_t>(text.end - text.begin));
+  }
+  return placed;
+}
+
+bool Encoder::lacks_bytes() const { return core_->vocabulary.lacks_bytes(); }
+std::size_t Encoder::most_wide_bytes() const { return core_->chunk_bytes; }
+
+std::vector<std::int64_t> Encoder::count(const std::vector<Text>& texts, const EncodingOptions& options,
+                                         const std::function<void(std::size_t)>& poll) const {
+  std::vector<std::int64_t> counts = run(texts, options, false, poll).offsets;
+  counts.erase(counts.begin());
+  return counts;
+}
+
+std::size_t Encoder::find_last_cut(const Text& text, const EncodingOptions& options, const PollFunction& poll) const {
+  return hf_bpe::find_last_cut(text, cut_rules(options, poll));
+}
+
+}  // namespace hf_bpe

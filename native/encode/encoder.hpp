@@ -1,0 +1,100 @@
+// Texts to ids: added tokens, pre-tokens, merges, in threads. The result does not depend on how many.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "encode/added_tokens.hpp"
+#include "text/chunks.hpp"
+#include "text/cuts.hpp"
+#include "encode/id_buffer.hpp"
+#include "bindings/places.hpp"
+#include "support/poll.hpp"
+#include "text/scanner.hpp"
+#include "encode/vocabulary.hpp"
+
+namespace hf_bpe {
+
+struct EncodingOptions {
+  bool split_special_tokens = false;  // take special tokens for ordinary text
+  bool add_prefix_space = false;      // before each stretch of text that does not begin with a space
+  std::optional<std::uint32_t> unknown_id;  // of bytes that the model has no token for
+  unsigned threads = 1;
+};
+
+// A byte that the model has no token for, and there is no unknown_id.
+struct MissingByte : std::runtime_error {
+  explicit MissingByte(Byte byte) : std::runtime_error("the model has no token for a byte"), byte(byte) {}
+  Byte byte;
+};
+
+// May be used by several threads at once.
+class Encoder {
+ public:
+  static constexpr std::size_t kChunkBytes = std::size_t{1} << 18;
+
+  // A thread takes `chunk_bytes` at a time.
+  Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd = widest_simd(), std::size_t chunk_bytes = kChunkBytes);
+  ~Encoder();
+
+  // The same with other added tokens; they share what they remember of pre-tokens.
+  Encoder with_added_tokens(const std::vector<AddedToken>& tokens) const;
+
+  struct Encoded {
+    IdBuffer ids;
+    std::vector<std::int64_t> offsets;  // where the ids of each text begin, and where the last ones end
+  };
+
+  bool lacks_bytes() const;
+
+  // Texts up to so many bytes may be of wider units than UTF-8.
+  std::size_t most_wide_bytes() const;
+
+  // The ids of texts; throws MissingByte. `poll` is called now and then in the calling thread with the number of bytes
+  // that are done; what it throws is passed on.
+  Encoded encode(const std::vector<Text>& texts, const EncodingOptions& options,
+                 const std::function<void(std::size_t)>& poll) const;
+
+  // The same on the calling thread, with the place of each id in its text. `decoder` knows the tokens.
+  struct Placed : Encoded {
+    std::vector<Place> places;
+  };
+  Placed encode_with_places(const std::vector<Text>& texts, const EncodingOptions& options, const Decoder& decoder,
+                            const std::function<void(std::size_t)>& poll) const;
+
+  // How many ids each text has.
+  std::vector<std::int64_t> count(const std::vector<Text>& texts, const EncodingOptions& options,
+                                  const std::function<void(std::size_t)>& poll) const;
+
+  // Calls `use` with the ids of a short text, on the calling thread and with nothing allocated; throws MissingByte.
+  void encode_short(const Text& text, const EncodingOptions& options, const std::function<void(const IdBuffer&)>& use,
+                    const PollFunction& poll) const;
+
+  // The last place at which a text may be cut for its parts to give the same ids as the whole, whatever follows its end;
+  // 0 if there is none.
+  std::size_t find_last_cut(const Text& text, const EncodingOptions& options, const PollFunction& poll) const;
+
+ private:
+  class Worker;
+  struct Core;
+  class Lease;
+  struct Results;
+
+  Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens);
+  CutRules cut_rules(const EncodingOptions& options, const PollFunction& poll) const;
+  void encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options, IdBuffer& ids,
+              const PollFunction& poll, Places* places = nullptr) const;
+
+  Results run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
+              const std::function<void(std::size_t)>& poll) const;
+
+  std::shared_ptr<Core> core_;
+  std::shared_ptr<const AddedTokens> added_tokens_;
+};
+
+}  // namespace hf_bpe

@@ -1,0 +1,50 @@
+// The tokens that a training begins with: bytes, or what merges learned before make of them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "encode/merging.hpp"
+#include "support/poll.hpp"
+#include "encode/vocabulary.hpp"
+
+namespace hf_bpe {
+
+// The bytes of the symbols 0 to 255 of a training: in the order of the printable characters of vocab.json, as
+// tokenizers.trainers.BpeTrainer numbers them.
+const Byte (&bytes_of_symbols())[256];
+
+// For one thread: holds what it needs room for.
+class FirstTokens {
+ public:
+  using Merges = std::vector<std::pair<std::string, std::string>>;
+
+  // Symbols from 256 on are the other tokens of the merges, in the order in which they first occur: as a part, or made.
+  // Throws std::invalid_argument where a merge is given twice, or there are 2**21 tokens or more.
+  explicit FirstTokens(const Merges& merges);
+  FirstTokens(const FirstTokens&) = delete;
+  FirstTokens& operator=(const FirstTokens&) = delete;
+
+  // The bytes of each symbol.
+  const std::vector<std::string>& bytes() const { return bytes_; }
+
+  // Makes tokens of a word, as an encoder does, and returns how many; it must stay until they are written.
+  std::size_t split(const Byte* word, std::size_t length, const PollFunction& poll);
+  // Writes the tokens of the last word.
+  void write(Symbol* to) const;
+
+ private:
+  const Byte* word_ = nullptr;  // the last one
+  std::size_t length_ = 0;
+  const std::vector<Symbol>* merged_ = nullptr;  // its tokens, if there are merges
+
+  Symbol symbol_of_[256];  // of bytes
+  std::vector<std::string> bytes_;
+  std::optional<Vocabulary> vocabulary_;  // if there are merges; its symbols are ours, but for those of bytes
+  std::optional<Merger> merger_;
+};
+
+}  // namespace hf_bpe

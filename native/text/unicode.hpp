@@ -1,0 +1,97 @@
+// Characters of UTF-8 text and the classes that the split patterns tell apart, by Unicode 16.0; and what is of words.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "text/unicode_tables.hpp"
+
+namespace hf_bpe {
+
+using Byte = std::uint8_t;
+
+// The numbers are those of tools/generate_unicode.py.
+enum class Class : std::uint8_t {
+  kOther,
+  kUpper,    // Lu, Lt
+  kLower,    // Ll
+  kLetter,   // Lm, Lo: letters without case
+  kMark,     // M
+  kNumber,   // N
+  kSpace,    // White_Space but for the newlines
+  kNewline,  // \r and \n
+};
+
+struct Character {
+  Class type;
+  unsigned length;  // in bytes; 1 for a byte that belongs to no valid UTF-8 sequence, which is a character of kOther
+};
+
+inline Class class_of(std::uint32_t code) {
+  return Class{kClassBlocks[kClassBlockOf[code / kClassBlockSize]][code % kClassBlockSize]};
+}
+
+inline bool is_continuation(Byte byte) { return (byte & 0xC0) == 0x80; }
+
+// The character at `text`, which begins with a byte from 0x80 on; `text < end`.
+inline Character non_ascii_character(const Byte* text, const Byte* end) {
+  const std::size_t left = static_cast<std::size_t>(end - text);
+  const Byte lead = text[0];
+  if (lead < 0xE0) {
+    if (lead >= 0xC2 && left >= 2 && is_continuation(text[1])) {
+      return {class_of((lead & 0x1Fu) << 6 | (text[1] & 0x3Fu)), 2};
+    }
+  } else if (lead < 0xF0) {
+    if (left >= 3 && is_continuation(text[1]) && is_continuation(text[2])) {
+      const std::uint32_t code = (lead & 0x0Fu) << 12 | (text[1] & 0x3Fu) << 6 | (text[2] & 0x3Fu);
+      if (code >= 0x800 && (code < 0xD800 || code > 0xDFFF)) return {class_of(code), 3};
+    }
+  } else if (lead < 0xF5) {
+    if (left >= 4 && is_continuation(text[1]) && is_continuation(text[2]) && is_continuation(text[3])) {
+      const std::uint32_t code =
+          (lead & 0x07u) << 18 | (text[1] & 0x3Fu) << 12 | (text[2] & 0x3Fu) << 6 | (text[3] & 0x3Fu);
+      if (code >= 0x10000 && code <= 0x10FFFF) return {class_of(code), 4};
+    }
+  }
+  return {Class::kOther, 1};
+}
+
+// The character at `text`; `text < end`.
+inline Character character_at(const Byte* text, const Byte* end) {
+  if (*text < 0x80) return {Class{kClassBlocks[0][*text]}, 1};
+  return non_ascii_character(text, end);
+}
+
+// The character that ends at `at`, in text that begins at `begin`; `begin < at`.
+inline Character character_before(const Byte* begin, const Byte* at) {
+  const auto most = static_cast<unsigned>(std::min<std::ptrdiff_t>(at - begin, 4));
+  for (unsigned length = 1; length <= most; ++length) {
+    if (is_continuation(at[-static_cast<int>(length)])) continue;
+    const Character character = character_at(at - length, at);
+    if (character.length == length) return character;
+    break;
+  }
+  return {Class::kOther, 1};
+}
+
+inline bool is_white_space(Character character) {
+  return character.type == Class::kSpace || character.type == Class::kNewline;
+}
+
+// Whether the character is of words. Of those that this asks about there are few, so a search will do.
+inline bool is_of_word(const Byte* text, Character character) {
+  std::uint32_t code = *text;
+  if (character.length == 1) {
+    if (code >= 0x80) return false;
+  } else {
+    code &= 0x7Fu >> character.length;
+    for (unsigned i = 1; i < character.length; ++i) code = code << 6 | (text[i] & 0x3Fu);
+  }
+  const auto* range = std::partition_point(std::begin(kWordRanges), std::end(kWordRanges),
+                                           [&](const CodeRange& each) { return each.last < code; });
+  return range != std::end(kWordRanges) && range->first <= code;
+}
+
+}  // namespace hf_bpe

@@ -1,0 +1,18 @@
+// The scanners that find the cuts of ASCII text 64 bytes at a time; each is compiled with its own vector instructions,
+// and may only be called where the machine has them. They do what `next_pre_token` does, for all patterns but kNone.
+#pragma once
+
+#include "text/scanner.hpp"
+
+#if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))
+#define HF_BPE_X86
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#define HF_BPE_NEON
+#endif
+
+namespace hf_bpe {
+
+std::size_t scan_avx2(Pattern pattern, const Byte* text, const Byte* end, const Byte** ends, std::size_t capacity);
+std::size_t scan_neon(Pattern pattern, const Byte* text, const Byte* end, const Byte** ends, std::size_t capacity);
+
+}  // namespace hf_bpe

@@ -1,0 +1,54 @@
+// Windows in AVX2. Compiled with its flags.
+#include "text/windows.hpp"
+
+#if defined(HF_BPE_X86)
+#include <immintrin.h>
+
+namespace hf_bpe {
+namespace {
+
+struct Block {
+  __m256i low, high;
+
+  static Block load(const Byte* text) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(text)),
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + 32))};
+  }
+  Block lower_case() const {
+    const __m256i bit = _mm256_set1_epi8(0x20);
+    return {_mm256_or_si256(low, bit), _mm256_or_si256(high, bit)};
+  }
+  std::uint64_t equal(Byte byte) const {
+    const __m256i bytes = _mm256_set1_epi8(char(byte));
+    return mask(_mm256_cmpeq_epi8(low, bytes), _mm256_cmpeq_epi8(high, bytes));
+  }
+  std::uint64_t within(Byte first, Byte last) const {
+    const __m256i start = _mm256_set1_epi8(char(first));
+    const __m256i length = _mm256_set1_epi8(char(last - first));
+    const auto is_within = [&](__m256i bytes) {
+      const __m256i distance = _mm256_sub_epi8(bytes, start);
+      return _mm256_cmpeq_epi8(_mm256_min_epu8(distance, length), distance);
+    };
+    return mask(is_within(low), is_within(high));
+  }
+  std::uint64_t non_ascii() const { return mask(low, high); }
+
+ private:
+  static std::uint64_t mask(__m256i low, __m256i high) {
+    return std::uint32_t(_mm256_movemask_epi8(low)) | std::uint64_t(std::uint32_t(_mm256_movemask_epi8(high))) << 32;
+  }
+};
+
+}  // namespace
+}  // namespace hf_bpe
+
+#include "text/windows.inc"
+
+namespace hf_bpe {
+
+std::size_t scan_avx2(Pattern pattern, const Byte* text, const Byte* end, const Byte** ends, std::size_t capacity) {
+  return scan(pattern, text, end, ends, capacity);
+}
+
+}  // namespace hf_bpe
+#endif

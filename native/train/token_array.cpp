@@ -1,0 +1,137 @@
+#include "train/token_array.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+#include "encode/first_tokens.hpp"
+
+namespace hf_bpe {
+namespace {
+
+[[noreturn]] void refuse_changed_words() { throw std::runtime_error("the words changed while a training read them"); }
+
+// Calls `visit(tokens, count)` for each word of two tokens or more, when `first_tokens` may write them.
+template <class Visit>
+void for_each_word(const Words& words, FirstTokens& first_tokens, const PollFunction& poll, Visit visit) {
+  PollInLoop polls(poll);
+  words.for_each([&](const Byte* word, std::size_t length, std::uint64_t count) {
+    polls(length);
+    if (length < 2) return;
+    if (const std::size_t tokens = first_tokens.split(word, length, poll); tokens > 1) visit(tokens, count);
+  });
+}
+
+}  // namespace
+
+// Where the words of each count stand.
+class TokenArray::Layout {
+ public:
+  struct Group {
+    std::size_t size = 0;  // in slots, of which each word takes one more than it has tokens
+    std::size_t next = 0;  // where the next word goes
+    std::size_t end = 0;
+  };
+
+  Layout(const Words& words, FirstTokens& first_tokens, const PollFunction& poll) {
+    std::uint64_t pairs = 0;
+    for_each_word(words, first_tokens, poll, [&](std::size_t tokens, std::uint64_t count) {
+      group(count).size += tokens + 1;
+      ++size.words;
+      if (count > (std::numeric_limits<std::uint64_t>::max() - pairs) / (tokens - 1)) {
+        throw std::overflow_error("the pre-tokens hold 2**64 pairs of bytes or more; divide their counts");
+      }
+      pairs += count * (tokens - 1);
+    });
+    for_each_group([&](std::uint64_t, Group& group) {
+      group.next = round_up(size.slots);
+      size.slots = group.end = group.next + group.size;
+    });
+    if (size.slots > kInside) {
+      throw std::length_error(
+          "the distinct pre-tokens have more than 2**32 bytes in all; train on less text, leave out rare pre-tokens, or "
+          "choose a pattern that cuts finer");
+    }
+  }
+
+  Group& group(std::uint64_t count) { return count < few_.size() ? few_[count] : many_[count]; }
+
+  // Calls `visit(count, group)` for each, the highest count first.
+  template <class Visit>
+  void for_each_group(Visit visit) {
+    std::vector<std::uint64_t> high;
+    for (const auto& entry : many_) high.push_back(entry.first);
+    std::sort(high.begin(), high.end(), std::greater<>());
+    for (const std::uint64_t count : high) visit(count, many_[count]);
+    for (std::size_t count = few_.size(); count-- > 0;) {
+      if (few_[count].size != 0) visit(count, few_[count]);
+    }
+  }
+
+  Size size;  // of all words; the first slot is a boundary
+
+ private:
+  std::vector<Group> few_ = std::vector<Group>(1 << 12);  // by count; most words have a low one
+  std::unordered_map<std::uint64_t, Group> many_;
+};
+
+TokenArray::TokenArray(const Words& words, FirstTokens& first_tokens, const PollFunction& poll) {
+  Layout layout(words, first_tokens, poll);
+  size = layout.size.slots;
+  slots = Pages<Symbol>(size);
+  counts = Pages<std::uint64_t>(size / kBlock + 1);
+  std::size_t to = 0;
+  slots[to++] = kBoundary;
+  layout.for_each_group([&](std::uint64_t count, const Layout::Group& group) {
+    fill_up_to(group.next, to);
+    to = group.end;
+    set_count(group.next, group.end, count);
+  });
+  for_each_word(words, first_tokens, poll, [&](std::size_t tokens, std::uint64_t count) {
+    Layout::Group& group = layout.group(count);
+    if (tokens >= group.end - group.next) refuse_changed_words();
+    first_tokens.write(&slots[group.next]);
+    group.next += tokens;
+    slots[group.next++] = kBoundary;
+  });
+  layout.for_each_group([](std::uint64_t, const Layout::Group& group) {
+    if (group.next != group.end) refuse_changed_words();
+  });
+}
+
+TokenArray::Size TokenArray::measure(const Words& words, const PollFunction& poll) {
+  FirstTokens bytes({});
+  return Layout(words, bytes, poll).size;
+}
+
+void TokenArray::compact(const std::vector<std::uint32_t>& widths, const PollFunction& poll) {
+  std::size_t to = 1;
+  std::uint64_t last_count = 0;
+  std::size_t at = 1;
+  for (PollInLoop polls(poll); at < size; polls()) {
+    if (slots[at] == kBoundary) {
+      ++at;
+      continue;
+    }
+    const std::size_t second = at + widths[slots[at]];
+    if (slots[second] == kBoundary) {
+      at = second + 1;
+      continue;
+    }
+    const std::uint64_t count = count_at(at);
+    if (count != std::exchange(last_count, count)) fill_up_to(round_up(to), to);
+    const std::size_t begin = to;
+    for (Symbol symbol; (symbol = slots[at]) != kBoundary; at += widths[symbol]) slots[to++] = symbol;
+    slots[to++] = kBoundary;
+    polls(to - begin);
+    set_count(begin, to, count);
+  }
+  size = to;
+  slots.shrink(size);
+  counts.shrink(size / kBlock + 1);
+}
+
+}  // namespace hf_bpe

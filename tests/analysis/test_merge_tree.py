@@ -1,0 +1,151 @@
+"""The tree of a token, and the tables of models: what is said of them is so."""
+
+import io
+import re
+from html import escape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from support.samples import make_tokenizer
+from support.strategies import models
+
+from hf_bpe import BPEModel, train
+from hf_bpe._utils.visible import plain
+from hf_bpe.analysis._show import merge_tree
+from hf_bpe.engine._merge_trees import unreachable
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def nodes_of(tree):
+    """Return all trees in a tree, in the order in which they are printed."""
+    nodes = [tree]
+    for node in nodes:
+        nodes += node.parts
+    return nodes
+
+
+@given(models(), st.data())
+def test_trees_tell_ids_bytes_and_merges_down_to_the_bytes(model, data):
+    token_id = data.draw(st.sampled_from([*model.vocab]))
+    tree = merge_tree(model, token_id)
+    specials = {*model.special_ids().values()}
+    for node in nodes_of(tree):
+        assert node.data == model.vocab[node.id]
+        if node.kind.startswith("merge "):
+            first, second = node.parts
+            assert model.merges[int(node.kind.removeprefix("merge "))] == (first.data, second.data)
+        elif node.kind == "byte":
+            assert len(node.data) == 1
+            assert node.parts == ()
+        elif node.kind == "special token":
+            assert node.id in specials
+            assert node.parts == ()
+        else:
+            assert node is tree
+            assert node.kind.startswith("only as a whole pre-token" if model.ignore_merges else "unreachable")
+            assert b"".join(part.data for part in node.parts) in (node.data, b"")
+            assert len(node.parts) != 1
+    assert (tree.id in unreachable(model)) == (not re.match("merge|byte|special", tree.kind))
+
+
+@given(models(), st.data())
+def test_a_terminal_and_plain_text_have_a_line_a_token_and_html_a_box(model, data):
+    tree = merge_tree(model, data.draw(st.sampled_from([*model.vocab])))
+    nodes = nodes_of(tree)
+    lines = str(tree).splitlines()
+    said = sorted(f"{plain(node.data)}  {node.id}  {node.kind}" for node in nodes)
+    assert sorted(line.lstrip("│├└─ ") for line in lines) == said
+    console = Console(file=io.StringIO(), width=200)
+    console.print(tree)
+    assert console.file.getvalue().splitlines() == lines
+    html = tree._repr_html_()
+    assert (
+        html.count('<div class="box') == html.count("<bdi") == html.count("<li>") == html.count("</li>") == len(nodes)
+    )
+    assert html.count("<ul>") == html.count("</ul>") == 1 + sum(bool(node.parts) for node in nodes)
+
+
+def test_tokens_are_found_by_id_bytes_text_and_as_vocab_json_writes_them():
+    tokenizer = make_tokenizer()
+    tree = merge_tree(tokenizer, " newest")
+    assert tree.data == b" newest"
+    for name in (tree.id, b" newest", "Ġnewest"):
+        assert merge_tree(tokenizer, name) == tree
+    assert merge_tree(tokenizer.model, " newest") == tree
+
+
+def test_special_and_added_tokens_say_what_they_are():
+    tokenizer = make_tokenizer()
+    tokenizer.add_tokens(["<later>"])
+    assert merge_tree(tokenizer, "<later>").kind == "added token"
+    assert merge_tree(tokenizer, "<pad>").kind == "special token"
+
+
+def test_what_is_no_token_is_an_error_that_names_it():
+    model = train(["low"], num_merges=1)
+    for wrong, said in ((99999, "no token with the id 99999"), ("xyz", "no token 'xyz'"), (b"\xff\xff", "no token b'")):
+        with pytest.raises(ValueError, match=said):
+            merge_tree(model, wrong)
+    for wrong in (True, None, 1.5):
+        with pytest.raises(TypeError, match="expected an id, the bytes or the text"):
+            merge_tree(model, wrong)
+
+
+def test_trees_deeper_than_python_recurses_are_shown():
+    tokens = [b"a" + b"b" * number for number in range(1500)]
+    vocab = dict(enumerate([b"b", *tokens]))
+    model = BPEModel(vocab, [(token, b"b") for token in tokens[:-1]], pattern=None)
+    tree = merge_tree(model, tokens[-1])
+    assert str(tree).count("\n") == 2 * 1499
+    assert tree.to_html().count("<li>") == 2 * 1499 + 1
+
+
+def test_neighbours_and_parents_have_other_colours():
+    html = merge_tree(make_tokenizer(), " newest")._html()
+    parents, last = [None], None
+    for tag, colour in re.findall(r'<(/?ul|/li|div class="box c(\d)")', html):
+        if tag == "ul":
+            parents.append(last)
+            last = None
+        elif tag == "/ul":
+            last = parents.pop()
+        elif colour:
+            assert colour not in (parents[-1], last)
+            last = colour
+
+
+def test_notebooks_show_what_a_model_is_and_escape_what_it_holds():
+    special = "<script>&"
+    model = train(["low low <b> <b>"], num_merges=4, special_tokens=[special])
+    html = model._repr_html_()
+    assert "261: 256 bytes, 1 special; ids 0 to 260" in html
+    assert "&lt;script&gt;&amp;</bdi>&nbsp;256" in html
+    assert f"<code>{escape(model.signature)}</code>" in html
+    assert special not in html
+    assert "<b>" not in html
+    first, second = model.merges[0]
+    assert f'<bdi class="c0">{first.decode()}</bdi>&nbsp;<bdi class="c1">{second.decode()}</bdi>' in html
+
+
+def test_notebooks_show_what_a_tokenizer_adds_to_its_model():
+    tokenizer = make_tokenizer()
+    tokenizer.add_tokens(["<later>"])
+    html = tokenizer._repr_html_()
+    assert f"&lt;later&gt;</bdi>&nbsp;{len(tokenizer) - 1}" in html
+    assert "<th>pad_token</th><td><bdi" in html
+
+
+@given(models())
+def test_every_model_has_a_table(model):
+    html = model._repr_html_()
+    assert html.count("<td>") == html.count("</td>") == html.count("<th>") > 4
+    assert len(html) < 20_000
+
+
+def test_long_tokens_are_cut_between_characters():
+    html = BPEModel({0: b"x" + "é".encode() * 20, 1: b"\x80" * 40}, [])._repr_html_()
+    assert f">x{'é' * 15}</bdi>…" in html
+    assert f"{'<i>&lt;80&gt;</i>' * 28}</bdi>…" in html  # these are no characters

@@ -1,0 +1,288 @@
+"""Text as its tokens: nothing of it is hidden, lost, or taken for markup or a command to the terminal."""
+
+import io
+import math
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.color import ColorSystem
+from rich.console import Console
+from support.samples import make_tokenizer
+from support.strategies import any_bytes, models
+from transformers import AddedToken, PreTrainedTokenizerFast
+
+from hf_bpe import BPETokenizer, train
+from hf_bpe._utils.visible import DARK, LIGHT, pieces
+from hf_bpe.analysis._show import show
+from hf_bpe.core._byte_level import repair_surrogates
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+SIGNS = {"·": b" ", "→": b"\t", "↵": b"\n", "◌": b""}
+# Also those that pieces of text could be mistaken for, if anything were written as it is.
+_UNSAFE = [
+    *["</bdi>", "<br>", "<i>", "&lt;", "&", '"', "'", "\x1b[31m", "\x9b1m", "\r", "\0", "[bold]x[/]", ":smile:"],
+    *["\u202e", "\u2066", "\u200b", "\xa0", "\ufeff", "\u3164", "\u034f", "\u2800", "\u0301"],
+    *["·", "↵", "◌", "<e4>", "<U+200B>"],
+]
+unsafe = st.sampled_from(_UNSAFE).map(str.encode)
+any_data = st.lists(any_bytes | unsafe, max_size=4).map(b"".join)
+MODEL = train(["low low low lower lowest"], vocab_size=262, special_tokens=["<|endoftext|>"])
+# What cannot be seen, or acts on what can.
+HIDDEN = re.compile(r"[^\S\n ]|[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+COLOR_SYSTEMS = {"truecolor": ColorSystem.TRUECOLOR, "256": ColorSystem.EIGHT_BIT, "standard": ColorSystem.STANDARD}
+
+
+def data_of(sign):
+    """Return the bytes that a sign stands for."""
+    if sign in SIGNS:
+        return SIGNS[sign]
+    byte, number = re.fullmatch(r"<([0-9a-f]{2})>|<U\+([0-9A-F]{4,6})>", sign).groups()
+    return bytes([int(byte, 16)]) if byte else chr(int(number, 16)).encode()
+
+
+class Tokens(HTMLParser):
+    """Reads back what HTML shows: the bytes of each token, with its class and title."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.tokens, self.attributes, self.ids = [], [], [], []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        assert tag in {"html", "head", "meta", "title", "style", "body", "div", "bdi", "i", "br", "wbr", "small", "p"}
+        if tag not in {"meta", "br", "wbr"}:
+            self.open.append(tag)
+        if tag == "bdi":
+            self.tokens.append(b"")
+            self.attributes.append(dict(attributes))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-2:-1] == ["bdi"]:
+            if self.open[-1] == "i":
+                self.tokens[-1] += data_of(data)
+            else:
+                assert self.open[-1] == "small"
+                self.ids.append(int(data))
+        elif self.open[-1:] == ["bdi"]:
+            assert not HIDDEN.search(data)
+            assert " " not in data
+            assert "\n" not in data
+            self.tokens[-1] += data.encode()
+
+
+@given(any_data)
+def test_what_is_shown_of_bytes_is_all_of_them(data):
+    parts = [data_of(text) if is_sign else text.encode() for text, is_sign in pieces(data)]
+    assert b"".join(parts) == data
+
+
+@pytest.mark.parametrize(
+    "char", "\x00\x7f\x9b\xa0\xad\u034f\u115f\u1680\u200d\u2028\u202e\u2066\u2800\u3164\ufe0f\ue000"
+)
+def test_what_has_no_ink_or_turns_the_text_around_is_shown_as_its_number(char):
+    assert pieces(f"a{char}b".encode()) == [("a", False), (f"<U+{ord(char):04X}>", True), ("b", False)]
+
+
+def test_marks_that_have_nothing_to_join_in_their_token_get_a_circle():
+    assert [piece.text for piece in pieces("\u0301e\u0301 \u0301".encode())] == [
+        "◌",
+        "\u0301e\u0301",
+        "·",
+        "◌",
+        "\u0301",
+    ]
+
+
+@given(models(all_bytes=True), any_data, st.booleans())
+def test_html_shows_exactly_the_bytes_of_each_token_and_holds_no_markup_of_the_text(model, data, ids):
+    shown = show(model, data, ids=ids)
+    for html in (shown.to_html(), shown._repr_html_()):
+        read = Tokens(html)
+        assert read.tokens == [token.data for token in shown.tokens]
+        assert read.ids == ([token.id for token in shown.tokens] if ids else [])
+    assert b"".join(read.tokens) == data
+    assert shown.is_exact
+
+
+@given(models(all_bytes=True), any_data, st.booleans(), st.sampled_from(["truecolor", "256", "standard"]))
+def test_a_terminal_gets_no_commands_of_the_text(model, data, ids, system):
+    console = Console(file=io.StringIO(), force_terminal=True, color_system=system, width=40)
+    console.print(show(model, data, ids=ids))
+    bare = re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue())
+    assert not HIDDEN.search(bare)
+
+
+@given(models(all_bytes=True), any_data, st.booleans(), st.sampled_from(["truecolor", "256", "standard"]))
+def test_in_a_terminal_each_token_is_of_one_colour_and_its_neighbours_of_others(model, data, ids, system):
+    shown = show(model, data, ids=ids)
+    text = shown.coloured(system)
+    colours = [None] * len(text.plain)
+    for span in text.spans:
+        if span.style.bgcolor is not None:
+            named = span.style.bgcolor.downgrade(COLOR_SYSTEMS[system]).number or span.style.bgcolor.name
+            colours[span.start : span.end] = [named] * (span.end - span.start)
+    end, last = 0, None
+    for token in shown.tokens:
+        size = sum(len(piece.text) + (piece.ends_line and not ids) for piece in pieces(token.data))
+        (colour,) = {*colours[end : end + size]} - {None}
+        assert colour != last
+        end, last = end + size + (len(f"{token.id} ") if ids else 0), colour
+    assert end - len(text.plain) == (ids or data.endswith(b"\n") if data else 0)
+
+
+@given(models(all_bytes=True), any_data)
+def test_plain_text_has_a_border_between_any_two_tokens_and_the_lines_of_the_text(model, data):
+    shown = show(model, data)
+    expected = "|".join("".join(piece.text for piece in pieces(token.data)) for token in shown.tokens)
+    assert shown.marked.replace("\n", "") == expected
+    assert shown.marked.count("\n") == data.removesuffix(b"\n").count(b"\n")
+
+
+def with_added_tokens(normalizer=None, **settings):
+    tokenizer = BPETokenizer(model=replace(make_tokenizer().model, normalizer=normalizer), **settings)
+    flags = [{"lstrip": True}, {"rstrip": True}, {"single_word": True}, {"normalized": False}, {"special": True}]
+    tokenizer.add_tokens([AddedToken(f"<{number}>", **each) for number, each in enumerate(flags)])
+    return tokenizer
+
+
+@pytest.fixture(scope="module", params=[{}, {"normalizer": "NFC"}, {"add_prefix_space": True}], ids=str)
+def tokenizer(engine, request):
+    return with_added_tokens(**request.param)
+
+
+_parts = st.sampled_from([" ", "low", "e\u0301", "\ud800", "<|user|>", *(f"<{number}>" for number in range(5))])
+
+
+@given(st.lists(_parts, max_size=8).map("".join))
+def test_tokenizers_show_the_ids_of_their_calls_and_say_where_these_decode_to_another_text(tokenizer, text):
+    shown = show(tokenizer, text)
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    assert [token.id for token in shown.tokens] == ids
+    decoded = b"".join(token.data for token in shown.tokens)
+    assert decoded == tokenizer.decode_bytes(ids)
+    assert [token.is_added for token in shown.tokens] == [
+        token_id in tokenizer.added_tokens_decoder for token_id in ids
+    ]
+    assert shown.is_exact == (decoded == repair_surrogates(text).encode())
+    assert ("not exactly the text given" in shown.summary) == (not shown.is_exact)
+
+
+@given(any_bytes)
+def test_bytes_are_shown_as_encode_bytes_takes_them(tokenizer, data):
+    assert [token.id for token in show(tokenizer, data).tokens] == tokenizer.encode_bytes(data)
+
+
+def test_special_tokens_of_a_model_are_found_and_have_a_style_of_their_own():
+    shown = show(MODEL, "low<|endoftext|><|endoftext|>")
+    assert [token.is_added for token in shown.tokens] == [False, True, True]
+    assert [" added" in each["class"] for each in Tokens(shown.to_html()).attributes] == [False, True, True]
+    assert [bool(span.style.bold) for span in shown.coloured().spans] == [False, True, True]
+
+
+def test_titles_tell_id_bytes_rank_and_of_which_character_the_bytes_are_a_part():
+    html = show(MODEL, "low\u202e<|endoftext|>").to_html()
+    titles = [each["title"] for each in Tokens(html).attributes]
+    assert titles == [
+        "id 258, 3 bytes 6c 6f 77, merge 1",
+        "id 226, 1 byte e2, of <U+202E>",
+        "id 128, 1 byte 80, of <U+202E>",
+        "id 174, 1 byte ae, of <U+202E>",
+        "id 256, 13 bytes 3c 7c 65 6e 64 6f 66 74 65 78 74 7c 3e, added token",
+    ]
+    assert html.count(", of &lt;U+202E&gt;") == 3
+
+
+def test_of_a_long_text_a_part_is_shown_all_of_it_counted_and_that_is_said():
+    shown = show(MODEL, "low" * 400_000, max_tokens=3)
+    assert shown.marked == "low|low|low"
+    assert shown.summary == "400000 tokens, 1200000 bytes, 3.00 bytes a token; the first 3 tokens are shown"
+    assert len(Tokens(shown.to_html()).tokens) == 3
+    assert "are shown" not in show(MODEL, "low" * 3, max_tokens=3).summary
+
+
+def test_ids_stand_behind_tokens_and_lines_end_behind_ids():
+    shown = show(MODEL, "low\n\nlow", ids=True)
+    assert shown.marked == "low 258|↵ 10|\n↵ 10|\nlow 258"
+    assert shown.coloured().plain == "low258 ↵10\n↵10\nlow258"
+
+
+def test_of_nothing_nothing_is_shown():
+    assert str(show(MODEL, "")) == "0 tokens, 0 bytes"
+    assert Tokens(show(MODEL, "").to_html()).tokens == []
+
+
+def test_a_byte_that_the_vocabulary_lacks_is_an_error_or_the_unk_token():
+    model = train(["low"], num_merges=1, initial_alphabet="observed", special_tokens=["<unk>"])
+    with pytest.raises(ValueError, match="0x78"):
+        show(model, "x")
+    shown = show(BPETokenizer(model=model, unk_token="<unk>"), "lowx")
+    assert shown.marked.endswith("|<unk>")
+    assert not shown.is_exact
+
+
+def test_what_is_no_tokenizer_or_no_number_is_refused():
+    fast = PreTrainedTokenizerFast(tokenizer_object=make_tokenizer().backend_tokenizer)
+    with pytest.raises(TypeError, match=rf"got {type(fast).__name__}; BPETokenizer\.convert_from"):
+        show(fast, "low")
+    with pytest.raises(TypeError, match="expected str or bytes, got int"):
+        show(MODEL, 7)
+    for wrong, error in ((0, ValueError), (2.5, TypeError)):
+        with pytest.raises(error, match="max_tokens"):
+            show(MODEL, "low", max_tokens=wrong)
+
+
+def test_a_page_needs_nothing_from_elsewhere():
+    page = show(MODEL, "low").to_html()
+    assert not re.search(r"https?:|url\(|src=|href=|@import|<script", page)
+
+
+# Colours
+
+# How people without the red, green or blue cones see linear RGB: Machado, Oliveira and Fernandes, 2009.
+SEEN_BY = {
+    "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "no red": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "no green": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "no blue": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+
+
+def linear(colour):
+    values = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    return [((value + 0.055) / 1.055) ** 2.4 if value > 0.04045 else value / 12.92 for value in values]
+
+
+def product(matrix, vector):
+    return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
+
+
+def lab(rgb):
+    to_xyz = ((0.4339, 0.3762, 0.1899), (0.2126, 0.7152, 0.0722), (0.0177, 0.1095, 0.8728))  # by the white point
+    x, y, z = (c ** (1 / 3) if c > 0.008856 else 7.787 * c + 16 / 116 for c in product(to_xyz, rgb))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("matrix", SEEN_BY.values(), ids=SEEN_BY)
+def test_colour_blind_people_tell_neighbouring_colours_apart(palette, matrix):
+    for one, other in zip(palette, palette[1:] + palette[:1], strict=True):
+        seen = [lab([min(max(c, 0), 1) for c in product(matrix, linear(colour))]) for colour in (one, other)]
+        assert math.dist(*seen) > 15  # 2 is just seen, side by side
+
+
+@pytest.mark.parametrize(("palette", "text"), [(LIGHT, 0), (DARK, 1)], ids=["light", "dark"])
+def test_text_is_read_on_the_colours(palette, text):
+    for colour in palette:
+        luminance = sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear(colour), strict=True))
+        low, high = sorted([luminance, text])
+        assert (high + 0.05) / (low + 0.05) > 5.5  # WCAG asks for 4.5

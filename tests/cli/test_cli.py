@@ -1,0 +1,370 @@
+"""The command line, in this process where nothing but its result matters, and as a program where more does."""
+
+import json
+import os
+import select
+import struct
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer.main
+from support.commands import PROGRAM, TEXT, error, program, run
+from support.patience import PATIENCE
+
+from hf_bpe import BPETokenizer, __version__
+from hf_bpe.cli import app, main
+from hf_bpe.counting._count_tables import PythonTally
+
+ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
+COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "show", "tree", "convert", "inspect", "verify"]
+COMMANDS += ["report", "compare", "truncate", "extend", "prune", "add-special-tokens", "pad"]
+
+
+@pytest.fixture(autouse=True)
+def _buffered(monkeypatch):
+    # Without Python's own buffer there is nothing to flush, and its faults do not show.
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+
+
+def saved(folder):
+    """Return what the files of a folder say, but for how the tokenizer came to be in memory."""
+    contents = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+    data = {name: json.loads(text) if name.endswith(".json") else text for name, text in contents.items()}
+    for memory in ("is_local", "local_files_only", "name_or_path"):
+        data.get("tokenizer_config.json", {}).pop(memory, None)
+    return data
+
+
+class TestHelp:
+    @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
+    def test_gives_an_example(self, command):
+        example = run(*command, "--help").stdout.partition("\n  Example:\n    ")[2].splitlines()[0]
+        assert " ".join(["hf-bpe", *command]) in example
+
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_explains_every_option(self, name):
+        for parameter in typer.main.get_command(app).commands[name].params:
+            assert parameter.help, parameter.name
+
+    def test_tells_the_defaults_that_are_no_values(self):
+        help_text = " ".join(run("train", "--help").stdout.split())
+        assert "[default: (if stderr is a terminal)]" in help_text
+        assert "[default: auto]" in help_text
+
+    def test_imports_nothing_that_takes_long(self):
+        lines = ["import sys", "from hf_bpe.cli import app"]
+        lines += [f"app([{name!r}, '--help'], standalone_mode=False)" for name in COMMANDS]
+        slow = {"transformers", "tokenizers", "numpy", "rich", "torch", "pyarrow", "fsspec", "ray", "datasets"}
+        slow |= {"matplotlib"}
+        lines += [f"assert not {slow!r} & {{*sys.modules}}, {{*sys.modules}}"]
+        command = [sys.executable, "-c", "\n".join(lines)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
+
+    def test_without_arguments_is_help(self):
+        assert "Commands:" in run(code=2).output
+
+    def test_version(self):
+        assert program("--version", stdout=subprocess.PIPE).stdout.decode().split() == ["hf-bpe", __version__]
+
+    def test_is_the_installed_script(self):
+        (script,) = entry_points(group="console_scripts", name="hf-bpe")
+        assert script.load() is main
+
+
+class TestRoundTrip:
+    def test_files(self, folder, tmp_path):
+        text, ids = tmp_path / "text", tmp_path / "ids"
+        text.write_bytes(ANY_BYTES)
+        ids.write_bytes(run("encode", folder, text).stdout_bytes)
+        assert run("decode", folder, ids).stdout_bytes == ANY_BYTES
+
+    def test_pipes(self, folder, tmp_path):
+        copy = tmp_path / "copy"
+        options = ["--vocab-size", "280", "--special-token", "<|x|>"]
+        trained = program("train", "-", "-o", copy, *options, input=TEXT.encode(), stdout=subprocess.PIPE)
+        assert (trained.returncode, trained.stdout) == (0, b"")
+        assert saved(copy) == saved(folder)
+
+        read_end, write_end = os.pipe()
+        with subprocess.Popen([*PROGRAM, "decode", copy], stdin=read_end, stdout=subprocess.PIPE) as decoder:
+            os.close(read_end)
+            encoded = program("encode", copy, input=ANY_BYTES, stdout=write_end)
+            os.close(write_end)
+            assert decoder.communicate(timeout=PATIENCE)[0] == ANY_BYTES
+        assert (encoded.returncode, encoded.stderr, decoder.returncode) == (0, b"", 0)
+
+    def test_lines(self, folder):
+        text = b"low\r\n\n\xff lower<|x|>\nnewest"
+        ids = run("encode", folder, "--lines", stdin=text).stdout_bytes
+        assert ids.count(b"\n") == 4
+        assert run("decode", folder, "--lines", stdin=ids).stdout_bytes == text + b"\n"
+
+    def test_of_nothing(self, folder):
+        assert run("encode", folder).stdout_bytes == b"\n"
+        assert run("encode", folder, "--lines").stdout_bytes == b""
+        assert run("decode", folder).stdout_bytes == b""
+
+
+class TestTrain:
+    @pytest.mark.parametrize(
+        ("arguments", "options"),
+        [
+            (["--vocab-size", "270"], {"vocab_size": 270}),
+            (["--num-merges", "9", "--tie-break", "huggingface"], {"num_merges": 9, "tie_break": "huggingface"}),
+            (["--num-merges", "9", "--pattern", "none"], {"num_merges": 9, "pattern": None}),
+            (["--num-merges", "9", "--pattern", r"\w+|\W"], {"num_merges": 9, "pattern": r"\w+|\W"}),
+            (["--num-merges", "9", "--length-penalty", "7.5"], {"num_merges": 9, "length_penalty": 7.5}),
+            (["--num-merges", "9", "--max-token-bytes", "2"], {"num_merges": 9, "max_token_bytes": 2}),
+            (
+                ["--num-merges", "9", "--initial-alphabet", "observed"],
+                {"num_merges": 9, "initial_alphabet": "observed"},
+            ),
+            (["--num-merges", "9", "--min-frequency", "30", "--workers", "1"], {"num_merges": 9, "min_frequency": 30}),
+            (
+                ["--num-merges", "9", "--special-token", "<|y|>", "--special-token", "<|x|>"],
+                {"num_merges": 9, "special_tokens": ["<|y|>", "<|x|>"]},
+            ),
+        ],
+    )
+    @pytest.mark.filterwarnings("ignore:the text gives 7 of the 9 merges")
+    def test_passes_options_on(self, text, tmp_path, arguments, options):
+        run("train", text, "-o", tmp_path, *arguments)
+        expected = BPETokenizer.train([TEXT], **options)
+        assert BPETokenizer.from_pretrained(tmp_path).model == expected.model
+
+    def test_passes_workers_on(self, text, tmp_path, monkeypatch):
+        asked = []
+
+        def make_tally(settings, num_workers, memory):
+            asked.append(num_workers)
+            return PythonTally(settings, 1, memory)
+
+        monkeypatch.setattr("hf_bpe.counting._count.make_tally", make_tally)
+        for arguments in ([], ["--workers", 3]):
+            run("train", text, "-o", tmp_path, "--num-merges", 0, *arguments)
+            run("count", text, "-o", tmp_path / "c.counts", *arguments)
+        assert asked == [None, None, 3, 3]
+
+    def test_says_what_it_does(self, text, tmp_path):
+        result = run("train", text, "--output", tmp_path / "new", "--num-merges", 9)
+        assert result.stdout_bytes == b""
+        read, needed, saved_in = result.stderr.splitlines()
+        assert read == "hf-bpe: read 1 shards, 1.2 kB"
+        assert needed.startswith("hf-bpe: training on 16 distinct pre-tokens takes up to ")
+        assert saved_in == f"hf-bpe: 265 tokens, 9 of them merges, saved in {tmp_path / 'new'}"
+
+    def test_warns_in_one_line(self, tmp_path):
+        result = run("train", "-", "-o", tmp_path, "--num-merges", 9, stdin=b"low low")
+        *_, warning, saved_line = result.stderr.splitlines()
+        assert warning.startswith("hf-bpe: warning: the text gives 3 of the 9 merges asked for")
+        assert saved_line.startswith("hf-bpe: 259 tokens")
+
+    def test_reads_files_and_stdin_in_order(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        Path("-").write_bytes(b"cd")  # a file of this name is ./-
+        run("train", "./-", "-", "-o", "out", "--num-merges", 2, stdin=b"ab")
+        assert BPETokenizer.from_pretrained("out").model.merges == [(b"c", b"d"), (b"a", b"b")]
+
+    def test_progress_if_asked_for(self, text, tmp_path):
+        assert "Merging" not in run("train", text, "-o", tmp_path, "--num-merges", 9).stderr
+        assert "Merging: 100%" in run("train", text, "-o", tmp_path, "--num-merges", 9, "--progress").stderr
+
+    @pytest.mark.parametrize(("arguments", "shown"), [([], True), (["--no-progress"], False)])
+    def test_progress_if_stderr_is_a_terminal(self, text, tmp_path, arguments, shown):
+        fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+        command = [*PROGRAM, "train", text, "-o", tmp_path, "--num-merges", "9", *arguments]
+        subprocess.run(command, stderr=theirs, check=True, timeout=PATIENCE)
+        os.write(theirs, b"END")  # a terminal has no end of file
+        said = b""
+        while not said.endswith(b"END"):
+            said += os.read(ours, 1000)
+        os.close(ours)
+        os.close(theirs)
+        assert (b"Merging" in said) is shown
+
+
+class TestEncode:
+    def test_gives_the_ids_of_the_library(self, folder):
+        ids = BPETokenizer.from_pretrained(folder).encode_bytes(ANY_BYTES)
+        assert 256 in ids
+        assert run("encode", folder, "-", stdin=ANY_BYTES).stdout == " ".join(map(str, ids)) + "\n"
+
+    def test_split_special_tokens(self, folder):
+        assert run("encode", folder, stdin=b"<|x|>").stdout == "256\n"
+        assert run("encode", folder, "--split-special-tokens", stdin=b"<|x|>").stdout == "60 124 120 124 62\n"
+
+    def test_gpt2_files(self, test_data):
+        assert run("encode", test_data / "gpt2", stdin=b"The quick brown fox").stdout == "464 2068 7586 21831\n"
+        assert run("decode", test_data / "gpt2", stdin=b"464 2068\n7586").stdout == "The quick brown"
+
+    def test_several_files_are_a_line_each(self, folder, tmp_path):
+        (tmp_path / "a.txt").write_bytes(b"ab")
+        (tmp_path / "b.txt").write_bytes(b"<|x|>")
+        assert run("encode", folder, tmp_path / "a.txt", tmp_path / "b.txt").stdout.splitlines()[1] == "256"
+
+    def test_array_for_training(self, folder, tmp_path):
+        (tmp_path / "a.txt").write_bytes(ANY_BYTES + b"<|x|>a")
+        ran = run(
+            "encode", folder, tmp_path / "a.txt", "-", "-o", tmp_path / "out.npy", "--separator", "<|x|>", stdin=b"ab"
+        )
+        tokenizer = BPETokenizer.from_pretrained(folder)
+        ids = np.load(tmp_path / "out.npy")
+        assert ids.tolist() == tokenizer.encode_bytes(ANY_BYTES + b"<|x|>a") + tokenizer.encode_bytes(b"ab")
+        offsets = np.load(tmp_path / "out.offsets.npy")
+        ends = np.flatnonzero(ids == 256) + 1
+        assert offsets.tolist() == [0, *ends, len(ids) - len(tokenizer.encode_bytes(b"ab")), len(ids)]
+        assert ran.stdout == ""
+        assert f"{len(ids)} tokens of {len(offsets) - 1} documents saved in" in ran.stderr
+
+    def test_what_goes_with_printed_ids_or_an_array_only(self, folder, tmp_path):
+        assert "goes with printed ids only" in run("encode", folder, "--lines", "-o", "x.npy", code=2).stderr
+        assert "goes with --output only" in run("encode", folder, "--separator", "<|x|>", code=2).stderr
+        assert "expected a name that ends in .npy" in error("encode", folder, "-o", tmp_path / "x.bin", stdin=b"")
+
+    def test_byte_without_a_token(self, tmp_path):
+        run("train", "-", "-o", tmp_path, "--num-merges", 1, "--initial-alphabet", "observed", stdin=b"aa")
+        assert "no token for the byte 0x62" in error("encode", tmp_path, stdin=b"b")
+
+
+class TestDecode:
+    def test_special_tokens(self, folder):
+        assert run("decode", folder, stdin=b"97 256\t98").stdout == "a<|x|>b"
+        assert run("decode", folder, "--skip-special-tokens", stdin=b"97 256\t98").stdout == "ab"
+
+    @pytest.mark.parametrize(
+        ("ids", "message"),
+        [
+            (b"97 98x 99", "line 1: expected a token id, got '98x'"),
+            (b"97 1_0", "line 1: expected a token id, got '1_0'"),
+            (b"97 1.0", "line 1: expected a token id, got '1.0'"),
+            ("97 ٣".encode(), "line 1: expected a token id, got '٣'"),
+            (b"97 \xff", "line 1: expected a token id, got '\ufffd'"),
+            (b"9" * 5000, f"line 1: expected a token id, got '{'9' * 80}'"),
+            (b"97 280", "line 1: the id 280 is not in the vocabulary"),
+            (b"-1", "line 1: the id -1 is not in the vocabulary"),
+        ],
+    )
+    def test_refuses_what_is_no_id(self, folder, ids, message):
+        assert error("decode", folder, stdin=ids) == message
+        assert error("decode", folder, "--lines", stdin=ids.replace(b"97", b"")) == message
+
+    def test_writes_the_lines_before_an_error(self, folder):
+        result = run("decode", folder, stdin=b"97\n98\n99 x", code=1)
+        assert (result.stdout, result.stderr) == ("ab", "hf-bpe: error: line 3: expected a token id, got 'x'\n")
+
+    def test_unk_token_stands_for_other_ids(self, tmp_path):
+        BPETokenizer.train(["low"], vocab_size=257, unk_token="<|?|>").save_pretrained(tmp_path)
+        assert run("decode", tmp_path, stdin=b"97 5000 98").stdout == "a<|?|>b"
+
+    def test_id_that_the_files_leave_out(self, folder, tmp_path):
+        vocab = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+        last = next(token for token, token_id in vocab.items() if token_id == 279)
+        (tmp_path / "vocab.json").write_text(json.dumps({**vocab, last: 290}), encoding="utf-8")
+        (tmp_path / "merges.txt").write_bytes((folder / "merges.txt").read_bytes())
+        assert "the id 279 is not in the vocabulary" in error("decode", tmp_path, stdin=b"279")
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["missing.txt", "--vocab-size", "300"], "missing.txt: No such file or directory"),
+            ([".", "--vocab-size", "300"], "'.' is a directory"),
+            (["latin1", "--vocab-size", "300"], "latin1: not UTF-8: byte 0xE9 at offset 3"),
+            (["-", "--vocab-size", "300"], "standard input: not UTF-8: byte 0xFF at offset 1"),
+            (["text", "--vocab-size", "255"], "vocab_size 255 is too small"),
+            (["text", "--vocab-size", "256", "--special-token", "<|x|>"], "vocab_size 256 is too small"),
+            (["text", "--vocab-size", "300", "--pattern", "gpt5"], "pattern 'gpt5' is not known"),
+            (["text", "--vocab-size", "300", "--pattern", "("], "pattern '(' is not a regular expression"),
+            (["text", "--vocab-size", "300", "--special-token", "a"], "special token 'a' is how vocab.json writes"),
+            (["text", "--vocab-size", "300", "--special-token", "\udcff"], "holds a lone surrogate"),
+            (["text", "--vocab-size", "300", "--length-penalty", "inf"], "length_penalty: expected a number from 0 on"),
+            (["text", "--vocab-size", "300", "-o", "latin1"], "latin1 is a file; expected a folder"),
+        ],
+    )
+    def test_of_train(self, tmp_path, monkeypatch, arguments, message):
+        monkeypatch.chdir(tmp_path)
+        Path("text").write_bytes(TEXT.encode())
+        Path("latin1").write_bytes(b"caf\xe9")
+        assert message in error("train", "-o", "out", *arguments, stdin=b"a\xff")
+        assert not Path("out").exists()
+
+    @pytest.mark.parametrize("command", ["encode", "decode", "convert"])
+    def test_of_folders(self, tmp_path, monkeypatch, command):
+        monkeypatch.chdir(tmp_path)
+        Path("empty").mkdir()
+        assert error(command, "gpt2", "out") == "there is no 'gpt2'; tokenizers are not downloaded"
+        assert error(command, "openai-community/gpt2", "out").startswith("there is no 'openai-community/gpt2'")
+        assert error(command, "empty", "out") == "empty: expected a folder with a tokenizer; this one holds nothing"
+        assert not Path("out").exists()
+
+    @pytest.mark.parametrize("command", ["encode", "decode"])
+    def test_of_input_files(self, folder, tmp_path, command):
+        assert error(command, folder, tmp_path / "missing") == f"{tmp_path / 'missing'}: No such file or directory"
+        assert error(command, folder, tmp_path).startswith(f"{tmp_path}: ")
+
+    @pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "tokenizer_config.json"])
+    @pytest.mark.parametrize("content", [b"{", b"[]", b'"a"', b"5", b"\xff", b"[" * 100_000])
+    def test_of_damaged_folders(self, folder, tmp_path, name, content):
+        for file in ("vocab.json", "merges.txt", "tokenizer_config.json"):
+            (tmp_path / file).write_bytes(content if file == name else (folder / file).read_bytes())
+        error("encode", tmp_path)
+
+    def test_of_output(self, folder, text):
+        assert "is a file; expected a folder" in error("convert", folder, text)
+        assert "is a file; expected a folder" in error("convert", folder, text, "--to", "gpt2")
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["train", "text", "-o", "out"], "'--vocab-size' / '--num-merges'"),
+            (["train", "text", "-o", "out", "--vocab-size", "300", "--num-merges", "9"], "give one of the two"),
+            (["train", "text", "--vocab-size", "300"], "Missing option '--output' / '-o'"),
+            (["train", "-o", "out", "--vocab-size", "300"], "'SOURCE' / '--counts': give one of the two"),
+            (["train", "text", "-o", "out", "--vocab-size", "many"], "'--vocab-size'"),
+            (["train", "text", "-o", "out", "--vocab-size", "300", "--workers", "0"], "'--workers'"),
+            (["train", "text", "-o", "out", "--vocab-size", "300", "--tie-break", "random"], "'--tie-break'"),
+            (["encode"], "Missing argument"),
+            (["explode"], "No such command 'explode'"),
+        ],
+    )
+    def test_of_usage(self, arguments, message):
+        result = run(*arguments, code=2)
+        assert message in result.stderr
+        assert result.stdout_bytes == b""
+
+    def test_of_a_program(self, tmp_path):
+        done = program("train", tmp_path / "missing", "-o", tmp_path, "--vocab-size", "300", stdout=subprocess.PIPE)
+        assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (1, b"", 1)
+
+
+class TestStreams:
+    def test_closed_pipe_ends_quietly(self, folder, tmp_path):
+        (tmp_path / "text").write_bytes(b"low lower lowest\n" * 100_000)
+        command = [*PROGRAM, "encode", folder, tmp_path / "text", "--lines"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as encoder:
+            assert encoder.stdout.readline().split()
+            encoder.stdout.close()
+            assert encoder.stderr.read() == b""
+            assert encoder.wait(timeout=PATIENCE) == 0
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+    def test_full_disk_is_an_error(self, folder):
+        with Path("/dev/full").open("wb") as full:
+            done = program("encode", folder, input=b"low", stdout=full)
+        assert (done.returncode, done.stderr) == (1, b"hf-bpe: error: input or output: No space left on device\n")
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot wait for a pipe with a limit")
+    def test_answers_line_by_line(self, folder):
+        command = [*PROGRAM, "decode", folder, "--lines"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as decoder:
+            for ids, answer in ((b"97 98\n", b"ab\n"), (b"256\n", b"<|x|>\n")):
+                decoder.stdin.write(ids)
+                assert select.select([decoder.stdout], [], [], PATIENCE)[0]
+                assert decoder.stdout.readline() == answer

@@ -1,0 +1,344 @@
+"""Counting on the command line, training from counts, and both stopped and gone on with."""
+
+import gzip
+import json
+import logging
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.commands import PROGRAM, error, run
+from support.patience import PATIENCE
+
+from hf_bpe import BPETokenizer, train
+from hf_bpe.counting._count import count
+from hf_bpe.counting._sources import Source
+from hf_bpe.counting._word_counts import WordCounts
+
+TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Work in a folder with some text."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text(TEXT, encoding="utf-8")
+    Path("latin1.txt").write_bytes(b"caf\xe9 au lait")
+    rows = [{"text": "low", "body": "newest lowest"}, {"text": "lower"}, {"text": "newest", "body": "low"}]
+    Path("rows.jsonl.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    Path("more").mkdir()
+    for number in range(5):
+        Path(f"more/{number}.txt").write_text(f"low number {number * 1001} " * (number + 1), encoding="utf-8")
+    return tmp_path
+
+
+def counted(*arguments, stdin=b""):
+    run("count", *arguments, "-o", "out.counts", stdin=stdin)
+    return WordCounts.load("out.counts")
+
+
+class TestCount:
+    @pytest.mark.parametrize(
+        ("arguments", "source", "options"),
+        [
+            (["a.txt"], "a.txt", {}),
+            (["more"], "more", {}),
+            (["more/[12].txt"], "more/[12].txt", {}),
+            (["a.txt", "more"], [Source("a.txt"), Source("more")], {}),
+            (["a.txt", "--pattern", "cl100k"], "a.txt", {"pattern": "cl100k"}),
+            (["a.txt", "--pattern", "none"], "a.txt", {"pattern": None}),
+            (
+                ["a.txt", "--special-token", "<|x|>", "--special-token", "ow"],
+                "a.txt",
+                {"special_tokens": ["ow", "<|x|>"]},
+            ),
+            (["a.txt", "--weight", "1/3"], Source("a.txt", weight="1/3"), {}),
+            (
+                ["a.txt", "more", "--weight", "0.1", "--weight", "7"],
+                [Source("a.txt", weight=0.1), Source("more", weight=7)],
+                {},
+            ),
+            (["rows.jsonl.gz"], ["low", "lower", "newest"], {}),
+            (["rows.jsonl.gz", "--column", "body", "--on-error", "skip"], [["newest lowest", "low"]], {}),
+            (["rows.jsonl.gz", "--format", "text"], Source("rows.jsonl.gz", format="text"), {}),
+            (["latin1.txt", "--errors", "replace"], ["caf\ufffd au lait"], {}),
+            (["latin1.txt", "--errors", "bytes"], [b"caf\xe9 au lait"], {}),
+            (["a.txt", "--max-document-bytes", "5"], ["low l"], {}),
+            (["a.txt", "--workers", "2", "--max-memory", "4GB", "--work-dir", "work"], "a.txt", {}),
+        ],
+    )
+    def test_gives_what_the_library_counts(self, arguments, source, options):
+        assert counted(*arguments) == count(source, **options)
+
+    def test_reads_standard_input(self):
+        assert counted("-", stdin=TEXT.encode()) == counted("a.txt")
+        mixed = counted("more", "-", "--weight", "1", "--weight", "2", stdin=TEXT.encode())
+        assert mixed == count([Source("more"), Source("a.txt", weight=2)])
+
+    def test_prints_the_commonest_with_their_counts(self):
+        printed = run("count", "a.txt", "-o", "out.counts", "--top", 2, "--weight", "1/8").stdout
+        assert printed == "5\t' low'\n2.500\t'\\n'\n"
+
+    def test_prints_words_in_utf8_whatever_the_terminal_takes(self):
+        Path("cafe.txt").write_text("caf\u00e9", encoding="utf-8")
+        environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+        command = [*PROGRAM, "count", "cafe.txt", "-o", "out.counts", "--top", "1"]
+        ran = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=PATIENCE)
+        assert ran.stdout == "1\t'caf\u00e9'\n".encode()
+
+    def test_leaves_out_what_is_rare(self):
+        result = run("count", "a.txt", "-o", "out.counts", "--min-count", 40)
+        assert "hf-bpe: left out 15 of 16 distinct pre-tokens" in result.stderr
+        assert [*WordCounts.load("out.counts").items()] == [(b" low", 40)]
+
+    def test_says_what_it_did(self):
+        lines = run("count", "a.txt", "-o", "out.counts").stderr.splitlines()
+        fingerprint = count("a.txt").fingerprint[:12]
+        saved = f"hf-bpe: 16 distinct pre-tokens, 340 in all, saved in out.counts; fingerprint {fingerprint}"
+        assert lines == ["hf-bpe: read 1 shards, 1.2 kB", saved]
+
+    def test_warns_of_what_is_skipped(self):
+        lines = run("count", "latin1.txt", "-o", "out.counts", "--on-error", "skip").stderr.splitlines()
+        assert re.fullmatch("hf-bpe: warning: skipped: .*latin1.txt: not UTF-8.*", lines[0])
+        assert "hf-bpe: warning: left out: the rest of 1 files and 0 documents; shortened: 0 documents" in lines
+
+    def test_leaves_no_log_handler(self):
+        run("count", "a.txt", "-o", "out.counts", "--progress")
+        assert logging.getLogger("hf_bpe").handlers == []
+
+    @pytest.mark.parametrize("number", [1, 2, 5, 9])
+    def test_shares_merged_are_the_whole(self, number):
+        for share in range(number):
+            run(
+                "count",
+                "more",
+                "a.txt",
+                "-o",
+                f"{share}.counts",
+                "--shard",
+                f"{share}/{number}",
+                "--weight",
+                1,
+                "--weight",
+                0.5,
+            )
+        run("merge-counts", *(f"{share}.counts" for share in reversed(range(number))), "-o", "all.counts")
+        assert WordCounts.load("all.counts") == count([Source("more"), Source("a.txt", weight=0.5)])
+
+    def test_share_says_how_much_it_has(self):
+        stderr = run("count", "more", "-o", "out.counts", "--shard", "1/2").stderr
+        assert stderr.startswith("hf-bpe: share 1/2 has 2 of 5 shards\n")
+
+    @pytest.mark.parametrize("share", ["2/2", "-1/2", "1", "0/0", "a/b", "1/2/3"])
+    def test_refuses_what_is_no_share(self, share):
+        result = run("count", "a.txt", "-o", "out.counts", "--shard", share, code=2)
+        assert "'--shard': expected I/N, from 0/N to N-1/N, got" in result.stderr
+
+    def test_goes_on_from_its_work_folder(self):
+        whole = counted("more/[0-2].txt", "--work-dir", "work")
+        assert whole == count("more/[0-2].txt")
+        result = run("count", "more", "-o", "out.counts", "--work-dir", "work")
+        assert "hf-bpe: 3 of 5 shards were counted before" in result.stderr.splitlines()
+        assert WordCounts.load("out.counts") == count("more")
+
+    def test_refuses_a_work_folder_of_another_count(self):
+        counted("a.txt", "--work-dir", "work")
+        message = error("count", "a.txt", "-o", "out.counts", "--work-dir", "work", "--pattern", "cl100k")
+        assert message.startswith("work holds a count with pattern 'gpt2', not 'cl100k'")
+
+
+class TestMergeCounts:
+    def test_sums(self):
+        for name in ("a.txt", "more"):
+            run("count", name, "-o", f"{name}.counts")
+        printed = run("merge-counts", "a.txt.counts", "more.counts", "-o", "all.counts", "--top", 1).stdout
+        assert WordCounts.load("all.counts") == count([Source("a.txt"), Source("more")])
+        assert printed == "50\t' low'\n"
+
+    def test_weights(self):
+        WordCounts({"a": 3, "b": 1}).save("1.counts")
+        WordCounts({"a": 1}).save("2.counts")
+        arguments = ["--weight", "0.5", "--weight", 10, "--min-count", 1, "--top", 9]
+        printed = run("merge-counts", "1.counts", "2.counts", "-o", "all.counts", *arguments).stdout
+        assert printed == "11.500\t'a'\n0.500\t'b'\n"
+        assert WordCounts.load("all.counts") == WordCounts({"a": 23, "b": 1}, scale=2)
+
+    def test_more_files_than_are_open_at_once(self):
+        for number in range(70):
+            WordCounts({"a": 1, str(number): 1}).save(f"{number}.counts")
+        weights = [part for number in range(70) for part in ("--weight", f"{number + 1}/2")]
+        run("merge-counts", *(f"{number}.counts" for number in range(70)), "-o", "all.counts", *weights)
+        expected = {"a": 71 * 70 // 2, **{str(number): number + 1 for number in range(70)}}
+        assert WordCounts.load("all.counts") == WordCounts(expected, scale=2)
+
+    def test_refuses_other_counts_and_names_them(self):
+        WordCounts({"a": 1}).save("1.counts")
+        WordCounts({"a": 1}, pattern="cl100k").save("2.counts")
+        message = error("merge-counts", "1.counts", "1.counts", "2.counts", "-o", "all.counts")
+        assert message.startswith("2.counts: counts by different settings: pattern 'gpt2' and 'cl100k'")
+        assert error("merge-counts", "1.counts", "a.txt", "-o", "all.counts").startswith(
+            "a.txt: expected a counts file"
+        )
+        assert error("merge-counts", "no.counts", "-o", "all.counts") == "no.counts: No such file or directory"
+        assert not Path("all.counts").exists()
+
+
+class TestTrain:
+    def trained(self, *arguments, folder="out", stdin=b""):
+        run("train", *arguments, "-o", folder, stdin=stdin)
+        return BPETokenizer.from_pretrained(folder)
+
+    def test_from_counts_is_training_on_the_text(self):
+        counted("a.txt", "--special-token", "<|x|>", "--pattern", "cl100k")
+        expected = train("a.txt", 270, ["<|x|>"], pattern="cl100k")
+        assert self.trained("--counts", "out.counts", "--vocab-size", 270).model == expected
+
+    def test_from_counts_takes_no_options_of_sources(self):
+        counted("a.txt")
+        counts = ["train", "--counts", "out.counts", "-o", "out", "--vocab-size", 270]
+        for option in (["--weight", 1], ["--column", "text"], ["--on-error", "skip"], ["--max-document-bytes", 9]):
+            assert f"'{option[0]}': goes with SOURCE only" in run(*counts, *option, code=2).stderr
+        assert "'SOURCE' / '--counts': give one of the two" in run(*counts, "a.txt", code=2).stderr
+
+    def test_from_sources_of_all_kinds(self):
+        arguments = ["a.txt", "more", "-", "--weight", "0.5", "--weight", 3, "--weight", 1, "--num-merges", 9]
+        expected = train([Source("a.txt", weight=0.5), Source("more", weight=3), Source(["wide"])], num_merges=9)
+        assert self.trained(*arguments, stdin=b"wide").model == expected
+
+    def test_several_sizes_are_folders_by_the_numbers(self):
+        run("train", "a.txt", "-o", "out", "--vocab-size", 262, "--vocab-size", 258)
+        assert sorted(path.name for path in Path("out").iterdir()) == ["258", "262"]
+        run("train", "a.txt", "-o", "out", "--num-merges", 0, "--num-merges", 3)
+        for folder, size in {"258": 258, "262": 262, "0": 256, "3": 259}.items():
+            assert BPETokenizer.from_pretrained(f"out/{folder}").model == train("a.txt", size)
+
+    def test_initial_keeps_ids_and_settings(self):
+        settings = {"padding_side": "left", "model_max_length": 99, "chat_template": "{{ x }}", "pad_token": "<|pad|>"}
+        options = {"special_tokens": ["<|x|>"], "pattern": "cl100k", "add_bos_token": True, "bos_token": "<|x|>"}
+        first = BPETokenizer.train(["newest newer newest"], 262, **options, **settings)
+        first.save_pretrained("first")
+        grown = self.trained("a.txt", "--vocab-size", 270, "--initial", "first")
+        assert grown.model == train("a.txt", 270, initial=first.model)
+        assert first.model.vocab.items() <= grown.model.vocab.items()
+        assert {name: getattr(grown, name) for name in settings} == settings
+        assert grown("Newer<|x|>", padding="max_length", max_length=9)["input_ids"][:3] == [257, 257, 257]
+        assert grown.encode("low")[0] == 256
+
+    def test_initial_with_added_tokens_is_refused(self):
+        first = BPETokenizer.train(["newest newer newest"], 262)
+        first.add_tokens(["<|y|>"])
+        first.save_pretrained("first")
+        message = error("train", "a.txt", "-o", "out", "--vocab-size", 270, "--initial", "first")
+        assert message.startswith("first: token 262, '<|y|>', was added to the model")
+
+    def test_initial_of_another_pattern_is_refused(self):
+        BPETokenizer.train(["newest"], 258, pattern="cl100k").save_pretrained("first")
+        arguments = ["--vocab-size", 270, "--initial", "first", "--pattern", "gpt2"]
+        assert "that of the initial model is 'cl100k'" in error("train", "a.txt", "-o", "out", *arguments)
+
+    def test_too_little_memory_is_refused(self):
+        assert "max_memory: 1.0 kB is too little" in error(
+            "train", "a.txt", "-o", "o", "--num-merges", 1, "--max-memory", "1kB"
+        )
+        assert "max_memory: expected" in error("train", "a.txt", "-o", "o", "--num-merges", 1, "--max-memory", "much")
+
+    def test_file_in_the_way_of_a_size_is_refused_at_once(self):
+        Path("out").mkdir()
+        Path("out/258").touch()
+        sizes = ["--vocab-size", 257, "--vocab-size", 258]
+        assert error("train", "a.txt", "-o", "out", *sizes) == "out/258 is a file; expected a folder to save in"
+
+
+@pytest.mark.parametrize("command", [["count"], ["train", "--num-merges", "9"]], ids=["count", "train"])
+class TestSources:
+    def test_that_are_not_there(self, command):
+        assert error(*command, "no.txt", "-o", "out") == "no.txt: No such file or directory"
+        assert error(*command, "no*.txt", "-o", "out") == "no file matches 'no*.txt'"
+        assert error(*command, "memory://no.txt", "-o", "out").startswith("no file 'memory://no.txt'")
+
+    def test_file_whose_name_looks_like_a_glob(self, command):
+        Path("[x].txt").write_text("low", encoding="utf-8")
+        run(*command, "[x].txt", "-o", "out")
+
+    def test_weights_are_one_for_each(self, command):
+        result = run(*command, "a.txt", "more", "-o", "out", "--weight", 3, code=2)
+        assert "'--weight': got 1 for 2; give one for each, or none" in result.stderr
+        assert "weight: expected more than 0" in error(*command, "a.txt", "-o", "out", "--weight", "-1")
+
+    def test_standard_input_cannot_be_gone_on_with(self, command):
+        result = run(*command, "-", "-o", "out", "--work-dir", "work", code=2)
+        assert "'--work-dir': standard input cannot be read again; give files" in result.stderr
+        assert not Path("work").exists()
+
+    def test_errors_name_standard_input(self, command):
+        assert error(*command, "-", "-o", "out", stdin=b"a\xff").startswith("standard input: ")
+
+    def test_missing_package_is_an_error_in_one_line(self, command, monkeypatch):
+        Path("a.parquet").write_bytes(b"PAR1")
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+        assert "pip install 'hf_bpe[parquet]'" in error(*command, "a.parquet", "-o", "out")
+
+
+def test_counts_file_in_the_way_of_a_folder_is_refused_at_once():
+    assert error("count", "a.txt", "-o", "more") == "more is a folder; expected the name of a file to write"
+    assert error("merge-counts", "a.txt", "-o", "more") == "more is a folder; expected the name of a file to write"
+
+
+# A signal is sent once the stage has got somewhere, to all processes, as a terminal and job schedulers do.
+SIGNALLED = """
+import os, sys
+from hf_bpe.cli import main
+from hf_bpe._utils.progress import Progress
+
+stage, number = sys.argv[1], int(sys.argv[2])
+del sys.argv[1:3]
+show = Progress.show
+
+def show_and_signal(progress, done, *merge):
+    show(progress, done, *merge)
+    if bool(merge) is (stage == "merging") and done > 0:
+        Progress.show = show
+        os.killpg(os.getpgrp(), number)
+
+Progress.show = show_and_signal
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no signal to one process")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("stage", ["counting", "merging"])
+def test_signals_end_training_cleanly_and_it_goes_on(stage, number, code):
+    numbers = random.Random(0)
+    letters = str.maketrans("0123456789", "ghijklmnop")
+    words = (f"{numbers.getrandbits(64):x}".translate(letters) for _ in range(100_000))
+    Path("text").write_text(" ".join(words), encoding="utf-8")
+    # Processes count by a pattern that is not built in.
+    arguments = ["train", "text", "-o", "out", "--pattern", r" ?\p{L}+|\s+", "--work-dir", "work"]
+    # A test run in the background may ignore SIGINT, and what it starts would inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    command = [sys.executable, "-c", SIGNALLED, stage, str(int(number)), *arguments]
+    command += ["--num-merges", "1000000", "--progress", "--workers", "2"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as trainer:
+        signal.signal(signal.SIGINT, before)
+        said = trainer.communicate(timeout=PATIENCE)[1]
+    assert trainer.returncode == code, said
+    assert ("Counting" if stage == "counting" else "Merging").encode() in said
+    assert b"Traceback" not in said
+    assert said.endswith(b"hf-bpe: interrupted\n" if code == 130 else b"hf-bpe: terminated\n")
+    assert not Path("out").exists()
+
+    log = Path("work/merges.log")
+    learned = log.read_bytes().count(b"\n") - 1 if log.exists() else 0
+    assert learned > 0 or stage == "counting"
+    result = run(*arguments, "--num-merges", learned + 50)
+    assert ("hf-bpe: 1 of 1 shards were counted before" in result.stderr.splitlines()) is (stage == "merging")
+    assert (f"hf-bpe: {learned} merges were learned before" in result.stderr.splitlines()) is (learned > 0)
+    expected = train("text", num_merges=learned + 50, pattern=r" ?\p{L}+|\s+")
+    assert BPETokenizer.from_pretrained("out").model == expected

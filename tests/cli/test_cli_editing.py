@@ -1,0 +1,162 @@
+"""`hf-bpe truncate`, `extend`, `prune`, `add-special-tokens` and `pad`."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.commands import TEXT, error, run
+from transformers import AutoTokenizer
+
+from hf_bpe import BPETokenizer, WordCounts, count, editing
+
+
+@pytest.fixture(scope="module")
+def folder(text):
+    """Return a saved tokenizer with settings and tokens that were added later."""
+    tokenizer = BPETokenizer.train(text, 280, special_tokens=["<|x|>", "<pad>"], pad_token="<pad>")
+    tokenizer.add_tokens(["<|user|>"], special_tokens=True)
+    tokenizer.save_pretrained(text.parent / "in")
+    return text.parent / "in"
+
+
+def load(folder):
+    return AutoTokenizer.from_pretrained(folder)
+
+
+def check(folder, output, edited, remap_file):
+    """Check that a command has saved an edited tokenizer, and the remap of all its ids."""
+    expected, remap = load(folder).with_model(edited)
+    saved = load(output)
+    assert saved.model == expected.model
+    assert saved.get_vocab() == expected.get_vocab()
+    assert saved.pad_token == "<pad>"
+    assert editing.Remap.load(remap_file) == remap
+
+
+class TestTruncate:
+    def test_saves_what_the_library_makes(self, folder, tmp_path):
+        shown = run("truncate", folder, "-o", tmp_path / "out", "--vocab-size", 270, "--remap", tmp_path / "remap")
+        assert "270 tokens, 10 fewer and 0 more, saved in" in shown.stderr
+        check(folder, tmp_path / "out", editing.truncate(load(folder).model, 270), tmp_path / "remap")
+
+    def test_closes_gaps_where_it_is_told_to(self, tmp_path):
+        model = editing.BPEModel(
+            {0: b"a", 1: b"b", 2: b"ab", 3: b"abb", 4: b"<|x|>"}, [(b"a", b"b"), (b"ab", b"b")], ["<|x|>"]
+        )
+        BPETokenizer(model=model, unk_token="<|x|>").save_pretrained(tmp_path / "in")
+        for flags, ids in (([], [0, 1, 2, 4]), (["--renumber"], [0, 1, 2, 3])):
+            run(
+                "truncate",
+                tmp_path / "in",
+                "-o",
+                tmp_path / "out",
+                "--vocab-size",
+                4,
+                *flags,
+                "--remap",
+                tmp_path / "remap",
+            )
+            assert sorted(load(tmp_path / "out").model.vocab)[:3] == ids[:3]
+            assert load(tmp_path / "out").convert_tokens_to_ids("<|x|>") == ids[-1]
+            assert editing.Remap.load(tmp_path / "remap").new_ids == dict(zip([0, 1, 2, 4], ids, strict=True))
+
+    def test_a_size_that_cannot_be_is_an_error(self, folder, tmp_path):
+        message = error("truncate", folder, "-o", tmp_path / "out", "--vocab-size", 9)
+        assert message == "vocab_size: expected 258 to 280, got 9"
+        assert not (tmp_path / "out").exists()
+
+
+class TestExtend:
+    def test_of_text_and_of_counts_saves_what_the_library_makes(self, folder, text, tmp_path):
+        tokenizer = load(folder)
+        count(text, special_tokens=["<|x|>"]).save(tmp_path / "counts")
+        edited = editing.extend(tokenizer.model, text, 3, reserved=tokenizer.added_tokens_decoder)
+        for source in ([text], ["--counts", tmp_path / "counts"]):
+            run("extend", folder, *source, "-o", tmp_path / "out", "--add", 3, "--remap", tmp_path / "remap")
+            check(folder, tmp_path / "out", edited, tmp_path / "remap")
+
+    def test_options_of_learning_and_of_reading_are_heeded(self, folder, tmp_path):
+        (tmp_path / "text.jsonl").write_text('{"words": "slow slower"}\n', encoding="utf-8")
+        options = ["--column", "words", "--tie-break", "huggingface", "--max-token-bytes", 4, "--weight", 3]
+        shown = run("extend", folder, tmp_path / "text.jsonl", "-o", tmp_path / "out", "--add", 9, *options)
+        assert "warning: the text gives" in shown.stderr
+        new = load(tmp_path / "out").model.merges[22:]
+        assert new
+        assert all(len(first + second) <= 4 for first, second in new)
+
+    def test_wrong_combinations_are_refused_before_anything_is_read(self, folder, text, tmp_path):
+        out = ["-o", tmp_path / "out", "--add", 5]
+        assert "give one of the two" in run("extend", folder, *out, code=2).stderr
+        assert "give one of the two" in run("extend", folder, text, "--counts", text, *out, code=2).stderr
+        shown = run("extend", folder, "--counts", text, "--column", "x", *out, code=2).stderr
+        assert "goes with SOURCE only" in shown
+        assert "is a file; expected a folder" in error("extend", folder, text, "-o", text, "--add", 5)
+
+
+class TestPrune:
+    def test_by_counts_saves_what_the_library_makes(self, folder, text, tmp_path):
+        counts = count(text, special_tokens=["<|x|>"])
+        counts.save(tmp_path / "counts")
+        for flag, keyword, value in (("--vocab-size", "vocab_size", 265), ("--min-count", "min_count", 21)):
+            output = ["-o", tmp_path / "out", "--remap", tmp_path / "remap"]
+            run("prune", folder, "--counts", tmp_path / "counts", flag, value, *output)
+            edited = editing.prune(load(folder).model, counts=counts, **{keyword: value})
+            check(folder, tmp_path / "out", edited, tmp_path / "remap")
+
+    @pytest.mark.parametrize("name", ["ids.npy", "ids.txt"])
+    def test_keeps_the_ids_in_a_file(self, folder, tmp_path, name):
+        tokenizer = load(folder)
+        ids = tokenizer.encode("low lowest<|user|>")
+        if name == "ids.npy":
+            np.save(tmp_path / name, np.array(ids))
+        else:
+            (tmp_path / name).write_text("\n".join(map(str, ids)), encoding="utf-8")
+        run("prune", folder, "-o", tmp_path / "out", "--keep", tmp_path / name, "--remap", tmp_path / "remap")
+        edited = editing.prune(tokenizer.model, keep=[i for i in ids if i in tokenizer.model.vocab])
+        check(folder, tmp_path / "out", edited, tmp_path / "remap")
+        smaller = load(tmp_path / "out")
+        assert smaller.decode(smaller.encode("low lowest<|user|>")) == "low lowest<|user|>"
+        assert editing.Remap.load(tmp_path / "remap").ids(ids).tolist() == smaller.encode("low lowest<|user|>")
+
+    def test_wrong_arguments_and_files_are_refused(self, folder, text, tmp_path):
+        out = ["-o", tmp_path / "out"]
+        for wrong in (
+            [],
+            ["--counts", text],
+            ["--min-count", 3],
+            ["--counts", text, "--vocab-size", 3, "--min-count", 3],
+        ):
+            assert "give --counts with one of" in run("prune", folder, *out, *wrong, code=2).stderr
+        assert "expected an id a line, got low" in error("prune", folder, *out, "--keep", text)
+        WordCounts({"a": 1}, pattern="o200k").save(tmp_path / "counts")
+        message = error("prune", folder, *out, "--counts", tmp_path / "counts", "--vocab-size", 260)
+        assert "their pattern is 'o200k', that of the model 'gpt2'" in message
+
+
+def test_special_tokens_and_padding_take_ids_that_nothing_has(folder, tmp_path):
+    model, reserved = load(folder).model, load(folder).added_tokens_decoder
+    output = ["-o", tmp_path / "out", "--remap", tmp_path / "remap"]
+    run("add-special-tokens", folder, "<|y|>", "<|z|>", *output)
+    edited = editing.add_special_tokens(model, ["<|y|>", "<|z|>"], reserved=reserved)
+    check(folder, tmp_path / "out", edited, tmp_path / "remap")
+    assert load(tmp_path / "out").encode("<|user|><|y|><|z|>") == [280, 281, 282]
+    run("pad", folder, "--multiple", 64, *output)
+    check(folder, tmp_path / "out", editing.pad_to_multiple_of(model, 64, reserved=reserved), tmp_path / "remap")
+    assert len(load(tmp_path / "out")) == 320
+    assert "the model has this token" in error("add-special-tokens", folder, "<|x|>", *output)
+
+
+def test_a_tokenizer_can_be_saved_over(folder, tmp_path):
+    load(folder).save_pretrained(tmp_path)
+    run("add-special-tokens", tmp_path, "<|y|>", "-o", tmp_path)
+    run("truncate", tmp_path, "-o", tmp_path, "--vocab-size", 260)
+    assert load(tmp_path).model.special_tokens == ("<|x|>", "<pad>", "<|y|>")
+
+
+@given(st.sets(st.integers(0, 279), max_size=5))
+def test_whatever_is_kept_the_saved_tokenizer_decodes_what_it_encodes(tmp_path_factory, folder, ids):
+    path = tmp_path_factory.mktemp("keep")
+    (path / "ids").write_text("\n".join(map(str, ids)), encoding="utf-8")
+    run("prune", folder, "-o", path / "out", "--keep", path / "ids")
+    tokenizer = BPETokenizer.from_pretrained(path / "out")
+    assert tokenizer.decode(tokenizer.encode(TEXT)) == TEXT

@@ -1,0 +1,72 @@
+"""File names and other text from outside never reach the terminal as control characters."""
+
+import shutil
+import unicodedata
+from pathlib import Path
+
+import pytest
+from support.commands import run
+from support.samples import make_tokenizer
+
+from hf_bpe._utils.visible import printable
+from hf_bpe.cli import app
+
+NASTY = "a\x1b[31m\x07\x9b2J\u202e"
+COMMANDS = {
+    "train": ["train {text} -o {new} --vocab-size 260", "train {missing} -o {new} --vocab-size 260"],
+    "count": ["count {text} -o {new}", "count {missing} -o {new}", "count {text} {nasty}"],
+    "merge-counts": ["merge-counts {counts} {counts} -o {new}", "merge-counts {missing} -o {new}"],
+    "encode": ["encode {folder} {text} -o {new}.npy", "encode {missing} {text}"],
+    "decode": ["decode {folder} {text}", "decode {missing} {text}"],
+    "show": ["show {folder} {text} --html {new}", "show {folder} {missing}"],
+    "tree": ["tree {folder} {nasty}", "tree {folder} a --html {new}"],
+    "convert": ["convert {folder} {new} --to tokenizer.json", "convert {text} {new}"],
+    "inspect": ["inspect {folder}", "inspect {folder} --json", "inspect {text}"],
+    "verify": ["verify {folder} {folder} {text}", "verify {folder} {other} {text}"],
+    "report": ["report {folder} {text}", "report {folder} {text} --json"],
+    "compare": ["compare {folder} {other} --on {text}", "compare {folder} {folder}"],
+    "truncate": ["truncate {folder} -o {new} --vocab-size 290", "truncate {missing} -o {new} --vocab-size 9"],
+    "extend": ["extend {folder} {text} -o {new} --add 1", "extend {folder} {missing} -o {new} --add 1"],
+    "prune": ["prune {folder} -o {new} --counts {counts} --vocab-size 290"],
+    "add-special-tokens": ["add-special-tokens {folder} b{nasty} -o {new}"],
+    "pad": ["pad {folder} -o {new} --multiple 8"],
+    "": ["{nasty}", "--{nasty}"],
+}
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory):
+    """Return files and folders whose names hold control characters, by what they are."""
+    root = tmp_path_factory.mktemp("names")
+    names = {name: str(root / f"{name}{NASTY}") for name in ("text", "folder", "other", "counts", "new", "missing")}
+    tokenizer = make_tokenizer()
+    tokenizer.add_special_tokens({"additional_special_tokens": [NASTY]})
+    tokenizer.save_pretrained(root / "plain")
+    (root / "plain").rename(names["folder"])
+    make_tokenizer().save_pretrained(root / "plain")
+    (root / "plain").rename(names["other"])
+    Path(names["text"]).write_text("low lower lowest 1 2 3\n", encoding="utf-8")
+    run("count", names["text"], "-o", names["counts"])
+    return {**names, "nasty": NASTY}
+
+
+def test_every_command_is_tried():
+    registered = {command.name or command.callback.__name__.replace("_", "-") for command in app.registered_commands}
+    assert registered | {""} == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("line", [line for lines in COMMANDS.values() for line in lines])
+def test_output_has_no_control_characters(names, line, tmp_path):
+    given = {**names, "new": str(tmp_path / f"new{NASTY}")}
+    result = run(*(part.format(**given) for part in line.split()), code=None)
+    output = result.stdout_bytes.decode("utf-8", "surrogateescape") + result.stderr
+    assert output
+    assert not {char for char in output if char not in "\n\t" and unicodedata.category(char) in ("Cc", "Cs")}
+    assert "\u202e" not in output
+    shutil.rmtree(tmp_path)
+
+
+def test_printable_keeps_text_and_numbers_control_characters():
+    assert printable("naïve 你好\tמה\n👩‍👩‍👧") == "naïve 你好\tמה\n👩‍👩‍👧"
+    assert printable(NASTY) == "a<U+001B>[31m<U+0007><U+009B>2J<U+202E>"
+    assert printable("\udcff\u2028") == "<ff><U+2028>"

@@ -1,0 +1,101 @@
+"""`hf-bpe show` and `tree`."""
+
+import re
+
+import pytest
+from support.commands import error, run
+from support.samples import make_tokenizer
+
+from hf_bpe.analysis._show import merge_tree, show
+
+TEXT = b"lowest\xff 2024\nnewest <|user|>\n"
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return make_tokenizer()
+
+
+@pytest.fixture(scope="module")
+def folder(tokenizer, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tokenizer")
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch):
+    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("COLORTERM", raising=False)
+
+
+def test_files_standard_input_and_text_are_shown_alike(folder, tokenizer, tmp_path):
+    file = tmp_path / "text"
+    file.write_bytes(TEXT)
+    shown = show(tokenizer, TEXT)
+    for result in (run("show", folder, file), run("show", folder, stdin=TEXT)):
+        assert result.stdout_bytes.decode() == f"{shown.marked}\n"
+        assert result.stderr == f"hf-bpe: {shown.summary}\n"
+    result = run("show", folder, "--text", "newest lowest", "--ids", "--max-tokens", 1)
+    assert result.stdout == f"{show(tokenizer, b'newest lowest', ids=True, max_tokens=1).marked}\n"
+    assert result.stderr.endswith("; the first 1 tokens are shown\n")
+
+
+def test_the_ids_are_those_of_encode(folder):
+    shown = run("show", folder, "--ids", stdin=TEXT).stdout_bytes.decode()
+    assert re.findall(r" (\d+)(?:\||$)", shown, re.MULTILINE) == run("encode", folder, stdin=TEXT).stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "is_coloured"),
+    [
+        ([], {}, False),
+        (["--color"], {}, True),
+        (["--color"], {"NO_COLOR": "1"}, True),
+        (["--color"], {"TERM": "dumb"}, True),
+        ([], {"FORCE_COLOR": "1"}, True),
+        ([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ([], {"FORCE_COLOR": "1", "TERM": "dumb"}, False),
+        (["--no-color"], {"FORCE_COLOR": "1"}, False),
+    ],
+    ids=str,
+)
+def test_there_are_colours_where_they_are_wanted(folder, tokenizer, monkeypatch, options, environment, is_coloured):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    shown, tree = show(tokenizer, TEXT), merge_tree(tokenizer, "newest")
+    for arguments, plain, coloured in (
+        (["show", folder], shown.marked, shown.coloured().plain),
+        (["tree", folder, "newest"], str(tree), str(tree)),
+    ):
+        printed = run(*arguments, *options, stdin=TEXT).stdout_bytes.decode()
+        assert ("\x1b[" in printed) == is_coloured
+        bare = re.sub(r"\x1b\[[0-9;]*m", "", printed)
+        assert bare.rstrip("\n") == (coloured if is_coloured else plain).rstrip("\n")
+
+
+def test_pages_are_written_whole(folder, tokenizer, tmp_path):
+    page = tmp_path / "pages" / "page.html"
+    result = run("show", folder, "--ids", "--html", page, stdin=TEXT)
+    assert result.stdout_bytes == b""
+    assert result.stderr.startswith(f"hf-bpe: saved in {page}\n")
+    assert page.read_text("utf-8") == show(tokenizer, TEXT, ids=True).to_html()
+    run("tree", folder, "newest", "--html", page)
+    assert page.read_text("utf-8") == merge_tree(tokenizer, "newest").to_html()
+
+
+def test_trees_are_of_a_token_or_of_an_id(folder, tokenizer):
+    tree = merge_tree(tokenizer, " newest")
+    for arguments in ([" newest"], ["Ġnewest"], ["--id", tree.id]):
+        assert run("tree", folder, *arguments).stdout_bytes.decode() == f"{tree}\n"
+
+
+def test_what_is_wrong_is_said(folder, tmp_path):
+    assert "no token 'xyz'" in error("tree", folder, "xyz")
+    assert "no token with the id 99999" in error("tree", folder, "--id", 99999)
+    assert "No such file" in error("show", folder, tmp_path / "none")
+    assert "there is no" in error("show", tmp_path / "none")
+    for arguments in (["tree", folder], ["tree", folder, "a", "--id", 1], ["show", folder, "x", "--text", "y"]):
+        assert "Invalid value for" in run(*arguments, code=2).stderr

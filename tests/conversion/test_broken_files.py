@@ -1,0 +1,319 @@
+"""Files that are damaged, or something else: each is refused in one line that says where, and nothing is written."""
+
+import base64
+import json
+import os
+import pickle
+import re
+import sys
+
+import pytest
+from support.commands import error, run
+
+from hf_bpe import BPETokenizer
+from hf_bpe.tokenizer._files import reading
+
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return a folder with one tokenizer in every format that is text."""
+    folder = tmp_path_factory.mktemp("whole")
+    tokenizer = BPETokenizer.train(["low lower lowest newest"] * 3, vocab_size=262, special_tokens=["<|x|>"])
+    tokenizer.convert_to(folder / "gpt2", format="gpt2")
+    tokenizer.convert_to(folder / "x.json")
+    tokenizer.convert_to(folder / "x.tiktoken")
+    return folder
+
+
+def edit_json(path, change):
+    content = json.loads(path.read_text("utf-8"))
+    change(content)
+    path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+
+
+def replace(old, new):
+    def change(path):
+        content = path.read_bytes()
+        assert old in content
+        path.write_bytes(content.replace(old, new, 1))
+
+    return change
+
+
+def line(number, new):
+    def change(path):
+        lines = path.read_bytes().split(b"\n")
+        lines[number] = new
+        path.write_bytes(b"\n".join(lines))
+
+    return change
+
+
+def truncated(path):
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def one_long_line(path):
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+
+
+def pickled(path):
+    path.write_bytes(pickle.dumps({"vocab": {"a": 0}, "merges": []}))
+
+
+def latin1(path):
+    path.write_bytes(path.read_bytes().replace("Ġ".encode(), b"\xe9", 1))
+
+
+def utf16(path):
+    path.write_bytes(path.read_text("utf-8").encode("utf-16"))
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def nested(path):
+    path.write_bytes(b"[" * 100_000)
+
+
+VOCAB, MERGES, JSON, RANKS = "gpt2/vocab.json", "gpt2/merges.txt", "x.json", "x.tiktoken"
+BROKEN = {
+    "vocab.json truncated": (VOCAB, truncated, r"vocab\.json: not JSON at line 1, column \d+: "),
+    "vocab.json empty": (VOCAB, empty, r"vocab\.json: not JSON at line 1, column 1: "),
+    "vocab.json nested": (VOCAB, nested, r"vocab\.json: expected a JSON object, got one nested"),
+    "vocab.json with a list": (VOCAB, lambda path: path.write_text("[1]"), r"vocab\.json: expected a JSON object"),
+    "vocab.json with an id twice": (VOCAB, replace(b'"b": 98', b'"b": 97'), r"vocab\.json: .* have the same id, 97"),
+    "vocab.json with a token twice": (
+        VOCAB,
+        replace(b'"b": 98', b'"a": 98'),
+        r"vocab\.json: 'a' stands there twice",
+    ),
+    "vocab.json with an id that is text": (
+        VOCAB,
+        replace(b'"b": 98', b'"b": "98"'),
+        r"vocab\.json: token 'b' has the id '98'",
+    ),
+    "vocab.json with a negative id": (
+        VOCAB,
+        replace(b'"b": 98', b'"b": -98'),
+        r"vocab\.json.*: id -98 of token b'b' is not",
+    ),
+    "vocab.json in Latin-1": (VOCAB, latin1, r"vocab\.json: not UTF-8 at byte \d+, in line 1: "),
+    "vocab.json in UTF-16": (VOCAB, utf16, r"vocab\.json: not UTF-8 at byte 0, in line 1: "),
+    "vocab.json of one line of 1 GB": (VOCAB, one_long_line, r"vocab\.json: is larger than 256 MiB"),
+    "vocab.json is a pickle": (VOCAB, pickled, r"vocab\.json: not UTF-8 at byte 0"),
+    "vocab.json without a merged token": (
+        VOCAB,
+        replace(b', "lo": ', b', "xx": '),
+        r"merge \d+, .*: .* is not a token",
+    ),
+    "merges.txt with an unknown part": (MERGES, line(1, b"zz zz"), r"merge 0, .*: its first part is not a token"),
+    "merges.txt with one part": (MERGES, line(2, b"low"), r"merges\.txt: line 3: expected two printable tokens"),
+    "merges.txt with three parts": (MERGES, line(2, b"l o w"), r"merges\.txt: line 3: expected two printable tokens"),
+    "merges.txt with a merge twice": (
+        MERGES,
+        lambda path: line(2, path.read_bytes().split(b"\n")[1])(path),
+        r"merge 1, .*: merge 0 is the same pair",
+    ),
+    "merges.txt in Latin-1": (MERGES, line(1, b"caf\xe9 x"), r"merges\.txt: not UTF-8 at byte \d+, in line 2: "),
+    "merges.txt of one line of 1 GB": (MERGES, one_long_line, r"merges\.txt: is larger than 256 MiB"),
+    "tokenizer.json truncated": (JSON, truncated, r"x\.json: not JSON at line \d+, column \d+: "),
+    "tokenizer.json with a key twice": (
+        JSON,
+        replace(b'"version"', b'"model": 1, "version"'),
+        r"x\.json: 'model' stands there twice",
+    ),
+    "tokenizer.json with an id twice": (
+        JSON,
+        replace(b'"b": 98', b'"b": 97'),
+        r"x\.json: model: vocab: tokens .* the same id, 97",
+    ),
+    "tokenizer.json with an unknown part": (
+        JSON,
+        lambda path: edit_json(path, lambda c: c["model"]["merges"].append(["q", "zz"])),
+        r"x\.json: model: merge \d+: 'zz' is no token of the vocabulary",
+    ),
+    "tokenizer.json with a merge of three": (
+        JSON,
+        lambda path: edit_json(path, lambda c: c["model"]["merges"].append("q z z")),
+        r"x\.json: model: merge \d+: expected two tokens, got 'q z z'",
+    ),
+    "tokenizer.json with an added token elsewhere": (
+        JSON,
+        lambda path: edit_json(path, lambda c: c["added_tokens"][0].update(id=5)),
+        r"x\.json: added_tokens: '<\|x\|>' has the id 5, where tokenizers gives it 256",
+    ),
+    "tokenizer.json without a model": (
+        JSON,
+        lambda path: edit_json(path, lambda c: c.pop("model")),
+        r"x\.json: not a tokenizer\.json: KeyError\('model'\)",
+    ),
+    "tokenizer.json of WordPiece": (
+        JSON,
+        lambda path: edit_json(path, lambda c: c["model"].update(type="WordPiece")),
+        r"x\.json: model: is WordPiece, expected BPE",
+    ),
+    "tokenizer.json of SentencePiece BPE": (
+        JSON,
+        lambda path: edit_json(path, lambda c: c["model"]["vocab"].update({"▁x": 999})),
+        r"x\.json: model: vocab: token 999, '▁x', has the character '▁'",
+    ),
+    "tokenizer.json with dropout": (
+        JSON,
+        lambda path: edit_json(path, lambda c: c["model"].update(dropout=0.1)),
+        r"x\.json: model: dropout 0\.1",
+    ),
+    "tokenizer.json with a prefix of parts": (
+        JSON,
+        lambda path: edit_json(path, lambda c: c["model"].update(continuing_subword_prefix="##")),
+        r"x\.json: model: continuing_subword_prefix '##'",
+    ),
+    "tokenizer.json with a normalizer": (
+        JSON,
+        lambda path: edit_json(path, lambda c: c.update(normalizer={"type": "Lowercase"})),
+        r"x\.json: its normalizer .*Lowercase",
+    ),
+    "tokenizer.json with two splits": (
+        JSON,
+        lambda path: edit_json(
+            path,
+            lambda c: c.update(
+                pre_tokenizer={
+                    "type": "Sequence",
+                    "pretokenizers": [{"type": "Digits", "individual_digits": True}, c["pre_tokenizer"]],
+                }
+            ),
+        ),
+        r"x\.json: its pre-tokenizer .*Digits",
+    ),
+    "tokenizer.json with another decoder": (
+        JSON,
+        lambda path: edit_json(path, lambda c: c.update(decoder={"type": "WordPiece"})),
+        r"x\.json: its decoder .*WordPiece",
+    ),
+    "tokenizer.json with another post-processor": (
+        JSON,
+        lambda path: edit_json(
+            path,
+            lambda c: c.update(post_processor={"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0]}),
+        ),
+        r"x\.json: its post-processor .*RobertaProcessing",
+    ),
+    "tiktoken file truncated": (
+        RANKS,
+        lambda path: path.write_bytes(path.read_bytes()[:-5]),
+        r"x\.tiktoken: line \d+: expected a token in base64, a space and its rank",
+    ),
+    "tiktoken file with wrong base64": (RANKS, line(3, b"A 3"), r"x\.tiktoken: line 4: b'A' is not base64: "),
+    "tiktoken file with a rank twice": (
+        RANKS,
+        line(3, b"eHg= 2"),
+        r"x\.tiktoken: line 4: tokens .* have the same rank, 2",
+    ),
+    "tiktoken file with a token twice": (
+        RANKS,
+        line(3, base64.b64encode(b"\x00") + b" 999"),
+        r"x\.tiktoken: line 4: token b'\\x00' stands there twice",
+    ),
+    "tiktoken file of another format": (
+        RANKS,
+        lambda path: path.write_text("{}"),
+        r"x\.tiktoken: line 1: expected a token in base64",
+    ),
+    "tiktoken file empty": (RANKS, empty, r"x\.tiktoken: expected tokens and ranks, got an empty file"),
+    "tiktoken file of one line of 1 GB": (RANKS, one_long_line, r"x\.tiktoken: is larger than 256 MiB"),
+    "sidecar truncated": (RANKS + ".json", truncated, r"x\.tiktoken\.json: not JSON at line"),
+    "sidecar of something else": (
+        RANKS + ".json",
+        lambda path: path.write_text("{}"),
+        r"x\.tiktoken\.json: expected what is written beside",
+    ),
+    "sidecar with an id that is text": (
+        RANKS + ".json",
+        lambda path: edit_json(path, lambda c: c["special_tokens"].update(x="5")),
+        r"x\.tiktoken\.json: .*expected ids, got '5'",
+    ),
+}
+
+
+def copied(whole, tmp_path):
+    folder = tmp_path / "in"
+    for path in [path for path in whole.rglob("*") if path.is_file()]:
+        copy = folder / path.relative_to(whole)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    return folder
+
+
+def source_of(folder, name):
+    return folder / ("gpt2" if name.startswith("gpt2/") else name.removesuffix(".json") if "tiktoken" in name else name)
+
+
+@pytest.mark.parametrize(("name", "damage", "message"), BROKEN.values(), ids=BROKEN)
+def test_is_refused_in_one_line_that_says_where_and_nothing_is_written(whole, tmp_path, name, damage, message):
+    folder = copied(whole, tmp_path)
+    damage(folder / name)
+    source = source_of(folder, name)
+    for command in (["convert", source, tmp_path / "out"], ["inspect", source], ["verify", source, source]):
+        said = error(*command)
+        assert re.search(message, said), said
+        assert len(said) < 900
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize("name", [VOCAB, MERGES, JSON, RANKS])
+@pytest.mark.parametrize("odd", ["BOM", "CRLF"])
+def test_a_byte_order_mark_and_crlf_are_read_all_the_same(whole, tmp_path, name, odd):
+    folder = copied(whole, tmp_path)
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(b"\xef\xbb\xbf" + content if odd == "BOM" else content.replace(b"\n", b"\r\n"))
+    expected = run("inspect", source_of(whole, name)).stdout
+    assert run("inspect", source_of(folder, name)).stdout == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (pickle.dumps([1, 2]), "is of no format that is known here; expected one of hf, "),
+        (b"", "is of no format that is known here"),
+        (b"GIF89a", "is of no format that is known here; expected one of "),
+        (b"\n" * 9, "is of no format that is known here"),
+    ],
+)
+def test_other_files_are_refused_by_their_content(tmp_path, content, message):
+    path = tmp_path / "some.file"
+    path.write_bytes(content)
+    assert message in error("convert", path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_folders_and_missing_files_are_named(tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert error("inspect", tmp_path / "empty").endswith("expected a folder with a tokenizer; this one holds nothing")
+    assert "there is no " in error("inspect", tmp_path / "missing")
+    said = error("convert", tmp_path / "empty", tmp_path / "out", "--from", "tiktoken")
+    assert said == f"{tmp_path / 'empty'} is a folder; expected a .tiktoken rank file"
+    (tmp_path / "file").write_text("x")
+    said = error("convert", tmp_path / "file", tmp_path / "out", "--from", "gpt2")
+    assert said == f"{tmp_path / 'file'} is a file; expected GPT-2's vocab.json and merges.txt"
+
+
+@pytest.mark.skipif(IS_ROOT or sys.platform == "win32", reason="root may read everything, and Windows has other rights")
+def test_files_that_may_not_be_read_are_named(whole, tmp_path):
+    folder = copied(whole, tmp_path)
+    (folder / JSON).chmod(0)
+    assert error("inspect", folder / JSON) == f"{folder / JSON}: Permission denied"
+
+
+def test_files_that_cannot_be_read_are_named(whole, tmp_path, monkeypatch):
+    folder = copied(whole, tmp_path)
+
+    def denied(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(reading, "read_bytes", denied)
+    assert error("inspect", folder / JSON) == f"{folder / JSON}: Permission denied"

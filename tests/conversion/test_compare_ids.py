@@ -1,0 +1,169 @@
+"""Two tokenizers side by side: a difference in anything is found, shortened, and shown with both ids and the bytes."""
+
+import dataclasses
+import subprocess
+
+import pytest
+from hf_bpe.conversion import _formats as formats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.commands import PROGRAM
+from support.profiles import by_profile
+from support.strategies import models
+from tokenizers import AddedToken
+
+from hf_bpe import BPEModel, train
+from hf_bpe.core.pretokenizers import PATTERNS
+from hf_bpe.tokenizer._files.compare_ids import compare, model_difference, side_of, side_of_file, side_of_pattern
+from hf_bpe.tokenizer._files.definition import Definition, Peer
+
+CORPUS = ["low lower lowest newest widest 你好 42!\n\n", "many words of a text; the longest are whole words.\n"] * 3
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = train(CORPUS, num_merges=40, special_tokens=["<|x|>"])
+    merges = [(b"e", b" "), (b"\xc3", b"\xa9")]  # across words, and a letter that has another form
+    vocab = model.vocab | {800: b"e ", 801: "é".encode()}
+    return dataclasses.replace(model, vocab=vocab, merges=[*model.merges, *merges])
+
+
+def sides(first, second):
+    return side_of(first, "A"), side_of(second, "B")
+
+
+def test_equal_tokenizers_agree(model):
+    assert compare(*sides(Definition(model), Definition(model))) is None
+
+
+OTHERS = {
+    "pattern": lambda model: Definition(dataclasses.replace(model, pattern=None)),
+    "merges": lambda model: Definition(dataclasses.replace(model, merges=model.merges[1:])),
+    "ids": lambda model: Definition(dataclasses.replace(model, vocab=model.vocab | {97: b"b", 98: b"a"})),
+    "special token": lambda model: Definition(dataclasses.replace(model, special_tokens=(), merges=model.merges)),
+    "added token": lambda model: Definition(model, {900: AddedToken("—\n")}),
+    "flag": lambda model: Definition(model, {256: AddedToken("<|x|>", lstrip=True, special=True, normalized=False)}),
+    "prefix space": lambda model: Definition(model, {}, {"add_prefix_space": True}),
+    "bos": lambda model: Definition(model, {}, {"bos_token": "<|x|>", "add_bos_token": True}),
+    "eos": lambda model: Definition(model, {}, {"eos_token": "<|x|>", "add_eos_token": True}),
+    "normalizer": lambda model: Definition(dataclasses.replace(model, normalizer="NFC")),
+}
+
+
+@pytest.mark.parametrize("change", OTHERS.values(), ids=OTHERS)
+def test_a_difference_in_anything_that_decides_ids_is_found_from_either_side(model, change):
+    base, other = Definition(model), change(model)
+    if other.model == model and other == base:
+        pytest.fail("nothing was changed")
+    for first, second in ((base, other), (other, base)):
+        mismatch = compare(*sides(first, second))
+        assert mismatch is not None
+        rows = [side.encode([mismatch.text], mismatch.added)[0] for side in sides(first, second)]
+        assert rows[0] != rows[1]
+        assert len(mismatch.text) < 12
+
+
+def test_a_mismatch_shows_text_bytes_ids_and_the_bytes_of_each_token(model):
+    other = dataclasses.replace(model, vocab=model.vocab | {97: b"b", 98: b"a"})
+    shown = str(compare(*sides(Definition(model), Definition(other)))).splitlines()
+    assert shown == ["tokens of the vocabulary: 'a'", "  bytes: 61", "  A: [97 b'a']", "  B: [98 b'a']"]
+
+
+def test_a_library_that_fails_on_a_text_is_a_mismatch(model):
+    few = Definition(BPEModel({97: b"a"}, []))
+    mismatch = compare(*sides(Definition(model), few))
+    assert "fails: the vocabulary has no token for the byte 0x" in str(mismatch)
+
+
+def test_bytes_that_are_not_utf8_are_compared_where_both_sides_take_them(model):
+    first = side_of(Definition(model), "A")
+    second = dataclasses.replace(first, encode_bytes=lambda data: [*data.decode("utf-8", "replace").encode()])
+    mismatch = compare(first, second)
+    assert mismatch is not None
+    assert isinstance(mismatch.text, bytes)
+    assert "invalid bytes: b'" in str(mismatch)
+    assert compare(first, dataclasses.replace(second, encode_bytes=None)) is None
+
+
+@pytest.mark.parametrize("first", [*PATTERNS, None])
+def test_patterns_are_compared_by_their_pieces(first):
+    alike = {"cl100k": "llama3", "llama3": "cl100k"}
+    for second in [*PATTERNS, None]:
+        mismatch = compare(side_of_pattern(first), side_of_pattern(second))
+        assert (mismatch is None) == (first == second or alike.get(first, "") == second), (first, second, mismatch)
+    assert "'12'" in str(compare(side_of_pattern("cl100k"), side_of_pattern("qwen2")))
+
+
+def test_files_are_compared_to_their_last_byte_and_the_place_is_told(model, tmp_path):
+    # A token that is no text, and so is in no text that is compared without a file.
+    model = dataclasses.replace(model, pattern=None)
+    vocab = model.vocab | {900: b"\x9eQ"}
+    other = Definition(dataclasses.replace(model, merges=[*model.merges, (b"\x9e", b"Q")], vocab=vocab))
+    file = tmp_path / "text"
+    file.write_bytes(b"plain words\n" * 200_000 + b"caf\xe9 " * 3 + "ÞQ".encode())
+    assert compare(*sides(Definition(model), other)) is None
+    mismatch = compare(*sides(Definition(model), other), [file])
+    assert mismatch.text == "ÞQ"
+    start = int(mismatch.where.rpartition(" ")[2])
+    assert mismatch.where == f"{file} from byte {start}"
+    assert start % 12 == 0
+    assert "ÞQ".encode() in file.read_bytes()[start : start + (1 << 14) + 40]
+    file.write_bytes(b"plain words\n" * 5)
+    assert compare(*sides(Definition(model), other), [file]) is None
+
+
+def test_a_line_of_any_length_is_compared_in_parts(model, tmp_path):
+    (tmp_path / "text").write_bytes(b"low " * 700_000)
+    assert compare(*sides(Definition(model), Definition(model)), [tmp_path / "text"]) is None
+
+
+@settings(max_examples=by_profile(quick=10, thorough=30))
+@given(first=models(), second=models())
+def test_models_that_differ_are_told_apart_by_name(first, second):
+    if first != second:
+        assert model_difference(first, second)
+        assert "expected" in model_difference(first, second)
+
+
+def test_a_file_is_encoded_by_its_own_library_where_there_is_one(model, tmp_path):
+    definition = Definition(model)
+    chosen = formats.FORMATS["tokenizer.json"]
+    (path,) = formats.write(definition, tmp_path / "x.json")
+    assert ", by tokenizers " in side_of_file(path, chosen, definition).name
+    missing = dataclasses.replace(chosen, peer=lambda path, definition: (_ for _ in ()).throw(ImportError("none")))
+    assert side_of_file(path, missing, definition).name == f"{path} (tokenizer.json, by hf_bpe)"
+    wrong = Peer("another", lambda texts, added: [[0] for _ in texts])
+    broken = dataclasses.replace(chosen, peer=lambda path, definition: wrong)
+    assert compare(side_of(definition, "A"), side_of_file(path, broken, definition)) is not None
+
+
+@given(data=st.data())
+@settings(max_examples=by_profile(quick=4, thorough=10))
+def test_what_a_writer_gets_wrong_is_found_before_it_takes_effect(data, model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("x")
+    chosen = formats.FORMATS["tokenizer.json"]
+    rank = data.draw(st.integers(0, len(model.merges) - 1))
+
+    def wrong(definition, path):
+        fewer = [merge for place, merge in enumerate(model.merges) if place != rank]
+        chosen.write(Definition(dataclasses.replace(model, merges=fewer)), path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(formats.FORMATS, "tokenizer.json", dataclasses.replace(chosen, write=wrong))
+        with pytest.raises(ValueError, match=r"tokenizer\.json, read back, gives another model: "):
+            formats.write(Definition(model), folder / "x.json")
+    assert not [*folder.iterdir()]
+
+
+def test_comparing_as_a_program_ends_with_1_and_the_mismatch_on_standard_output(tmp_path, model):
+    formats.write(Definition(model), tmp_path / "a.json")
+    formats.write(Definition(dataclasses.replace(model, pattern=None)), tmp_path / "b.json")
+    done = subprocess.run(
+        [*PROGRAM, "verify", "a.json", "b.json"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "a.json (tokenizer.json, by tokenizers " in done.stdout
+    assert "Traceback" not in done.stderr
+    same = subprocess.run([*PROGRAM, "verify", "a.json", "a.json"], cwd=tmp_path, capture_output=True, check=False)
+    assert (same.returncode, same.stdout) == (0, b"")

@@ -1,0 +1,583 @@
+import struct
+import warnings
+from dataclasses import replace
+from operator import methodcaller
+
+import pytest
+from hf_bpe.conversion._gguf import FORMAT, read, write
+from hf_bpe.conversion._gguf_file import read_metadata
+from hf_bpe.conversion._llama_cpp import PATTERNS, SPECIAL_BY_TEXT
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from support import strategies
+from support.profiles import thorough
+from support.real_models import tiktoken_model
+from tokenizers import AddedToken
+
+from hf_bpe import BPEModel
+from hf_bpe.engine._added_tokens import AddedTokenSplitter
+from hf_bpe.engine._merge_trees import unreachable
+from hf_bpe.tokenizer._files.definition import Definition, Hints
+from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2
+from hf_bpe.tokenizer._template import Template
+
+gguf = pytest.importorskip("gguf", reason="writing GGUF files takes the package gguf")
+pytestmark = pytest.mark.usefixtures("engine")
+
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = range(1, 6)
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+LOW = BPEModel({**BYTES, 256: b"lo", 257: b"low", 300: b"<s>", 301: b"</s>"}, [(b"l", b"o"), (b"lo", b"w")],
+               ["<s>", "</s>"])  # fmt: skip
+ALONE = replace(LOW, vocab={**LOW.vocab, 258: b"new"})
+"""Has a token that no merge makes."""
+
+
+@st.composite
+def written_models(draw):
+    """Draw a model that llama.cpp can be told of."""
+    model = draw(strategies.models(all_bytes=True))
+    assume(model.merges)
+    model = replace(model, pattern=draw(st.sampled_from(sorted(PATTERNS))))
+    if model.pattern in ("cl100k", "llama3") and unreachable(model):
+        model = replace(model, ignore_merges=draw(st.booleans()))
+    return model
+
+
+def write_file(path, arch="gpt2", **values):
+    """Write a file of three tokens, with other values for keys, None to leave one out."""
+    values = {
+        "model": "gpt2",
+        "pre": "gpt-2",
+        "tokens": ["a", "b", "ab", "<s>"],
+        "token_type": [NORMAL, NORMAL, NORMAL, CONTROL],
+        "merges": ["a b"],
+        **values,
+    }
+    writer = gguf.GGUFWriter(path, arch)
+    for name, value in values.items():
+        key = name if "." in name else f"tokenizer.ggml.{name}"
+        if isinstance(value, tuple):
+            writer.add_key_value(key, *value)
+        elif value is not None:
+            kind = gguf.GGUFValueType.ARRAY if isinstance(value, list) else gguf.GGUFValueType.get_type(value)
+            writer.add_key_value(key, value, kind)
+    for step in ("write_header_to_file", "write_kv_data_to_file", "write_ti_data_to_file", "close"):
+        methodcaller(step)(writer)
+    return path
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "x.gguf"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("gguf")
+
+
+@pytest.mark.filterwarnings("ignore:llama.cpp cuts by 'gpt-4o' nearly")
+@given(written_models())
+def test_any_model_comes_back_equal(folder, model):
+    definition = Definition(replace(model, ignore_merges=False))  # for which not all patterns have a name
+    write(definition, folder / "x.gguf")
+    assert read(folder / "x.gguf", Hints()) == definition
+
+
+def test_added_tokens_and_settings_come_back_equal(path):
+    added = {
+        299: AddedToken("<|x|>"),
+        302: AddedToken("  "),
+        303: AddedToken("<mask>", normalized=False, special=True),
+    }
+    settings = {
+        **{"bos_token": "<s>", "eos_token": "</s>", "unk_token": "</s>", "sep_token": "</s>", "pad_token": "<|x|>"},
+        **{"cls_token": "<s>", "mask_token": "<mask>", "add_bos_token": True, "add_eos_token": True},
+        "chat_template": {"default": "{{ a }}", "tool_use": "{{ b }}\n"},
+    }
+    write(Definition(LOW, added, settings), path)
+    got = read(path, Hints())
+    assert {i: token.__getstate__() for i, token in got.added_tokens.items() if i in added} == {
+        i: token.__getstate__() for i, token in added.items()
+    }
+    assert got.settings == Definition(LOW, added, settings).settings
+    # Who reads the file cannot see which special tokens were added later.
+    assert got.model == replace(
+        LOW, vocab={**LOW.vocab, 303: b"<mask>"}, special_tokens=(*LOW.special_tokens, "<mask>")
+    )
+
+
+def test_what_is_not_set_is_not_set_when_read(path):
+    write(Definition(LOW, settings={"add_bos_token": False}), path)
+    assert read(path, Hints()).settings == {}
+    write(Definition(LOW, settings={"chat_template": "{{ a }}"}), path)
+    assert read(path, Hints()).settings == {"chat_template": "{{ a }}"}
+
+
+def test_what_begins_a_sequence_is_always_written_for_some_names_of_patterns_imply_it(path):
+    write(Definition(replace(LOW, pattern="llama3"), settings={"bos_token": "<s>"}), path)
+    metadata = read_metadata(path, "tokenizer.ggml.")
+    assert metadata["tokenizer.ggml.pre"] == "llama-bpe"
+    assert metadata["tokenizer.ggml.add_bos_token"] is False
+    assert "add_bos_token" not in read(path, Hints()).settings
+
+
+def test_a_file_without_that_begins_sequences_as_the_name_of_its_pattern_implies(path):
+    write_file(path, pre="llama-bpe", bos_token_id=3)
+    assert read(path, Hints()).settings == {"bos_token": "<s>", "template": Template.of_bos_eos("<s>", None)}
+    write_file(path, pre="gpt-2", bos_token_id=3)
+    assert read(path, Hints()).settings == {"bos_token": "<s>"}
+
+
+@pytest.mark.filterwarnings("ignore:llama.cpp cuts by 'gpt-4o' nearly")
+@pytest.mark.parametrize(
+    ("pattern", "model", "name"),
+    [
+        ("gpt2", LOW, "gpt-2"),
+        ("qwen2", LOW, "qwen2"),
+        ("o200k", LOW, "gpt-4o"),
+        ("cl100k", LOW, "dbrx"),
+        ("llama3", LOW, "llama-bpe"),
+        ("cl100k", ALONE, "dbrx"),
+        ("llama3", ALONE, "smaug-bpe"),
+        ("cl100k", replace(ALONE, ignore_merges=True), "glm4"),
+        ("llama3", replace(ALONE, ignore_merges=True), "llama-bpe"),
+    ],
+)
+def test_a_pattern_is_written_as_a_name_that_treats_whole_words_alike(path, pattern, model, name):
+    model = replace(model, pattern=pattern)
+    write(Definition(model), path)
+    assert read_metadata(path, "tokenizer.ggml.pre") == {"tokenizer.ggml.pre": name}
+    assert read(path, Hints()).model == model
+
+
+def test_whole_words_before_merges_is_not_read_where_it_makes_no_difference(path):
+    for model in (replace(LOW, ignore_merges=True), LOW):
+        write(Definition(replace(model, pattern="llama3")), path)
+        assert read(path, Hints()).model == replace(LOW, pattern="llama3")
+
+
+def test_holes_are_written_as_unused_and_read_as_holes(path):
+    write(Definition(LOW), path)
+    metadata = read_metadata(path, "tokenizer.ggml.")
+    assert metadata["tokenizer.ggml.tokens"][258:260] == ["[PAD258]", "[PAD259]"]
+    assert metadata["tokenizer.ggml.token_type"][255:260] == [NORMAL, NORMAL, NORMAL, UNUSED, UNUSED]
+    assert [*read(path, Hints()).model.vocab] == [*range(258), 300, 301]
+
+
+def test_unused_tokens_that_are_no_placeholders_are_ordinary_ones(path):
+    write_file(path, tokens=["a", "b", "ab", "[PAD9]", "[PAD4]"], token_type=[NORMAL, NORMAL, UNUSED, UNUSED, UNUSED])
+    assert read(path, Hints()).model.vocab == {0: b"a", 1: b"b", 2: b"ab", 3: b"[PAD9]"}
+
+
+def test_a_special_token_that_is_an_ordinary_one_too_stays_both(path):
+    write_file(path, tokens=["a", "b", "ab", "Ġ"], token_type=[NORMAL, CONTROL, USER_DEFINED, UNKNOWN])
+    got = read(path, Hints())
+    assert got.model == BPEModel({0: b"a", 1: b"b", 2: b"ab", 3: b" "}, [(b"a", b"b")])
+    assert [(i, token.content, token.special) for i, token in got.added_tokens.items()] == [
+        (1, "b", True),
+        (2, "ab", False),
+        (3, "Ġ", True),
+    ]
+
+
+def test_a_special_token_with_the_bytes_of_an_ordinary_one_is_kept_beside_the_model(path):
+    write_file(path, tokens=["a", "Ġ", "aĠ", "a "], merges=["a Ġ"])
+    got = read(path, Hints())
+    assert got.model == BPEModel({0: b"a", 1: b" ", 2: b"a "}, [(b"a", b" ")])
+    assert {i: token.content for i, token in got.added_tokens.items()} == {3: "a "}
+
+
+def test_an_added_token_that_the_model_has_comes_back(path):
+    definition = Definition(LOW, {257: AddedToken("low", normalized=False)})
+    write(definition, path)
+    got = read(path, Hints())
+    assert got == definition
+    assert got.added_tokens[257].special is False
+
+
+def test_a_name_for_an_ordinary_token_is_left_out_with_a_warning(path):
+    write_file(path, padding_token_id=2)
+    with pytest.warns(UserWarning, match="padding_token_id is 2, which is no special token: pad_token is left out"):
+        assert read(path, Hints()).settings == {}
+
+
+def test_a_model_file_with_tensors_is_read(path):
+    numpy = pytest.importorskip("numpy")
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_context_length(8)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list(["a", "b", "ab"])
+    writer.add_token_types([NORMAL] * 3)
+    writer.add_token_merges(["a b"])
+    writer.add_array("general.tags", ["x", "y"])
+    writer.add_tensor("w", numpy.ones((4, 8), numpy.float32))
+    for step in ("write_header_to_file", "write_kv_data_to_file", "write_tensors_to_file", "close"):
+        methodcaller(step)(writer)
+    assert read(path, Hints()).model == BPEModel({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")])
+
+
+def test_files_are_told_by_their_first_bytes(path):
+    write(Definition(LOW), path)
+    assert FORMAT.matches(path, path.read_bytes()[:4096])
+    assert not FORMAT.matches(path, b'{"a": 1}')
+    assert not FORMAT.matches(path.parent, b"")
+
+
+def test_a_missing_package_is_named_with_how_to_get_it(path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "gguf", None)
+    with pytest.raises(ImportError, match=r"pip install 'hf_bpe\[gguf\]'"):
+        write(Definition(LOW), path)
+
+
+def test_a_pattern_that_llama_cpp_has_but_nearly_is_warned_of(path):
+    with pytest.warns(
+        UserWarning, match="llama.cpp cuts by 'gpt-4o' nearly as the pattern 'o200k': it gives other ids"
+    ):
+        write(Definition(replace(LOW, pattern="o200k")), path)
+
+
+def test_tokens_that_begin_within_others_are_read_so_that_they_are_found_as_llama_cpp_does(path):
+    values = {"tokens": ["a", "b", "ab", "<s>", "<s>x"], "token_type": [NORMAL] * 3 + [CONTROL, USER_DEFINED]}
+    got = read(write_file(path, **values), Hints())
+    assert AddedTokenSplitter(got.added_tokens).split("a<s>x<s>") == ["a", 4, 3]
+    values["tokens"][4] = "s>x"
+    with pytest.raises(
+        ValueError, match=f"{path}: added tokens '<s>' and 's>x': in '<s>x' llama.cpp finds the longest"
+    ):
+        read(write_file(path, **values), Hints())
+
+
+# What users say of a file.
+
+
+def test_a_pattern_is_taken_for_files_whose_own_is_not_known(path):
+    write_file(path, pre="deepseek-v3")
+    with pytest.raises(ValueError, match=r"x\.gguf: .*\.pre: 'deepseek-v3' is no pattern that is known here"):
+        read(path, Hints())
+    assert read(path, Hints(pattern="qwen2")).model.pattern == "qwen2"
+    assert read(path, Hints(pattern=r"\w+|\W+")).model.pattern == r"\w+|\W+"
+    write_file(path, pre=None)
+    with pytest.raises(ValueError, match="pre: None is no pattern"):
+        read(path, Hints())
+    assert read(path, Hints(pattern=None)).model.pattern is None
+
+
+def test_whole_words_go_first_by_some_names_whose_pattern_is_not_known(path):
+    write_file(
+        path, pre="tekken", tokens=["a", "b", "ab", "bb", "<s>"], token_type=[1, 1, 1, 1, 3], add_bos_token=False
+    )
+    assert read(path, Hints(pattern="o200k")).model.ignore_merges
+
+
+def test_a_pattern_that_contradicts_the_file_is_refused(path):
+    write_file(path, pre="llama-bpe", add_bos_token=False)
+    with pytest.raises(ValueError, match="'llama-bpe' says that the pattern is 'llama3'; leave the argument out"):
+        read(path, Hints(pattern="gpt2"))
+    assert read(path, Hints(pattern="llama3")).model.pattern == "llama3"
+    assert read(path, Hints(pattern="cl100k")).model.pattern == "cl100k"  # which cuts alike
+
+
+def test_special_tokens_are_taken_for_files_without_types(path):
+    write_file(path, token_type=None)
+    with pytest.raises(ValueError, match="token_type: the file does not say which tokens are special"):
+        read(path, Hints())
+    assert read(path, Hints(special_tokens={"<s>": 3})).model.special_tokens == ("<s>",)
+    with pytest.raises(ValueError, match=r"says that the special tokens are \{'<s>': 3\}; leave the argument out"):
+        read(write_file(path), Hints(special_tokens={"<s>": 2}))
+
+
+# What llama.cpp would do otherwise.
+
+
+def with_tokens(*tokens):
+    return Definition(LOW, {400 + number: token for number, token in enumerate(tokens)})
+
+
+def word(*tokens):
+    """Return a model with tokens that merges make byte by byte."""
+    parts = {token[:end]: None for token in tokens for end in range(2, len(token) + 1)}
+    return BPEModel({**BYTES, **dict(enumerate(parts, 256))}, [(part[:-1], part[-1:]) for part in parts])
+
+
+REFUSED = {
+    "a byte is missing": (
+        Definition(replace(LOW, vocab={i: token for i, token in LOW.vocab.items() if i != 0x41})),
+        "no token for the byte 0x41; llama.cpp would leave it out of texts",
+    ),
+    "no merges": (Definition(BPEModel(BYTES, [])), "no merges; llama.cpp loads none without"),
+    "whole words go first, but the pattern has no such name": (
+        Definition(replace(ALONE, ignore_merges=True)),
+        "token 258, b'new', is made by no merges, so it is met as a whole word only; llama.cpp has no name",
+    ),
+    "flags of an added token": (
+        with_tokens(AddedToken("<x>", lstrip=True)),
+        "added token 400, '<x>', has lstrip; llama.cpp cannot be told of it",
+    ),
+    "an added token with a zero": (with_tokens(AddedToken("x\0y")), r"added token 400, 'x\\x00y': llama.cpp takes no"),
+    "an added token with the text of another": (
+        with_tokens(AddedToken("low", normalized=False)),
+        "tokens 257 and 400 are both written as 'low'; change one",
+    ),
+    "an added token with the text of a hole": (
+        with_tokens(AddedToken("[PAD299]", normalized=False)),
+        r"tokens 299 and 400 are both written as '\[PAD299\]'",
+    ),
+    "an added token that the model has under another text": (
+        Definition(replace(LOW, vocab={**LOW.vocab, 256: b" ", 32: b"lo"}), {256: AddedToken(" ", normalized=False)}),
+        "added token 256, ' ', is the token b' ' of the model, written as 'Ġ'",
+    ),
+    "an added token that is another in the model": (
+        Definition(LOW, {256: AddedToken("zzz", normalized=False)}),
+        "added token 256, 'zzz', is the token b'lo' of the model",
+    ),
+    "added tokens that overlap": (
+        with_tokens(AddedToken("<a>", normalized=False), AddedToken("a>bc", normalized=False)),
+        "added tokens '<a>' and 'a>bc': in '<a>bc' llama.cpp finds the longest first",
+    ),
+    "added tokens that are found one after the other": (
+        with_tokens(AddedToken("<a>", normalized=False), AddedToken("<a>b", normalized=True)),
+        "added tokens '<a>' and '<a>b': in '<a>b' llama.cpp finds the longest first",
+    ),
+    "a special token that is none beside another": (
+        with_tokens(AddedToken("<|tool_response>", normalized=False)),
+        "added token '</s>': llama.cpp does not find it in text if there is '<|tool_response>'",
+    ),
+    "an added token that is how a word is written": (
+        Definition(replace(ALONE, pattern="llama3", ignore_merges=True), {400: AddedToken("Ġlo", normalized=False)}),
+        "added token 400, 'Ġlo', is how a file writes the word ' lo'",
+    ),
+    "ids far apart": (
+        Definition(replace(LOW, vocab={**LOW.vocab, 10**9: b"x!"})),
+        "the highest id is 1000000000 but there are only 261 tokens; renumber the ids first",
+    ),
+    "a name of no token": (
+        Definition(LOW, settings={"pad_token": "<pad>"}),
+        "pad_token is '<pad>', which is no special",
+    ),
+    "a name of an ordinary token": (Definition(LOW, settings={"pad_token": "low"}), "pad_token is 'low', which is no"),
+    "a chat template with a strange name": (
+        Definition(LOW, settings={"chat_template": {"tool-use": "x"}}),
+        "the chat template 'tool-use': expected a name of ASCII letters",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_llama_cpp_would_do_otherwise_is_refused(path, what):
+    definition, message = REFUSED[what]
+    with pytest.raises(ValueError, match=message):
+        write(definition, path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("pattern", [None, r"\w+|\W+"])
+def test_patterns_without_a_name_are_refused(pattern):
+    with pytest.raises(ValueError, match="the format gguf cannot carry the split pattern"):
+        FORMAT.reduce(Definition(replace(LOW, pattern=pattern)))
+
+
+def test_a_normalizer_and_a_prefix_space_are_refused():
+    with pytest.raises(ValueError, match="the format gguf cannot carry the normalizer"):
+        FORMAT.reduce(Definition(replace(LOW, normalizer="NFC")))
+    with pytest.raises(ValueError, match="the format gguf cannot carry add_prefix_space"):
+        FORMAT.reduce(Definition(LOW, settings={"add_prefix_space": True}))
+
+
+def test_an_ordinary_token_that_llama_cpp_takes_for_special_is_warned_of(path):
+    with pytest.warns(
+        UserWarning, match=r"llama\.cpp takes ordinary tokens for special ones by their text: '</s>'; it"
+    ):
+        write(Definition(word(b"</s>")), path)
+    assert read(path, Hints()).model == word(b"</s>")
+
+
+def test_bytes_that_are_not_in_utf_8_may_be_missing(path):
+    model = replace(LOW, vocab={i: token for i, token in LOW.vocab.items() if token not in (b"\xc0", b"\xff")})
+    write(Definition(model), path)
+    assert read(path, Hints()).model == model
+
+
+def test_added_tokens_may_be_many_but_neither_endless_nor_all_within_each_other(path):
+    write(with_tokens(*(AddedToken(f"<|reserved_{number}|>") for number in range(5000))), path)
+    with pytest.raises(ValueError, match=r"added token 'xxx.*: expected at most 1024 characters, got 5000"):
+        write(with_tokens(AddedToken("x" * 5000)), path)
+    with pytest.raises(ValueError, match=r"llama\.cpp finds the longest first"):
+        write(with_tokens(*(AddedToken(f"<{number}<") for number in range(5000))), path)
+
+
+def test_white_space_of_any_length_may_be_added(path):
+    definition = with_tokens(*(AddedToken(" " * length) for length in range(2, 25)))
+    write(definition, path)
+    assert read(path, Hints()) == definition
+
+
+def test_ordinary_tokens_may_look_special_where_llama_cpp_does_not_know_them(path):
+    assert "<b>" not in SPECIAL_BY_TEXT
+    write(Definition(word(b"<b>")), path)
+    assert read(path, Hints()).model == word(b"<b>")
+
+
+# What is wrong in files.
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"model": "llama"}, "tokenizer.ggml.model: 'llama', a SentencePiece model; expected 'gpt2'"),
+        ({"model": "bert"}, "tokenizer.ggml.model: 'bert', a WordPiece model"),
+        ({"model": "t5"}, "tokenizer.ggml.model: 't5', a Unigram model"),
+        ({"model": "rwkv"}, "tokenizer.ggml.model: 'rwkv', a World tokenizer"),
+        ({"model": "new"}, "tokenizer.ggml.model: 'new', another kind of tokenizer"),
+        ({"model": None}, "tokenizer.ggml.model: no vocabulary; expected 'gpt2'"),
+        ({"model": 3}, "tokenizer.ggml.model: expected a string, got 3"),
+        ({"pre": "default"}, "tokenizer.ggml.pre: 'default' is no pattern that is known here"),
+        ({"pre": [1]}, r"tokenizer.ggml.pre: expected a string, got \[1\]"),
+        ({"tokens": None}, "tokenizer.ggml.tokens: expected an array of strings, got none"),
+        ({"tokens": [1, 2]}, r"tokenizer.ggml.tokens: expected an array of strings, got \[1, 2\]"),
+        ({"tokens": ["a", "b", "ab"]}, "tokenizer.ggml.token_type: 4 types for 3 tokens"),
+        ({"tokens": ["a", "b", "ab", "a"]}, "tokens 0 and 3 are the same, 'a'"),
+        ({"tokens": ["a", "b", "c", "<s>"]}, r"merge 0, \(b'a', b'b'\): its result is not a token"),
+        ({"tokens": ["a", "b", "ab", ""], "token_type": [1] * 4}, "token 3, '': expected characters that stand for"),
+        ({"tokens": ["a", "b", "ab", "x y"], "token_type": [1] * 4}, "token 3, 'x y': expected characters"),
+        ({"token_type": ["a"] * 4}, "tokenizer.ggml.token_type: expected an array of integers"),
+        ({"token_type": [1, 1, 1, 6]}, "token 3, '<s>': type 6, expected one of 1 to 5"),
+        ({"merges": None}, "tokenizer.ggml.merges: expected an array of strings, got none"),
+        ({"merges": ["ab"]}, "merge 0: expected two tokens and a space between, got 'ab'"),
+        ({"merges": ["a b", "a c"]}, "merge 1: expected two tokens and a space between, got 'a c'"),
+        ({"merges": ["a b b"]}, "merge 0: expected two tokens and a space between, got 'a b b'"),
+        ({"merges": ["a b", "a b"]}, r"merge 1, \(b'a', b'b'\): merge 0 is the same pair"),
+        ({"bos_token_id": 4}, "tokenizer.ggml.bos_token_id: expected one of the 4 ids, got 4"),
+        ({"bos_token_id": "<s>"}, "tokenizer.ggml.bos_token_id: expected one of the 4 ids, got '<s>'"),
+        ({"add_bos_token": 1}, "tokenizer.ggml.add_bos_token: expected true or false, got 1"),
+        ({"add_bos_token": True}, "tokenizer.ggml.add_bos_token: no special token has bos_token_id"),
+        ({"add_eos_token": True}, "tokenizer.ggml.add_eos_token: no special token has eos_token_id"),
+        ({"tokenizer.chat_template": 3}, "tokenizer.chat_template: expected a string, got 3"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_key(path, values, message):
+    write_file(path, **values)
+    with pytest.raises(ValueError, match=rf"^{path}: {message}"):
+        read(path, Hints())
+
+
+SMALL = struct.pack("<4sIQQ", b"GGUF", 3, 0, 1)
+KEY = struct.pack("<Q11s", 11, b"tokenizer.x")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "byte 0: the magic: expected 4 bytes, the file ends after 0"),
+        (b"PK\3\4" + bytes(99), r"not a GGUF file: it begins with b'PK\\x03\\x04', expected b'GGUF'"),
+        (struct.pack("<4sIII", b"GGUF", 1, 0, 1) + KEY, "version 1 of GGUF; expected 2 or 3"),
+        (struct.pack(">4sIQQ", b"GGUF", 3, 0, 1) + KEY, "a big-endian GGUF file; expected a little-endian one"),
+        (struct.pack("<4sIQQ", b"GGUF", 3, 0, 2**62) + KEY, f"byte 16: {2**62} keys cannot be in the 19 bytes"),
+        (SMALL + struct.pack("<Q", 2**60) + bytes(8), f"byte 32: key 1 of 1: it is said to have {2**60} bytes"),
+        (SMALL + struct.pack("<Q", 60) + bytes(8), "byte 32: key 1 of 1: expected 60 bytes, the file ends after 8"),
+        (SMALL + struct.pack("<Q5s", 5, b"a\xffbcd"), "byte 33: key 1 of 1: not UTF-8"),
+        (SMALL + KEY + struct.pack("<I", 13), "byte 47: tokenizer.x: type 13, expected one of 0 to 12"),
+        (SMALL + KEY + struct.pack("<IQ", 8, 2**63), f"byte 55: tokenizer.x: expected {2**63} bytes"),
+        (SMALL + KEY + struct.pack("<IIQ", 9, 4, 2**60), f"byte 59: tokenizer.x: {2**60} entries cannot be in the 0"),
+        (SMALL + KEY + struct.pack("<IIQ", 9, 8, 2**60), f"byte 59: tokenizer.x: {2**60} entries cannot be in the 0"),
+        (SMALL + KEY + struct.pack("<IIQ", 9, 9, 1), "byte 59: tokenizer.x: an array of arrays"),
+        (
+            struct.pack("<4sIQQ", b"GGUF", 3, 0, 2) + 2 * (KEY + struct.pack("<IB", 0, 7)),
+            "byte 48: the key 'tokenizer.x' stands there twice",
+        ),
+    ],
+)
+def test_what_is_no_gguf_file_is_refused_with_the_byte(path, data, message):
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=f"^{path}: {message}"):
+        read(path, Hints())
+
+
+def test_a_file_cut_off_at_any_byte_is_refused(path):
+    write_file(path, bos_token_id=3)
+    data = path.read_bytes()
+    for size in range(len(data)):
+        path.write_bytes(data[:size])
+        with pytest.raises(ValueError, match=f"^{path}: .*"):
+            read(path, Hints())
+
+
+@given(st.data())
+def test_a_damaged_file_is_refused_in_one_line_or_is_another_vocabulary(folder, data):
+    path = folder / "damaged.gguf"
+    write_file(path, bos_token_id=3, add_bos_token=True, **{"tokenizer.chat_template": "x"})
+    content = bytearray(path.read_bytes())
+    for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=4)):
+        content[place] = data.draw(st.integers(0, 255))
+    start = data.draw(st.integers(0, len(content)))
+    del content[start : start + data.draw(st.sampled_from([0, 0, 1, 8]))]
+    path.write_bytes(content)
+    assert outcome(path) in ("a vocabulary", "an error in one line")
+
+
+def outcome(path):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that became those of ordinary tokens
+            read(path, Hints())
+    except ValueError as error:
+        return "an error in one line" if str(error).startswith(f"{path}: ") and "\n" not in str(error) else str(error)
+    return "a vocabulary"
+
+
+def test_a_folder_and_no_file_are_errors_of_the_system(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        read(tmp_path, Hints())
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "x.gguf", Hints())
+
+
+_VALUES = (
+    st.integers(-(2**31), 2**31 - 1)
+    | st.text(min_size=1, max_size=5)
+    | st.booleans()
+    | st.lists(st.integers(-9, 9), min_size=1, max_size=5)
+    | st.lists(st.text(max_size=5), min_size=1, max_size=5)
+)
+
+
+@given(st.dictionaries(st.text("ab.", min_size=1, max_size=5), _VALUES, max_size=5))
+def test_the_container_is_read_as_the_package_reads_it(folder, values):
+    path = folder / "container.gguf"
+    write_file(path, **{f"tokenizer.{key}": value for key, value in values.items()})
+    expected = {
+        name: field.contents()
+        for name, field in gguf.GGUFReader(path).fields.items()
+        if name.startswith(("tokenizer.", "general."))
+    }
+    assert {**read_metadata(path, "tokenizer."), **read_metadata(path, "general.")} == expected
+
+
+@pytest.mark.parametrize("kind", [kind for kind in range(13) if kind not in (8, 9)])
+def test_numbers_of_all_types_are_read_and_passed_over(path, kind):
+    value = {6: 0.5, 7: True, 12: 1e300}.get(kind, 7)
+    kind = gguf.GGUFValueType(kind)
+    array = (gguf.GGUFValueType.ARRAY, kind)
+    write_file(path, **{"a.x": (value, kind), "a.y": ([value, value], *array), "b.z": "end"})
+    assert read_metadata(path, "a.") == {"a.x": value, "a.y": [value, value]}
+    assert read_metadata(path, "b.") == {"b.z": "end"}
+
+
+# Real ones.
+
+
+def test_gpt2_comes_back_equal(path, test_data):
+    model = read_gpt2(test_data / "gpt2/vocab.json", test_data / "gpt2/merges.txt")
+    settings = {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
+    write(Definition(model, settings=settings), path)
+    assert read(path, Hints()) == Definition(model, settings=settings)
+
+
+@thorough
+@pytest.mark.filterwarnings("ignore:llama.cpp cuts by 'gpt-4o' nearly")
+@pytest.mark.parametrize("name", ["cl100k", "o200k"])
+def test_models_of_tiktoken_come_back_equal(path, test_data, name):
+    model = tiktoken_model(test_data, name)
+    write(Definition(model), path)
+    assert read(path, Hints()) == Definition(model)

@@ -1,0 +1,140 @@
+"""`.tiktoken` files: merges recovered from ranks give tiktoken's ids, whatever the ranks are."""
+
+import base64
+import itertools
+import json
+
+import pytest
+import tiktoken
+from hf_bpe.conversion import _formats as formats
+from hf_bpe.conversion._recover_merges import recover_merges
+from hf_bpe.conversion._tiktoken import definition_of_encoding, model_of_ranks
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.profiles import by_profile, thorough
+from support.strategies import models
+from tiktoken.load import load_tiktoken_bpe
+
+from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe.core.pretokenizers import PATTERNS, pattern_expression
+from hf_bpe.engine._dispatch import make_encoder
+from hf_bpe.engine._encoder import Options
+from hf_bpe.engine._merge_trees import unreachable
+from hf_bpe.tokenizer._files.definition import Definition, PatternNeeded
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+BYTES = [bytes([byte]) for byte in range(256)]
+NAMES = {"r50k": "gpt2", "cl100k": "cl100k", "o200k": "o200k"}
+
+
+@st.composite
+def rank_tables(draw):
+    """Draw tokens over few letters, with any ranks: some cannot be reached, some are made of ones that come later."""
+    tokens = draw(st.lists(st.text("ab ", min_size=2, max_size=7), max_size=14, unique=True))
+    others = [token.encode() for token in tokens]
+    ids = draw(st.permutations(range(len(BYTES) + len(others))))
+    return dict(zip([*others, *BYTES], ids, strict=False))
+
+
+def literal_merge(word, ranks):
+    """Merge as tiktoken's own description says: the neighbours that joined have the lowest rank, leftmost first."""
+    parts = [bytes([byte]) for byte in word]
+    while True:
+        pairs = [(ranks[a + b], place) for place, (a, b) in enumerate(itertools.pairwise(parts)) if a + b in ranks]
+        if not pairs:
+            return parts
+        _, place = min(pairs)
+        parts[place : place + 2] = [parts[place] + parts[place + 1]]
+
+
+@given(ranks=rank_tables(), words=st.lists(st.text("ab ", max_size=24).map(str.encode), max_size=6))
+def test_recovered_merges_make_what_the_ranks_make_of_any_word(ranks, words):
+    model = BPEModel({token_id: token for token, token_id in ranks.items()}, recover_merges(ranks), (), None)
+    encoder = make_encoder(model)
+    for word in [*words, *ranks]:
+        assert encoder.encode(word, Options()) == [ranks[part] for part in literal_merge(word, ranks)]
+    assert len({first + second for first, second in model.merges}) == len(model.merges)
+    lost = [
+        rank
+        for token, rank in sorted(ranks.items(), key=lambda item: item[1])
+        if literal_merge(token, ranks) != [token]
+    ]
+    assert unreachable(model) == lost
+
+
+@given(
+    ranks=rank_tables(),
+    texts=st.lists(st.text("ab \n1", max_size=24), max_size=6),
+    name=st.sampled_from(["gpt2", "cl100k", None]),
+)
+def test_models_of_ranks_give_the_ids_of_tiktoken(ranks, texts, name):
+    encoding = tiktoken.Encoding(
+        "x", pat_str=pattern_expression(name) or "(?s:.+)", mergeable_ranks=ranks, special_tokens={"<|x|>": 900}
+    )
+    tokenizer = BPETokenizer(model=model_of_ranks(ranks, {"<|x|>": 900}, name))
+    for text in [*texts, *(token.decode() for token in ranks if len(token) > 1), "ab<|x|>ab"]:
+        assert tokenizer.encode(text) == encoding.encode(text, allowed_special="all")
+
+
+@settings(max_examples=by_profile(quick=8, thorough=20))
+@given(ranks=rank_tables())
+def test_an_encoding_in_memory_is_a_tokenizer_and_its_file_again(ranks, tmp_path_factory):
+    encoding = tiktoken.Encoding("x", pat_str=PATTERNS["o200k"], mergeable_ranks=ranks, special_tokens={"<|x|>": 900})
+    tokenizer = BPETokenizer.convert_from(encoding)
+    assert tokenizer.model == definition_of_encoding(encoding).model
+    assert tokenizer.pattern == "o200k"
+    path = tmp_path_factory.mktemp("x") / "x.tiktoken"
+    tokenizer.convert_to(path)
+    assert {
+        base64.b64decode(token): int(rank) for token, rank in map(bytes.split, path.read_bytes().splitlines())
+    } == ranks
+    assert formats.read(path) == tokenizer.definition
+
+
+@settings(max_examples=by_profile(quick=8, thorough=30))
+@given(model=models(all_bytes=True))
+def test_a_model_is_written_so_that_it_is_read_back_equal_or_refused_by_name(model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("x") / "x.tiktoken"
+    try:
+        formats.write(formats.definition_of(model), path)
+    except ValueError:
+        assert not path.exists()
+        ranks = {
+            token: i for i, token in model.vocab.items() if token.decode("utf-8", "replace") not in model.special_tokens
+        }
+        assert recover_merges(ranks) != model.merges or unreachable(model)
+    else:
+        assert formats.read(path).model == Definition(model).model
+
+
+def test_what_is_trained_is_written_and_loaded_by_tiktoken_itself(tmp_path):
+    tokenizer = BPETokenizer(model=train(["low lower lowest newest"] * 3, 266, ["<|endoftext|>"], pattern="cl100k"))
+    tokenizer.convert_to(tmp_path / "x.tiktoken")
+    try:
+        ranks = load_tiktoken_bpe(str(tmp_path / "x.tiktoken"))
+    except ImportError as error:  # older releases need blobfile to read even a local file
+        pytest.skip(f"this release of tiktoken reads no files by itself: {error}")
+    beside = json.loads((tmp_path / "x.tiktoken.json").read_text("utf-8"))
+    arguments = {name: beside[name] for name in ("pat_str", "special_tokens")}
+    encoding = tiktoken.Encoding("x", mergeable_ranks=ranks, **arguments)
+    text = "the lowest<|endoftext|>newer"
+    assert encoding.encode(text, allowed_special="all") == tokenizer.encode(text)
+
+
+def test_a_file_that_names_no_pattern_asks_for_it(tmp_path):
+    path = tmp_path / "x.tiktoken"
+    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(byte), i) for i, byte in enumerate(BYTES)))
+    with pytest.raises(PatternNeeded, match=r"x\.tiktoken does not say by which pattern .* give it: gpt2, cl100k"):
+        formats.read(path)
+    assert formats.read(path, pattern="none").model.pattern is None
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "r50k" else thorough) for name in NAMES])
+def test_real_rank_files_have_no_unreachable_token_and_gpt2_its_own_merges(test_data, name):
+    path = test_data / f"tiktoken/{name}_base.tiktoken"
+    model = formats.read(path, pattern=NAMES[name], special_tokens={"<|endoftext|>": 300_000}).model
+    assert not model.ignore_merges
+    assert len(model.merges) == model.vocab_size - 257
+    if name == "r50k":
+        assert model.merges == formats.read(test_data / "gpt2").model.merges

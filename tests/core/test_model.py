@@ -1,0 +1,222 @@
+import copy
+import dataclasses
+import enum
+import pickle
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from support.strategies import models
+
+from hf_bpe.core._model import MOST_TOKEN_BYTES, BPEModel, check_special_tokens
+
+VOCAB = {97: b"a", 98: b"b", 256: b"ab", 300: b"ba", 257: b"<|x|>", 258: b"<|y|>"}
+MERGES = [(b"a", b"b"), (b"b", b"a")]
+MODEL = BPEModel(VOCAB, MERGES, ["<|x|>"])
+
+
+class Bytes(bytes):
+    """Equal to bytes, but not bytes."""
+
+
+class Pair(NamedTuple):
+    first: bytes
+    second: bytes
+
+
+Ids = enum.IntEnum("Ids", {"A": 97})
+
+
+@pytest.mark.parametrize(
+    ("vocab", "error", "message"),
+    [
+        ([b"a"], TypeError, "vocab: expected a dict of int to bytes, got list"),
+        ({"7": b"a"}, TypeError, "vocab: id '7' is str, expected int"),
+        ({True: b"a"}, TypeError, "vocab: id True is bool, expected int"),
+        ({7: "a"}, TypeError, "vocab: token 7 is str, expected bytes"),
+        ({-1: b"a"}, ValueError, "vocab: id -1 of token b'a' is not between 0 and 2**32 - 1"),
+        ({2**32: b"a"}, ValueError, "vocab: id 4294967296 of token b'a' is not between"),
+        ({7: b""}, ValueError, "vocab: token 7 is empty"),
+        ({7: b"a", 8: bytearray(b"b")}, TypeError, "vocab: token 8 is bytearray, expected bytes"),
+        ({9: b"a", 8: b"", -1: b"b", "7": b"c"}, ValueError, "vocab: token 8 is empty"),
+        ({7: b"a", 8: b"b", 9: b"a"}, ValueError, "vocab: token b'a' has two ids, 7 and 9"),
+    ],
+)
+def test_vocab_is_checked(vocab, error, message):
+    with pytest.raises(error) as caught:
+        BPEModel(vocab, [])
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("merge", "error", "message"),
+    [
+        (b"ab", TypeError, "merge 1: expected a pair of bytes, got b'ab'"),
+        (("b", "a"), TypeError, "merge 1: expected a pair of bytes, got ('b', 'a')"),
+        ({b"b", b"a"}, TypeError, "merge 1: expected a pair of bytes, got {"),
+        (7, TypeError, "merge 1: expected a pair of bytes, got 7"),
+        (([b"b"], b"a"), TypeError, "merge 1: expected a pair of bytes, got ([b'b'], b'a')"),
+        ((Bytes(b"a"), b"b"), TypeError, "merge 1: expected a pair of bytes"),
+        ((b"b",), TypeError, "merge 1: expected a pair of bytes"),
+        ((b"b", b"a", b"b"), TypeError, "merge 1: expected a pair of bytes"),
+        ((b"c", b"a"), ValueError, "merge 1, (b'c', b'a'): its first part is not a token of the vocabulary"),
+        ((b"a", b"c"), ValueError, "merge 1, (b'a', b'c'): its second part is not a token of the vocabulary"),
+        ((b"b", b"b"), ValueError, "merge 1, (b'b', b'b'): its result is not a token of the vocabulary"),
+        ((b"<|x|>", b"a"), ValueError, "merge 1, (b'<|x|>', b'a'): its first part is a special token"),
+        ((b"a", b"<|x|>"), ValueError, "merge 1, (b'a', b'<|x|>'): its second part is a special token"),
+        ((b"b", b"a"), ValueError, "merge 1, (b'b', b'a'): its result is a special token"),
+        ((b"a", b"b"), ValueError, "merge 1, (b'a', b'b'): merge 0 is the same pair"),
+    ],
+)
+def test_merges_are_checked(merge, error, message):
+    with pytest.raises(error) as caught:
+        BPEModel(VOCAB, [(b"a", b"b"), merge], ["<|x|>", "ba"])
+    assert message in str(caught.value)
+
+
+def test_the_first_wrong_merge_is_named():
+    with pytest.raises(ValueError, match=r"merge 1, \(b'a', b'c'\): its second part is not a token"):
+        BPEModel(VOCAB, [(b"a", b"b"), (b"a", b"c"), (b"a", b"b"), (b"a",), b"ab"])
+    with pytest.raises(ValueError, match=r"merge 1, \(b'a', b'b'\): merge 0 is the same pair"):
+        BPEModel(VOCAB, [(b"a", b"b"), (b"a", b"b"), (b"a", b"c")])
+
+
+def test_tokens_of_more_bytes_than_any_vocabulary_has_are_refused():
+    half = MOST_TOKEN_BYTES // 2
+    vocab = {97: b"a" * half, 98: b"b" * half}
+    assert len(BPEModel(vocab, []).vocab) == 2
+    with pytest.raises(
+        ValueError, match=f"the tokens have {2 * half + 1} bytes in all, expected at most {2 * half}; the "
+    ):
+        BPEModel(vocab | {99: b"c"}, [])
+    with pytest.raises(ValueError, match=f"longest, token 97, has {half}. Leave out the longest; `max_token_bytes`"):
+        BPEModel({Ids.A: vocab[97], 98: Bytes(vocab[98]), 99: b"c"}, [])
+
+
+def test_subclasses_are_taken_for_what_they_are():
+    model = BPEModel({Ids.A: b"a", 98: Bytes(b"b"), 256: b"ab"}, [Pair(b"a", b"b")])
+    assert model == BPEModel({97: b"a", 98: b"b", 256: b"ab"}, [(b"a", b"b")])
+    assert [*map(type, model.merges)] == [tuple]
+
+
+@pytest.mark.parametrize(
+    ("specials", "error", "message"),
+    [
+        ("<|x|>", TypeError, "special_tokens: expected a list of str, got '<|x|>'; write ['<|x|>']"),
+        (b"<|x|>", TypeError, "special_tokens: expected a list of str, got b'<|x|>'"),
+        (["<|x|>", b"<|y|>"], TypeError, "special token b'<|y|>': expected str, got bytes"),
+        (["<|x|>", ""], ValueError, "special token '': expected at least one character"),
+        (["<|x|>", "<|x|>"], ValueError, "special token '<|x|>' is given twice"),
+        (["\ud83d"], ValueError, "special token '\\ud83d' holds a lone surrogate"),
+        (["a"], ValueError, "special token 'a' is how vocab.json writes the byte b'a'"),
+        ([" "], ValueError, "special token ' ' is how vocab.json writes the byte b' '"),
+        (["Ġ"], ValueError, "special token 'Ġ' is how vocab.json writes the byte b' '"),
+        (["é"], ValueError, "special token 'é' is how vocab.json writes the byte b'\\xe9'"),
+    ],
+)
+def test_special_tokens_are_checked(specials, error, message):
+    for check in (check_special_tokens, lambda tokens: BPEModel(VOCAB, [], tokens)):
+        with pytest.raises(error) as caught:
+            check(specials)
+        assert message in str(caught.value)
+
+
+def test_special_tokens_are_in_the_vocabulary_and_unlike_the_printable_form_of_another():
+    with pytest.raises(ValueError, match="special token '<z>' is not in the vocabulary"):
+        BPEModel(VOCAB, [], ["<|x|>", "<z>"])
+    with pytest.raises(ValueError, match=r"special token 'Ġa' is how vocab\.json writes token 259, b' a'"):
+        BPEModel({**VOCAB, 259: b" a", 260: "Ġa".encode()}, [], ["Ġa"])
+    assert BPEModel({**VOCAB, 260: "Ġa".encode()}, [], ["Ġa"]).special_ids() == {"Ġa": 260}
+
+
+def test_pattern_is_checked_and_canonical():
+    with pytest.raises(ValueError, match="pattern 'gpt3' is not known"):
+        BPEModel(VOCAB, [], pattern="gpt3")
+    with pytest.raises(TypeError, match="got int"):
+        BPEModel(VOCAB, [], pattern=3)
+    assert BPEModel(VOCAB, [], pattern="none") == BPEModel(VOCAB, [], pattern=None)
+
+
+@given(models())
+def test_a_model_is_what_its_fields_say_in_whatever_order_and_type_they_come(model):
+    twin = BPEModel(
+        dict(reversed(model.vocab.items())),
+        (list(merge) for merge in model.merges),
+        iter(model.special_tokens[::-1]),
+        model.pattern,
+        model.ignore_merges,
+    )
+    assert twin == model
+    assert (hash(twin), twin.fingerprint, repr(twin)) == (hash(model), model.fingerprint, repr(model))
+    assert list(twin.vocab) == sorted(model.vocab)
+    assert twin.merges == model.merges
+    assert [twin.special_ids()[special] for special in twin.special_tokens] == sorted(twin.special_ids().values())
+
+
+@given(models())
+def test_pickles_and_copies_are_equal(model):
+    for twin in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model), dataclasses.replace(model)):
+        assert twin == model
+        assert hash(twin) == hash(model)
+        assert twin.fingerprint == model.fingerprint
+
+
+@given(models())
+def test_printable_vocabulary_tells_all_tokens_apart(model):
+    printable = model.printable_vocab()
+    assert list(printable.values()) == list(model.vocab)
+    assert model.special_ids().items() <= printable.items()
+    assert model.vocab_size == len(printable)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"vocab": {**VOCAB, 301: b"abb"}},
+        {"vocab": {(99 if token == b"ab" else token_id): token for token_id, token in VOCAB.items()}},
+        {"vocab": {(99 if token == b"<|x|>" else token_id): token for token_id, token in VOCAB.items()}},
+        {"merges": MERGES[::-1]},
+        {"merges": MERGES[:1]},
+        {"special_tokens": []},
+        {"special_tokens": ["<|x|>", "<|y|>"]},
+        {"pattern": "cl100k"},
+        {"pattern": None},
+    ],
+)
+def test_a_change_of_any_field_is_another_model(change):
+    other = dataclasses.replace(MODEL, **change)
+    assert other != MODEL
+    assert other.fingerprint != MODEL.fingerprint
+    assert len({other, MODEL}) == 2
+
+
+def test_fingerprint_depends_on_the_version_of_unicode(monkeypatch):
+    before = MODEL.fingerprint
+    monkeypatch.setattr("hf_bpe.core._model.UNICODE_VERSION", "17.0")
+    assert MODEL.fingerprint != before
+
+
+def test_arguments_are_copied_and_the_model_is_frozen():
+    vocab, merges, specials = dict(VOCAB), list(MERGES), ["<|x|>"]
+    model = BPEModel(vocab, merges, specials)
+    vocab[7] = b"c"
+    merges.clear()
+    specials.append("<|y|>")
+    assert model == MODEL
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.pattern = None
+
+
+def test_repr_is_short_and_names_the_first_special_tokens():
+    fingerprint = MODEL.fingerprint[:12]
+    assert repr(MODEL) == (
+        f"BPEModel(vocab_size=6, merges=2, special_tokens=['<|x|>'], pattern='gpt2', fingerprint='{fingerprint}')"
+    )
+    specials = [f"<{number}>" for number in range(100)]
+    many = BPEModel({token_id: special.encode() for token_id, special in enumerate(specials)}, [], specials)
+    assert "special_tokens=['<0>', '<1>', '<2>', '…']," in repr(many)
+
+
+def test_a_model_may_be_empty_and_may_have_tokens_that_no_merge_makes():
+    assert BPEModel({}, []).vocab_size == 0
+    assert BPEModel({5: b"abc"}, []).vocab == {5: b"abc"}

@@ -1,0 +1,245 @@
+import functools
+import importlib.util
+import itertools
+import random
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from support.profiles import by_profile
+from support.strategies import any_texts, pattern_names, patterns, texts
+from tokenizers import Regex, pre_tokenizers
+from transformers.convert_slow_tokenizer import TikTokenConverter
+from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX as QWEN2
+
+import hf_bpe.core._unicode
+from hf_bpe.core import pretokenizers as module
+from hf_bpe.core.pretokenizers import (
+    PATTERNS,
+    WHITE_SPACE,
+    _seconds_for,
+    canonical_pattern,
+    find_safe_cuts,
+    hide_newer,
+    pattern_expression,
+    split,
+)
+from hf_bpe.engine._added_tokens import _WORD
+
+CODE_POINTS = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
+# The planes left out hold private and unassigned code points only.
+IN_USED_PLANES = [*map(chr, [*range(0xD800), *range(0xE000, 0x40000), *range(0xE0000, 0xE1000)])]
+# Every class that a named pattern tells from another.
+CLASSES = [r"\p{L}", r"\p{N}", r"\s", r"[^\s\p{L}\p{N}]"]
+CLASSES += [r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"]
+# Texts of up to four characters, of every class that any pattern names, and one that is newer than Unicode 16.0.
+SHORT = ["".join(text) for size in range(5) for text in itertools.product("aA1!/' s\n\u3000\u0301\ua7cf", repeat=size)]
+
+
+@functools.cache
+def splitter(expression):
+    return pre_tokenizers.Split(Regex(expression), behavior="isolated")
+
+
+def split_by_tokenizers(text, expression):
+    return [piece for piece, _ in splitter(expression).pre_tokenize_str(text)]
+
+
+@given(any_texts, patterns)
+def test_pieces_joined_are_the_text_and_none_is_empty(text, pattern):
+    pieces = split(text, pattern)
+    assert "".join(pieces) == text
+    assert all(pieces)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "pieces"),
+    [
+        (r"\d", ["ab", "1", "2", " c"]),  # gaps
+        (r"(\d)|(c)", ["ab", "1", "2", " ", "c"]),  # groups
+        (r"\b|\d*", ["a", "b", "12", " ", "c"]),  # empty matches cut
+        (r"(?=b)", ["a", "b12 c"]),  # nothing but empty matches
+        (r".+\K ", ["ab12", " ", "c"]),
+        (r"(?:ab12 c)*", ["ab12 c"]),  # an empty match at the end
+        (None, ["ab12 c"]),
+    ],
+)
+def test_custom_patterns_keep_what_they_do_not_match(pattern, pieces):
+    assert split("ab12 c", pattern) == pieces
+
+
+@given(any_texts, patterns)
+def test_long_text_is_split_as_short_text_is(text, pattern):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_LONG", 0)
+        long = split(text, pattern)
+    assert long == split(text, pattern)
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_named_patterns_cut_all_short_texts_as_tokenizers_does(name):
+    expected = [split_by_tokenizers(text, PATTERNS[name]) for text in SHORT]
+    assert [split(text, name) for text in SHORT] == expected
+
+
+@given(texts, pattern_names)
+def test_named_patterns_cut_as_tokenizers_does(text, name):
+    assert split(text, name) == split_by_tokenizers(text, PATTERNS[name])
+
+
+@pytest.mark.parametrize("expression", CLASSES)
+def test_every_code_point_is_in_the_classes_that_tokenizers_puts_it_in(expression):
+    text = "".join(by_profile(quick=IN_USED_PLANES, thorough=CODE_POINTS))
+    assert split(text, f"{expression}+") == split_by_tokenizers(text, f"{expression}+")
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_every_code_point_in_some_context_is_cut_as_tokenizers_does(name):
+    rng = random.Random(name)
+    contexts = ["", "a", "A", "1", " ", "\n", "!", "'s"]
+    characters = rng.sample(IN_USED_PLANES, by_profile(quick=40_000, thorough=len(IN_USED_PLANES)))
+    text = "".join(char + rng.choice(contexts) for char in characters)
+    assert split(text, name) == split_by_tokenizers(text, PATTERNS[name])
+
+
+# cl100k, as tiktoken has it today, keeps white space at the end of a text whole; no token of its vocabulary shows it.
+@pytest.mark.parametrize(
+    ("name", "theirs", "end"), [("gpt2", "r50k", ""), ("cl100k", "cl100k", "!"), ("o200k", "o200k", "")]
+)
+def test_patterns_cut_as_those_of_tiktoken(name, theirs, end, monkeypatch):
+    published = pytest.importorskip("tiktoken_ext.openai_public")
+    for loader in ("load_tiktoken_bpe", "data_gym_to_mergeable_bpe_ranks"):
+        monkeypatch.setattr(published, loader, lambda *args, **kwargs: {})  # they would fetch the ranks
+    expression = getattr(published, f"{theirs}_base")()["pat_str"]
+
+    assert [split(text + end, name) for text in SHORT] == [split(text + end, expression) for text in SHORT]
+
+
+def test_patterns_are_those_of_transformers():
+    assert PATTERNS["qwen2"] == QWEN2
+    assert PATTERNS["llama3"] == TikTokenConverter().pattern
+
+
+@given(any_texts)
+def test_cl100k_and_llama3_cut_alike(text):
+    assert split(text, "cl100k") == split(text, "llama3")
+
+
+def test_white_space_is_what_tokenizers_calls_so():
+    assert list(WHITE_SPACE) == split_by_tokenizers(WHITE_SPACE, r"\s")
+    assert [char for char in CODE_POINTS if char.isspace() and char not in WHITE_SPACE] == list("\x1c\x1d\x1e\x1f")
+
+
+def test_what_unicode_16_does_not_know_is_of_no_class():
+    unknown = "".join(chr(code) for first, last in hf_bpe.core._unicode.UNASSIGNED for code in range(first, last + 1))
+    assert len(unknown) > 800_000
+    assert split(unknown, r"[^\P{Cn}]+") == [unknown]
+    assert split("a\ua7cfb 1\U00032e882", "gpt2") == ["a", "\ua7cf", "b", " 1", "\U00032e88", "2"]
+
+
+def test_general_categories_are_those_of_unicode_16():
+    unicodedata2 = pytest.importorskip("unicodedata2")
+    members = {}
+    for char in CODE_POINTS:
+        members.setdefault(unicodedata2.category(char), []).append(char)
+    for category, characters in members.items():
+        # A piece a member: whatever is not one is left over, between them.
+        outside = split("".join(characters), rf"\P{{{category}}}+")
+        assert outside == ["".join(characters)], category
+        if category != "Cn":
+            others = "".join(char for other in members for char in members[other] if other != category)
+            assert split(others, rf"\p{{{category}}}+") == [others], category
+
+
+@pytest.fixture(scope="module")
+def generator():
+    pytest.importorskip("unicodedata2")
+    path = Path(__file__).parent.parent.parent / "tools" / "generate_unicode.py"
+    spec = importlib.util.spec_from_file_location("generate_unicode", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_tables_are_current(generator):
+    assert generator.render_python() == generator.PYTHON.read_text(encoding="utf-8")
+    assert generator.render_native() == generator.NATIVE.read_text(encoding="utf-8")
+
+
+def test_generated_characters_of_words_are_those_of_the_added_tokens(generator):
+    generated = generator.is_of_word
+    assert [char for char in CODE_POINTS if generated(ord(char)) != bool(_WORD.match(hide_newer(char)))] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "canonical"),
+    [(None, None), ("none", None), (r"\w+", r"\w+"), *((name, name) for name in PATTERNS)]
+    + [(expression, name) for name, expression in PATTERNS.items()],
+)
+def test_canonical_pattern_has_one_spelling(pattern, canonical):
+    assert canonical_pattern(pattern) == canonical
+    assert pattern_expression(canonical) == PATTERNS.get(canonical, canonical)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "error", "message"),
+    [
+        (5, TypeError, "pattern: expected a name, a regular expression or None, got int"),
+        (b"gpt2", TypeError, "got bytes"),
+        ("gpt3", ValueError, "pattern 'gpt3' is not known: expected one of gpt2, .*, none, or a regular expression"),
+        ("", ValueError, "pattern '' is not known"),
+        ("(", ValueError, "pattern '\\(' is not a regular expression: missing \\)"),
+        (r"\p{Nonsense}", ValueError, "is not a regular expression: unknown property"),
+        ("(" * 5000 + ")" * 5000, ValueError, "is not a regular expression"),
+        (r"(?r)\w+", ValueError, r"\(\?r\)"),  # would search from the end
+    ],
+)
+def test_canonical_pattern_refuses(pattern, error, message):
+    with pytest.raises(error, match=message):
+        canonical_pattern(pattern)
+
+
+def assert_all_cuts_are_safe(text, name):
+    before, pieces = 0, split(text, name)
+    for cut in find_safe_cuts(text, name):
+        assert before < cut < len(text)
+        assert split(text[:cut], name) + split(text[cut:], name) == pieces
+        before = cut
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_safe_cuts_do_not_change_the_pieces_of_short_texts(name):
+    for text in SHORT:
+        assert_all_cuts_are_safe(text, name)
+
+
+@given(any_texts, pattern_names)
+def test_safe_cuts_do_not_change_the_pieces(text, name):
+    assert_all_cuts_are_safe(text, name)
+
+
+def test_safe_cuts_are_found_in_ordinary_text():
+    text = "Hello, wörld!\n12 \u3000x"
+    for name in PATTERNS:
+        assert [*find_safe_cuts(text, name)] == [6, text.index("\n12") + 3]
+    assert [*find_safe_cuts("\u4f60\u3000", "gpt2")] == [1]
+    assert [*find_safe_cuts("Hello", "gpt2")] == []
+
+
+@pytest.mark.parametrize("pattern", [None, r"\w+"])
+def test_only_named_patterns_have_safe_cuts(pattern):
+    assert [*find_safe_cuts("Hello world", pattern)] == []
+
+
+@pytest.mark.parametrize("prefix", ["", "x" * (1 << 20)])  # cut at once, or match by match
+def test_expression_that_backtracks_without_end_is_stopped(monkeypatch, prefix):
+    monkeypatch.setattr("hf_bpe.core.pretokenizers._seconds_for", lambda text: 0.2)
+    with pytest.raises(ValueError, match=r"'\(\?:a\|aa\)\+b' took over 0 s for a text of \d+ characters; expected"):
+        split(prefix + "a" * 100, "(?:a|aa)+b")
+    assert split("aab" + "a" * 10, "(?>aa|a)+b") == ["aab", "a" * 10]
+
+
+def test_time_for_an_expression_grows_with_the_text():
+    assert _seconds_for("") >= 10
+    assert _seconds_for("a" * 10**7) >= 100

@@ -1,0 +1,214 @@
+import multiprocessing
+import os
+import re
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import any_bytes, patterns, texts
+
+from hf_bpe import Source, plan
+from hf_bpe.core.reference import count_pre_tokens
+from hf_bpe.counting import _count as counting
+from hf_bpe.counting import _count_tables as tallies
+from hf_bpe.counting._readers import Skipped, read
+from hf_bpe.counting._word_counts import Settings
+from hf_bpe.engine import _dispatch as engine
+
+TINY = 40  # bytes a batch, so that a few words make several batches
+SPECIALS = ["<x>", "<x>y", "x>y", "yy", "你<", "<x"]
+special_texts = st.lists(st.sampled_from([*"<x>y你é ", *SPECIALS]), max_size=20).map("".join)
+
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def count(source, **options):
+    return dict(counting.count(source, **options).items())
+
+
+@pytest.fixture
+def tiny_batches(monkeypatch):
+    def native_counter(pattern, special_tokens, threads, memory):
+        encoded = [special.encode() for special in special_tokens]
+        native = engine.native_core()
+        return native and native.Counter(pattern, encoded, threads=threads, chunk_bytes=TINY)
+
+    monkeypatch.setattr(tallies, "_PIECE_BYTES", TINY)
+    monkeypatch.setattr(tallies, "native_counter", native_counter)
+    monkeypatch.setattr(counting, "_BATCH_BYTES", 4 * TINY)
+
+
+def pieces_of(source, specials=(), pattern=None, piece_bytes=1 << 20):
+    """Return what the Python engine counts at a time."""
+    options = {"pattern": pattern, "special_tokens": specials, "batch_bytes": 1 << 20, "skipped": Skipped()}
+    batches = (batch for shard in plan(source) for batch in read(shard, **options))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tallies, "_PIECE_BYTES", piece_bytes)
+        return [*tallies.PythonTally(Settings(pattern, tuple(specials)), 1, 0)._pieces(batches, lambda done: None)]
+
+
+def documents_of(*arguments):
+    return [document for piece in pieces_of(*arguments) for document in piece]
+
+
+@given(st.lists(texts, min_size=1, max_size=4), patterns)
+def test_every_road_gives_the_same_counts(tmp_path_factory, documents, pattern):
+    folder = tmp_path_factory.mktemp("documents")
+    paths = [folder / f"{number}.txt" for number in range(len(documents))]
+    encoded = [document.encode() for document in documents]
+    for path, document in zip(paths, encoded, strict=True):
+        path.write_bytes(document)
+    names = [*map(str, paths)]
+    roads = [documents, tuple(documents), iter(documents), (document for document in documents)]
+    roads += [encoded, iter(encoded), [encoded[0], *documents[1:]]]
+    roads += [[documents], iter([documents[:1], tuple(documents[1:])])]
+    roads += [names, tuple(names), paths, tuple(paths)]
+    for road in roads:
+        assert count(road, pattern=pattern) == count_pre_tokens(encoded, pattern)
+    for road in (paths[0], names[0]):
+        assert count(road, pattern=pattern) == count_pre_tokens(encoded[:1], pattern)
+
+
+@given(st.lists(texts, max_size=9), st.integers(1, 60))
+def test_batches_are_closed_as_soon_as_they_are_full(documents, batch_bytes):
+    batches = [[*map(len, batch)] for batch in pieces_of(documents, (), "gpt2", batch_bytes)]
+    assert all(sum(sizes) >= batch_bytes for sizes in batches[:-1])
+    assert all(sum(sizes[:-1]) < batch_bytes for sizes in batches)
+    assert all(batches)
+
+
+def test_a_long_document_is_cut_into_batches_where_the_pattern_is_known():
+    text = "low, lower\n" * 1000
+    assert max(map(len, documents_of([text], (), "gpt2", TINY))) <= TINY + len("low, lower\n")
+    assert documents_of([text], (), None, TINY) == [text.encode()]
+    assert documents_of([text], (), r"\w+", TINY) == [text.encode()]
+
+
+@pytest.mark.usefixtures("tiny_batches")
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", None])
+def test_counts_do_not_depend_on_the_number_of_workers(pattern):
+    documents = ["low lower lowest " * number + "<x>\n你好" for number in range(40)]
+    expected = count_pre_tokens(documents_of(documents, ["<x>"]), pattern)
+    for workers in (1, 2, 3):
+        assert count(documents, pattern=pattern, special_tokens=["<x>"], num_workers=workers) == expected
+    assert not multiprocessing.active_children()
+
+
+@given(special_texts, st.permutations(SPECIALS), st.integers(0, len(SPECIALS)))
+def test_text_is_split_at_special_tokens_longest_first(tmp_path_factory, text, specials, kept):
+    specials = specials[:kept]
+    longest_first = "|".join(map(re.escape, sorted(specials, key=len, reverse=True)))
+    expected = [piece.encode() for piece in (re.split(longest_first, text) if specials else [text]) if piece]
+    path = tmp_path_factory.getbasetemp() / "special.txt"
+    path.write_bytes(text.encode())
+    for source in ([text], [text.encode()], path):
+        assert documents_of(source, specials) == expected
+        assert count(source, pattern=None, special_tokens=specials) == Counter(expected)
+
+
+def test_special_tokens_are_not_regular_expressions():
+    assert documents_of(["a.b*c"], [".", "b*"]) == [b"a", b"c"]
+
+
+@given(any_bytes, patterns, st.integers(1, 60))
+def test_the_first_invalid_byte_of_a_file_is_named(tmp_path_factory, data, pattern, batch_bytes):
+    path = tmp_path_factory.getbasetemp() / "maybe-utf8.txt"
+    path.write_bytes(data)
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        place = f"{path}: not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start} ("
+        with pytest.raises(ValueError, match=re.escape(place)):
+            documents_of(path, (), pattern, batch_bytes)
+    else:
+        assert b"".join(documents_of(path, (), pattern, batch_bytes)) == data
+    # Its bytes given as a text are taken as they are.
+    assert count([data], pattern=pattern) == count_pre_tokens([data], pattern)
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        (b"low \xff", "byte 0xFF at offset 4"),
+        (b"low<x>low \xe4\xbd<x>", "byte 0xE4 at offset 10"),
+        (b"low " * 50 + b"\xed\xa0\x80", "byte 0xED at offset 200"),
+        ("\ufeff你".encode("utf-16-le"), "byte 0xFF at offset 0"),
+    ],
+)
+@pytest.mark.usefixtures("tiny_batches")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_file_that_is_not_utf8_is_refused(tmp_path, data, place, workers):
+    (tmp_path / "good.txt").write_text("low " * 50, encoding="utf-8")
+    (tmp_path / "bad.txt").write_bytes(data)
+    with pytest.raises(ValueError, match=rf"bad\.txt: not UTF-8: {place} .*; convert the file"):
+        count([tmp_path / "good.txt", tmp_path / "bad.txt"], special_tokens=["<x>"], num_workers=workers)
+
+
+def test_nothing_is_counted_of_nothing(tmp_path):
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    for source in (empty, [empty, empty], [], (), iter([]), [""], [b""], [[]], [["", ""]], ["<x>"]):
+        assert count(source, special_tokens=["<x>"]) == Counter()
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs /dev/fd")
+def test_a_pipe_is_read_to_its_end():
+    reading, writing = os.pipe()
+    os.write(writing, b"low low")
+    os.close(writing)
+    assert count(f"/dev/fd/{reading}") == {b"low": 1, b" low": 1}
+    os.close(reading)
+
+
+@pytest.mark.parametrize("workers", [0, -1])
+def test_number_of_processes_is_checked(workers):
+    with pytest.raises(ValueError, match=f"num_workers: expected at least 1, got {workers}"):
+        count(["low"], num_workers=workers)
+
+
+@pytest.mark.usefixtures("tiny_batches")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_in_the_source_propagates_and_leaves_no_process(workers):
+    def interrupted():
+        for _ in range(20):
+            yield "low lower lowest " * 9
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        count(interrupted(), num_workers=workers)
+    assert not multiprocessing.active_children()
+
+
+def test_progress_is_shown_on_standard_error_when_asked_for(tmp_path, capsys):
+    path = tmp_path / "a.txt"
+    path.write_text("low" * 100, encoding="utf-8")
+    count(path)
+    assert capsys.readouterr() == ("", "")
+    count(path, show_progress=True)
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert re.search("Counting: 100%.* 300/300 ", errors)
+
+
+def die(batch, pattern):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere processes do not inherit what is patched")
+def test_a_killed_process_is_an_os_error_that_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(tallies, "count_pre_tokens", die)
+    with pytest.raises(ChildProcessError, match="was killed, most likely for lack of memory; give fewer num_workers"):
+        count(["low " * 300_000] * 4, num_workers=2, pattern=r"\w+ ?")
+
+
+def test_a_source_that_reads_files_its_own_way_is_counted(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "low low"}\n{"text": 5}\n', encoding="utf-8")
+    (tmp_path / "b.txt").write_bytes(b"low\xff")
+    bytes_as_they_are = Source(tmp_path / "b.txt", errors="bytes")
+    expected = {b"low": 2, b" low": 1, b"\xff": 1}
+    assert count([Source(tmp_path / "a.jsonl", on_error="skip"), bytes_as_they_are]) == expected

@@ -1,0 +1,327 @@
+"""Edits of models: what stays, what goes, and that text keeps its ids."""
+
+import itertools
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.profiles import by_profile
+from support.strategies import any_bytes, corpora, mergeable, models, of_tokens, words
+
+from hf_bpe import BPEModel, WordCounts, train
+from hf_bpe.core._model import replace
+from hf_bpe.core.reference import pre_tokenize
+from hf_bpe.editing._edits import add_special_tokens, extend, pad_to_multiple_of, prune, renumber, truncate
+from hf_bpe.editing._pruning import count_tokens
+from hf_bpe.engine._dispatch import make_encoder
+from hf_bpe.engine._encoder import Options
+from hf_bpe.engine._merge_trees import parts_of_tokens, unreachable
+from hf_bpe.engine._normalizers import NormalizedTexts
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+BYTES = BPEModel({byte: bytes([byte]) for byte in range(256)}, [])
+
+
+def encode(model, data):
+    """Return the ids of text; a byte that the model does not have is -1."""
+    free = next(token_id for token_id in itertools.count() if token_id not in model.vocab)
+    ids = make_encoder(model).encode(data, Options(unknown_id=free))
+    return [-1 if token_id == free else token_id for token_id in ids]
+
+
+def check_remap(remap, old, new):
+    """Check that a remap tells of every token of both models, and that what was kept is the same token."""
+    assert remap.old_ids == old.vocab.keys()
+    assert remap.sources.keys() == new.vocab.keys()
+    assert {old_id: new.vocab[new_id] for old_id, new_id in remap.new_ids.items()} == {
+        old_id: old.vocab[old_id] for old_id in remap.new_ids
+    }
+    assert {*remap.removed} == {i for i, token in old.vocab.items() if token not in {*new.vocab.values()}}
+
+
+@st.composite
+def prunings(draw):
+    """Draw a model and what to keep of it: ids that text can become."""
+    model = draw(models())
+    lost = set() if model.ignore_merges else {*unreachable(model)}
+    return model, draw(st.lists(st.sampled_from(sorted(model.vocab.keys() - lost)), max_size=6))
+
+
+def uses(model, counts):
+    """Count the tokens of counted pre-tokens, one after the other."""
+    used = Counter(dict.fromkeys(model.vocab, 0))
+    for word, number in counts.items():
+        for token_id in encode(replace(model, pattern=None), word):
+            used[token_id] += number
+    del used[-1]
+    return dict(used)
+
+
+class TestPrune:
+    @given(prunings(), any_bytes, st.data())
+    def test_what_is_kept_can_be_met_and_texts_of_kept_tokens_keep_their_ids(self, pruning, data, drawn):
+        model, keep = pruning
+        pruned, remap = prune(model, keep=keep)
+        check_remap(remap, model, pruned)
+        assert {*keep} <= remap.new_ids.keys()
+        for new_id in remap.new_ids.values():
+            token = pruned.vocab[new_id]
+            if token.decode(errors="replace") not in pruned.special_tokens:
+                assert encode(replace(pruned, pattern=None), token) == [new_id]
+        for text in (data, drawn.draw(mergeable), drawn.draw(of_tokens(pruned))):
+            for word in pre_tokenize(text, model.pattern):
+                ids = encode(model, word)
+                if {*ids} <= {-1, *remap.new_ids}:
+                    assert encode(pruned, word) == [remap.new_ids.get(token_id, -1) for token_id in ids]
+
+    @given(prunings())
+    def test_without_counts_nothing_stays_but_bytes_special_tokens_and_what_kept_tokens_are_made_of(self, pruning):
+        model, keep = pruning
+        parts = parts_of_tokens(model)
+
+        def tree(token_id):
+            return {token_id}.union(*map(tree, parts.get(token_id, ())))
+
+        pruned, remap = prune(model, keep=keep)
+        always = {i for i, token in model.vocab.items() if len(token) == 1} | {*model.special_ids().values()}
+        assert remap.new_ids.keys() == always.union(*map(tree, keep))
+        assert [*pruned.vocab] == [*range(len(remap.new_ids))] == [*remap.new_ids.values()]
+        assert pruned.special_tokens == model.special_tokens
+        assert [
+            merge for merge in model.merges if {*merge, b"".join(merge)} <= {*pruned.vocab.values()}
+        ] == pruned.merges
+
+    @given(models(), st.dictionaries(words(), st.integers(0, 5)), st.data())
+    @settings(max_examples=by_profile(quick=12, thorough=50))
+    def test_with_counts_the_least_used_tokens_that_no_other_is_made_of_go_one_by_one(self, model, corpus, data):
+        counts = WordCounts(corpus, pattern=model.pattern)
+        lost = set() if model.ignore_merges else {*unreachable(model)}
+        keep = data.draw(st.lists(st.sampled_from(sorted(model.vocab.keys() - lost)), max_size=3))
+        fixed = {*prune(model, keep=keep).remap.new_ids}
+        kept, used, parts = model.vocab.keys() - lost, uses(model, counts), parts_of_tokens(model)
+        whole = {i: encode(replace(model, ignore_merges=False, pattern=None), model.vocab[i]) for i in model.vocab}
+
+        def give(token_id, number):
+            if token_id in kept:
+                used[token_id] += number
+            else:
+                for part in parts.get(token_id) or whole[token_id]:
+                    if part != -1:
+                        give(part, number)
+
+        expected = {}
+        while True:
+            expected[len(kept)] = {*kept}, min((used[i] for i in kept - fixed), default=None)
+            leaves = [i for i in kept - fixed if not any(i in parts.get(other, ()) for other in kept)]
+            if not leaves:
+                break
+            least = min(leaves, key=lambda i: (used[i], -i))
+            limit = used[least]
+            expected[len(kept)] = {*kept}, limit
+            kept.remove(least)
+            give(least, limit)
+        for size, (ids, _) in expected.items():
+            pruned, remap = prune(model, keep=keep, counts=counts, vocab_size=size)
+            assert remap.new_ids.keys() == ids
+            check_remap(remap, model, pruned)
+            assert model.ignore_merges or unreachable(pruned) == []
+        least = data.draw(st.integers(0, 30))
+        first = next(ids for ids, limit in expected.values() if limit is None or limit >= least)
+        assert prune(model, keep=keep, counts=counts, min_count=least).remap.new_ids.keys() == first
+
+    @given(models(), corpora)
+    def test_tokens_are_counted_as_they_are_met(self, model, corpus):
+        counts = WordCounts(corpus, pattern=model.pattern)
+        assert count_tokens(model, counts) == uses(model, counts)
+
+    def test_words_are_counted_in_batches(self, monkeypatch):
+        monkeypatch.setattr("hf_bpe.counting._word_counts._BATCH", 100)
+        counts = WordCounts({f"{number}": number for number in range(50)})
+        assert count_tokens(BYTES, counts) == uses(BYTES, counts)
+
+    def test_a_smallest_count_is_of_the_text_whatever_it_was_multiplied_by(self):
+        model = train(["low low low lower"], num_merges=3)
+        counts = WordCounts({"low": 6, " lower": 2}, scale=2)
+        assert b"low" in prune(model, counts=counts, min_count=3).model.vocab.values()
+        assert b"low" not in prune(model, counts=counts, min_count=5).model.vocab.values()
+
+    @pytest.mark.parametrize("data", ["low", b"\xff low"])
+    def test_a_model_of_bytes_only_is_what_is_left_of_nothing_to_keep(self, data):
+        model = train(["low low lowest"], num_merges=4, special_tokens=["<|x|>"])
+        pruned, _ = prune(model, keep=[])
+        assert pruned == replace(BYTES, vocab={**BYTES.vocab, 256: b"<|x|>"}, special_tokens=("<|x|>",))
+        assert encode(pruned, data) == [*(data.encode() if isinstance(data, str) else data)]
+
+    def test_wrong_arguments_are_refused(self):
+        model = BPEModel({0: b"a", 1: b"b", 2: b"ab", 3: b"ba"}, [(b"a", b"b")])
+        counts = WordCounts({"ab": 1})
+        for wrong in ({}, {"vocab_size": 3}, {"counts": counts}, {"keep": [2], "min_count": 1}):
+            with pytest.raises(TypeError, match="expected ids to keep, or counts with either"):
+                prune(model, **wrong)
+        with pytest.raises(TypeError, match="got keep=None, counts=WordCounts"):
+            prune(model, counts=counts, vocab_size=3, min_count=1)
+        with pytest.raises(ValueError, match="the model has no token 9"):
+            prune(model, keep=[0, 9])
+        with pytest.raises(ValueError, match=r"text never becomes token 3, b'ba'"):
+            prune(model, keep=[3])
+        with pytest.raises(TypeError):
+            prune(model, keep=[b"ab"])
+        for size in (1, 4, "3"):
+            with pytest.raises(ValueError, match=f"vocab_size: expected 2 to 3, .* got {size!r}"):
+                prune(model, counts=counts, vocab_size=size)
+        with pytest.raises(ValueError, match="min_count: expected at least 0"):
+            prune(model, counts=counts, min_count=-1)
+        with pytest.raises(ValueError, match="counts: their pattern is 'o200k', that of the model 'gpt2'"):
+            prune(model, counts=WordCounts({"ab": 1}, pattern="o200k"), vocab_size=3)
+        with pytest.raises(OverflowError, match="63 bits"):
+            prune(model, counts=WordCounts({"ab": 2**62}), vocab_size=3)
+
+
+class TestTruncate:
+    @given(models(), st.data())
+    def test_what_is_left_keeps_its_ids(self, model, data):
+        made = {first + second for first, second in model.merges}
+        size = data.draw(st.integers(sum(token not in made for token in model.vocab.values()), model.vocab_size))
+        smaller, remap = truncate(model, size)
+        check_remap(remap, model, smaller)
+        assert smaller.vocab_size == size
+        assert not remap.moves
+        assert not remap.added
+        is_made = {first + second for first, second in smaller.merges}
+        assert all(token in is_made for token in smaller.vocab.values() if token in made)
+
+    @pytest.mark.parametrize("tie_break", ["lexicographic", "huggingface"])
+    @pytest.mark.filterwarnings("ignore:the text gives")
+    @given(corpus=corpora, size=st.integers(257, 270))
+    def test_is_what_training_to_the_smaller_size_gives(self, tie_break, corpus, size):
+        counts = WordCounts(corpus, special_tokens=["<|x|>"])
+        largest, smaller = train(counts, num_merges=[0, 4], tie_break=tie_break)[::-1]
+        size = min(size, largest.vocab_size)
+        assert truncate(largest, smaller.vocab_size).model == smaller
+        assert truncate(largest, size).model == train(counts, vocab_size=size, tie_break=tie_break)
+
+
+class TestExtend:
+    @given(models(), corpora, st.integers(0, 6), st.data())
+    @pytest.mark.filterwarnings("ignore:the text gives")
+    def test_old_ids_stay_and_text_without_a_pair_that_is_merged_anew_keeps_its_ids(self, model, corpus, number, data):
+        counts = WordCounts(corpus, pattern=model.pattern)
+        options = {"initial_alphabet": "observed"} if model.lacks_bytes else {}
+        longer, remap = extend(model, counts, number + 256, **options)
+        check_remap(remap, model, longer)
+        assert {new_id: longer.vocab[new_id] for new_id in model.vocab} == model.vocab
+        assert longer.merges[: len(model.merges)] == model.merges
+        new = {*longer.merges[len(model.merges) :]}
+        for text in (data.draw(mergeable), data.draw(of_tokens(longer)), *corpus):
+            for word in pre_tokenize(text, model.pattern):
+                ids = encode(model, word)
+                pairs = itertools.pairwise(model.vocab.get(token_id, b"") for token_id in ids)
+                if -1 not in ids and new.isdisjoint(pairs):
+                    assert encode(longer, word) == ids
+
+    @given(models(), corpora, st.sets(st.integers(0, 1100), max_size=5))
+    @pytest.mark.filterwarnings("ignore:the text gives")
+    def test_new_tokens_stand_behind_all_others_and_come_from_what_the_old_model_makes_of_them(
+        self, model, corpus, reserved
+    ):
+        longer, remap = extend(model, WordCounts(corpus, pattern=model.pattern), 300, reserved=reserved)
+        new = longer.vocab.keys() - model.vocab.keys()
+        assert remap.added.keys() == new
+        assert {*new} == {*range(max([*model.vocab, *reserved]) + 1, max([*model.vocab, *reserved]) + 1 + len(new))}
+        for token_id, sources in remap.added.items():
+            ids = encode(replace(model, pattern=None, ignore_merges=False), longer.vocab[token_id])
+            assert [*sources] == [old for old in ids if old != -1]
+
+    def test_the_number_of_new_tokens_is_the_one_asked_for(self):
+        model = BPEModel({0: b"a", 1: b"b"}, [])
+        longer, remap = extend(model, ["ab aab"], 5, special_tokens=["<|x|>"], initial_alphabet="observed")
+        assert longer.vocab == {
+            **{0: b"a", 1: b"b", 2: b" ", 3: b"<|x|>"},
+            **{4: b"ab", 5: b"aab", 6: b" aab"},
+        }
+        assert remap.added == {2: (), 3: (), 4: (0, 1), 5: (0, 0, 1), 6: (0, 0, 1)}
+
+    def test_a_model_that_normalizes_goes_on_from_normalized_text(self):
+        model = replace(train(["e\u0301"], num_merges=1), normalizer="NFC")
+        with pytest.raises(ValueError, match="give texts that are normalized first"):
+            extend(model, ["e\u0301"], 1)
+        longer, _ = extend(model, NormalizedTexts(["e\u0301"]), 1)
+        assert longer.normalizer == "NFC"
+        assert longer.merges[-1] == (b"\xc3", b"\xa9")
+
+    def test_wrong_numbers_are_refused(self):
+        with pytest.raises(ValueError, match="number: expected at least 0, got -1"):
+            extend(BYTES, ["a"], -1)
+        with pytest.raises(TypeError, match="number: expected an int"):
+            extend(BYTES, ["a"], 1.5)
+
+
+class TestAddSpecialTokens:
+    @given(models(), st.sets(st.integers(0, 1010)), st.integers(0, 5))
+    def test_take_the_lowest_free_ids(self, model, reserved, number):
+        names = [f"<|new {i}|>" for i in range(number)]
+        more, remap = add_special_tokens(model, names, reserved=reserved)
+        check_remap(remap, model, more)
+        assert set(more.special_tokens) == {*model.special_tokens, *names}
+        free = [i for i in range(3000) if i not in reserved and i not in model.vocab]
+        assert [more.special_ids()[name] for name in names] == free[:number]
+        assert remap.added == dict.fromkeys(free[:number], ())
+
+    def test_take_the_ids_that_are_given(self):
+        model = BPEModel({0: b"a"}, [])
+        assert add_special_tokens(model, {"<|x|>": 7, "<|y|>": 1}).model.special_ids() == {"<|y|>": 1, "<|x|>": 7}
+
+    @pytest.mark.parametrize(
+        ("tokens", "reserved", "message"),
+        [
+            (["<|x|>"], (), "special token '<|x|>': the model has this token, with the id 2"),
+            (["ab"], (), "special token 'ab': the model has this token, with the id 1"),
+            ({"<|y|>": 1}, (), "special token '<|y|>': its id 1 is taken by b'ab'"),
+            ({"<|y|>": 9}, [9], "special token '<|y|>': its id 9 is taken by a token outside the model"),
+            ({"<|y|>": 9, "<|z|>": 9}, (), "have the same id"),
+            ({"<|y|>": -1}, (), "id of '<|y|>': expected at least 0"),
+            ({"<|y|>": 2**32}, (), "is not between 0 and 2**32 - 1"),
+            (["<|y|>", "<|y|>"], (), "given twice"),
+            (["a"], (), "is how vocab.json writes the byte"),
+        ],
+    )
+    def test_refuse_what_is_taken_or_impossible(self, tokens, reserved, message):
+        model = BPEModel({0: b"a", 1: b"ab", 2: b"<|x|>"}, [], ["<|x|>"])
+        with pytest.raises(ValueError, match=re.escape(message)):
+            add_special_tokens(model, tokens, reserved=reserved)
+
+
+class TestPadToMultipleOf:
+    @given(models(), st.integers(1, 200), st.sets(st.integers(0, 1100), max_size=3))
+    def test_no_id_below_a_multiple_is_free(self, model, multiple, reserved):
+        padded, remap = pad_to_multiple_of(model, multiple, reserved=reserved)
+        check_remap(remap, model, padded)
+        size = max([*padded.vocab, *reserved]) + 1
+        assert size % multiple == 0
+        assert size - multiple <= max([*model.vocab, *reserved])
+        assert padded.vocab.keys() | reserved == {*range(size)}
+        assert {*padded.special_tokens} == {*model.special_tokens, *(f"<|unused_{i}|>" for i in remap.added)}
+
+    def test_names_that_are_taken_are_told_apart(self):
+        model = BPEModel({0: b"a", 1: b"<|unused_2|>"}, [], ["<|unused_2|>"])
+        assert pad_to_multiple_of(model, 3).model.special_tokens == ("<|unused_2|>", "<<|unused_2|>>")
+
+    def test_wide_gaps_and_wrong_numbers_are_refused(self):
+        with pytest.raises(ValueError, match="the highest id is 9000 but there are only 1 tokens; renumber"):
+            pad_to_multiple_of(BPEModel({9000: b"a"}, []), 8)
+        with pytest.raises(ValueError, match="multiple: expected at least 1"):
+            pad_to_multiple_of(BYTES, 0)
+
+
+@given(models(), mergeable)
+def test_renumbering_keeps_the_order_and_the_tokens_of_text(model, data):
+    dense, remap = renumber(model)
+    check_remap(remap, model, dense)
+    assert [*dense.vocab.values()] == [*model.vocab.values()]
+    assert [*dense.vocab] == [*range(model.vocab_size)]
+    new_ids = {**remap.new_ids, -1: -1}
+    assert encode(dense, data) == [new_ids[token_id] for token_id in encode(model, data)]
+    assert renumber(dense).remap.is_identity

@@ -1,0 +1,56 @@
+"""Text is brought to NFC exactly as `tokenizers` does it, whatever Unicode the Python at hand has."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import decomposed_fragments
+from tokenizers import normalizers
+
+import hf_bpe.engine._normalizers
+from hf_bpe.engine._normalizers import _IS_JOINED, to_nfc
+
+CHARACTERS = [chr(code) for code in [*range(0xD800), *range(0xE000, 0x32000), *range(0xE0000, 0xE0200)]]
+normalize = normalizers.NFC().normalize_str
+
+
+@pytest.fixture(scope="module", params=["unicodedata", "unicodedata2"], autouse=True)
+def any_unicode(request):
+    """Normalize by the Unicode of this Python, and by a newer one."""
+    with pytest.MonkeyPatch.context() as patch:
+        newer = pytest.importorskip(request.param, reason="what newer Pythons know is in the package unicodedata2")
+        patch.setattr(hf_bpe.engine._normalizers, "unicodedata", newer)
+        yield newer
+
+
+@given(st.lists(decomposed_fragments, max_size=10).map("".join))
+def test_text_is_brought_to_the_form_that_tokenizers_brings_it_to(text):
+    assert to_nfc(text) == normalize(text)
+
+
+@given(st.lists(decomposed_fragments, max_size=10).map("".join))
+def test_what_python_takes_for_normalized_stays_as_it_is(any_unicode, text):
+    text = any_unicode.normalize("NFC", text)
+    assert to_nfc(text) == normalize(text) == text
+
+
+def test_every_character_is_normalized_as_by_tokenizers_alone_and_around_marks():
+    forms = ["{}", "q\u0345{}", "a{}\u0334", "{}\u0301", "\u0915{}\u0323"]
+    texts = [form.format(char) for char in CHARACTERS for form in forms]
+    assert [text for text in texts if to_nfc(text) != normalize(text)] == []
+
+
+def test_every_composition_is_made_where_tokenizers_makes_it(any_unicode):
+    decomposed = [any_unicode.normalize("NFD", char) for char in CHARACTERS]
+    assert [text for text in decomposed if to_nfc(text) != normalize(text)] == []
+
+
+def test_segments_begin_at_every_character_that_joins_nothing_before_it(any_unicode):
+    decomposed = [any_unicode.normalize("NFD", char) for char in CHARACTERS]
+    joined = {text[0] for text in decomposed if any_unicode.combining(text[0])}
+    joined |= {text[-1] for text in decomposed if normalize(text) != text and len(text) > 1}
+    assert [char for char in joined if not _IS_JOINED.match(char)] == []
+    assert not any(map(_IS_JOINED.match, "aé \n가\u1100你\udc80"))
+
+
+def test_surrogates_stay_as_they_are():
+    assert to_nfc("\udccce\u0301\udc81") == "\udccc\xe9\udc81"

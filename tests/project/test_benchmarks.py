@@ -1,0 +1,250 @@
+import base64
+import json
+
+import pytest
+from support.benchmarking import ROOT, measure, run, write_gpt2_folder, write_text
+from support.profiles import by_profile, thorough
+
+from hf_bpe import train_bpe
+
+WRONG_PEER = """
+from benchmarks.peers import hf_bpe
+
+DISTRIBUTION = "hf_bpe"
+
+class Training(hf_bpe.Training):
+    def outcome(self):
+        merges = super().outcome()
+        return [*merges[:3], merges[4], merges[3], *merges[5:]]
+"""
+
+WRONG_ENCODER = """
+from benchmarks.encoders import tiktoken
+
+DISTRIBUTION = "tiktoken"
+
+class Tokenizer(tiktoken.Tokenizer):
+    def __init__(self, job):
+        super().__init__(job)
+        encode = self.encode_one
+        self.encode_one = lambda text: encode(text)[::-1]
+
+    def encode_lists(self, texts):
+        return [ids if len(ids) % 2 else ids[::-1] for ids in super().encode_lists(texts)]
+
+    def decode(self, sequences):
+        return [text.upper() for text in super().decode(sequences)]
+"""
+
+SLOW_ENCODER = """
+import signal
+
+from benchmarks.encoders import tiktoken
+
+DISTRIBUTION = "tiktoken"
+
+class Tokenizer(tiktoken.Tokenizer):
+    def __init__(self, job):
+        super().__init__(job)
+        encode = self.encode_one
+        self.encode_one = lambda text: self.run_out_of_time() if len(text) > 1500 else encode(text)
+
+    def run_out_of_time(self):
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 500
+        signal.raise_signal(signal.SIGALRM)  # as the timer does
+"""
+
+PEERS = ["hf_bpe", "tiktoken", "tokenizers", *by_profile(quick=[], thorough=["transformers"])]
+
+
+@pytest.fixture
+def text(tmp_path):
+    return write_text(tmp_path)
+
+
+@pytest.fixture
+def gpt2(tmp_path, text):
+    return write_gpt2_folder(tmp_path, text)
+
+
+def train(tmp_path, text, *peers):
+    output = tmp_path / "results" / "training.json"
+    options = ["--vocab-size", 300, "--repeats", 1, "--witnesses", "--output", output]
+    return run(tmp_path, "training", text, "--peers", *peers, *options), output
+
+
+def test_training_is_compared_and_timed(tmp_path, text):
+    done, output = train(tmp_path, text, "hf_bpe", "hf_bpe:lexicographic", "tokenizers")
+    assert done.returncode == 0, done.stderr
+    assert "huggingface ties: hf_bpe, tokenizers give the same 43 merges." in done.stderr
+    assert "tokenizers" in done.stdout
+
+    result = json.loads(output.read_text(encoding="utf-8"))
+    assert result["benchmark"] == "training"
+    assert result["options"]["vocab_size"] == 300
+    assert result["machine"]["cores"] >= 1
+    assert result["files"][0]["name"] == "text.txt"
+    assert result["files"][0]["bytes"] == text.stat().st_size
+    assert [peer["ties"] for peer in result["contenders"].values()] == ["huggingface", "lexicographic", "huggingface"]
+    assert all(peer["version"] and peer["door"] for peer in result["contenders"].values())
+    assert len(result["runs"]) == 3
+    for one in result["runs"]:
+        assert one["seconds"] > 0
+        assert one["cpu_seconds"] > 0
+        assert one["peak_bytes"] >= one["start_bytes"] > 1_000_000
+        assert one["hand_over_seconds"] >= 0
+        assert (one["reading_seconds"] is None) == one["contender"].startswith("hf_bpe")
+        assert "outcome" not in one
+    times = {row["contender"]: row["seconds"] for row in result["summary"]}
+    for row in result["summary"]:
+        for name, ratio in row["times_as_fast_as"].items():
+            assert ratio == pytest.approx(times[name] / row["seconds"])
+
+
+def test_wrong_merges_are_refused_before_anything_is_timed(tmp_path, text):
+    (tmp_path / "wrong_peer.py").write_text(WRONG_PEER, encoding="utf-8")
+    done, output = train(tmp_path, text, "hf_bpe", "wrong_peer")
+    assert done.returncode == 1
+    assert "hf_bpe (1 thread) and wrong_peer (1 thread) differ, and must not: merge 4 of 43 is" in done.stderr
+    assert "round 1" not in done.stderr
+    assert done.stdout == ""
+    assert not output.exists()
+
+
+def test_a_peer_that_is_missing_is_named(tmp_path, text):
+    done, _ = train(tmp_path, text, "no_such_peer")
+    assert done.returncode == 1
+    assert "error: no_such_peer: ModuleNotFoundError" in done.stderr
+
+
+def test_ties_that_a_peer_cannot_do_are_refused(tmp_path, text):
+    done, _ = train(tmp_path, text, "tokenizers:lexicographic")
+    assert done.returncode == 1
+    assert "ties 'lexicographic' are not known; expected one of huggingface" in done.stderr
+
+
+def test_splitting_is_compared_and_timed(tmp_path, text):
+    output = tmp_path / "splitting.json"
+    peers = ["hf_bpe", "regex", "tokenizers"]
+    done = run(tmp_path, "splitting", text, "--peers", *peers, "--repeats", 1, "--output", output)
+    assert done.returncode == 0, done.stderr
+    assert "hf_bpe, regex, tokenizers give the same" in done.stderr
+    result = json.loads(output.read_text(encoding="utf-8"))
+    assert sorted(row["contender"] for row in result["summary"]) == sorted(peers)
+    assert all(row["megabytes_per_second"] > 0 for row in result["summary"])
+
+
+def test_merges_are_found_from_ranks(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks.peers._merges import from_ranks
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    vocab, merges = train_bpe([text], vocab_size=600)
+    assert from_ranks({token: rank for rank, token in vocab.items()}) == merges
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--into", "lists"], *(pytest.param(options, marks=thorough) for options in (["--into", "numpy"], ["--warm"]))],
+)
+def test_encoding_is_compared_and_timed(tmp_path, text, gpt2, options):
+    peers = [peer if peer in ("hf_bpe", "tiktoken") else f"{peer}:lists" for peer in PEERS]
+    other = tmp_path / "other.txt"
+    other.write_text("one 1\n<|endoftext|>two 2\n", encoding="utf-8")
+    done, result = measure(tmp_path, "encoding", text, other, "--gpt2", gpt2, "--peers", *peers, *options)
+    assert done.returncode == 0, done.stderr
+    assert f"text: {', '.join(PEERS)} give the same for" in done.stderr
+    assert f"other: {', '.join(PEERS)} give the same for 2 texts." in done.stderr
+    assert "speed / tiktoken's" in done.stdout
+    assert result["options"]["vocabulary"]["pattern"] == "gpt2"
+    assert sorted({(row["subject"], row["contender"].partition(":")[0]) for row in result["summary"]}) == sorted(
+        (subject, peer) for subject in ("text", "other") for peer in PEERS
+    )
+    for row in result["summary"]:
+        assert row["megabytes_per_second"] > 0
+        assert row["peak_bytes"] > 1_000_000
+        assert len(row["times_as_fast_as"]) == len(PEERS)
+
+
+def test_rank_files_are_another_way_to_give_a_vocabulary(tmp_path, text):
+    vocab, _ = train_bpe([text.read_text(encoding="utf-8")], vocab_size=600, pattern="cl100k")
+    ranks = tmp_path / "own.tiktoken"
+    lines = [f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in vocab.items()]
+    ranks.write_text("".join(lines), encoding="utf-8")
+    options = ["--ranks", ranks, "--vocabulary", "cl100k", "--peers", *PEERS]
+    done, result = measure(tmp_path, "encoding", text, *options)
+    assert done.returncode == 0, done.stderr
+    assert result["options"]["vocabulary"]["tokens"] == 601  # with the special token
+
+
+@pytest.mark.parametrize("task", ["encoding", "decoding"])
+def test_wrong_ids_and_texts_are_refused_before_anything_is_timed(tmp_path, text, gpt2, task):
+    (tmp_path / "wrong_peer.py").write_text(WRONG_ENCODER, encoding="utf-8")
+    done, result = measure(tmp_path, task, text, "--gpt2", gpt2, "--peers", "tiktoken", "wrong_peer")
+    assert done.returncode == 1
+    assert "differ, and must not: text " in done.stderr
+    assert "round 1" not in done.stderr
+    assert done.stdout == ""
+    assert result is None
+
+
+def test_a_peer_without_a_door_is_named(tmp_path, text, gpt2):
+    done, _ = measure(tmp_path, "encoding", text, "--gpt2", gpt2, "--peers", "tokenizers:numpy")
+    assert done.returncode == 1
+    assert "error: tokenizers:numpy: ValueError: tokenizers has no door for encoding: encode_numpy" in done.stderr
+
+
+@pytest.mark.parametrize("task", ["decoding", *(pytest.param(task, marks=thorough) for task in ("latency", "loading"))])
+def test_other_tasks_are_compared_and_timed(tmp_path, text, gpt2, task):
+    arguments = {"decoding": [text], "latency": ["--calls", 100], "loading": []}[task]
+    done, result = measure(tmp_path, task, *arguments, "--gpt2", gpt2, "--peers", *PEERS)
+    assert done.returncode == 0, done.stderr
+    assert f"{', '.join(PEERS)} give the same" in done.stderr
+    assert sorted(row["contender"] for row in result["summary"]) == sorted(PEERS)
+    assert all(row["seconds"] > 0 and row["import_seconds"] > 0 for row in result["summary"])
+
+
+@thorough
+def test_the_worst_cases_are_compared_and_timed(tmp_path, text, gpt2):
+    options = ["--size", 2000, "--cases", "random bytes", "CJK without spaces", "--peers", "hf_bpe", "tiktoken"]
+    done, result = measure(tmp_path, "worst", text, "--gpt2", gpt2, *options)
+    assert done.returncode == 0, done.stderr
+    assert len(result["summary"]) == 2 * 2 * 2
+    assert "random bytes, 0.004 MB: hf_bpe, tiktoken give the same for 1 text." in done.stderr
+    assert "for twice the text" in done.stdout
+
+
+def test_every_worst_case_can_be_made_at_any_size(monkeypatch, text):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks import worst_cases
+
+    for case in worst_cases.CASES:
+        made = [worst_cases.make(case, size, (str(text),)) for size in (1000, 3000)]
+        assert all(size - 3 <= len(part.encode()) <= size for size, part in zip((1000, 3000), made, strict=True))
+        assert worst_cases.make(case, 1000, (str(text),)) == made[0]
+
+
+def test_what_takes_too_long_is_given_up_and_reported(tmp_path, text, gpt2):
+    (tmp_path / "slow_peer.py").write_text(SLOW_ENCODER, encoding="utf-8")
+    options = ["--size", 1000, "--cases", "spaces", "--limit", 500, "--peers", "tiktoken", "slow_peer"]
+    done, result = measure(tmp_path, "worst", text, "--gpt2", gpt2, *options)
+    assert done.returncode == 0, done.stderr
+    assert len(result["summary"]) == 3
+    assert [one["subject"] for one in result["given_up"]] == ["spaces, 0.002 MB"]
+    assert "more than 500 s" in done.stdout
+
+
+def test_slices_are_of_equal_size_and_hold_all_the_text(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks.slices import read_slices
+
+    path = tmp_path / "text.txt"
+    lines = "".join(f"line {number} naïve 你好\n" for number in range(2000))
+    path.write_text("<|endoftext|>".join([lines, *["é" * 9500] * 7]), encoding="utf-8")
+    (whole,) = read_slices((str(path),), 1)
+    assert "".join(whole.values()) == lines + "é" * 9500 * 7
+    assert all(1000 <= len(text.encode()) <= 9000 for text in whole.values() if text[-1] == "\n" and text not in lines)
+    slices = read_slices((str(path),), 3)
+    assert {name: text for part in slices for name, text in part.items()} == whole
+    with pytest.raises(ValueError, match="fewer documents than the 9 slices"):
+        read_slices((str(path),), 9)

@@ -1,0 +1,278 @@
+"""What the README and the examples say is what happens."""
+
+import doctest
+import importlib.util
+import json
+import os
+import pickle
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+import transformers
+from huggingface_hub import ModelCard
+from support.commands import run
+from support.profiles import by_profile
+from support.transformers_features import HAS_SANITIZING, needs_class_of_its_own
+
+import hf_bpe
+from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
+
+ROOT = Path(__file__).parent.parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted(path.relative_to(ROOT) for path in [*(ROOT / "docs").glob("*.md"), ROOT / "conversion" / "README.md"])
+# What a block of the pages may need; it says so after the language.
+OPTIONAL = ("accelerate", "datasets", "jinja2", "ray", "torch")
+FEATURES = {"sanitize_control_tokens": HAS_SANITIZING}  # of transformers
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def run_session(code, name, namespace):
+    """Run an interactive session; return how many of its examples ran, and what went otherwise than it shows."""
+    test = doctest.DocTestParser().get_doctest(code, {}, name, name, 0)
+    test.globs, report = namespace, []
+    results = doctest.DocTestRunner().run(test, out=report.append, clear_globs=False)
+    return results.attempted, "".join(report)
+
+
+def run_example(name, *arguments):
+    command = [sys.executable, str(ROOT / "examples" / name), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True).stdout
+
+
+def test_sessions_of_the_readme_print_what_they_show(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    attempted, failures = run_session("".join(blocks("pycon")), "README.md", {})
+    assert attempted > 10
+    assert not failures, failures
+
+
+def test_python_of_the_readme_runs(tmp_path, monkeypatch, test_data):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hf_bpe.BPETokenizer, "_registered_for_auto_class", False)  # which it is until the test ends
+    shutil.copytree(test_data / "gpt2", tmp_path / "gpt2")
+    (tmp_path / "corpus.txt").write_text("The quick brown fox<|endoftext|>jumps", encoding="utf-8")
+    for code in blocks("python"):
+        exec(compile(code, "README.md", "exec"), {})
+    assert (tmp_path / "gpt2-tokenizer" / "tokenizer.json").exists()
+    assert np.load(tmp_path / "tokens.npy").tolist()[:5] == [464, 2068, 7586, 21831, 50256]
+    original = (tmp_path / "gpt2" / "merges.txt").read_text("utf-8").splitlines()
+    assert (tmp_path / "gpt2-files" / "merges.txt").read_text("utf-8").splitlines() == original
+
+
+class Hub:
+    """The Hub, as far as push_to_hub calls it: it remembers what it is given."""
+
+    def __init__(self):
+        self.commits = {}
+
+    def create_repo(self, repo_id, **_):
+        return SimpleNamespace(repo_id=repo_id)
+
+    def create_commit(self, repo_id, operations, **_):
+        self.commits[repo_id] = {operation.path_in_repo for operation in operations}
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    if not hasattr(transformers.utils.hub, "hf_api"):
+        pytest.skip(f"transformers {transformers.__version__} has no hf_api in whose place to put another")
+    hub = Hub()
+    monkeypatch.setattr(transformers.utils.hub, "hf_api", lambda: hub)
+    monkeypatch.setattr(transformers.utils.hub, "create_and_tag_model_card", lambda *_, **__: ModelCard("---\n---\n"))
+    monkeypatch.setattr(hf_bpe.BPETokenizer, "_registered_for_auto_class", False)  # so that it is restored afterwards
+    return hub
+
+
+def run_in_shell(line, folder):
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # where hf-bpe is installed
+    environment = {**os.environ, "PATH": path}
+    ran = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return ran.stdout
+
+
+def needs_a_shell(line):
+    """Tell whether a command must run in a shell: others can run in this process, where nothing is imported again."""
+    unquoted = re.sub(r"'[^']*'", "", line)
+    return by_profile(quick=not line.startswith("hf-bpe ") or re.search(r"[|<>&;$*?]", unquoted), thorough=True)
+
+
+def run_console(text, folder):
+    """Run the commands of a shell session, each of which must print the lines below it."""
+    for line, expected in re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", text, re.MULTILINE):
+        if needs_a_shell(line):
+            printed = run_in_shell(line, folder)
+        else:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.chdir(folder)
+                printed = run(*shlex.split(line)[1:]).stdout
+        assert printed.strip() == expected.strip(), line
+
+
+def run_array_job(script, folder):
+    """Run the script of an array of jobs for three of them, one of them twice, with what Slurm tells a job."""
+    (folder / "job.sh").write_text(script, encoding="utf-8")
+    for number in (2, 0, 1, 0):
+        run_console(f"$ SLURM_ARRAY_TASK_ID={number} SLURM_CPUS_PER_TASK=2 bash job.sh 3\n", folder)
+
+
+class Spark:
+    """What the page calls of Spark: values go from step to step pickled, and are reduced in an order of its own."""
+
+    def __init__(self, values=()):
+        self.values = values
+        self.sparkContext = self
+
+    def parallelize(self, values, number):
+        assert number == len(values)
+        return Spark(pickle.loads(pickle.dumps(values)))
+
+    def map(self, function):
+        return Spark([pickle.loads(pickle.dumps(function(value))) for value in self.values])
+
+    def treeReduce(self, function, depth):
+        values = [*self.values]
+        while len(values) > 1:
+            values.append(function(values.pop(), values.pop(0)))
+        return values[0]
+
+
+@pytest.fixture
+def spark(monkeypatch):
+    session = SimpleNamespace(builder=SimpleNamespace(getOrCreate=Spark))
+    monkeypatch.setitem(sys.modules, "pyspark", ModuleType("pyspark"))
+    monkeypatch.setitem(sys.modules, "pyspark.sql", SimpleNamespace(SparkSession=session))
+
+
+def blocks_of(page):
+    """Return language, needs and code of the blocks of a page, and all that they need."""
+    fences = re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return fences, {word for _, needed, _ in fences for word in needed.split()} - {"slurm", "spark"}
+
+
+@pytest.mark.parametrize(
+    ("page", "has_all"),
+    [(page, has_all) for page in PAGES for has_all in (False, True) if not has_all or blocks_of(page)[1]],
+    ids=lambda value: {False: "what hf_bpe brings", True: "everything"}.get(value, str(value)),
+)
+def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(
+    page, has_all, tmp_path, monkeypatch, hub, spark
+):
+    fences, words = blocks_of(page)
+    assert words <= {*OPTIONAL, *FEATURES}
+    for name in sorted(words) if has_all else ():
+        if name not in FEATURES:
+            pytest.importorskip(name, reason=f"blocks of {page} need {name}")
+        elif not FEATURES[name]:
+            pytest.skip(f"transformers {transformers.__version__} has no {name}")
+    needed = words - FEATURES.keys()
+    if needed and not has_all and by_profile(quick=all(map(importlib.util.find_spec, needed)), thorough=False):
+        pytest.skip("all that the blocks need is installed, so all of them run")
+    monkeypatch.chdir(tmp_path)
+    write_gpt2(hf_bpe.train(["low lower lowest"], vocab_size=262, special_tokens=["<|endoftext|>"]), "gpt2")
+    hf_bpe.BPETokenizer.train(["low lower lowest"], 260, pattern="cl100k").convert_to("cl100k_base.tiktoken")
+    Path("cl100k_base.tiktoken.json").unlink()
+    Path("book.txt").write_text("lower, lowest", encoding="utf-8")
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)
+    for language, needed, code in fences:
+        if words.intersection(needed.split()) and not has_all:
+            continue
+        if language == "pycon":
+            _, failures = run_session(code, str(page), vars(module))
+            assert not failures, failures
+        elif language == "console":
+            run_console(code, tmp_path)
+        elif language == "sh":
+            run_array_job(code, tmp_path)
+        else:
+            assert language == "python"
+            exec(compile(code, page, "exec"), vars(module))
+    if page.name == "transformers.md":
+        pushed = {"README.md", "added_tokens.json", *hf_bpe.BPETokenizer.vocab_files_names.values()}
+        pushed |= {"tokenizer.json", "tokenizer_config.json", *(["chat_template.jinja"] if has_all else [])}
+        assert hub.commits == {"my-name/my-tokenizer": pushed}
+    elif page.name == "scale.md":
+        assert (tmp_path / "cluster-tokenizer" / "tokenizer.json").exists()
+
+
+LOAD_BESIDE_EACH = """
+import json, sys
+from pathlib import Path
+if sys.argv[1] == "hf_bpe not imported":
+    sys.modules["hf_bpe"] = None
+else:
+    import hf_bpe
+from transformers import AutoTokenizer
+
+loaded = {}
+for model_type in sys.argv[2:]:
+    Path("config.json").write_text(json.dumps({"model_type": model_type}))
+    tokenizer = AutoTokenizer.from_pretrained(".")
+    loaded[model_type] = type(tokenizer).__name__, tokenizer.encode("2024")
+print(json.dumps(loaded))
+"""
+
+
+@needs_class_of_its_own("qwen4_exp")  # the table is that of the releases that have it
+@pytest.mark.parametrize("column", [1, 2], ids=["hf_bpe imported", "hf_bpe not imported"])
+def test_auto_tokenizer_does_what_the_table_says_beside_each_config(tmp_path, column):
+    page = (ROOT / "docs" / "transformers.md").read_text("utf-8")
+    header, _, *rows = [row.strip("|").split("|") for row in re.findall(r"^\|.*\|$", page, re.MULTILINE)]
+    said = {name: row[column].strip() for row in rows for name in re.findall(r"`(\w+)`", row[0])}
+    tokenizer = hf_bpe.BPETokenizer.train(["2024"], num_merges=3)
+    assert tokenizer.encode("2024") == [258]
+    tokenizer.save_pretrained(tmp_path)
+    command = [sys.executable, "-c", LOAD_BESIDE_EACH, header[column].strip(), *said]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    says = {
+        "`BPETokenizer`": lambda name, ids: name == "BPETokenizer" and ids == [258],
+        "a fast tokenizer, same ids": lambda name, ids: name == "TokenizersBackend" and ids == [258],
+        "**another class, wrong ids**": lambda _, ids: ids != [258],
+    }
+    loaded = json.loads(ran.stdout)
+    assert len(loaded) == 16
+    assert [name for name, found in loaded.items() if not says[said[name]](*found)] == []
+
+
+def test_shell_of_the_readme_prints_what_it_shows(tmp_path):
+    shutil.copy(ROOT / "README.md", tmp_path / "corpus.txt")
+    run_console("".join(blocks("console")), tmp_path)
+    assert (tmp_path / "gpt2-files" / "merges.txt").exists()
+
+
+def test_continuous_integration_runs_the_two_commands_of_the_readme():
+    commands = [block.strip() for block in blocks("sh")]
+    assert len(commands) == 2
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert all(command in script for command in commands)
+
+
+def test_example_train_and_load(tmp_path):
+    output = run_example("train_and_load.py", ROOT / "README.md", tmp_path)
+    assert "loaded as BPETokenizer" in output
+    assert "decoded: The tokenizer trains, encodes and decodes. 你好 👋<|endoftext|>" in output
+
+
+def test_example_convert_gpt2(tmp_path, test_data):
+    output = run_example("convert_gpt2.py", test_data / "gpt2", tmp_path)
+    assert "The quick brown fox: [464, 2068, 7586, 21831]" in output
+    assert "and back: the same model" in output
+
+
+def test_example_train_tiny_gpt2(tmp_path):
+    pytest.importorskip("torch", reason="training a model needs torch")
+    pytest.importorskip("accelerate", reason="training a model needs accelerate")
+    output = run_example("train_tiny_gpt2.py", ROOT / "README.md", tmp_path)
+    assert "BPETokenizer from the checkpoint: 'The tokenizer" in output
+    assert (tmp_path / "checkpoint-10" / "tokenizer.json").exists()

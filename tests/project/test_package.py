@@ -1,0 +1,52 @@
+"""The package as it is installed."""
+
+import subprocess
+import sys
+from importlib import metadata, resources
+
+import hf_bpe
+
+
+def test_the_public_names_are_these_and_all_are_there():
+    assert hf_bpe.__all__ == [
+        "BPEModel",
+        "BPETokenizer",
+        "Source",
+        "WordCounts",
+        "__version__",
+        "count",
+        "plan",
+        "train",
+        "train_bpe",
+    ]
+    for name in hf_bpe.__all__:
+        assert getattr(hf_bpe, name) is not None
+
+
+def test_versions_agree():
+    assert hf_bpe.__version__ == metadata.version("hf_bpe")
+
+
+def test_types_and_conversion_are_installed():
+    assert resources.files("hf_bpe").joinpath("py.typed").is_file()
+    assert resources.files("hf_bpe.conversion").joinpath("gpt2.py").is_file()
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    assert not hasattr(hf_bpe, "no_such_name")
+
+
+def test_training_needs_no_transformers():
+    code = (
+        "import sys; sys.modules['transformers'] = None; import hf_bpe;"
+        "print(hf_bpe.train_bpe(['low low'], vocab_size=257)[1])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[(b'o', b'w')]"
+
+
+def test_importing_imports_nothing_that_is_needed_for_some_sources_only():
+    optional = "{'datasets', 'fsspec', 'pyarrow', 'torch', 'transformers', 'zstandard'}"
+    code = f"import sys, hf_bpe, hf_bpe.counting._readers; print({optional} & {{*sys.modules}})"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "set()\n"

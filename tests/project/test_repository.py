@@ -1,0 +1,167 @@
+"""What the files around the code promise: workflows, settings of tools, templates, links, the source distribution."""
+
+import re
+import shlex
+import sys
+import tarfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+import typer.main
+import yaml
+from packaging.requirements import Requirement
+
+from hf_bpe.cli import app
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parent.parent.parent
+GITHUB = ROOT / ".github"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PAGES = sorted(
+    path.relative_to(ROOT)
+    for folder in (".", "benchmarks", "conversion", "docs", "docs/pictures")
+    for path in (ROOT / folder).glob("*.md")
+)
+
+
+def workflow(name):
+    return yaml.safe_load((GITHUB / "workflows" / name).read_text("utf-8"))
+
+
+def commands(name):
+    """Return what the steps of a workflow run."""
+    return [step["run"] for job in workflow(name)["jobs"].values() for step in job["steps"] if "run" in step]
+
+
+def test_the_pythons_that_are_promised_are_tested_and_get_wheels():
+    promised = [line.rsplit(" ")[-1] for line in PROJECT["project"]["classifiers"] if ":: Python :: 3." in line]
+    matrix = workflow("ci.yml")["jobs"]["tests"]["strategy"]["matrix"]
+    assert promised == matrix["python"]
+    assert {job["python"] for job in matrix["include"]} <= {*promised}
+    assert [f"cp{version.replace('.', '')}-*" for version in promised] == PROJECT["tool"]["cibuildwheel"]["build"]
+    oldest = promised[0]
+    assert PROJECT["project"]["requires-python"] == f">={oldest}"
+    assert PROJECT["tool"]["mypy"]["python_version"] == oldest
+    assert PROJECT["tool"]["ruff"]["target-version"] == f"py{oldest.replace('.', '')}"
+
+
+def test_wheels_are_tested_on_every_system_that_the_tests_run_on():
+    jobs = workflow("ci.yml")["jobs"]["tests"]["strategy"]["matrix"]
+    systems = {*jobs["os"], *(job["os"] for job in jobs["include"])}
+    assert systems <= {*workflow("wheels.yml")["jobs"]["wheels"]["strategy"]["matrix"]["os"]}
+    command, *files = shlex.split(PROJECT["tool"]["cibuildwheel"]["test-command"])
+    assert command == "pytest"
+    assert all((ROOT / file.removeprefix("{project}/")).is_file() for file in files)
+    assert PROJECT["tool"]["cibuildwheel"]["test-environment"]["HF_BPE_ENGINE"] == "native"
+
+
+def test_continuous_integration_runs_what_contributors_are_told_to_run():
+    (told,) = re.findall(r"^```sh\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    run = {command.removesuffix(" 60") for command in commands("ci.yml")}
+    assert [command for command in told.splitlines() if command not in run] == []
+
+
+def test_only_publishing_may_do_more_than_read_and_only_for_tags_whose_files_were_all_tested():
+    for name in ("ci.yml", "wheels.yml"):
+        assert workflow(name)["permissions"] == {"contents": "read"}
+        jobs = workflow(name)["jobs"]
+        assert [job for job in jobs if "permissions" in jobs[job]] == (["publish"] if name == "wheels.yml" else [])
+        checkouts = [step for job in jobs.values() for step in job["steps"] if "checkout" in step.get("uses", "")]
+        assert all(step["with"] == {"persist-credentials": False} for step in checkouts)
+    publish = workflow("wheels.yml")["jobs"]["publish"]
+    assert publish["permissions"] == {"id-token": "write"}
+    assert "startsWith(github.ref, 'refs/tags/v')" in publish["if"]
+    assert {*publish["needs"]} == {*workflow("wheels.yml")["jobs"]} - {"publish"}
+
+
+def test_every_action_is_pinned_by_its_commit_and_names_its_version():
+    pins = {}
+    for path in (GITHUB / "workflows").glob("*.yml"):
+        for used in re.findall(r"uses: (.*)", path.read_text("utf-8")):
+            name, commit, version = re.fullmatch(r"([\w./-]+)@([0-9a-f]{40})  # (v\d+\.\d+\.\d+)", used).groups()
+            pins.setdefault(name, set()).add((commit, version))
+    assert pins
+    assert all(len(versions) == 1 for versions in pins.values()), pins
+
+
+def test_actions_and_dependencies_are_kept_up_to_date():
+    config = yaml.safe_load((GITHUB / "dependabot.yml").read_text("utf-8"))
+    assert [update["package-ecosystem"] for update in config["updates"]] == ["github-actions", "pip"]
+
+
+def lower_bounds(requirements):
+    """Return name → the lowest version that each requirement allows."""
+    found = map(Requirement, requirements)
+    return {each.name: {spec.version for spec in each.specifier if spec.operator == ">="} for each in found}
+
+
+def pins_of(text):
+    return re.findall(r"^[\w-]+==[\d.]+$", text, re.MULTILINE)
+
+
+def test_the_lowest_versions_that_are_promised_are_those_that_are_tested():
+    extras = PROJECT["project"]["optional-dependencies"]
+    tested = ("gguf", "parquet", "report", "test", "zstd")
+    requirements = [*PROJECT["build-system"]["requires"], *PROJECT["project"]["dependencies"]]
+    requirements += [each for extra in tested for each in extras[extra] if not each.startswith("hf_bpe")]
+    lines = (ROOT / "tools" / "lowest.txt").read_text("utf-8").splitlines()
+    declared, indirect = "\n".join(lines).split("# Indirect")
+    pins = {each.name: {spec.version for spec in each.specifier} for each in map(Requirement, pins_of(declared))}
+    assert pins == lower_bounds(requirements)
+    assert not {*pins_of(indirect)} & {*pins_of(declared)}
+
+
+def test_the_same_tests_run_with_the_lowest_versions_in_the_workflow_and_in_the_script():
+    assert {*workflow("ci.yml")["jobs"]["lowest"]["env"]} == {"PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT"}
+    (tests,) = [command for command in commands("ci.yml") if command.startswith("pytest tests/project/test_package.py")]
+    script = (ROOT / ".ci" / "run").read_text("utf-8").replace("\\\n", "")
+    assert " ".join(tests.split()) in " ".join(script.split())
+
+
+def test_commands_in_issue_templates_exist():
+    known = typer.main.get_command(app).commands
+    named = {
+        command
+        for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml")
+        for command in re.findall(r"`hf-bpe ([\w-]+)", path.read_text("utf-8"))
+    }
+    assert {"inspect", "verify"} <= named <= {*known}
+
+
+def anchors(page):
+    """Return the anchors that a host gives the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_links_of_the_pages_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" not in link:
+            file, _, anchor = link.partition("#")
+            target = ROOT / page.parent / file if file else ROOT / page
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target.read_text("utf-8")), link
+
+
+def test_the_source_distribution_holds_what_building_and_testing_need_and_nothing_built(tmp_path, monkeypatch):
+    backend = pytest.importorskip("scikit_build_core.build", reason="only developers build source distributions here")
+    monkeypatch.chdir(ROOT)
+    with tarfile.open(tmp_path / backend.build_sdist(str(tmp_path))) as archive:
+        files = {PurePosixPath(*PurePosixPath(file.name).parts[1:]): file.size for file in archive if file.isfile()}
+    sources = (".py", ".pyi", ".typed", ".cpp", ".hpp", ".inc", ".md", ".sh")
+    folders = ("hf_bpe", "conversion", "native", "tests", "docs", "examples", "benchmarks", "tools")
+    needed = [path.relative_to(ROOT) for folder in folders for path in (ROOT / folder).rglob("*.*")]
+    needed = [path for path in needed if path.suffix in sources and "__pycache__" not in path.parts]
+    needed += map(Path, ["LICENSE", "README.md", "CMakeLists.txt", "pyproject.toml", "PKG-INFO", ".ci/run"])
+    assert [str(path) for path in needed if PurePosixPath(path) not in files] == []
+    built = {"build", "dist", "wheelhouse", "__pycache__", ".hypothesis", ".git", ".venv"}
+    assert [
+        str(path) for path in files if built.intersection(path.parts) or path.suffix in (".so", ".pyd", ".whl")
+    ] == []
+    assert max(files.values()) < 200_000

@@ -1,0 +1,78 @@
+"""The literal algorithms, as slow and as plain as the definition: what `reference.py` is tested against."""
+
+from collections import Counter
+from itertools import pairwise
+
+from hf_bpe.core._byte_level import to_printable
+
+Token = bytes
+Pair = tuple[Token, Token]
+
+
+def learn_merges(
+    counts,
+    *,
+    max_merges,
+    tie_break="lexicographic",
+    min_frequency=1,
+    max_token_bytes=None,
+    length_penalty=0.0,
+    initial=(),
+):
+    """Count all pairs anew before each merge, in words encoded with all merges so far, and take the best."""
+    symbols = sorted(map(to_printable, (bytes([byte]) for byte in range(256))))
+    symbols += [to_printable(token) for first, second in initial for token in (first, second, first + second)]
+    words = {word: encode_word(word, initial) for word in counts}
+    merges = []
+    while len(merges) < max_merges:
+        pairs = Counter()
+        for word, tokens in words.items():
+            for pair in pairwise(tokens):
+                pairs[pair] += counts[word]
+
+        def order(pair, pairs=pairs):
+            first, second = pair
+            score = pairs[pair] - length_penalty * len(first + second)
+            if tie_break == "lexicographic":
+                return score, pair
+            return score, -symbols.index(to_printable(first)), -symbols.index(to_printable(second))
+
+        candidates = [
+            pair
+            for pair, count in pairs.items()
+            if count >= min_frequency and (max_token_bytes is None or len(pair[0] + pair[1]) <= max_token_bytes)
+        ]
+        if not candidates:
+            break
+        merges.append(max(candidates, key=order))
+        symbols.append(to_printable(b"".join(merges[-1])))
+        # Only where no other applies the new merge does, so this goes on where the encoding so far ended.
+        words = {word: apply_merges(tokens, [*initial, *merges]) for word, tokens in words.items()}
+    return merges
+
+
+def encode_word(word: bytes, merges: list[Pair]) -> list[Token]:
+    return apply_merges([bytes([byte]) for byte in word], merges)
+
+
+def encode(words: list[bytes], model) -> list[Token]:
+    """Return the tokens of pre-tokens, each the whole of an ordinary token if the model ignores merges for those."""
+    ordinary = {*model.vocab.values()}.difference(map(str.encode, model.special_tokens))
+    return [
+        token
+        for word in words
+        for token in ([word] if model.ignore_merges and word in ordinary else encode_word(word, model.merges))
+    ]
+
+
+def apply_merges(tokens: list[Token], merges: list[Pair]) -> list[Token]:
+    """Apply the first merge that applies anywhere, at its leftmost place, and start again."""
+    tokens = [*tokens]
+    while True:
+        for first, second in merges:
+            places = [i for i in range(len(tokens) - 1) if (tokens[i], tokens[i + 1]) == (first, second)]
+            if places:
+                tokens[places[0] : places[0] + 2] = [first + second]
+                break
+        else:
+            return tokens

@@ -1,0 +1,376 @@
+"""AutoTokenizer and hf_bpe, each in a process of its own, as what is imported first matters."""
+
+import dataclasses
+import importlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from support.transformers_features import needs_class_of_its_own, needs_registered_classes
+from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
+
+from hf_bpe import BPETokenizer
+
+TEXT = "low's lower<|endoftext|>low's \u4f60"
+AUTO = "transformers.models.auto.tokenization_auto"
+
+
+def run(code, *args, **environment):
+    """Run code in a new process that reaches no network, and return what it prints as JSON."""
+    command = [sys.executable, "-c", f"import json, sys\n{code}", *map(str, args)]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", **environment}
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    made = BPETokenizer.train([TEXT], num_merges=9, special_tokens=["<|endoftext|>"], pattern="o200k")
+    gpt2 = BPETokenizer(model=dataclasses.replace(made.model, pattern="gpt2"))
+    assert gpt2.encode(TEXT) != made.encode(TEXT)  # so whoever loses the pattern gives other ids
+    return made
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(None, id="no config.json"),
+        pytest.param("gpt2", id="config.json of gpt2", marks=needs_registered_classes),
+    ]
+)
+def folder(tokenizer, tmp_path, request):
+    tokenizer.save_pretrained(tmp_path)
+    if request.param:
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": request.param}))
+    return tmp_path
+
+
+FINDERS = 'finders = lambda: sum(type(finder).__module__ == "hf_bpe.tokenizer._auto" for finder in sys.meta_path)'
+LOAD = f"""
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
+print(json.dumps([type(tokenizer).__name__, type(tokenizer).__module__, tokenizer.encode({TEXT!r})]))
+"""
+
+
+def test_importing_hf_bpe_imports_neither_torch_nor_transformers():
+    code = "import hf_bpe\nnames = 'torch', 'transformers', 'tokenizers'"
+    assert run(f"{code}\nprint(json.dumps([name for name in names if name in sys.modules]))") == []
+
+
+def test_naming_the_tokenizer_imports_neither_torch_nor_auto_tokenizer_unless_its_base_class_does():
+    names = f"print(json.dumps([name for name in ('transformers', 'torch', {AUTO!r}) if name in sys.modules]))"
+    base = run(f"import transformers.tokenization_python\n{names}")
+    assert AUTO not in base
+    assert run(f"import hf_bpe\nhf_bpe.BPETokenizer\n{names}") == base
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import hf_bpe\nfrom transformers import AutoTokenizer",
+        "from transformers import AutoTokenizer\nimport hf_bpe",
+    ],
+    ids=["before", "after"],
+)
+def test_auto_tokenizer_loads_our_class_whether_hf_bpe_is_imported_before_or_after_it(tokenizer, folder, imports):
+    assert run(imports + LOAD, folder) == ["BPETokenizer", "hf_bpe.tokenizer._tokenization_bpe", tokenizer.encode(TEXT)]
+
+
+def test_where_hf_bpe_is_not_auto_tokenizer_gives_the_same_ids(tokenizer, folder):
+    blocked = 'sys.modules["hf_bpe"] = None\nfrom transformers import AutoTokenizer'
+    name, module, ids = run(blocked + LOAD, folder)
+    assert ids == tokenizer.encode(TEXT)
+    assert name != "BPETokenizer"
+    assert module.startswith("transformers.")
+
+
+def test_the_finder_waits_once_and_takes_itself_out():
+    code = f"""
+import importlib
+{FINDERS}
+import hf_bpe
+counts = [finders()]
+importlib.reload(hf_bpe)
+counts.append(finders())
+import transformers
+counts.append(finders())
+module = importlib.import_module({AUTO!r})
+counts.append(finders())
+importlib.reload(hf_bpe)  # registers at once
+counts.append(finders())
+assert "class AutoTokenizer" in module.__loader__.get_source(module.__name__)  # as tracebacks and debuggers do
+print(json.dumps(counts))
+"""
+    assert run(code) == [1, 1, 1, 0, 0]
+
+
+def test_the_module_can_be_pickled_by_value_with_its_loader():
+    """As dill does with modules that are not where packages are installed."""
+    code = f"""
+import copy, importlib, pickle
+import hf_bpe
+loader = importlib.import_module({AUTO!r}).__spec__.loader
+copies = [copy.copy(loader), pickle.loads(pickle.dumps(loader))]
+print(json.dumps([each.path == loader.path for each in copies]))
+"""
+    assert run(code) == [True, True]
+
+
+def test_no_finder_is_left_where_auto_tokenizer_was_imported_first():
+    assert run(f"{FINDERS}\nfrom transformers import AutoTokenizer\nimport hf_bpe\nprint(finders())") == 0
+
+
+REGISTERED = f"""
+from transformers import AutoTokenizer
+module = sys.modules[{AUTO!r}]
+print(json.dumps("BPETokenizer" in module.REGISTERED_TOKENIZER_CLASSES))
+"""
+
+
+def test_looking_for_the_module_before_importing_it_does_not_spend_the_finder():
+    code = f"import hf_bpe, importlib.util\nassert importlib.util.find_spec({AUTO!r})"
+    assert run(code + REGISTERED) is True
+
+
+def test_an_import_that_failed_once_does_not_spend_the_finder():
+    code = f"""
+import hf_bpe
+sys.modules["transformers.models.auto.auto_factory"] = None
+try:
+    import {AUTO}
+except ImportError:
+    del sys.modules["transformers.models.auto.auto_factory"]
+"""
+    assert run(code + REGISTERED) is True
+
+
+def test_a_finder_of_the_old_kind_does_not_stop_the_import():
+    code = """
+import hf_bpe
+class OldFinder:  # as in old versions of six; Python passes over it, or calls find_module up to 3.11
+    def find_module(self, name, path=None):
+        return None
+sys.meta_path.insert(1, OldFinder())
+"""
+    assert run(code + REGISTERED) is True
+
+
+# auto_map
+
+# Each folder in a child of its own, where nobody has imported hf_bpe.
+LOAD_EACH = f"""
+import os
+from transformers import AutoTokenizer
+print("[", end="", flush=True)
+if sys.argv[1] == "blocked":
+    sys.modules["hf_bpe"] = None
+for number, folder in enumerate(sys.argv[2:]):
+    if os.fork() == 0:
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=sys.argv[1] == "trusted")
+        loaded = [type(tokenizer).__name__, type(tokenizer).__module__, tokenizer.encode({TEXT!r})]
+        print("," * (number > 0) + json.dumps(loaded), end="", flush=True)
+        os._exit(0)
+    os.wait()
+print("]")
+"""
+MODEL_TYPES = [None, "gpt2", "llama", "olmo2", "mistral", "qwen2"]
+
+
+def model_folder(folder, model_type):
+    folder.mkdir()
+    if model_type is not None:
+        (folder / "config.json").write_text(json.dumps({"model_type": model_type}))
+    return folder
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    monkeypatch.setattr(BPETokenizer, "_registered_for_auto_class", False)
+    BPETokenizer.register_for_auto_class()
+
+
+def saved_with(tokenizer, folder):
+    """Return what a saved folder says of the class, and whether the module is there; both or neither."""
+    tokenizer.save_pretrained(folder)
+    auto_map = json.loads((folder / "tokenizer_config.json").read_text("utf-8")).get("auto_map")
+    module = folder / "tokenization_hf_bpe.py"
+    return auto_map, module.read_text("utf-8").split("#")[0].strip() if module.exists() else None
+
+
+AUTO_MAP = {"AutoTokenizer": ["tokenization_hf_bpe.BPETokenizer", None]}
+SHIM = "from hf_bpe import BPETokenizer"
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_registered_class_is_loaded_beside_every_config_with_and_without_hf_bpe_imported(tokenizer, tmp_path):
+    folders = [model_folder(tmp_path / str(model_type), model_type) for model_type in MODEL_TYPES]
+    for folder in folders:
+        assert saved_with(tokenizer, folder) == (AUTO_MAP, SHIM)
+        loaded = AutoTokenizer.from_pretrained(folder)
+        assert type(loaded) is BPETokenizer
+        assert loaded.encode(TEXT) == tokenizer.encode(TEXT)
+    ids = tokenizer.encode(TEXT)
+    trusted = run(LOAD_EACH, "trusted", *folders, HF_MODULES_CACHE=str(tmp_path / "modules"))
+    assert trusted == [["BPETokenizer", "hf_bpe.tokenizer._tokenization_bpe", ids]] * len(folders)
+    # Elsewhere transformers refuses a folder whose code is not trusted.
+    known = [tmp_path / model_type for model_type in ("gpt2", "olmo2", "mistral", "qwen2")]
+    blocked = run(LOAD_EACH, "blocked", *known)
+    assert blocked == [["TokenizersBackend", "transformers.tokenization_utils_tokenizers", ids]] * len(known)
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_folder_with_an_auto_map_keeps_it_when_it_is_loaded_and_saved_again(tokenizer, tmp_path, monkeypatch):
+    tokenizer.save_pretrained(tmp_path / "first")
+    monkeypatch.setattr(BPETokenizer, "_registered_for_auto_class", False)
+    loaded = AutoTokenizer.from_pretrained(tmp_path / "first")
+    assert saved_with(loaded, tmp_path / "second") == (AUTO_MAP, SHIM)
+    assert saved_with(tokenizer, tmp_path / "third") == (None, None)
+    loaded.save_pretrained(tmp_path / "portable", portable=True)
+    assert "auto_map" not in json.loads((tmp_path / "portable" / "tokenizer_config.json").read_text("utf-8"))
+    assert not (tmp_path / "portable" / "tokenization_hf_bpe.py").exists()
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_subclass_of_a_registered_class_is_not_registered(tokenizer, tmp_path):
+    class Local(BPETokenizer):
+        """What nobody could import."""
+
+    assert saved_with(Local(model=tokenizer.model), tmp_path) == (None, None)
+    assert saved_with(Local(model=tokenizer.model, auto_map=AUTO_MAP), tmp_path) == (None, None)
+
+
+def test_the_map_of_another_class_is_dropped_and_other_entries_stay(tokenizer, tmp_path):
+    for auto_map, kept in (
+        (["other.Tokenizer", None], None),
+        ({"AutoTokenizer": ["other.Tokenizer", None]}, None),
+        ({"AutoTokenizer": ["other.Tokenizer", None], "AutoProcessor": "x.Y"}, {"AutoProcessor": "x.Y"}),
+        ({"AutoTokenizer": ["me/it--tokenization_hf_bpe.BPETokenizer", None]}, AUTO_MAP),
+    ):
+        other = BPETokenizer(model=tokenizer.model, auto_map=auto_map)
+        folder = tmp_path / str(len([*tmp_path.iterdir()]))
+        assert saved_with(other, folder) == (kept, SHIM if kept == AUTO_MAP else None)
+
+
+SUBCLASS = "import hf_bpe\n\n\nclass MyTokenizer(hf_bpe.BPETokenizer):\n    pass\n"
+
+
+def test_a_subclass_is_registered_by_itself_and_imported_from_its_module(tokenizer, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "my_tokenizers", None)  # so that it is taken out in the end
+    del sys.modules["my_tokenizers"]
+    (tmp_path / "my_tokenizers.py").write_text(SUBCLASS)
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = importlib.import_module("my_tokenizers").MyTokenizer
+    mine.register_for_auto_class()
+    expected = {"AutoTokenizer": ["tokenization_hf_bpe.MyTokenizer", None]}
+    assert saved_with(mine(model=tokenizer.model), tmp_path / "mine") == (
+        expected,
+        "from my_tokenizers import MyTokenizer",
+    )
+    assert saved_with(tokenizer, tmp_path / "ours") == (None, None)
+    code = f"sys.path.insert(0, {str(tmp_path)!r})\nfrom transformers import AutoTokenizer\n"
+    code += "print(json.dumps(type(AutoTokenizer.from_pretrained(sys.argv[1], trust_remote_code=True)).__module__))"
+    assert run(code, tmp_path / "mine", HF_MODULES_CACHE=str(tmp_path / "modules")) == "my_tokenizers"
+
+
+def test_a_class_that_a_folder_brings_along_is_copied_as_transformers_does(tokenizer, tmp_path):
+    folder = tmp_path / "brought"
+    tokenizer.save_pretrained(folder)
+    (folder / "my_code.py").write_text(SUBCLASS)
+    config = json.loads((folder / "tokenizer_config.json").read_text("utf-8"))
+    config |= {"auto_map": {"AutoTokenizer": ["my_code.MyTokenizer", None]}, "tokenizer_class": "MyTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    code = """
+import pathlib
+from transformers import AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1], trust_remote_code=True)
+tokenizer.save_pretrained(sys.argv[2])
+saved = pathlib.Path(sys.argv[2])
+auto_map = json.loads((saved / "tokenizer_config.json").read_text())["auto_map"]
+print(json.dumps([type(tokenizer).__name__, auto_map, (saved / "my_code.py").read_text()]))
+"""
+    ran = run(code, folder, tmp_path / "again", HF_MODULES_CACHE=str(tmp_path / "modules"))
+    assert ran == ["MyTokenizer", {"AutoTokenizer": ["my_code.MyTokenizer", None]}, SUBCLASS]
+
+
+def test_a_class_that_nobody_could_import_is_refused(monkeypatch):
+    class Local(BPETokenizer):
+        pass
+
+    with pytest.raises(ValueError, match="cannot be imported by those who load the folder"):
+        Local.register_for_auto_class()
+    monkeypatch.setattr(Local, "__module__", "__main__")
+    monkeypatch.setattr(sys.modules["__main__"], "Local", Local, raising=False)
+    with pytest.raises(ValueError, match=r"Local of __main__ cannot be imported.* move it into one that is installed"):
+        Local.register_for_auto_class()
+
+
+@pytest.mark.parametrize("auto_class", ["AutoModel", AutoConfig])
+def test_tokenizers_are_registered_for_auto_tokenizer_only(auto_class):
+    with pytest.raises(ValueError, match=r"auto_class: expected 'AutoTokenizer', got 'Auto(Model|Config)'"):
+        BPETokenizer.register_for_auto_class(auto_class)
+
+
+@pytest.mark.usefixtures("registered")
+def test_the_class_itself_names_auto_tokenizer_too():
+    BPETokenizer.register_for_auto_class(AutoTokenizer)
+    assert BPETokenizer._auto_class is None  # or transformers would copy the sources of the package
+
+
+# A config.json that is there already
+
+
+@pytest.mark.parametrize("model_type", [each for each in MODEL_TYPES if each != "qwen2"] + ["unheard-of"])
+@pytest.mark.parametrize("portable", [False, True], ids=["", "portable"])
+def test_a_config_with_which_the_ids_are_right_is_no_reason_to_warn(tokenizer, tmp_path, model_type, portable):
+    folder = model_folder(tmp_path / "model", model_type)
+    tokenizer.save_pretrained(folder, portable=portable)
+    assert AutoTokenizer.from_pretrained(folder).encode(TEXT) == tokenizer.encode(TEXT)
+
+
+@needs_class_of_its_own("qwen2")
+@pytest.mark.parametrize("portable", [False, True], ids=["", "portable"])
+def test_a_config_that_makes_auto_tokenizer_give_other_ids_is_told_of_with_the_ways_out(tokenizer, tmp_path, portable):
+    folder = model_folder(tmp_path / "model", "qwen2")
+    before = (folder / "config.json").read_bytes()
+    with pytest.warns(UserWarning, match="load the tokenizer as Qwen2Tokenizer, which gives wrong ids: ") as warned:
+        tokenizer.save_pretrained(folder, portable=portable)
+    assert warned[0].filename == __file__
+    message = str(warned[0].message)
+    for way in ("register_for_auto_class()", "BPETokenizer.from_pretrained", "PreTrainedTokenizerFast.from_pretrained"):
+        assert way in message
+    assert AutoTokenizer.from_pretrained(folder).encode("e\u0301") != tokenizer.encode("e\u0301")
+    for loader in (BPETokenizer, PreTrainedTokenizerFast):
+        assert loader.from_pretrained(folder).encode("e\u0301") == tokenizer.encode("e\u0301")
+    assert (folder / "config.json").read_bytes() == before
+
+
+@needs_class_of_its_own("siglip2")
+def test_a_config_that_makes_auto_tokenizer_fail_is_told_of(tokenizer, tmp_path, monkeypatch):
+    folder = model_folder(tmp_path / "model", "siglip2")
+    with pytest.warns(UserWarning, match=r"config\.json makes AutoTokenizer load the tokenizer as Siglip2Tokenizer, "):
+        tokenizer.save_pretrained(folder)
+
+    def fail(*args, **kwargs):
+        raise KeyError("mine")
+
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", fail)
+    with pytest.warns(UserWarning, match=r"config\.json makes AutoTokenizer fail to load the tokenizer: 'mine'"):
+        tokenizer.save_pretrained(folder)
+
+
+def test_a_config_that_brings_code_is_neither_run_nor_asked_about(tokenizer, tmp_path, monkeypatch):
+    questions = []
+    monkeypatch.setattr("builtins.input", lambda question: questions.append(question) or "y")
+    folder = model_folder(tmp_path / "model", None)
+    config = {"model_type": "mine", "auto_map": {"AutoConfig": "code.Config"}}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "code.py").write_text("raise SystemExit('run')")
+    tokenizer.save_pretrained(folder)
+    assert not questions
+    assert sorted(path.name for path in folder.iterdir())[:2] == ["code.py", "config.json"]
+
+
+def test_where_nothing_is_verified_no_config_is_looked_at(tokenizer, tmp_path):
+    tokenizer.save_pretrained(model_folder(tmp_path / "model", "qwen2"), verify=False)

@@ -1,0 +1,376 @@
+"""Folders that others have saved: loaded as PreTrainedTokenizerFast loads them, or refused by name."""
+
+import json
+import warnings
+
+import pytest
+from hf_bpe.conversion import _formats as formats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.folder_fuzz import run
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
+from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe.core._byte_level import to_printable
+
+TEXTS = ["low lower", "<s>low</s>", "a  b<b>", "", "<unk> x<pad>", "one two  three\n"]
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32))
+def test_random_folders_are_loaded_as_others_load_them_or_refused(tmp_path_factory, seed):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run(seed, tmp_path_factory.mktemp("folder"))
+
+
+def backend(tokens=(), alphabet=range(256), words=("lo", "low"), unk_token=None, **parts):
+    """Return a byte-level tokenizer of `tokenizers` with the tokens of a few merges and some added ones."""
+    vocab = {to_printable(bytes([byte])): number for number, byte in enumerate(alphabet)}
+    merges = [("l", "o"), ("lo", "w")][: len(words)]
+    vocab |= {word: len(vocab) + number for number, word in enumerate(words)}
+    if unk_token:
+        vocab[unk_token] = len(vocab)
+    tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=merges, unk_token=unk_token))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_tokens([AddedToken(each, special=True) if isinstance(each, str) else each for each in tokens])
+    for name, part in parts.items():
+        setattr(tokenizer, name, part)
+    return tokenizer
+
+
+def template(single, pair, tokenizer):
+    names = {*f"{single} {pair}".split()} & tokenizer.get_vocab().keys()
+    ids = [(token, tokenizer.token_to_id(token)) for token in names]
+    return processors.TemplateProcessing(single, pair, ids)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return what writes a folder of a tokenizer and other files."""
+
+    def write_folder(tokenizer, config=None, **files):
+        content = tokenizer.to_str() if isinstance(tokenizer, Tokenizer) else tokenizer
+        (tmp_path / "tokenizer.json").write_text(content, encoding="utf-8")
+        for name, value in {"tokenizer_config": config, **files}.items():
+            if value is not None:
+                text = value if isinstance(value, str) else json.dumps(value)
+                (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return write_folder
+
+
+def assert_same(folder):
+    """Load a folder in both ways, compare, and return ours."""
+    ours, fast = BPETokenizer.from_pretrained(folder), PreTrainedTokenizerFast.from_pretrained(folder)
+    assert fast.get_vocab().items() <= ours.get_vocab().items()
+    for name in ("special_tokens_map", "extra_special_tokens", "all_special_ids", "chat_template"):
+        assert getattr(ours, name) == getattr(fast, name), name
+    for text in TEXTS:
+        for args in ((text,), (text, "b")):
+            ids = fast(*args)["input_ids"]
+            assert ours(*args)["input_ids"] == ids, args
+            for skip in (False, True):
+                assert ours.decode(ids, skip_special_tokens=skip) == fast.decode(ids, skip_special_tokens=skip), args
+    return ours
+
+
+# Added tokens
+
+
+def as_config(tokens):
+    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": True}
+    return {"added_tokens_decoder": {str(token_id): {"content": token, **flags} for token_id, token in tokens.items()}}
+
+
+def test_added_tokens_whose_ids_are_taken_get_new_ids_with_a_warning(write):
+    folder = write(backend(["<s>"]), as_config({258: "<s>", 97: "<b>", 256: "</s>"}))
+    message = r"other ids by tokenizer\.json.*: '<b>' 259 \(not 97\), '</s>' 260 \(not 256\)"
+    with pytest.warns(UserWarning, match=message) as warned:
+        ours = assert_same(folder)
+    assert warned[0].filename == __file__
+    assert ours.convert_tokens_to_ids(["<b>", "</s>", "a", "lo"]) == [259, 260, 97, 256]
+    assert ours.decode(ours.encode("a<b>lo</s>")) == "a<b>lo</s>"
+
+
+def test_added_tokens_json_is_read_where_the_config_has_no_added_tokens(write):
+    folder = write(backend(["<s>"]), {}, added_tokens={"<b>": 3, "a": 97})
+    with pytest.warns(UserWarning, match=r"'<b>' 259 \(not 3\)"):
+        assert assert_same(folder).encode("a<b>") == [97, 259]
+    (folder / "tokenizer_config.json").write_text(json.dumps(as_config({})))
+    assert assert_same(folder).encode("<b>") == [60, 98, 62]
+
+
+def test_an_added_token_that_would_get_the_id_of_another_is_refused(write):
+    content = json.loads(backend().to_str())
+    content["model"]["vocab"] = {"a": 0, "b": 1, "c": 3, "d": 9}
+    content["model"]["merges"] = []
+    folder = write(json.dumps(content), as_config({4: "<s>"}))
+    assert assert_same(folder).encode("<s>") == [4]
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps(as_config({4: "<s>", 5: "<b>", 6: "x", 7: "y", 8: "z", 9: "w"}))
+    )
+    with pytest.raises(ValueError, match=r"tokenizer\.json: .*gives 'w' the id 9, which 'd' has, .*the ids of the voc"):
+        BPETokenizer.from_pretrained(folder)
+    content["model"]["vocab"] = {"a": 0, "b": 2}
+    content["added_tokens"] = [{"id": 2, "content": "<s>", **dict.fromkeys(("special", "normalized"), False)}]
+    with pytest.raises(ValueError, match="gives '<s>' the id 2, which 'b' has"):
+        BPETokenizer.from_pretrained(write(json.dumps(content)))
+
+
+def test_two_tokens_with_one_id_are_refused_where_there_is_no_tokenizer_json(tmp_path):
+    BPETokenizer(model=BPEModel(BYTES, [])).save_vocabulary(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(as_config({97: "<s>"})))
+    with pytest.raises(ValueError, match="added_tokens_decoder: '<s>' has the id 97, which is that of 'a'"):
+        BPETokenizer.from_pretrained(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(as_config({256: "a"})))
+    with pytest.raises(ValueError, match="added_tokens_decoder: 'a' has the id 256, and is token 97 already"):
+        BPETokenizer.from_pretrained(tmp_path)
+    tokens = {256: AddedToken("<s>"), 257: AddedToken("<s>")}
+    with pytest.raises(ValueError, match="added_tokens_decoder: '<s>' has the id 256, and is token 257 already"):
+        BPETokenizer(model=BPEModel(BYTES, []), added_tokens_decoder=tokens)
+
+
+def test_tokens_added_after_a_gap_never_get_an_id_that_is_taken(tmp_path):
+    tokenizer = BPETokenizer(model=BPEModel(BYTES, []), added_tokens_decoder={259: AddedToken("<s>", special=True)})
+    tokenizer.add_tokens([f"<{number}>" for number in range(8)])
+    ids = tokenizer.get_vocab().values()
+    assert len({*ids}) == len(ids) == len(tokenizer) == 268
+    assert tokenizer.decode(tokenizer.encode("<0><3><s>a")) == "<0><3><s>a"
+    tokenizer.save_pretrained(tmp_path)
+    assert BPETokenizer.from_pretrained(tmp_path).get_vocab() == tokenizer.get_vocab()
+
+
+# Names and templates
+
+
+def test_the_template_of_tokenizer_json_is_kept_whatever_bos_token_is(write):
+    tokenizer = backend(["<s>", "<b>", "</s>"])
+    tokenizer.post_processor = template("<s> $A", "<s> $A </s> $B:1", tokenizer)
+    for files in ({"config": {"bos_token": "<b>"}}, {"special_tokens_map": {"bos_token": "<b>", "eos_token": "</s>"}}):
+        folder = write(tokenizer, **files)
+        ours = assert_same(folder)
+        assert (ours.encode("a"), ours.bos_token, ours.add_bos_token) == ([258, 97], "<b>", False)
+        before = json.loads((folder / "tokenizer.json").read_text("utf-8"))["post_processor"]
+        for portable in (False, True):
+            ours.save_pretrained(folder / "again", portable=portable)
+            after = json.loads((folder / "again" / "tokenizer.json").read_text("utf-8"))["post_processor"]
+            assert (after["single"], after["pair"]) == (before["single"], before["pair"])
+            assert assert_same(folder / "again").template == ours.template
+
+
+def test_bos_asked_for_by_the_caller_replaces_the_template(write):
+    tokenizer = backend(["<s>", "<b>"])
+    tokenizer.post_processor = template("<s> $A", "<s> $A $B", tokenizer)
+    folder = write(tokenizer, {"bos_token": "<b>", "add_bos_token": False})
+    for options in ({"add_bos_token": True}, {"add_bos_token": False}, {"bos_token": "<s>"}, {}):
+        ours = BPETokenizer.from_pretrained(folder, **options)
+        assert ours.encode("a") == PreTrainedTokenizerFast.from_pretrained(folder, **options).encode("a")
+
+
+def test_a_template_token_that_is_not_special_stays_so(write):
+    tokenizer = backend([AddedToken("<s>", special=False, normalized=False)])
+    tokenizer.post_processor = template("<s> $A", "<s> $A <s> $B", tokenizer)
+    folder = write(tokenizer)
+    ours = assert_same(folder)
+    assert (ours.bos_token, ours.decode([258, 97], skip_special_tokens=True)) == (None, "<s>a")
+    assert formats.read(folder / "tokenizer.json").setting("bos_token") is None
+    assert formats.read(folder).added_tokens[258].special is False
+
+
+def test_a_named_token_that_only_the_fast_tokenizer_takes_for_ordinary_is_refused(write):
+    folder = write(backend([AddedToken("<s>", special=False)]), {"bos_token": "<s>", **as_config({})})
+    with pytest.raises(
+        ValueError, match="bos_token is '<s>', which is no special token there, and added_tokens_decoder"
+    ):
+        BPETokenizer.from_pretrained(folder)
+    (folder / "tokenizer_config.json").write_text('{"bos_token": "<s>"}')
+    assert assert_same(folder).decode([258], skip_special_tokens=True) == ""
+
+
+def test_names_and_lists_of_special_tokens_are_those_of_the_fast_tokenizer(write):
+    config = {
+        **{"bos_token": "<s>", "pad_token": "<pad>", "mask_token": {"__type": "AddedToken", "content": "a"}},
+        **{"additional_special_tokens": ["<b>", "x"], "image_token": "<img>", "errors": "strict", "pattern_": 1},
+    }
+    ours = assert_same(write(backend(["<s>", "<b>", "<|endoftext|>"]), config, special_tokens_map={"sep_token": "low"}))
+    assert ours.extra_special_tokens == ["<b>", "x"]
+    assert (ours.image_token, ours.sep_token, ours.errors, ours.eos_token) == ("<img>", "low", "replace", None)
+    assert BPETokenizer.convert_from(ours).all_special_ids == ours.all_special_ids
+
+
+def test_the_setting_of_another_class_is_no_setting_of_ours(write):
+    config = {"template": {"single": "x"}, "ignore_merges": True, "model_special_tokens": ["q"], "normalizer": None}
+    config |= {"special_tokens_pattern": "bos_eos", "token_type_ids_pattern": "bert_style"}
+    ours = assert_same(write(backend(), config))
+    assert (ours.template, ours.ignore_merges, ours.token_type_ids_pattern) == (None, False, "all_zeros")
+
+
+# add_prefix_space
+
+
+@pytest.mark.parametrize("class_name", [None, "PreTrainedTokenizerFast", "TokenizersBackend"])
+@pytest.mark.parametrize("in_file", [False, True])
+def test_add_prefix_space_is_that_of_tokenizer_json(write, class_name, in_file):
+    tokenizer = backend(pre_tokenizer=pre_tokenizers.ByteLevel(add_prefix_space=in_file))
+    named = {} if class_name is None else {"tokenizer_class": class_name}
+    for in_config in (True, False, None):
+        ours = assert_same(write(tokenizer, {**named, "add_prefix_space": in_config}))
+        assert (ours.encode("a"), ours.add_prefix_space) == ([32, 97] if in_file else [97], in_file)
+
+
+def test_add_prefix_space_that_the_class_named_would_go_by_is_refused_unless_it_is_given(write):
+    folder = write(backend(), {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True})
+    with pytest.raises(
+        ValueError, match=r"add_prefix_space is False, and True in tokenizer_config\.json, which GPT2Tok"
+    ):
+        BPETokenizer.from_pretrained(folder)
+    for asked, ids in ((True, [32, 97]), (False, [97])):
+        assert BPETokenizer.from_pretrained(folder, add_prefix_space=asked).encode("a") == ids
+
+
+# Bytes without a token
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"], indirect=True)
+def test_bytes_without_a_token_are_dropped_whatever_unk_token_of_the_config_is(engine, write):
+    alphabet = [byte for byte in range(256) if byte not in b"x\n"]
+    folder = write(backend(["<s>", "<unk>"], alphabet), {"unk_token": "<unk>"})
+    ours = assert_same(folder)
+    assert ours.drop_missing_bytes
+    assert ours.decode(ours.encode("xlxow\n")) == "low"
+    ours.save_pretrained(folder / "again")
+    assert assert_same(folder / "again").drop_missing_bytes
+
+
+def test_bytes_without_a_token_become_the_unknown_token_of_tokenizer_json(write):
+    tokenizer = backend(["<s>"], b"alowernt <>/sbku", unk_token="<unk>")
+    folder = write(tokenizer, {"unk_token": "<unk>"})
+    assert not assert_same(folder).drop_missing_bytes
+    for config, named in (({"unk_token": "<s>"}, "'<s>'"), ({}, None)):
+        with pytest.raises(
+            ValueError, match=f"become '<unk>', and unk_token of the other files is {named}; load it with"
+        ):
+            BPETokenizer.from_pretrained(write(tokenizer, config, special_tokens_map={}))
+    assert BPETokenizer.from_pretrained(folder, unk_token="<unk>").encode("!") == tokenizer.encode("!").ids
+
+
+def test_a_model_of_ours_refuses_such_bytes():
+    model = BPEModel({0: b"a", 1: b"<u>"}, [], ["<u>"])
+    with pytest.raises(ValueError, match="no token for the byte 0x78"):
+        BPETokenizer(model=model).encode("ax")
+    assert BPETokenizer(model=model, unk_token="<u>").encode("ax") == [0, 1]
+
+
+# Files that are damaged or missing
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("special_tokens_map", "{", "not JSON at line 1"),
+        ("special_tokens_map", "[]", "expected a JSON object, got list"),
+        ("special_tokens_map", '{"bos_token": 5}', "bos_token: expected a string or an object with a content, got 5"),
+        (
+            "special_tokens_map",
+            '{"extra_special_tokens": [{}]}',
+            "extra_special_tokens: expected a string or an object",
+        ),
+        ("added_tokens", '{"<s>": ', "not JSON at line 1"),
+        ("added_tokens", "null", "expected a JSON object, got NoneType"),
+        ("added_tokens", '{"<s>": "5"}', "token '<s>' has the id '5', expected an integer"),
+        ("added_tokens", '{"<s>": 5, "<b>": 5}', "tokens '<s>' and '<b>' have the same id, 5"),
+    ],
+)
+def test_a_damaged_file_is_named(write, name, content, message):
+    folder = write(backend(), **{name: content})
+    with pytest.raises(ValueError, match=rf"{name}\.json: {message}"):
+        BPETokenizer.from_pretrained(folder)
+    (folder / "tokenizer_config.json").write_text(json.dumps(as_config({})))
+    assert_same(folder)  # which does not look at them
+
+
+def test_a_tokenizer_json_that_is_none_is_named(write):
+    long = '{"added_tokens": [{"id": 1' + "0" * 5000 + "}]}"
+    for content in ("[" * 100_000, long, "{}", "[]", '{"added_tokens": []}', '{"added_tokens": {}}'):
+        with pytest.raises(ValueError, match=r"tokenizer\.json: "):
+            BPETokenizer.from_pretrained(write(content, {}))
+
+
+def test_names_that_are_no_tokens_are_refused(write):
+    for value in ({"bos_token": {"content": "<s>"}}, {"additional_special_tokens": [5]}):
+        with pytest.raises(ValueError, match=r"are not those of a tokenizer: .*has to|expected strings and added"):
+            BPETokenizer.from_pretrained(write(backend(), value))
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ([], "it holds nothing"),
+        (
+            ["tekken.json", "params.json"],
+            r"it holds params\.json, tekken\.json\. AutoTokenizer of transformers may load",
+        ),
+        (["qwen.tiktoken"], r"it holds qwen\.tiktoken\. BPETokenizer\.convert_from reads the qwen\.tiktoken file"),
+        (["encoder.json", "vocab.bpe"], r"rename encoder\.json to vocab\.json, and vocab\.bpe to merges\.txt"),
+        (["model.gguf"], r"BPETokenizer\.convert_from reads model\.gguf"),
+        (["merges.txt"], r"it holds merges\.txt"),
+    ],
+)
+def test_a_folder_without_the_files_of_a_tokenizer_says_what_it_holds_and_what_to_do(tmp_path, files, message):
+    for name in files:
+        (tmp_path / name).write_text("{}")
+    expected = r"expected tokenizer\.json, which alone is enough, or vocab\.json and merges\.txt; "
+    start = f"{tmp_path} is not a folder to load: {expected}"
+    with pytest.raises(ValueError, match=start + f".*{message}"):
+        BPETokenizer.from_pretrained(tmp_path)
+
+
+def test_a_token_of_the_vocabulary_that_stands_for_no_byte_is_told_from_one_that_is_not_there(write):
+    content = json.loads(backend().to_str())
+    content["model"]["vocab"]["’"] = 258
+    for part, message in (("’", "'’' has the character '’', which stands for no byte"), ("zz", "'zz' is no token")):
+        content["model"]["merges"] = [["l", part]]
+        with pytest.raises(ValueError, match=f"model: merge 0: {message}"):
+            BPETokenizer.from_pretrained(write(json.dumps(content)))
+
+
+def test_a_folder_that_the_fast_tokenizer_has_saved_again_is_loaded_by_its_tokenizer_json(tmp_path):
+    ours = BPETokenizer.train(["low lower"], 262, ["<s>"], bos_token="<s>", add_bos_token=True)
+    ours.save_pretrained(tmp_path / "ours", portable=True)
+    fast = PreTrainedTokenizerFast.from_pretrained(tmp_path / "ours")
+    fast.add_tokens(["<new>"])
+    fast.save_pretrained(tmp_path / "theirs")
+    assert not (tmp_path / "theirs" / "vocab.json").exists()
+    assert assert_same(tmp_path / "theirs").encode("low<new>") == fast.encode("low<new>")
+
+
+# Panics
+
+
+def test_a_panic_of_tokenizers_is_an_error_that_stops_saving(tmp_path):
+    tokenizer = BPETokenizer.train(["low lower"], 258)
+    tokens = [AddedToken("lines", rstrip=True), AddedToken("\n", lstrip=True)]  # of which the first may eat the second
+    tokenizer.add_tokens(tokens)
+    with pytest.raises(ValueError, match=r"Tokenizer\.from_file: .*, fails: tokenizers panics: .*, expected \["):
+        tokenizer.save_pretrained(tmp_path)
+    assert not [*tmp_path.iterdir()]
+    tokenizer.save_pretrained(tmp_path, verify=False)
+    with pytest.raises(ValueError, match=r"fails: tokenizers panics: "):
+        tokenizer.convert_to(tmp_path / "x.json", format="tokenizer.json")
+
+
+def test_only_panics_become_errors():
+    from hf_bpe.tokenizer._files.panics import panics_as_errors
+
+    for error in (KeyboardInterrupt, SystemExit, KeyError):
+        with pytest.raises(error), panics_as_errors():
+            raise error
+    panicking = Tokenizer(models.BPE())
+    panicking.post_processor = processors.TemplateProcessing("$B", "$A $B", [])
+    with pytest.raises(ValueError, match="tokenizers panics: index out of bounds"), panics_as_errors():
+        panicking.encode("")

@@ -1,0 +1,118 @@
+"""The real GPT-2 vocabulary: ids equal to those of tiktoken and of transformers."""
+
+import base64
+from itertools import accumulate, chain, pairwise
+
+import numpy as np
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from support.profiles import by_profile, thorough
+from transformers import GPT2Tokenizer
+
+from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe.core.pretokenizers import PATTERNS
+
+# transformers 5.0 reads GPT-2's files in an old way of tokenizers.
+pytestmark = pytest.mark.filterwarnings("ignore:Deprecated in 0.9.0:DeprecationWarning")
+
+DOCUMENT_CHARS = 1500
+TEXTS = ["english", "code", "multilingual", "nonlatin", "docs"]
+CHARACTERS = by_profile(quick=300_000, thorough=None)
+"""How much of each text is encoded whole; None for all of it."""
+
+
+@pytest.fixture(scope="module")
+def ours(test_data):
+    return BPETokenizer.from_pretrained(test_data / "gpt2")
+
+
+@pytest.fixture(scope="module")
+def theirs(test_data):
+    return GPT2Tokenizer.from_pretrained(test_data / "gpt2")
+
+
+def read_ranks(test_data, name):
+    lines = (test_data / "tiktoken" / f"{name}_base.tiktoken").read_bytes().splitlines()
+    return {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
+
+
+@pytest.fixture(scope="module")
+def r50k(test_data):
+    ranks = read_ranks(test_data, "r50k")
+    specials = {"<|endoftext|>": 50256}
+    return tiktoken.Encoding("r50k", pat_str=PATTERNS["gpt2"], mergeable_ranks=ranks, special_tokens=specials)
+
+
+def test_the_known_example(ours):
+    assert ours.encode("The quick brown fox") == [464, 2068, 7586, 21831]
+    assert ours.encode("<|endoftext|>") == [50256] == [ours.eos_token_id]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_ids_on_a_sample_of_each_text(test_data, ours, theirs, r50k, name):
+    with (test_data / "text" / f"{name}.txt").open("rb") as file:
+        text = file.read(3_000_000).decode("utf-8", "ignore")
+    documents = [part for document in text.split("<|endoftext|>")[::3] if (part := document[:DOCUMENT_CHARS])]
+    assert len(documents) > 15
+    for document in documents:
+        ids = ours.encode(document)
+        assert ids == r50k.encode_ordinary(document)
+        assert ids == theirs.encode(document)
+        assert ours.decode(ids) == document
+
+
+@given(text=st.text())
+def test_ids_of_any_text(ours, theirs, r50k, text):
+    ids = ours.encode(text)
+    assert ids == r50k.encode(text, allowed_special="all")  # hypothesis finds the special token in what it tests
+    repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert ids == theirs.encode(repaired)
+    assert ours.decode(ids) == repaired
+
+
+@given(ids=st.lists(st.integers(0, 50256)))
+def test_texts_of_any_ids(ours, theirs, ids):
+    assert ours.decode(ids) == theirs.decode(ids)
+    assert ours.decode(ids, skip_special_tokens=True) == theirs.decode(ids, skip_special_tokens=True)
+
+
+def model_of(ranks, pattern):
+    """Make a model whose merges are those by which tiktoken makes each of its tokens."""
+    merges = []
+    for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
+        parts = [bytes([byte]) for byte in token]
+        while len(parts) > 2:
+            made = [ranks.get(first + second, rank) for first, second in pairwise(parts)]
+            at = made.index(min(made))
+            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        if len(parts) == 2:
+            merges.append((parts[0], parts[1]))
+    return BPEModel({rank: token for token, rank in ranks.items()}, merges, pattern=pattern)
+
+
+@pytest.mark.usefixtures("native")
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("r50k", "gpt2"),
+        pytest.param("cl100k", "cl100k", marks=thorough),
+        pytest.param("o200k", "o200k", marks=thorough),
+    ],
+)
+def test_ids_on_all_texts_are_those_of_tiktoken(test_data, name, pattern):
+    ranks = read_ranks(test_data, name)
+    peer = tiktoken.Encoding(name, pat_str=PATTERNS[pattern], mergeable_ranks=ranks, special_tokens={})
+    ours = BPETokenizer(model=model_of(ranks, pattern))
+    for text in TEXTS:
+        whole = (test_data / "text" / f"{text}.txt").read_text(encoding="utf-8")[:CHARACTERS]
+        documents = whole.split("<|endoftext|>")
+        ids, offsets = ours.encode_to_numpy(documents)
+        expected = peer.encode_ordinary_batch(documents)
+        assert offsets.tolist() == [0, *accumulate(map(len, expected))]
+        np.testing.assert_array_equal(ids, np.fromiter(chain.from_iterable(expected), np.uint32, len(ids)))
+        # As one string, in which the separator is text.
+        ids, _ = ours.encode_to_numpy([whole])
+        np.testing.assert_array_equal(ids, np.array(peer.encode_ordinary(whole), np.uint32))
+        assert ours.decode_bytes(ids) == whole.encode()

@@ -1,0 +1,498 @@
+"""Saving: what is loaded is what was saved, in every way of loading, or the old files stay."""
+
+import copy
+import itertools
+import json
+import shutil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.profiles import by_profile
+from support.samples import CORPUS, SPECIALS, make_tokenizer, reload
+from support.strategies import models
+from support.transformers_features import skip_without
+from tokenizers import Tokenizer
+from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
+
+from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe.tokenizer._files.stress_texts import stress_texts
+from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
+
+TEXTS = ["lowest of the low<|endoftext|>", "", " ", "<|user|>newest 你好<pad><pad>", "a\u0301 \U0001f44b\r\n\t x  y"]
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return make_tokenizer()
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# The same tokenizer
+
+SETTINGS = {
+    "errors": "ignore",
+    "add_prefix_space": True,
+    "padding_side": "left",
+    "truncation_side": "left",
+    "split_special_tokens": True,
+    "clean_up_tokenization_spaces": True,
+    "model_max_length": 77,
+    "model_input_names": ["input_ids"],
+    "token_type_ids_pattern": "bert_style",
+    "token_type_ids_include_special_tokens": False,
+    "special_tokens_pattern": "eos",
+    "chat_template": "{{ messages }}",
+    "response_template": {"a": 1},
+    "chat_control_tokens": ["<|user|>"],
+    "bos_token": "<|user|>",
+    "unk_token": "<pad>",
+    "mask_token": "<|user|>",
+    "extra_special_tokens": ["<|user|>", "<pad>"],
+}
+HAVE = [name for name in SETTINGS if hasattr(make_tokenizer(), name)]
+EACH_SETTING = [pytest.param(name, marks=skip_without(name, name in HAVE)) for name in SETTINGS]
+
+
+@pytest.mark.parametrize("portable", [False, True], ids=["", "portable"])
+@pytest.mark.parametrize("changed", [False, True], ids=["given", "changed later"])
+@pytest.mark.parametrize("name", EACH_SETTING)
+def test_a_setting_survives(tmp_path, name, changed, portable):
+    value = SETTINGS[name]
+    tokenizer = BPETokenizer.train(CORPUS, 262, SPECIALS, **({} if changed else {name: value}))
+    if changed:
+        assert getattr(tokenizer, name) != value
+        setattr(tokenizer, name, value)
+    tokenizer.save_pretrained(tmp_path, portable=portable)
+    loaded = BPETokenizer.from_pretrained(tmp_path)
+    assert getattr(loaded, name) == value
+    for other in (*HAVE, "special_tokens_map", "added_tokens_decoder", "model"):
+        assert getattr(loaded, other) == getattr(tokenizer, other), other
+
+
+@pytest.mark.parametrize("name", EACH_SETTING)
+def test_a_setting_can_be_taken_back_in_the_same_folder(tmp_path, name):
+    plain = BPETokenizer.train(CORPUS, 262, SPECIALS)
+    BPETokenizer(model=plain.model, **{name: SETTINGS[name]}).save_pretrained(tmp_path)
+    loaded = BPETokenizer.from_pretrained(tmp_path)
+    (tmp_path / "chat_template.jinja").unlink(missing_ok=True)  # else there is a warning, which see below
+    setattr(loaded, name, getattr(plain, name))
+    loaded.save_pretrained(tmp_path)
+    assert getattr(BPETokenizer.from_pretrained(tmp_path), name) == getattr(plain, name)
+
+
+@pytest.mark.parametrize(("bos", "eos"), [*itertools.product([False, True], repeat=2)])
+def test_adding_bos_and_eos_survives_in_every_loader(tmp_path, bos, eos):
+    tokenizer = BPETokenizer.train(CORPUS, 262, SPECIALS, bos_token="<|user|>")
+    tokenizer.add_bos_token, tokenizer.add_eos_token = bos, eos
+    expected = [258] * bos + [108] + [256] * eos
+    for portable in (False, True):
+        tokenizer.save_pretrained(tmp_path / str(portable), portable=portable)
+        for loader in (BPETokenizer, AutoTokenizer, PreTrainedTokenizerFast):
+            loaded = loader.from_pretrained(tmp_path / str(portable))
+            assert loaded.encode("l") == expected == tokenizer.encode("l")
+            assert loaded("l", "l")["input_ids"] == tokenizer("l", "l")["input_ids"]
+
+
+def added_tokens():
+    flags = st.fixed_dictionaries({flag: st.booleans() for flag in FLAGS})
+    texts = st.sampled_from(["<t>", "ab", "б", "бб", " б", "a\u0301", "low ", "<|x|>a"])
+    return st.builds(lambda content, flags: AddedToken(content, **flags), texts, flags)
+
+
+@st.composite
+def options(draw, model):
+    """Draw settings; where a byte is missing, special tokens as text cannot be read without an unknown token."""
+    drawn = {
+        "padding_side": draw(st.sampled_from(["left", "right"])),
+        # With whole words first, `tokenizers` finds special tokens again in the text that was not split at them.
+        "split_special_tokens": not model.ignore_merges and draw(st.booleans()),
+        "add_prefix_space": model.pattern in ("gpt2", None) and draw(st.booleans()),
+        "errors": draw(st.sampled_from(["replace", "ignore", "strict"])),
+        "chat_template": draw(st.none() | st.just("{{ messages }}")),
+        "model_max_length": draw(st.integers(1, 100)),
+        "unk_token": draw(st.sampled_from([None, "<unk>"])),
+    }
+    if draw(st.booleans()):
+        drawn |= {"bos_token": "<s>", "eos_token": AddedToken("</s>", rstrip=True)}
+        drawn |= {"add_bos_token": draw(st.booleans()), "add_eos_token": draw(st.booleans())}
+    return drawn
+
+
+@settings(max_examples=by_profile(quick=8, thorough=60))
+@given(model=models(), later=st.lists(added_tokens(), max_size=4, unique_by=str), data=st.data())
+def test_any_tokenizer_is_saved_and_loaded_as_it_was(tmp_path_factory, model, later, data):
+    tokenizer = BPETokenizer(model=model, **data.draw(options(model)))
+    tokenizer.add_tokens(later)
+    folder = tmp_path_factory.mktemp("saved")
+    tokenizer.save_pretrained(folder, portable=data.draw(st.booleans()))
+    loaded = BPETokenizer.from_pretrained(folder)
+    for name in (
+        *("model", "encoder", "added_tokens_decoder", "special_tokens_map", "chat_template", "errors", "padding_side"),
+        *("split_special_tokens", "add_prefix_space", "model_max_length", "add_bos_token", "add_eos_token"),
+        *("ignore_merges", "model_special_tokens"),
+    ):
+        assert getattr(loaded, name) == getattr(tokenizer, name), name
+    assert all(
+        loaded.encode(text, verbose=False) == tokenizer.encode(text, verbose=False)
+        for text in stress_texts(tokenizer.definition)
+    )
+
+
+def test_flags_of_tokens_and_names_of_tokens_survive(tmp_path):
+    model = train(CORPUS, num_merges=9, special_tokens=["<r>", "<img>"])
+    tokenizer = BPETokenizer(
+        model=model,
+        mask_token=AddedToken("<mask>", lstrip=True, single_word=True),
+        extra_special_tokens={"image_token": "<img>"},
+        audio_token="<aud>",
+        added_tokens_decoder={256: AddedToken("<r>", rstrip=True, special=True)},
+    )
+    tokenizer.add_tokens([AddedToken("word", normalized=True, single_word=True), "plain"])
+    for portable in (False, True):
+        tokenizer.save_pretrained(tmp_path, portable=portable)
+        loaded = BPETokenizer.from_pretrained(tmp_path)
+        assert (loaded.image_token, loaded.audio_token) == ("<img>", "<aud>")
+        for flag in ("content", *FLAGS):
+            values = [
+                {token_id: getattr(token, flag) for token_id, token in each.added_tokens_decoder.items()}
+                for each in (loaded, tokenizer)
+            ]
+            assert values[0] == values[1], flag
+
+
+def test_a_token_of_the_model_that_was_made_special_survives(tokenizer, tmp_path):
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.add_special_tokens({"pad_token": "!", "mask_token": "low"})
+    loaded = reload(tokenizer, tmp_path)
+    assert loaded.model == tokenizer.model
+    assert (loaded.pad_token_id, loaded.mask_token_id) == (33, tokenizer.get_vocab()["low"])
+    ids = tokenizer.encode("low!")
+    assert (loaded.encode("low!"), loaded.decode(ids, skip_special_tokens=True)) == (ids, "")
+
+
+@pytest.mark.parametrize("portable", [False, True], ids=["", "portable"])
+@pytest.mark.parametrize("ignore_merges", [False, True])
+@pytest.mark.parametrize("specials", [[], ["<|x|>"], ["<|x|>", "你好"]])
+def test_a_token_that_no_merge_makes_is_no_special_token_when_loaded(tmp_path, specials, ignore_merges, portable):
+    tokens = [b"xyz", b"abc", *map(str.encode, specials)]
+    model = BPEModel(BYTES | dict(enumerate(tokens, start=256)), [], specials, ignore_merges=ignore_merges)
+    made_special = BPETokenizer(model=model, pad_token="abc")  # which changes no model
+    for tokenizer in (BPETokenizer(model=model), made_special):
+        tokenizer.save_pretrained(tmp_path, portable=portable)
+        loaded = BPETokenizer.from_pretrained(tmp_path)
+        assert (loaded.model, loaded.special_tokens_map) == (model, tokenizer.special_tokens_map)
+        expected = [256] if ignore_merges else [*b"xyz"]
+        for loader in (BPETokenizer, AutoTokenizer, PreTrainedTokenizerFast):
+            assert loader.from_pretrained(tmp_path).encode("xyz") == expected
+        if not portable:
+            assert AutoTokenizer.from_pretrained(tmp_path).model == model
+    (tmp_path / "tokenizer.json").unlink()
+    assert BPETokenizer.from_pretrained(tmp_path).model == model
+
+
+def test_files_alone_can_be_told_what_they_do_not_say(tmp_path):
+    model = BPEModel(BYTES | {256: b"xyz", 257: b"<|x|>"}, [], ["<|x|>"], ignore_merges=True)
+    paths = write_gpt2(model, tmp_path)
+    assert BPETokenizer(*paths, ignore_merges=True, model_special_tokens=["<|x|>"]).model == model
+    assert BPETokenizer(*paths).model_special_tokens == ["xyz", "<|x|>"]
+    for loaded in (BPETokenizer(*paths), BPETokenizer.from_pretrained(tmp_path)):
+        assert not loaded.ignore_merges
+    for kwargs in ({"model_special_tokens": []}, {"ignore_merges": True}):
+        loaded = BPETokenizer.from_pretrained(tmp_path, **kwargs)
+        assert {name: getattr(loaded, name) for name in kwargs} == kwargs
+    with pytest.raises(TypeError, match="ignore_merges: expected True or False, got 2"):
+        BPETokenizer(*paths, ignore_merges=2)
+
+
+def test_several_chat_templates_survive(tokenizer, tmp_path):
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.chat_template = {"default": "{{ messages }}", "tool_use": "{{ tools }}"}
+    for options in ({}, {"portable": True}, {"save_jinja_files": False}):
+        folder = tmp_path / str(options)
+        tokenizer.save_pretrained(folder, **options)
+        assert BPETokenizer.from_pretrained(folder).chat_template == tokenizer.chat_template
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k", "llama3", "qwen2", None, r"\d|\D+"])
+def test_a_saved_folder_gives_the_same_tokenizer_with_hf_bpe_and_without(tmp_path, pattern):
+    tokenizer = BPETokenizer.train(
+        CORPUS, num_merges=30, special_tokens=SPECIALS, pattern=pattern, pad_token="<pad>", add_eos_token=True
+    )
+    loaded = reload(tokenizer, tmp_path)
+    assert type(loaded) is BPETokenizer
+    assert loaded.model == tokenizer.model
+    assert loaded.special_tokens_map == tokenizer.special_tokens_map
+    rust, fast = (
+        Tokenizer.from_file(str(tmp_path / "tokenizer.json")),
+        PreTrainedTokenizerFast.from_pretrained(tmp_path),
+    )
+    assert fast.backend == "tokenizers"
+    for text in TEXTS:
+        expected = tokenizer.encode(text)
+        assert loaded.encode(text) == rust.encode(text).ids == fast.encode(text) == expected
+        assert tokenizer.decode(expected) == loaded.decode(expected) == fast.decode(expected)
+        pair = tokenizer(text, "low")["input_ids"]
+        assert pair == rust.encode(text, "low").ids == loaded(text, "low")["input_ids"]
+
+
+# Files
+
+
+def test_saving_again_writes_the_same_files(tokenizer, tmp_path):
+    loaded = reload(tokenizer, tmp_path / "one")
+    loaded.save_pretrained(tmp_path / "two")
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    assert sorted(contents(tmp_path / "one")) == ["merges.txt", "tokenizer.json", "tokenizer_config.json", "vocab.json"]
+
+
+def test_save_pretrained_returns_what_it_wrote_under_its_prefix(tokenizer, tmp_path):
+    written = tokenizer.save_pretrained(tmp_path, filename_prefix="my")
+    assert sorted(written) == sorted(str(path) for path in tmp_path.iterdir())
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("my-merges.txt", "my-tokenizer.json", "my-tokenizer_config.json", "my-vocab.json")
+    }
+
+
+def test_a_failed_save_leaves_the_old_files(tokenizer, tmp_path, monkeypatch):
+    tokenizer.save_pretrained(tmp_path)
+    before = contents(tmp_path)
+    monkeypatch.setattr(BPETokenizer, "_tokenizer_json", lambda self: "\ud800")  # cannot be written
+    with pytest.raises(UnicodeEncodeError):
+        BPETokenizer.train(["other text"], vocab_size=260).save_pretrained(tmp_path)
+    assert contents(tmp_path) == before
+
+
+def test_push_to_hub_saves_and_hands_over(tokenizer, tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(BPETokenizer, "push_to_hub", lambda self, *args, **kwargs: calls.append((args, kwargs)))
+    tokenizer.save_pretrained(tmp_path / "name", push_to_hub=True, private=True)
+    tokenizer.save_pretrained(tmp_path / "name", push_to_hub=True, repo_id="me/it", commit_message="why")
+    assert calls == [(("name",), {"private": True}), (("me/it",), {"commit_message": "why"})]
+    assert AutoTokenizer.from_pretrained(tmp_path / "name").model == tokenizer.model
+
+
+def test_a_folder_of_gpt2_files_takes_the_pattern_of_its_tokenizer_json(tmp_path):
+    model = train(CORPUS, num_merges=30, special_tokens=SPECIALS, pattern="qwen2")
+    BPETokenizer(model=model).save_pretrained(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text("{}")
+    assert BPETokenizer.from_pretrained(tmp_path).model == model
+    content = json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))
+    content["normalizer"] = {"type": "Lowercase"}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"its normalizer .*Lowercase.* this would be lost"):
+        BPETokenizer.from_pretrained(tmp_path)
+
+
+def test_a_folder_of_only_gpt2_files_loads_as_gpt2(tokenizer, tmp_path):
+    write_gpt2(tokenizer.model, tmp_path)
+    loaded = BPETokenizer.from_pretrained(tmp_path)
+    assert loaded.model == tokenizer.model
+    assert set(loaded.all_special_tokens) == set(SPECIALS)
+
+
+def test_a_folder_without_merges_says_what_is_missing(tokenizer, tmp_path):
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / "merges.txt").unlink()
+    with pytest.raises(ValueError, match=r"vocab\.json and merges\.txt .*belong together; merges\.txt is missing"):
+        BPETokenizer.from_pretrained(tmp_path)
+
+
+def test_an_old_chat_template_that_would_come_back_is_told_of(tokenizer, tmp_path):
+    (tmp_path / "chat_template.jinja").write_text("old")
+    with pytest.warns(UserWarning, match=r"chat_template\.jinja is of an earlier tokenizer.* delete the file"):
+        tokenizer.save_pretrained(tmp_path)
+
+
+# Files that belong together
+
+MIXED = ["vocab.json", "merges.txt", "tokenizer.json", "tokenizer_config.json"]
+
+
+@pytest.fixture(scope="module")
+def two_folders(tokenizer, tmp_path_factory):
+    """Two saved tokenizers with the same settings and the same number of tokens, so that files of both may fit."""
+    folders = tmp_path_factory.mktemp("a"), tmp_path_factory.mktemp("b")
+    tokenizer.save_pretrained(folders[0])
+    other = train([*reversed(CORPUS), "lowest newest"], vocab_size=tokenizer.vocab_size, special_tokens=SPECIALS)
+    BPETokenizer(model=other, pad_token="<pad>").save_pretrained(folders[1])
+    return folders
+
+
+def mixed(two_folders, folder, names):
+    """Make a folder with the files of one tokenizer, but those that are named of the other."""
+    shutil.copytree(two_folders[0], folder)
+    for name in names:
+        shutil.copy(two_folders[1] / name, folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "names", [names for size in range(5) for names in itertools.combinations(MIXED, size)], ids=str
+)
+def test_files_of_two_saves_are_no_tokenizer(two_folders, tmp_path, names):
+    folder = mixed(two_folders, tmp_path / "mixed", names)
+    if len(names) in (0, len(MIXED)):
+        whole = BPETokenizer.from_pretrained(two_folders[bool(names)])
+        assert BPETokenizer.from_pretrained(folder).model == whole.model
+        return
+    of_others = [name for name in MIXED[:-1] if (name in names) != (MIXED[-1] in names)]
+    for load in (BPETokenizer.from_pretrained, BPETokenizer.convert_from, AutoTokenizer.from_pretrained):
+        with pytest.raises(ValueError, match=r"is not the file that was saved with tokenizer_config\.json") as error:
+            load(folder)
+        assert any(str(folder / name) in str(error.value) for name in of_others)
+
+
+def test_a_file_that_was_changed_loads_once_its_digest_is_deleted(two_folders, tmp_path):
+    folder = mixed(two_folders, tmp_path / "mixed", ["vocab.json", "merges.txt"])
+    content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    content["model"]["ignore_merges"] = True
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    config = json.loads((folder / MIXED[-1]).read_text("utf-8"))
+    for each in MIXED[:-1]:
+        with pytest.raises(ValueError, match=f"delete '{each}' from 'file_digests' in tokenizer_config"):
+            BPETokenizer.from_pretrained(folder)
+        del config["file_digests"][each]
+        (folder / MIXED[-1]).write_text(json.dumps(config))
+    assert (
+        BPETokenizer.from_pretrained(folder).model.merges != BPETokenizer.from_pretrained(two_folders[0]).model.merges
+    )
+
+
+@pytest.mark.parametrize("digests", [None, {}, {"vocab.json": "", "merges.txt": 1}], ids=str)
+def test_digests_may_be_missing_but_not_wrong(two_folders, tmp_path, digests):
+    folder = mixed(two_folders, tmp_path / "mixed", [])
+    config = json.loads((folder / MIXED[-1]).read_text("utf-8")) | {"file_digests": digests}
+    (folder / MIXED[-1]).write_text(json.dumps(config))
+    if digests:
+        with pytest.raises(ValueError, match="is not the file"):
+            BPETokenizer.from_pretrained(folder)
+    else:
+        assert "file_digests" not in BPETokenizer.from_pretrained(folder).init_kwargs
+    config["file_digests"] = []
+    (folder / MIXED[-1]).write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="file_digests: expected an object or null, got"):
+        BPETokenizer.from_pretrained(folder)
+
+
+def test_settings_and_chat_templates_may_be_edited_by_hand(two_folders, tmp_path):
+    folder = mixed(two_folders, tmp_path / "mixed", [])
+    (folder / "chat_template.jinja").write_text("by hand")
+    config = json.loads((folder / MIXED[-1]).read_text("utf-8")) | {"padding_side": "left"}
+    (folder / MIXED[-1]).write_text(json.dumps(config))
+    loaded = BPETokenizer.from_pretrained(folder)
+    assert (loaded.chat_template, loaded.padding_side) == ("by hand", "left")
+
+
+def test_git_may_change_line_ends(two_folders, tmp_path):
+    folder = mixed(two_folders, tmp_path / "mixed", [])
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert BPETokenizer.from_pretrained(folder).model == BPETokenizer.from_pretrained(two_folders[0]).model
+
+
+def test_links_to_files_elsewhere_are_followed(two_folders, tmp_path):
+    """As in the cache of the Hub."""
+    blobs, snapshot = tmp_path / "blobs", tmp_path / "models--me--it" / "snapshots" / ("0" * 40)
+    shutil.copytree(two_folders[0], blobs)
+    snapshot.mkdir(parents=True)
+    for path in blobs.iterdir():
+        (snapshot / path.name).symlink_to(path)
+    refs = tmp_path / "models--me--it" / "refs"
+    refs.mkdir()
+    (refs / "main").write_text("0" * 40)
+    expected = BPETokenizer.from_pretrained(two_folders[0]).model
+
+    def load():
+        return [
+            BPETokenizer.from_pretrained("me/it", cache_dir=tmp_path, local_files_only=True),
+            BPETokenizer.from_pretrained(snapshot.parent, subfolder=snapshot.name),
+        ]
+
+    assert [loaded.model for loaded in load()] == [expected, expected]
+    (snapshot / "merges.txt").unlink()
+    (snapshot / "merges.txt").symlink_to(two_folders[1] / "merges.txt")
+    with pytest.raises(ValueError, match=r"merges\.txt: is not the file"):
+        load()
+
+
+def test_a_fast_tokenizer_may_be_saved_in_the_folder_with_more_tokens(two_folders, tmp_path):
+    folder = mixed(two_folders, tmp_path / "mixed", [])
+    fast = PreTrainedTokenizerFast.from_pretrained(folder)
+    fast.add_tokens(["<more>"])
+    fast.save_pretrained(folder)
+    assert BPETokenizer.from_pretrained(folder).encode("low<more>") == fast.encode("low<more>")
+    fast.train_new_from_iterator(["another text"], fast.vocab_size).save_pretrained(folder)
+    with pytest.raises(ValueError, match=r"added_tokens_decoder: .* has the id 0, which is that of"):
+        BPETokenizer.from_pretrained(folder)
+
+
+def test_a_save_while_the_folder_is_loaded_gives_one_tokenizer_or_an_error(two_folders, tmp_path, monkeypatch):
+    folder = mixed(two_folders, tmp_path / "mixed", [])
+    convert = BPETokenizer.convert_to_native_format
+
+    def save_first(**kwargs):
+        monkeypatch.undo()
+        BPETokenizer.from_pretrained(two_folders[1]).save_pretrained(folder)
+        return convert(**kwargs)
+
+    monkeypatch.setattr(BPETokenizer, "convert_to_native_format", save_first)
+    with pytest.raises(ValueError, match="is not the file that was saved with"):
+        BPETokenizer.from_pretrained(folder)
+
+
+def test_files_given_by_hand_need_not_be_those_of_the_folder(two_folders):
+    files = {f"{name}_file": str(two_folders[1] / path) for name, path in [("vocab", MIXED[0]), ("merges", MIXED[1])]}
+    loaded = BPETokenizer.from_pretrained(two_folders[0], **files)
+    assert loaded.model.merges == BPETokenizer.from_pretrained(two_folders[1]).model.merges
+
+
+# Portable
+
+
+def test_a_portable_folder_gives_the_fast_class_and_the_same_ids_with_and_without_hf_bpe(tmp_path):
+    tokenizer = BPETokenizer.train(
+        CORPUS, 280, SPECIALS, pattern="o200k", pad_token="<pad>", extra_special_tokens=["<|user|>"], add_eos_token=True
+    )
+    tokenizer.chat_template = "{{ messages[0].content }}!"
+    tokenizer.save_pretrained(tmp_path, portable=True)
+    fast = AutoTokenizer.from_pretrained(tmp_path)
+    assert type(fast) is PreTrainedTokenizerFast
+    ours = BPETokenizer.from_pretrained(tmp_path)
+    for loaded in (fast, ours):
+        assert [loaded(text).data for text in TEXTS] == [tokenizer(text).data for text in TEXTS]
+        assert loaded.special_tokens_map == tokenizer.special_tokens_map
+        assert loaded.extra_special_tokens == ["<|user|>"]
+        assert loaded.chat_template == tokenizer.chat_template
+    assert ours.model == tokenizer.model
+
+
+def test_a_portable_folder_says_what_transformers_4_reads(tokenizer, tmp_path):
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.extra_special_tokens = ["<|user|>"]
+    tokenizer.save_pretrained(tmp_path, portable=True)
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text("utf-8"))
+    assert config["tokenizer_class"] == "PreTrainedTokenizerFast"
+    assert config["model_input_names"] == ["input_ids", "attention_mask"]
+    assert config["additional_special_tokens"] == ["<|user|>"]
+    assert "extra_special_tokens" not in config  # a list there is an error in transformers 4
+
+
+def test_a_folder_may_be_saved_portable_and_not_in_turns(tokenizer, tmp_path):
+    other = BPETokenizer.train(["other text"], 260, pattern="qwen2")
+    for number, each in enumerate([tokenizer, other, other, tokenizer]):
+        each.save_pretrained(tmp_path, portable=number % 2 == 0)
+        assert BPETokenizer.from_pretrained(tmp_path).model == each.model
+        expected = PreTrainedTokenizerFast if number % 2 == 0 else BPETokenizer
+        assert type(AutoTokenizer.from_pretrained(tmp_path)) is expected
+
+
+def test_portable_cannot_be_pushed_unseen(tokenizer, tmp_path):
+    with pytest.raises(ValueError, match=r"portable=True with push_to_hub=True.*upload_folder"):
+        tokenizer.save_pretrained(tmp_path / "new", portable=True, push_to_hub=True)
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,302 @@
+"""BPETokenizer as users of transformers meet it."""
+
+import copy
+import dataclasses
+import logging
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.samples import CORPUS, make_tokenizer, reload
+from tokenizers import Tokenizer
+from transformers import AddedToken, PreTrainedTokenizerFast
+from transformers.convert_slow_tokenizer import GPT2Converter
+
+from hf_bpe import BPEModel, BPETokenizer, count, train
+
+TEXTS = [
+    "lowest of the low<|endoftext|>",
+    "",
+    " ",
+    "<|user|>newest 你好<pad><pad>",
+    "a\u0301 \U0001f44b\r\n\t x  y",
+    "<|user|",
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return make_tokenizer()
+
+
+# Round trips
+
+
+@given(st.text())
+def test_decoding_what_was_encoded_gives_the_text(tokenizer, text):
+    repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert tokenizer.decode(tokenizer.encode(text)) == repaired
+
+
+@given(st.binary())
+def test_decoding_what_was_encoded_gives_the_bytes(tokenizer, data):
+    assert tokenizer.decode_bytes(tokenizer.encode_bytes(data)) == data
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_text_and_its_utf8_have_the_same_ids(tokenizer, text):
+    assert tokenizer.encode_bytes(text.encode()) == tokenizer.encode(text)
+
+
+@given(st.lists(st.integers(0, 298)))
+def test_every_decoder_gives_the_same_text(tokenizer, ids):
+    assert tokenizer.decode(ids) == tokenizer.decode_bytes(ids).decode("utf-8", "replace")
+    assert tokenizer.decode(ids) == tokenizer.convert_tokens_to_string(tokenizer.convert_ids_to_tokens(ids))
+    assert [tokenizer.decode(ids)] == tokenizer.batch_decode([ids])
+
+
+def test_the_ends_of_bytes_are_not_lost_and_errors_decide_how_they_look():
+    tokenizer = BPETokenizer.train(CORPUS, vocab_size=256, errors="backslashreplace")
+    assert tokenizer.decode([0xE4, 0xBD]) == r"\xe4\xbd"
+    assert BPETokenizer.train(CORPUS, vocab_size=256).decode([0xE4, 0xBD]) == "\ufffd"
+
+
+# Calls
+
+
+def test_a_call_gives_what_transformers_users_expect(tokenizer):
+    batch = tokenizer(["low", "lowest newest"], padding=True, truncation=True, max_length=3, return_tensors="np")
+    assert {name: array.shape for name, array in batch.items()} == {"input_ids": (2, 3), "attention_mask": (2, 3)}
+    assert batch["attention_mask"].sum() == len(tokenizer.tokenize("low")) + 3
+    assert batch["input_ids"][0, -1] == tokenizer.pad_token_id == 257
+
+
+def test_tokens_are_printable_and_special_tokens_whole(tokenizer):
+    assert tokenizer.tokenize("low<|user|> lowest") == ["low", "<|user|>", "Ġlow", "est"]
+    assert tokenizer.convert_tokens_to_ids(["low", "<|user|>"]) == [tokenizer.get_vocab()["low"], 258]
+
+
+def test_special_tokens_can_be_split_and_skipped(tokenizer):
+    ids = tokenizer.encode("low<|user|>")
+    assert ids[-1] == 258
+    assert tokenizer.decode(ids, skip_special_tokens=True) == "low"
+    split = tokenizer.encode("low<|user|>", split_special_tokens=True)
+    assert 258 not in split
+    assert tokenizer.decode(split) == "low<|user|>"
+
+
+def test_spaces_are_cleaned_only_when_a_call_asks():
+    tokenizer = BPETokenizer.train(CORPUS, vocab_size=256, clean_up_tokenization_spaces=True)
+    ids = tokenizer.encode("low , lower .")
+    assert tokenizer.decode(ids) == "low , lower ."
+    assert tokenizer.decode(ids, clean_up_tokenization_spaces=True) == "low, lower."
+
+
+def test_bos_and_eos_are_added_where_asked(tokenizer):
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.bos_token = "<|user|>"
+    plain = tokenizer.encode("low")
+    tokenizer.add_bos_token = True
+    assert tokenizer.encode("low") == [258, *plain]
+    tokenizer.add_eos_token = True
+    assert tokenizer.encode("low") == [258, *plain, 256]
+    assert tokenizer.encode("low", add_special_tokens=False) == plain
+    assert tokenizer("low", return_special_tokens_mask=True)["special_tokens_mask"] == [1, *[0] * len(plain), 1]
+
+
+def test_bos_can_be_asked_for_when_loading(tokenizer, tmp_path):
+    plain = tokenizer.encode("low")
+    loaded = reload(tokenizer, tmp_path, add_bos_token=True)
+    assert loaded.encode("low") == [256, *plain]
+    assert reload(loaded, tmp_path).encode("low") == [256, *plain]
+    assert reload(loaded, tmp_path, add_bos_token=False).encode("low") == plain
+
+
+def test_bos_needs_a_token():
+    with pytest.raises(ValueError, match="add_bos_token=True needs a bos_token"):
+        BPETokenizer.train(CORPUS, vocab_size=256, add_bos_token=True)
+    with pytest.raises(ValueError, match="special_tokens_pattern: expected one of"):
+        BPETokenizer.train(CORPUS, vocab_size=256, special_tokens_pattern="cls_sep")
+
+
+# Bytes and ids that are not there
+
+
+def test_a_missing_byte_is_an_error_or_the_unknown_token():
+    model = train(["low"], num_merges=2, special_tokens=["<unk>"], initial_alphabet="observed")
+    with pytest.raises(ValueError, match="no token for the byte 0x78"):
+        BPETokenizer(model=model).encode("lowx")
+    tokenizer = BPETokenizer(model=model, unk_token="<unk>")
+    unknown = tokenizer.unk_token_id
+    assert tokenizer.encode("low x") == [*tokenizer.encode("low"), unknown, unknown]
+    assert tokenizer.convert_tokens_to_ids("no such token") == unknown
+
+
+def test_an_id_outside_the_vocabulary_is_skipped_with_a_warning_or_unknown(tokenizer, caplog):
+    logging.getLogger("transformers").propagate = True
+    try:
+        assert tokenizer.decode([108, 9999, 111]) == "lo"
+        assert "id 9999 is not in the vocabulary" in caplog.text
+    finally:
+        logging.getLogger("transformers").propagate = False
+    assert BPETokenizer(model=tokenizer.model, unk_token="<pad>").decode([108, 9999]) == "l<pad>"
+
+
+def test_holes_in_the_ids_are_filled_so_that_no_new_token_collides(tmp_path):
+    model = BPEModel({5: b"a", 2: b"b", 9: b"ab", 4: b"<s>"}, [(b"a", b"b")], ("<s>",))
+    tokenizer = BPETokenizer(model=model)
+    assert (tokenizer.vocab_size, len(tokenizer)) == (10, 10)
+    tokenizer.add_tokens(["new"])
+    assert tokenizer.encode("abnew<s>b") == [9, 10, 4, 2]
+    loaded = reload(tokenizer, tmp_path)
+    assert loaded.model == model
+    rust = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for other in (loaded.encode("abnew<s>b"), rust.encode("abnew<s>b").ids):
+        assert other == [9, 10, 4, 2]
+
+
+def test_ids_without_bound_are_refused():
+    with pytest.raises(ValueError, match="the highest id is 1000000000 but there are only 1 tokens"):
+        BPETokenizer(model=BPEModel({10**9: b"a"}, []))
+
+
+# Special and added tokens
+
+
+def test_endoftext_is_bos_and_eos_unless_something_else_is_said():
+    model = train(CORPUS, vocab_size=300, special_tokens=["<|endoftext|>", "</s>"])
+    assert BPETokenizer(model=model).special_tokens_map == {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
+    assert BPETokenizer(model=model, eos_token="</s>").eos_token == "</s>"
+    assert BPETokenizer(model=model, eos_token=None).eos_token is None
+
+
+def test_named_tokens_of_training_are_special_tokens_of_the_model():
+    tokenizer = BPETokenizer.train(CORPUS, 262, ["<a>"], eos_token="</s>", extra_special_tokens=["<b>", "<a>"])
+    assert tokenizer.model.special_tokens == ("<a>", "</s>", "<b>")
+    assert tokenizer.eos_token_id == 257
+    assert len(tokenizer) == 262
+    assert set(tokenizer.all_special_tokens) == {"</s>", "<a>", "<b>"}
+
+
+@pytest.mark.parametrize("name", ["extra_special_tokens", "additional_special_tokens"])
+def test_tokens_under_any_name_are_special_tokens_of_the_model(name, tmp_path):
+    extra = {"frame_token": "<b>"} if name == "extra_special_tokens" else ["<b>"]
+    tokenizer = BPETokenizer.train(CORPUS, 262, image_token=AddedToken("<img>", lstrip=True), **{name: extra})
+    assert tokenizer.model.special_tokens == ("<img>", "<b>")
+    assert len(tokenizer) == 262
+    for each in (tokenizer, reload(tokenizer, tmp_path), tokenizer.train_new_from_iterator(["low"], 258)):
+        assert each.image_token_id == 256
+        assert each.encode("a <img>") == [97, 256]
+
+
+def test_flags_of_special_tokens_are_kept(tmp_path):
+    mask = AddedToken("<mask>", lstrip=True, special=True)
+    tokenizer = BPETokenizer.train(CORPUS, 262, [AddedToken("<x>", rstrip=True)], mask_token=mask)
+    for each in (tokenizer, reload(tokenizer, tmp_path)):
+        flags = {token.content: (token.lstrip, token.rstrip) for token in each.added_tokens_decoder.values()}
+        assert flags == {"<x>": (False, True), "<mask>": (True, False)}
+        assert each.decode(each.encode("a  <mask>")) == "a<mask>"
+
+
+def test_tokens_added_later_follow_the_model_and_survive_saving(tokenizer, tmp_path):
+    tokenizer = copy.deepcopy(tokenizer)
+    size = len(tokenizer)
+    assert tokenizer.add_tokens(["hello", AddedToken("world", single_word=True)]) == 2
+    assert tokenizer.add_special_tokens({"sep_token": "<sep>"}) == 1
+    text = "hellolow world worlds<sep>"
+    ids = tokenizer.encode(text)
+    assert {size, size + 1, size + 2} < set(ids)
+    assert tokenizer.vocab_size == size
+    assert len(tokenizer) == size + 3
+    loaded = reload(tokenizer, tmp_path)
+    assert (loaded.encode(text), loaded.model, loaded.sep_token) == (ids, tokenizer.model, "<sep>")
+    assert Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(text).ids == ids
+    assert PreTrainedTokenizerFast.from_pretrained(tmp_path).encode(text) == ids
+
+
+# Training a new one
+
+
+def test_train_takes_counts_and_their_special_tokens():
+    counts = count(["low lower<|x|>lowest"], special_tokens=["<|x|>"], pattern="cl100k")
+    tokenizer = BPETokenizer.train(counts, 260)
+    assert tokenizer.model == train(["low lower<|x|>lowest"], 260, ["<|x|>"], pattern="cl100k")
+    assert tokenizer.encode("<|x|>") == [256]
+
+
+def test_train_new_from_iterator_keeps_settings_and_special_tokens(tokenizer):
+    new = tokenizer.train_new_from_iterator(
+        iter([["newer and newer"], ["older and older"]]),
+        vocab_size=270,
+        length=2,
+        new_special_tokens=["<|new|>"],
+        special_tokens_map={"<|user|>": "<|human|>"},
+    )
+    assert type(new) is BPETokenizer
+    assert len(new) == 270
+    assert new.model.special_tokens == ("<|endoftext|>", "<pad>", "<|human|>", "<|new|>")
+    assert (new.pad_token, new.eos_token, new.pattern) == ("<pad>", "<|endoftext|>", "gpt2")
+    assert set(new.extra_special_tokens) == {"<|human|>", "<|new|>"}
+    expected = BPETokenizer.train(["newer and newer", "older and older"], 270, [*new.model.special_tokens])
+    assert new.model == expected.model
+
+
+def test_train_new_from_iterator_makes_a_model_of_its_own_merges():
+    model = BPEModel(
+        {byte: bytes([byte]) for byte in range(256)} | {256: b"abc", 257: b"<r>"}, [], ["<r>"], "qwen2", True
+    )
+    new = BPETokenizer(model=model).train_new_from_iterator(["xyz xyz"], 258, new_special_tokens=["<s>"])
+    assert (new.ignore_merges, new.model_special_tokens, new.pattern) == (False, ["<r>", "<s>"], "qwen2")
+    assert b"abc" not in new.model.vocab.values()
+
+
+def test_train_new_from_iterator_renames_named_tokens_and_keeps_flags():
+    tokenizer = BPETokenizer.train(CORPUS, 262, mask_token=AddedToken("<m>", lstrip=True), model_max_length=9)
+    new = tokenizer.train_new_from_iterator(["abc abc"], 260, special_tokens_map={"<m>": "[M]"}, pattern="qwen2")
+    assert (new.mask_token, new.pattern, new.model_max_length) == ("[M]", "qwen2", 9)
+    assert new.added_tokens_decoder[256].lstrip
+
+
+def test_train_new_from_iterator_keeps_what_was_set_later():
+    tokenizer = BPETokenizer.train(CORPUS, 262, ["<|endoftext|>"])
+    tokenizer.add_bos_token, tokenizer.padding_side, tokenizer.errors = True, "left", "ignore"
+    new = tokenizer.train_new_from_iterator(["abc abc"], 260)
+    assert (new.add_bos_token, new.add_eos_token, new.padding_side, new.errors) == (True, False, "left", "ignore")
+    tokenizer.add_bos_token = False
+    assert not tokenizer.train_new_from_iterator(["abc abc"], 260).add_bos_token
+
+
+# Python's own ways
+
+
+@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_copies_and_pickles_encode_alike(tokenizer, clone):
+    twin = clone(tokenizer)
+    assert [twin.encode(text) for text in TEXTS] == [tokenizer.encode(text) for text in TEXTS]
+    assert twin.model == tokenizer.model
+
+
+def test_a_pickle_holds_no_cache(tokenizer):
+    before = len(pickle.dumps(tokenizer))
+    tokenizer.encode(" ".join(map(str, range(5000))))
+    assert len(pickle.dumps(tokenizer)) == before
+
+
+def test_gpt2_attributes_serve_the_converter_of_transformers(tokenizer):
+    converted = GPT2Converter(tokenizer).converted()
+    for text in TEXTS:
+        part = text.split("<")[0]  # the converter leaves added tokens to its caller
+        assert converted.encode(part).ids == tokenizer.encode(part)
+
+
+def test_a_model_or_files_are_needed_and_not_both(tokenizer):
+    with pytest.raises(ValueError, match="needs a model, or vocab_file and merges_file"):
+        BPETokenizer()
+    others = {"pattern": "qwen2", "vocab_file": "vocab.json", "ignore_merges": True, "model_special_tokens": []}
+    for name, value in others.items():
+        with pytest.raises(ValueError, match=f"takes a model, or files and what they do not say, not both.*{name}"):
+            BPETokenizer(model=tokenizer.model, **{name: value})
+    model = dataclasses.replace(tokenizer.model, ignore_merges=True)
+    for same in (True, False):  # which is what it is where nothing is given
+        assert BPETokenizer(model=model, ignore_merges=same, model_special_tokens=model.special_tokens).ignore_merges

@@ -1,0 +1,66 @@
+"""What older releases of transformers 5 do differently, imitated where a newer one is installed."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.samples import make_tokenizer
+from support.transformers_features import skip_without
+from transformers.tokenization_python import PreTrainedTokenizer
+from transformers.tokenization_utils_base import PreTrainedTokenizerBase
+
+from hf_bpe import BPETokenizer
+from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization, constructor_errors
+
+HAS_CLEANING = hasattr(PreTrainedTokenizerBase, "clean_up_tokenization")
+
+
+def test_a_tokenizer_can_be_made_where_special_tokens_pattern_defaults_to_that_of_bert(monkeypatch):
+    make = PreTrainedTokenizer.__init__
+
+    def make_with_default_of_5_0(self, **kwargs):
+        make(self, **{"special_tokens_pattern": "cls_sep", **kwargs})
+
+    monkeypatch.setattr(PreTrainedTokenizer, "__init__", make_with_default_of_5_0)
+    tokenizer = make_tokenizer()
+    assert (tokenizer.add_bos_token, tokenizer.add_eos_token) == (False, False)
+    assert make_tokenizer().encode("low") == tokenizer.encode("low")
+
+
+@skip_without("clean_up_tokenization", HAS_CLEANING)
+@given(st.lists(st.sampled_from([*" .?!,'ntmsvrex", " 've", " n't"])).map("".join))
+def test_spaces_are_cleaned_as_by_transformers_where_it_has_no_method_for_it(text):
+    expected = PreTrainedTokenizerBase.clean_up_tokenization(None, text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr(PreTrainedTokenizerBase, "clean_up_tokenization")
+        assert clean_up_tokenization(None, text) == expected
+
+
+def test_the_error_of_a_constructor_is_not_hidden_by_missing_protobuf():
+    original = ValueError("raised by the constructor")
+    for missing, context, expected in (
+        ("protobuf", original, original),
+        ("protobuf", None, "requires protobuf"),
+        ("another library", original, "requires another library"),
+    ):
+        error = ImportError(f"requires {missing}")
+        error.__context__ = context
+        with pytest.raises((ValueError, ImportError)) as raised, constructor_errors():
+            raise error
+        assert raised.value is original if expected is original else str(raised.value) == expected
+
+
+def test_a_path_in_tokenizer_config_is_not_opened(tmp_path):
+    tokenizer = make_tokenizer()
+    tokenizer.save_pretrained(tmp_path / "saved")
+    BPETokenizer.train(["other text"], vocab_size=257).save_pretrained(tmp_path / "elsewhere")
+    config_file = tmp_path / "saved" / "tokenizer_config.json"
+    config = json.loads(config_file.read_text("utf-8"))
+    names = {"vocab_file": "vocab.json", "merges_file": "merges.txt", "tokenizer_file": "tokenizer.json"}
+    config |= {name: str(tmp_path / "elsewhere" / file) for name, file in names.items()}
+    config_file.write_text(json.dumps(config), encoding="utf-8")
+    assert BPETokenizer.from_pretrained(tmp_path / "saved").model == tokenizer.model
+    (tmp_path / "saved" / "merges.txt").unlink()
+    with pytest.raises(ValueError, match=r"vocab\.json and merges\.txt of BPETokenizer belong together"):
+        BPETokenizer.from_pretrained(tmp_path / "saved")

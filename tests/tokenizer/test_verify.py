@@ -1,0 +1,173 @@
+"""Verification of what is saved: a difference in any way of loading is found, named, and stops the saving."""
+
+import copy
+import dataclasses
+import itertools
+import json
+import pickle
+import unicodedata
+
+import pytest
+from transformers import PreTrainedTokenizerFast, tokenization_utils_tokenizers
+
+from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe.core.pretokenizers import WHITE_SPACE
+from hf_bpe.tokenizer._files.stress_texts import STRESS_TEXTS, stress_texts
+from hf_bpe.tokenizer._files.verify import ids_difference, verify_folder
+from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
+
+CORPUS = [
+    "low low low low low lower lower widest widest widest newest newest newest newest 你好 你好 42 42!\n\n",
+    "What is trained on a text of many words learns many merges; the longest of them are whole words.\n",
+]
+SPECIALS = ["<|endoftext|>", "<pad>", "<|user|>"]
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return BPETokenizer.train(CORPUS, num_merges=40, special_tokens=SPECIALS, pad_token="<pad>")
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_stress_texts_hold_what_tokenizers_differ_in():
+    text = "".join(STRESS_TEXTS)
+    assert {*WHITE_SPACE, *map(chr, [*range(32), *range(0x7F, 0xA0)])} <= {*text}
+    assert not [char for char in text if unicodedata.category(char) in ("Cs", "Cn")]
+    assert {unicodedata.category(char)[0] for char in text} == {*"CLMNPSZ"}
+    for part in ("\U0001f469\u200d\U0001f469", "e\u0301", "'LL", "你好", "한국", "\r\n", "12345"):
+        assert part in text
+
+
+def test_each_added_token_stands_in_the_stress_texts_beside_words_spaces_and_others(tokenizer):
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.add_tokens([f"<{number}>" for number in range(20)])
+    text = "\0".join(stress_texts(tokenizer.definition))
+    tokens = [token.content for token in tokenizer.added_tokens_decoder.values()]
+    for token, other in itertools.pairwise([*tokens, tokens[0]]):
+        for part in (token + other, "low" + token, token + "low", f" {token} ", token + token, token + "\n"):
+            assert part in text
+
+
+def test_stress_texts_leave_out_only_what_cannot_be_encoded():
+    model = BPEModel({byte: bytes([byte]) for byte in range(256) if byte not in b"QZ<"} | {256: b"<x>"}, [], ["<x>"])
+    tokenizer = BPETokenizer(model=model)
+    texts = stress_texts(tokenizer.definition)
+    assert len(texts) == len(STRESS_TEXTS) + 1
+    assert not {*"QZ"} & {*"".join(texts)}
+    assert "<x>" in texts[-1]
+    assert all(tokenizer.encode(text) for text in texts)
+    unknown = BPETokenizer(model=dataclasses.replace(model), unk_token="<x>")
+    assert tuple(stress_texts(unknown.definition)[: len(STRESS_TEXTS)]) == STRESS_TEXTS
+
+
+def test_a_difference_is_named_where_parts_of_the_text_cannot_be_encoded():
+    few = BPEModel({97: b"a", 120: b"x", 256: b"<x>"}, [], ["<x>"])
+    difference = ids_difference(BPETokenizer(model=few), BPETokenizer(model=BPEModel(BYTES, [])))
+    assert difference == "'<x>', without added special tokens, has the ids [60, 120, 62], expected [256]"
+
+
+def test_a_model_of_few_bytes_can_be_saved(tmp_path):
+    model = BPEModel({0: b"a", 1: b"<|x|>", 5: b"aa"}, [(b"a", b"a")], ["<|x|>"])
+    for number, options in enumerate([{}, {"add_prefix_space": True}, {"split_special_tokens": True}]):
+        tokenizer = BPETokenizer(model=model, **options)
+        tokenizer.save_pretrained(tmp_path / str(number))
+        assert BPETokenizer.from_pretrained(tmp_path / str(number)).model == model
+
+
+def other_vocab(tokenizer):
+    """Give two tokens each other's id in tokenizer.json."""
+    return tokenizer.replace('"a": 97', '"a": 98').replace('"b": 98', '"b": 97')
+
+
+def other_split(tokenizer):
+    return tokenizer.replace(r"\\d|\\D+", r"\\D+")
+
+
+def no_merges(tokenizer):
+    content = json.loads(tokenizer)
+    content["model"]["merges"].pop(0)
+    return json.dumps(content)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (other_vocab, r"tokenizers\.Tokenizer\.from_file: token 'a' has the id 98, expected 97"),
+        (other_split, r"tokenizers\.Tokenizer\.from_file: '12', without added special tokens, has the ids"),
+        (no_merges, r"tokenizers\.Tokenizer\.from_file: '.*', without added special tokens, has the ids"),
+        (lambda text: text[:-9], r"tokenizers\.Tokenizer\.from_file: cannot load the folder"),
+    ],
+)
+def test_a_damaged_tokenizer_json_is_refused_and_the_old_files_stay(tmp_path, monkeypatch, damage, message):
+    merges = [(b"l", b"o"), (b"1", b"2")]
+    tokenizer = BPETokenizer(model=BPEModel(BYTES | {256: b"lo", 257: b"12"}, merges, (), r"\d|\D+"))
+    tokenizer.save_pretrained(tmp_path)
+    before = contents(tmp_path)
+    whole = BPETokenizer._tokenizer_json
+    monkeypatch.setattr(BPETokenizer, "_tokenizer_json", lambda self: damage(whole(self)))
+    with pytest.raises(ValueError, match=message + ".*save with verify=False"):
+        tokenizer.save_pretrained(tmp_path)
+    assert contents(tmp_path) == before
+    tokenizer.save_pretrained(tmp_path, verify=False)
+    assert contents(tmp_path) != before
+
+
+def test_damaged_gpt2_files_are_refused(tokenizer, tmp_path, monkeypatch):
+    fewer = dataclasses.replace(tokenizer.model, merges=tokenizer.model.merges[1:])
+    monkeypatch.setattr(BPETokenizer, "save_vocabulary", lambda self, folder, **_: write_gpt2(fewer, folder))
+    with pytest.raises(ValueError, match=r"BPETokenizer\.from_pretrained: .* has the ids .*, expected "):
+        tokenizer.save_pretrained(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("special", "message"),
+    [(True, "with added special tokens, has"), (False, "with added special tokens with the sec")],
+)
+def test_what_the_fast_class_adds_to_one_text_and_to_two_is_compared(
+    tokenizer, tmp_path, monkeypatch, special, message
+):
+    class Other(PreTrainedTokenizerFast):
+        def _encode_plus(self, text, text_pair=None, add_special_tokens=True, **kwargs):
+            encoded = super()._encode_plus(text, text_pair, add_special_tokens, **kwargs)
+            if add_special_tokens and (special or text_pair is not None):
+                encoded["input_ids"].append(256)
+            return encoded
+
+    monkeypatch.setattr(tokenization_utils_tokenizers, "PreTrainedTokenizerFast", Other)
+    with pytest.raises(ValueError, match=f"PreTrainedTokenizerFast.from_pretrained: .* {message}"):
+        tokenizer.save_pretrained(tmp_path)
+
+
+def test_a_pattern_that_is_read_otherwise_elsewhere_is_refused_with_both_readings(tmp_path):
+    model = BPEModel(BYTES | {256: b"li"}, [(b"l", b"i")], (), r"^\w+|\W+|\w")
+    with pytest.raises(ValueError, match=r"\['\\n', 'li'\] there, by Oniguruma, and into \['\\n', 'l', 'i'\] here"):
+        BPETokenizer(model=model).save_pretrained(tmp_path)
+
+
+def test_a_pattern_that_oniguruma_cannot_read_is_refused(tmp_path):
+    tokenizer = BPETokenizer(model=BPEModel(BYTES, [], (), r"\p{Script=Han}+|\P{Script=Han}+"))
+    with pytest.raises(ValueError, match=r"Tokenizer\.from_file: cannot load the folder: Oniguruma error"):
+        tokenizer.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path, verify=False)
+    assert BPETokenizer.from_pretrained(tmp_path).model == tokenizer.model
+
+
+def test_saving_changes_nothing_in_the_tokenizer_and_says_nothing(tmp_path, caplog, capfd):
+    tokenizer = BPETokenizer.train(CORPUS, 262, SPECIALS, model_max_length=3)
+    before = pickle.dumps(tokenizer)
+    tokenizer.save_pretrained(tmp_path)
+    assert pickle.dumps(tokenizer) == before
+    assert (caplog.text, *capfd.readouterr()) == ("", "", "")
+
+
+def test_a_folder_can_be_verified_at_any_time(tokenizer, tmp_path):
+    tokenizer.save_pretrained(tmp_path)
+    verify_folder(tmp_path, tokenizer)
+    (tmp_path / "merges.txt").unlink()
+    with pytest.raises(ValueError, match=r"BPETokenizer\.from_pretrained: cannot load the folder"):
+        verify_folder(tmp_path, tokenizer)

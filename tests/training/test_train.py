@@ -1,0 +1,202 @@
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import oracle
+from support.strategies import texts
+
+from hf_bpe import train, train_bpe
+from hf_bpe.core.pretokenizers import split
+from hf_bpe.core.reference import learn_merges
+from hf_bpe.counting import _count_tables as tallies
+
+BYTES = [bytes([byte]) for byte in range(256)]
+EXAMPLE = "low low low low low lower lower widest widest widest newest newest newest newest newest newest"
+CORPUS = [EXAMPLE, "你好 你好<|x|>low, lower; lowest\n" * 3, "it's 12 — <|y|>newest"]
+documents = st.lists(texts, min_size=1, max_size=4)
+
+pytestmark = [
+    pytest.mark.usefixtures("engine"),
+    pytest.mark.filterwarnings("ignore:the text gives:UserWarning"),  # most texts here are small
+]
+
+
+def test_the_example():
+    vocab, merges = train_bpe([EXAMPLE], vocab_size=265, special_tokens=["<|endoftext|>"])
+    assert merges == [
+        (b"s", b"t"),
+        (b"e", b"st"),
+        (b"o", b"w"),
+        (b"l", b"ow"),
+        (b"w", b"est"),
+        (b"n", b"e"),
+        (b"ne", b"west"),
+        (b" ", b"newest"),
+    ]
+    assert vocab == dict(enumerate([*BYTES, b"<|endoftext|>", *(first + second for first, second in merges)]))
+
+
+def test_a_pair_that_a_tie_passed_over_may_never_come_back():
+    merges = train_bpe([EXAMPLE], num_merges=1000)[1]
+    assert merges[0] == (b"s", b"t")
+    assert (b"e", b"s") not in merges
+    assert max(len(first + second) for first, second in merges) == len(" newest")
+
+
+@given(documents, st.integers(0, 30), st.sampled_from(["gpt2", "cl100k", None]), st.sampled_from(["bytes", "observed"]))
+def test_merges_and_ids_are_those_of_the_definition(documents, num_merges, pattern, alphabet):
+    specials = ["<|x|>", "<|y|>"]
+    model = train(documents, special_tokens=specials, num_merges=num_merges, pattern=pattern, initial_alphabet=alphabet)
+    counts = Counter(piece.encode() for document in documents for piece in split(document, pattern))
+    assert model.merges == oracle.learn_merges(counts, max_merges=num_merges)
+    observed = [bytes([byte]) for byte in sorted(set("".join(documents).encode()))]
+    tokens = [*(BYTES if alphabet == "bytes" else observed), b"<|x|>", b"<|y|>"]
+    tokens += [first + second for first, second in model.merges]
+    assert model.vocab == dict(enumerate(tokens))
+    assert (model.special_tokens, model.pattern) == (("<|x|>", "<|y|>"), pattern)
+    assert train(documents, len(tokens), specials, pattern=pattern, initial_alphabet=alphabet) == model
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("vocab_size", [258, 259, 270])
+def test_vocab_size_is_the_total(vocab_size):
+    assert train(CORPUS, vocab_size, ["<|x|>", "<|y|>"]).vocab_size == vocab_size
+
+
+@pytest.mark.parametrize(
+    ("options", "needed"),
+    [
+        ({"vocab_size": 257}, "vocab_size 257 is too small: 256 bytes and 2 special tokens need at least 258"),
+        ({"vocab_size": 1}, "vocab_size 1 is too small"),
+        (
+            {"vocab_size": 4, "initial_alphabet": "observed"},
+            "vocab_size 4 is too small: 3 bytes and 2 special tokens need at least 5",
+        ),
+    ],
+)
+def test_too_small_a_vocab_size_is_refused(options, needed):
+    with pytest.raises(ValueError, match=needed):
+        train(["low"], special_tokens=["<|x|>", "<|y|>"], **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vocab_size": 300}, "the text gives 2 of the 43 merges asked for: .*; train on more text, or change"),
+        ({"num_merges": 3}, "the text gives 2 of the 3 merges asked for"),
+        ({"num_merges": 5, "min_frequency": 2}, "the text gives 0 of the 5 merges asked for"),
+        ({"num_merges": 5, "max_token_bytes": 2}, "the text gives 1 of the 5 merges asked for"),
+    ],
+)
+def test_too_small_a_text_gives_fewer_tokens_and_a_warning(options, message):
+    with pytest.warns(UserWarning, match=message):
+        model = train(["low<|x|>"], special_tokens=["<|x|>"], **options)
+    assert model.vocab_size == 257 + len(model.merges) < 262
+
+
+@pytest.mark.parametrize("tie_break", ["lexicographic", "huggingface"])
+@given(documents, st.integers(1, 6), st.integers(0, 3))
+def test_limits_of_length_and_frequency_are_kept(tie_break, documents, max_token_bytes, min_frequency):
+    options = {"pattern": None, "tie_break": tie_break, "max_token_bytes": max_token_bytes}
+    merges = train_bpe(documents * 2, num_merges=30, min_frequency=min_frequency, **options)[1]
+    assert all(len(first + second) <= max_token_bytes for first, second in merges)
+    text = "\0".join(documents * 2).encode()
+    assert all(text.count(first + second) >= 1 for first, second in merges)
+    assert not train_bpe(documents, num_merges=30, min_frequency=1 + len(text), **options)[1]
+
+
+@pytest.mark.parametrize(
+    "options", [{"tie_break": "huggingface"}, {"min_frequency": 7}, {"max_token_bytes": 3}, {"length_penalty": 1}]
+)
+def test_every_option_reaches_the_algorithm(options):
+    words = Counter(piece.encode() for piece in split(EXAMPLE, "gpt2"))
+    merges = train_bpe([EXAMPLE], num_merges=8, **options)[1]
+    assert merges == learn_merges(words, max_merges=8, **options)
+    assert merges != learn_merges(words, max_merges=8)
+
+
+@given(st.lists(st.sampled_from(["<x>", "<x>a", "<", "x>", "a", "<x", " "]), max_size=30).map("".join))
+def test_no_token_holds_a_special_token(text):
+    specials = ["<x>", "<x>a", "x>a"]
+    for pattern in ("gpt2", None):
+        merges = train_bpe([text, text], num_merges=30, special_tokens=specials, pattern=pattern)[1]
+        assert not [pair for pair in merges for special in specials if special.encode() in b"".join(pair)]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"tie_break": "huggingface"}, {"pattern": None}, {"initial_alphabet": "observed"}]
+)
+def test_the_result_does_not_depend_on_the_number_of_workers(options, monkeypatch):
+    monkeypatch.setattr(tallies, "_PIECE_BYTES", 20)
+    one, two = (train(CORPUS, num_merges=40, special_tokens=["<|x|>"], num_workers=n, **options) for n in (1, 2))
+    assert one == two
+    assert one == train(CORPUS[::-1], num_merges=40, special_tokens=["<|x|>"], num_workers=2, **options)
+
+
+def never():
+    raise AssertionError("the source was read before the options were checked")
+    yield
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({}, ValueError, "give either vocab_size or num_merges, got vocab_size=None, num_merges=None"),
+        ({"vocab_size": 300, "num_merges": 3}, ValueError, "give either vocab_size or num_merges"),
+        ({"vocab_size": "300"}, TypeError, "vocab_size: expected an int, got '300'"),
+        ({"vocab_size": 300.0}, TypeError, "vocab_size: expected an int, got 300.0"),
+        ({"vocab_size": True}, TypeError, "vocab_size: expected an int, got True"),
+        ({"vocab_size": 0}, ValueError, "vocab_size: expected at least 1, got 0"),
+        ({"vocab_size": 255}, ValueError, "vocab_size 255 is too small"),
+        ({"num_merges": "3"}, TypeError, "num_merges: expected an int, got '3'"),
+        ({"num_merges": -1}, ValueError, "num_merges: expected at least 0, got -1"),
+        ({"num_merges": 3, "pattern": "gpt3"}, ValueError, "pattern 'gpt3' is not known"),
+        ({"num_merges": 3, "pattern": 3}, TypeError, "pattern: expected a name"),
+        ({"num_merges": 3, "tie_break": "hf"}, ValueError, "tie_break: expected one of 'lexicographic', 'huggingface'"),
+        ({"num_merges": 3, "initial_alphabet": "ascii"}, ValueError, "initial_alphabet: expected one of 'bytes', 'obs"),
+        ({"num_merges": 3, "min_frequency": -1}, ValueError, "min_frequency: expected at least 0, got -1"),
+        ({"num_merges": 3, "min_frequency": 1.5}, TypeError, "min_frequency: expected an int, got 1.5"),
+        ({"num_merges": 3, "max_token_bytes": 0}, ValueError, "max_token_bytes: expected at least 1, got 0"),
+        ({"num_merges": 3, "max_token_bytes": "2"}, TypeError, "max_token_bytes: expected an int, got '2'"),
+        ({"num_merges": 3, "length_penalty": -1}, ValueError, "length_penalty: expected a number from 0 on, got -1"),
+        ({"num_merges": 3, "length_penalty": float("inf")}, ValueError, "length_penalty: .*, got inf"),
+        ({"num_merges": 3, "length_penalty": float("nan")}, ValueError, "length_penalty: .*, got nan"),
+        ({"num_merges": 3, "length_penalty": "1"}, TypeError, "length_penalty: .*, got '1'"),
+        ({"num_merges": 3, "num_workers": 0}, ValueError, "num_workers: expected at least 1, got 0"),
+        ({"num_merges": 3, "special_tokens": "<x>"}, TypeError, "special_tokens: expected a list of str, got '<x>'"),
+        ({"num_merges": 3, "special_tokens": ["<x>", "<x>"]}, ValueError, "special token '<x>' is given twice"),
+        ({"num_merges": 3, "special_tokens": ["é"]}, ValueError, r"how vocab\.json writes the byte b'\\xe9'"),
+        ({"num_merges": 3, "special_tokens": ["Ġlow"]}, ValueError, r"writes the token b' low', which training could"),
+        ({"num_merges": 3, "limit": 3}, TypeError, "unexpected keyword argument 'limit'"),
+    ],
+)
+def test_wrong_options_are_refused_before_the_source_is_read(options, error, message):
+    for door in (train, train_bpe):
+        with pytest.raises(error, match=message):
+            door(never(), **options)
+
+
+@pytest.mark.parametrize("source", [b"low", 5, None, [5]])
+def test_wrong_sources_are_refused(source):
+    with pytest.raises(TypeError, match="source: "):
+        train_bpe(source, num_merges=3)
+
+
+def test_an_interrupt_in_the_source_propagates():
+    def interrupted():
+        yield "low"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_bpe(interrupted(), num_merges=3)
+
+
+def test_progress_is_shown_on_standard_error_when_asked_for(capsys):
+    quiet = train(CORPUS, num_merges=10)
+    assert capsys.readouterr() == ("", "")
+    assert train(CORPUS, num_merges=10, show_progress=True) == quiet
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert "Merging: 100%" in errors
+    assert "10/10" in errors

@@ -1,0 +1,332 @@
+import os
+import random
+import re
+import subprocess
+import sys
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import texts
+
+from hf_bpe import train, train_bpe
+from hf_bpe.core._model import BPEModel
+from hf_bpe.counting._count import count
+from hf_bpe.counting._sources import Source
+from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.engine import _dispatch as engine
+from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2
+from hf_bpe.training import _checkpoint as merge_log
+from hf_bpe.training import _learning as learning
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+SPECIALS = ["<|x|>", "<|y|>"]
+TEXT = "low low low low low lower lower widest widest widest newest newest newest<|x|>newest newest newest 你好你好"
+TIES = ["lexicographic", "huggingface"]
+
+
+@pytest.fixture(autouse=True)
+def _no_warning_of_small_texts():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the text gives .* merges asked for", UserWarning)
+        yield
+
+
+def sentences(seed=0, number=300):
+    generator = random.Random(seed)
+    words = ["".join(generator.choices("etaoinshrdlu", k=generator.randrange(1, 9))) for _ in range(200)]
+    return [" ".join(generator.choices(words, k=12)) for _ in range(number)]
+
+
+@pytest.mark.parametrize("tie_break", TIES)
+@pytest.mark.parametrize("alphabet", ["bytes", "observed"])
+def test_a_ladder_is_the_trainings_to_its_sizes_and_the_truncations_of_its_last(tie_break, alphabet):
+    options = {"tie_break": tie_break, "initial_alphabet": alphabet, "special_tokens": SPECIALS}
+    sizes = [300, 260, 420, 300]
+    ladder = train(sentences(), sizes, **options)
+    assert ladder == [train(sentences(), size, **options) for size in sizes]
+    assert ladder == [ladder[2].truncate(size) for size in sizes]
+    assert train(sentences(), num_merges=[3, 40], **options) == [
+        train(sentences(), num_merges=number, **options) for number in (3, 40)
+    ]
+
+
+def test_rungs_that_a_text_cannot_reach_are_as_high_as_it_reaches():
+    with pytest.warns(UserWarning, match=r"the text gives 2 of the 1000 merges"):
+        small, large = train(["low"], num_merges=[1, 1000])
+    assert (len(small.merges), len(large.merges)) == (1, 2)
+
+
+@given(st.lists(texts, max_size=4), st.integers(0, 30), st.sampled_from(TIES), st.sampled_from(["bytes", "observed"]))
+def test_truncating_is_training_less(documents, number, tie_break, alphabet):
+    options = {"tie_break": tie_break, "initial_alphabet": alphabet}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        full = train(documents, num_merges=40, **options)
+        less = train(documents, num_merges=number, **options)
+    assert full.truncate(less.vocab_size) == less
+
+
+def test_truncating_keeps_ids_and_what_no_merge_makes(test_data):
+    model = read_gpt2(test_data / "gpt2" / "vocab.json", test_data / "gpt2" / "merges.txt")
+    small = model.truncate(20_000)
+    assert small.vocab == {**{token_id: model.vocab[token_id] for token_id in range(19_999)}, 50_256: b"<|endoftext|>"}
+    assert small.merges == model.merges[: 20_000 - 257]
+    for wrong in (256, 50_258, 20_000.5):
+        with pytest.raises(ValueError, match=f"vocab_size: expected 257 to 50257, got {wrong}"):
+            model.truncate(wrong)
+
+
+@pytest.mark.parametrize("tie_break", TIES)
+def test_going_on_from_a_model_is_training_on(tie_break):
+    options = {"tie_break": tie_break, "special_tokens": SPECIALS}
+    first, whole = (train(sentences(), size, **options) for size in (300, 400))
+    assert train(sentences(), 400, initial=first, tie_break=tie_break) == whole
+    other = train(sentences(seed=1), 400, initial=first, tie_break=tie_break)
+    assert {token_id: other.vocab[token_id] for token_id in first.vocab} == first.vocab
+    assert other.merges[: len(first.merges)] == first.merges
+    assert other != whole
+
+
+def test_new_bytes_and_special_tokens_follow_behind_the_old_ids():
+    initial = BPEModel({7: b"a", 3: b"b", 9: b"ab", 12: b"<|x|>"}, [(b"a", b"b")], ("<|x|>",), "cl100k")
+    model = train(
+        ["abc abc<|y|>abc"], num_merges=1, special_tokens=["<|y|>"], initial=initial, initial_alphabet="observed"
+    )
+    assert model.vocab == {**initial.vocab, 13: b" ", 14: b"c", 15: b"<|y|>", 16: b"abc"}
+    assert model.merges == [(b"a", b"b"), (b"ab", b"c")]
+    assert (model.special_tokens, model.pattern) == (("<|x|>", "<|y|>"), "cl100k")
+
+
+def test_a_merge_that_makes_an_old_token_takes_no_new_id():
+    initial = BPEModel({97: b"a", 98: b"b", 99: b"c", 100: b"ab"}, [], pattern=None)
+    model = train(["ababab c ababab"], 6, initial=initial, initial_alphabet="observed")
+    assert model.merges == [(b"a", b"b"), (b"ab", b"ab")]
+    assert model.vocab == {**initial.vocab, 101: b" ", 102: b"abab"}
+
+
+def test_gpt2_goes_on_with_its_ids_kept(test_data):
+    model = read_gpt2(test_data / "gpt2" / "vocab.json", test_data / "gpt2" / "merges.txt")
+    with (test_data / "text" / "nonlatin.txt").open(encoding="utf-8") as file:
+        text = file.read(300_000)
+    larger = train([text], 50_300, initial=model)
+    assert larger.vocab_size == 50_300
+    assert {token_id: larger.vocab[token_id] for token_id in model.vocab} == model.vocab
+    assert larger.merges[:50_000] == model.merges
+    assert not {*larger.merges[50_000:]}.intersection(model.merges)
+    assert larger.special_tokens == ("<|endoftext|>",)
+
+
+# Counts.
+
+
+@pytest.mark.parametrize("tie_break", TIES)
+def test_training_on_counts_is_training_on_their_text(tmp_path, tie_break):
+    counts = count([TEXT, *sentences()], special_tokens=SPECIALS)
+    counts.save(tmp_path / "all.counts")
+    expected = train([TEXT, *sentences()], 400, SPECIALS, tie_break=tie_break)
+    for given_ in (counts, WordCounts.load(tmp_path / "all.counts"), counts.merge()):
+        assert train(given_, 400, tie_break=tie_break) == expected
+        assert train(given_, 400, SPECIALS, tie_break=tie_break, pattern="gpt2") == expected
+    assert train(counts, num_merges=20, initial_alphabet="observed") == train(
+        [TEXT, *sentences()], num_merges=20, special_tokens=SPECIALS, initial_alphabet="observed"
+    )
+
+
+def test_the_order_of_the_ids_of_special_tokens_is_that_of_the_argument():
+    counts = count([TEXT], special_tokens=SPECIALS)
+    assert train(counts, num_merges=0).special_tokens == tuple(SPECIALS)
+    assert train(counts, num_merges=0, special_tokens=SPECIALS[::-1]).special_tokens == tuple(SPECIALS[::-1])
+
+
+def test_special_tokens_that_the_text_was_not_split_at_are_added_if_no_pre_token_holds_them(caplog):
+    counts = count(["low lower <pad> low"], special_tokens=["<|x|>"])
+    model = train(counts, num_merges=3, special_tokens=["<|x|>", "<|pad|>"])
+    assert model.vocab[257] == b"<|pad|>"
+    assert "not split at ['<|pad|>']" in caplog.text
+    with pytest.raises(ValueError, match=r"special token 'owe': .* the pre-token b' lower' holds it; count again"):
+        train(counts, num_merges=3, special_tokens=["<|x|>", "owe"])
+    with pytest.raises(
+        ValueError, match=re.escape("['<|x|>'] are missing, at which the text of these counts was split")
+    ):
+        train(counts, num_merges=3, special_tokens=["<|pad|>"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"pattern": "cl100k"}, {"initial": BPEModel({97: b"a"}, [], pattern="o200k")}],
+)
+def test_another_pattern_than_that_of_the_counts_is_refused(options):
+    with pytest.raises(ValueError, match=r"pattern: that of the counts is 'gpt2', .* they must be the same"):
+        train(WordCounts({"low": 1}), num_merges=1, **options)
+
+
+def test_a_pattern_may_be_named_as_the_counts_have_it():
+    assert train(WordCounts({"low": 1}, pattern="cl100k"), num_merges=1, pattern="cl100k").pattern == "cl100k"
+    assert train(WordCounts({"low": 1}, pattern=None), num_merges=1, pattern=None).pattern is None
+
+
+def test_limits_and_penalties_go_by_counts_without_scale():
+    weighted = count([Source([TEXT], weight="0.5"), Source(sentences(), weight=1)])
+    whole = count([Source([TEXT], weight=1), Source(sentences(), weight=2)])
+    assert (weighted.scale, whole.scale) == (2, 1)
+    for options in ({"min_frequency": 40}, {"length_penalty": 7.5}):
+        doubled = {name: value * 2 for name, value in options.items()}
+        one, other = train(weighted, num_merges=500, **options), train(whole, num_merges=500, **doubled)
+        assert one.merges == other.merges
+        assert one.merges != train(whole, num_merges=500, **options).merges
+
+
+def test_pairs_that_occur_more_than_2_to_the_32_times_are_told_apart():
+    most = 2**33
+    counts = WordCounts({"ab": most + 1, "cd": most, "ef": 2**32 + 5, "gh": 7})
+    assert train(counts, num_merges=4).merges == [(b"a", b"b"), (b"c", b"d"), (b"e", b"f"), (b"g", b"h")]
+    source = [Source(["cd"], weight=2**40), Source(["ab"], weight=2**40 + 1), Source(["gh"], weight=2**32 + 6)]
+    assert train(source, num_merges=3).merges == [(b"a", b"b"), (b"c", b"d"), (b"g", b"h")]
+
+
+def test_one_model_is_what_the_small_door_gives():
+    with pytest.raises(TypeError, match="vocab_size: expected one size, got"):
+        train_bpe(sentences(), [300, 400])
+    _, merges = train_bpe(WordCounts({"low": 2}), 258)
+    assert merges == [(b"o", b"w"), (b"l", b"ow")]
+
+
+# Memory.
+
+
+def test_too_little_memory_is_refused_with_advice(monkeypatch):
+    counts = WordCounts({f"word{number}": number % 7 + 1 for number in range(1000)})
+    needed = engine.training_bytes(counts, 100)
+    monkeypatch.setattr(learning, "available_bytes", lambda: needed // 2)
+    with pytest.raises(
+        MemoryError, match=r"on 1000 distinct pre-tokens takes up to .*; counts.prune\(5\) would leave 428"
+    ):
+        train(counts, num_merges=100)
+    for source in (Source(sentences()), Source(sentences(), weight="0.01")):  # of some 18 occurrences each
+        with pytest.raises(MemoryError, match="train on less" if source.weight < 1 else r"counts\.prune\("):
+            train(source, num_merges=100)
+    monkeypatch.setattr(learning, "available_bytes", lambda: 1)
+    for hopeless in (counts, WordCounts({})):
+        with pytest.raises(MemoryError, match="train on less text, or on a machine with more memory"):
+            train(hopeless, num_merges=100)
+    monkeypatch.setattr(learning, "available_bytes", lambda: None)
+    assert len(train(counts, num_merges=100).merges) == 100
+
+
+# Stop and go on.
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("tie_break", TIES)
+def test_training_goes_on_from_its_folder(tmp_path, tie_break, monkeypatch, engine):
+    monkeypatch.setattr(merge_log, "_SECONDS", 0)
+    options = {"special_tokens": SPECIALS, "tie_break": tie_break, "work_dir": tmp_path / "work"}
+    (tmp_path / "text.txt").write_text("\n".join(sentences()))
+    expected = train(tmp_path / "text.txt", 600, SPECIALS, tie_break=tie_break)
+    log = tmp_path / "work" / "merges.log"
+
+    def stop(event):
+        if event.stage == "merging" and event.done >= limit:
+            raise Stop
+
+    for limit in (1, 50, 51, 200) if engine == "reference" else (1,):  # the native core tells of all at its end
+        with pytest.raises(Stop):
+            train(tmp_path / "text.txt", 600, callback=stop, **options)
+        assert len(log.read_bytes().splitlines()) > limit
+        with log.open("ab") as file:
+            file.write(b"6c6f 77")  # a line that was being written
+    assert train(tmp_path / "text.txt", 600, **options) == expected
+    assert train(tmp_path / "text.txt", [300, 600, 650], **options) == train(
+        tmp_path / "text.txt", [300, 600, 650], SPECIALS, tie_break=tie_break
+    )
+
+
+def test_a_folder_of_another_training_is_refused(tmp_path):
+    counts = WordCounts({"low": 2, "lower": 1})
+    train(counts, num_merges=2, work_dir=tmp_path)
+    for other, options, name in (
+        (WordCounts({"low": 3}), {}, "counts"),
+        (counts, {"min_frequency": 2}, "min_frequency"),
+        (counts, {"tie_break": "huggingface"}, "tie_break"),
+        (counts, {"initial": train(counts, num_merges=1)}, "initial"),
+    ):
+        with pytest.raises(ValueError, match=f"merges.log is of a training with {name} .*; go on with the same text"):
+            train(other, num_merges=2, work_dir=tmp_path, **options)
+    for damaged in (b"{\n", b"\xff\n"):
+        (tmp_path / "merges.log").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"merges.log is damaged .*; delete it"):
+            train(counts, num_merges=2, work_dir=tmp_path)
+
+
+def test_a_second_training_in_a_folder_is_refused(tmp_path):
+    counts = WordCounts({"low": 5, "lower": 2, "lowest": 3, "newest": 7})
+
+    def listen(event):
+        with pytest.raises(BlockingIOError, match="another process works in this folder"):
+            train(counts, num_merges=2, work_dir=tmp_path)
+        heard.append(event)
+
+    heard = []
+    train(counts, num_merges=6, work_dir=tmp_path, callback=listen)
+    assert heard
+    assert train(counts, num_merges=8, work_dir=tmp_path) == train(counts, num_merges=8)
+
+
+def test_a_training_that_failed_lets_others_in(tmp_path, monkeypatch):
+    counts = WordCounts({"low": 5, "lower": 2})
+    monkeypatch.setattr(learning.Learning, "_check_memory", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError) as error:  # which keeps the frames, as notebooks do
+        train(counts, num_merges=2, work_dir=tmp_path)
+    monkeypatch.undo()
+    assert train(counts, num_merges=2, work_dir=tmp_path).merges
+    assert error
+
+
+def test_a_listener_hears_of_every_merge():
+    counts = WordCounts({"low": 5, "lower": 2})
+    events = []
+    model = train(counts, num_merges=4, callback=events.append)
+    assert events[-1].done == events[-1].total == 4
+    assert events[-1].merge == model.merges[-1]
+    assert events[-1].count == 2
+    assert {event.stage for event in events} == {"merging"}
+
+
+DIES_WRITING = """
+import os, sys
+from hf_bpe import WordCounts, train
+from hf_bpe.training import _checkpoint as merge_log
+
+append_line, limit = merge_log.append_line, int(sys.argv[3])
+
+def append_half_and_die(path, text):
+    lines = path.read_bytes().count(b"\\n") if path.exists() else 0
+    if lines + len(text.splitlines()) > limit:
+        with path.open("ab") as file:
+            file.write(text.encode()[:len(text) // 2])
+        os._exit(9)
+    append_line(path, text)
+
+merge_log._SECONDS = 0
+merge_log.append_line = append_half_and_die
+print(train(WordCounts.load(sys.argv[1]), num_merges=1000, work_dir=sys.argv[2]).fingerprint)
+"""
+
+
+def test_training_that_died_writing_its_log_goes_on_and_gives_the_same(tmp_path, engine):
+    generator = random.Random(0)
+    words = {"".join(generator.choices("etaoinshrdlu", k=9)): generator.randrange(1, 1000) for _ in range(2000)}
+    counts = WordCounts(words)
+    counts.save(tmp_path / "some.counts")
+    command = [sys.executable, "-c", DIES_WRITING, str(tmp_path / "some.counts"), str(tmp_path / "work")]
+    environment = {**os.environ, "HF_BPE_ENGINE": engine}
+    for line in (0, 1, 400, 700):
+        assert subprocess.run([*command, str(line)], env=environment, check=False).returncode == 9
+    ran = subprocess.run([*command, "9999"], env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == train(counts, num_merges=1000).fingerprint

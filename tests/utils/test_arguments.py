@@ -1,0 +1,173 @@
+"""Arguments of calls: wrong numbers and types are refused by name, and whatever makes sense is taken."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers.tokenization_utils_base import TruncationStrategy
+from transformers.utils import PaddingStrategy, TensorType
+
+from hf_bpe import BPETokenizer
+from hf_bpe._utils.arguments import check_flag, check_ids, check_int, checked, optional, shown
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+TEXT = "low lower lowest newest"
+
+
+@pytest.fixture(scope="module")
+def tokenizer(engine):
+    return BPETokenizer.train([TEXT] * 2, vocab_size=262, special_tokens=["<|x|>"], pad_token="<|x|>")
+
+
+@given(st.text("low er", max_size=40), st.integers(1, 9), st.integers(-9, 9))
+def test_windows_leave_no_token_out(tokenizer, text, max_length, stride):
+    options = {"max_length": max_length, "stride": stride, "truncation": True, "return_overflowing_tokens": True}
+    ids = tokenizer.encode(text)
+    if stride < 0 or (stride >= max_length and len(ids) > max_length):
+        with pytest.raises(ValueError, match="stride"):
+            tokenizer(text, **options)
+        return
+    first, *others = tokenizer(text, **options)["input_ids"]
+    assert first + [token_id for row in others for token_id in row[stride:]] == ids
+
+
+REFUSED = {
+    "negative stride": ({"stride": -1}, ValueError, "stride: expected at least 0, got -1"),
+    "negative length": ({"max_length": -1, "truncation": True}, ValueError, "max_length: expected at least 0, got -1"),
+    "negative length without truncation": ({"max_length": -1}, ValueError, "max_length: expected at least 0, got -1"),
+    "half a token": ({"max_length": 2.5, "truncation": True}, TypeError, "max_length: expected an int, got 2.5"),
+    "half a token to pad to": (
+        {"max_length": 2.5, "padding": "max_length"},
+        TypeError,
+        "max_length: expected an int, got 2.5",
+    ),
+    "multiple of zero": (
+        {"padding": True, "pad_to_multiple_of": 0},
+        ValueError,
+        "pad_to_multiple_of: expected at least 1, got 0",
+    ),
+    "unknown padding": ({"padding": "full"}, ValueError, r"padding: expected one of 'longest', .*, got 'full'"),
+    "unknown truncation": ({"truncation": "all"}, ValueError, r"truncation: expected one of .*, got 'all'"),
+    "unknown side": (
+        {"padding": True, "padding_side": "up"},
+        ValueError,
+        "padding_side: expected one of 'left', 'right'",
+    ),
+    "unknown tensors": ({"return_tensors": "tf"}, ValueError, r"return_tensors: expected one of .*, got 'tf'"),
+    "a flag that is text": (
+        {"return_length": "false"},
+        TypeError,
+        "return_length: expected True or False, got 'false'",
+    ),
+    "several flags": ({"verbose": np.array([True, False])}, TypeError, "verbose: expected True or False"),
+}
+
+
+@pytest.mark.parametrize(("options", "error", "message"), REFUSED.values(), ids=REFUSED)
+def test_wrong_numbers_and_names_are_refused(tokenizer, options, error, message):
+    for texts in (TEXT, [TEXT, "low"], [(TEXT, "low")]):
+        with pytest.raises(error, match=message):
+            tokenizer(texts, **options)
+    with pytest.raises(error, match=message):
+        tokenizer.encode(TEXT, **options)
+
+
+@pytest.mark.parametrize("wrong", [None, 1.5, b"low", ["low"], 7])
+def test_what_is_no_text_is_refused(tokenizer, wrong):
+    with pytest.raises(TypeError, match=r"text: expected a str, got "):
+        tokenizer.tokenize(wrong)
+
+
+@pytest.mark.parametrize("wrong", [["low", 1], [["low"], [None]], "low", [["low", b"er"]], 5])
+def test_words_that_are_no_text_are_refused(tokenizer, wrong):
+    with pytest.raises(ValueError, match="text: expected lists of str, for is_split_into_words is set"):
+        tokenizer(wrong, is_split_into_words=True)
+
+
+@pytest.mark.parametrize("wrong", [1.5, [None], ["low", 1], [["low", 1.5]], {"low": 1}, b"low"])
+def test_texts_that_are_neither_text_nor_ids_are_refused(tokenizer, wrong):
+    with pytest.raises(ValueError, match=r"text: expected a str, or a list of str, .* or ids; got"):
+        tokenizer(wrong)
+    with pytest.raises(ValueError, match="text_pair: expected a str"):
+        tokenizer("low", wrong)
+
+
+def test_whatever_makes_sense_is_taken(tokenizer):
+    texts = [TEXT, "low"]
+    plain = {"padding": "longest", "truncation": "longest_first", "max_length": 4, "return_tensors": "np"}
+    expected = tokenizer(texts, **plain, stride=1)
+    for odd in (
+        {"padding": PaddingStrategy.LONGEST, "truncation": TruncationStrategy.LONGEST_FIRST},
+        {"padding": True, "truncation": np.bool_(True), "max_length": np.int64(4), "stride": np.uint8(1)},
+        {"padding": 1, "truncation": 1, "return_tensors": TensorType.NUMPY, "pad_to_multiple_of": np.int32(1)},
+    ):
+        got = tokenizer(texts, **{**plain, **odd})
+        assert got["input_ids"].tolist() == expected["input_ids"].tolist()
+        assert got["attention_mask"].tolist() == expected["attention_mask"].tolist()
+    assert tokenizer("low", padding=None, truncation=None, max_length=None, verbose=None) == tokenizer("low")
+    assert tokenizer([1, 2]).input_ids == [1, 2]
+    assert tokenizer([[1, 2], [3]]).input_ids == [[1, 2], [3]]
+    assert tokenizer.decode(np.int64(108)) == tokenizer.decode([108]) == tokenizer.decode(iter([108])) == "l"
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "added_tokens.json", "special_tokens_map.json"])
+@pytest.mark.parametrize("broken", ["1" * 100_000, "-" + "1" * 5000, "[" * 100_000, ""])
+def test_files_that_transformers_reads_are_named_when_they_are_damaged(tmp_path, tokenizer, name, broken):
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / "tokenizer_config.json").unlink()  # without it transformers reads the others
+    content = json.loads((tmp_path / name).read_text("utf-8")) if name == "tokenizer.json" else {}
+    text = json.dumps({**content, "<y>": 300}).replace("300", broken)
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=name):
+        BPETokenizer.from_pretrained(tmp_path)
+
+
+@given(st.integers(), st.integers() | st.none(), st.integers() | st.none())
+def test_ints_are_taken_within_their_bounds(value, least, most):
+    if (least is not None and value < least) or (most is not None and value > most):
+        with pytest.raises(ValueError, match=rf"n: expected at (least|most) -?\d+, got {value}"):
+            check_int("n", value, least, most)
+    else:
+        assert check_int("n", value, least, most) == value
+
+
+def test_numbers_of_numpy_are_ints_and_truth_values_are_not():
+    assert check_int("n", np.uint16(7)) == check_int("n", np.array(7)) == 7
+    assert type(check_int("n", np.int64(7))) is int
+    for wrong in (True, np.bool_(True), np.float32(7), np.array([7]), "7", None):
+        with pytest.raises(TypeError, match="n: expected an int, got "):
+            check_int("n", wrong)
+    assert [check_flag("f", value) for value in (True, np.bool_(False), 1, 0, None)] == [
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
+    with pytest.raises(TypeError, match=r"ids\[1\]: expected an int, got 'a'"):
+        check_ids("ids", [1, "a"])
+
+
+def test_checked_arguments_may_be_given_by_place_or_by_name():
+    @checked(n=optional(check_int), absent=check_int)
+    def function(first, n=5, *rest, **others):
+        return first, n, rest, others
+
+    assert function("a") == ("a", 5, (), {})
+    assert function("a", np.int8(3), 7, 8) == ("a", 3, (7, 8), {})
+    assert function(n=None, first="a", other=1) == ("a", None, (), {"other": 1})
+    for call in (lambda: function("a", "b"), lambda: function("a", n="b"), lambda: function("a", absent="b")):
+        with pytest.raises(TypeError, match="expected an int, got 'b'"):
+            call()
+
+
+def test_values_are_shown_in_short_whatever_their_repr_does():
+    class Unprintable:
+        def __repr__(self):
+            raise RuntimeError
+
+    assert shown(Unprintable()) == "a value of type Unprintable"
+    assert len(shown("a" * 10_000)) < 100

@@ -1,0 +1,442 @@
+"""Whatever fails while files are written, each file is whole, and files of two saves are never mixed."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from filelock import FileLock
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_bpe._utils import files
+from hf_bpe._utils.files import interrupted_save, read_lines, staged_folder, write_atomically
+from hf_bpe.engine._streaming import NpyWriter
+
+NAMES = ["a.json", "b/c.txt", "d.txt"]
+OLD, NEW = "old", "new\n" * 1000
+RENAMES = 1 + len(NAMES)  # the old file without which nobody reads goes away, three new ones come
+KEPT = {"b/kept.txt": OLD}
+
+needs_sigkill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on Windows")
+
+
+def contents(folder):
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def saved(folder):
+    """Return what is in a folder, without what a save has left for the next one."""
+    return {name: text for name, text in contents(folder).items() if not name.startswith(".saving")}
+
+
+def hidden(folder):
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith(".saving"))
+
+
+def write_all(staging, names=NAMES, text=NEW):
+    for name in names:
+        (staging / name).parent.mkdir(parents=True, exist_ok=True)
+        (staging / name).write_text(text)
+
+
+def save(folder, text=NEW, names=NAMES, last=("d.txt",)):
+    with staged_folder(folder, last) as staging:
+        write_all(staging, names, text)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with an old file of each name, and one more."""
+    write_all(tmp_path / "folder", [*NAMES, "b/kept.txt"], OLD)
+    return tmp_path / "folder"
+
+
+@pytest.fixture
+def on_rename(monkeypatch):
+    """Have a function called before each rename."""
+
+    def install(function):
+        replace = Path.replace
+
+        def patched(path, target):
+            function()
+            return replace(path, target)
+
+        monkeypatch.setattr(Path, "replace", patched)
+
+    return install
+
+
+def _refuse_links(*_, **__):
+    raise PermissionError("this file system has no links")
+
+
+def test_files_are_moved_over_old_ones_and_folders_merged(folder):
+    with staged_folder(str(folder)) as staging:
+        assert folder in staging.parents  # hence on the same file system
+        assert [*staging.iterdir()] == []
+        write_all(staging)
+    assert contents(folder) == dict.fromkeys(NAMES, NEW) | KEPT
+    assert sorted(path.name for path in folder.iterdir()) == ["a.json", "b", "d.txt"]
+
+
+def test_folders_are_made_where_there_are_none(tmp_path):
+    save(tmp_path / "some" / "where")
+    assert contents(tmp_path) == {f"some/where/{name}": NEW for name in NAMES}
+
+
+@pytest.mark.parametrize("error", [ValueError, OSError, KeyboardInterrupt, SystemExit])
+def test_an_exception_in_the_body_leaves_the_old_files_and_nothing_else(folder, error):
+    def fail_after_writing():
+        with staged_folder(folder) as staging:
+            write_all(staging)
+            raise error
+
+    before = contents(folder)
+    with pytest.raises(error):
+        fail_after_writing()
+    assert contents(folder) == before
+    assert sorted(path.name for path in folder.iterdir()) == ["a.json", "b", "d.txt"]
+
+
+def test_an_exception_in_the_body_leaves_no_folder_where_none_was(tmp_path):
+    with pytest.raises(ValueError, match="body"), staged_folder(tmp_path / "folder"):
+        raise ValueError("body")
+    assert [*tmp_path.iterdir()] == []
+
+
+# Replacing several files
+
+SETS = st.sets(st.sampled_from("abcdef"))
+
+
+@given(old=SETS, new=SETS.filter(bool), same=SETS, last=st.permutations("abcd").map(lambda names: names[:2]))
+def test_who_finds_one_of_the_last_files_finds_all_of_its_save(tmp_path_factory, old, new, same, last):
+    folder = tmp_path_factory.mktemp("folder")
+    write_all(folder, old, OLD)
+    texts = {name: OLD if name in same else NEW for name in new}
+    before, after = dict.fromkeys(old, OLD), dict.fromkeys(old, OLD) | texts
+    seen, replace = [], Path.replace
+
+    def observed(path, target):
+        seen.append(saved(folder))
+        return replace(path, target)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "replace", observed)
+        with staged_folder(folder, last) as staging:
+            for name, text in texts.items():
+                (staging / name).write_text(text)
+    assert saved(folder) == after
+    assert hidden(folder) == []
+    awaited = [name for name in last if name in new]
+    for state in seen:
+        assert all(name in state for name in old if name not in awaited)  # nobody misses the others
+        for index, name in enumerate(awaited):
+            if name in state:
+                together = {name: text for name, text in state.items() if name not in awaited[index + 1 :]}
+                wholes = [
+                    {name: text for name, text in whole.items() if name not in awaited[index + 1 :]}
+                    for whole in (before, after)
+                ]
+                assert together in wholes
+        if sum(before.get(name) != text for name, text in texts.items()) <= 1:
+            assert state in (before, after)  # nothing is missing meanwhile
+
+
+def test_a_file_that_does_not_change_is_new_all_the_same(folder):
+    os.utime(folder / "a.json", (0, 0))
+    save(folder, OLD)
+    assert (folder / "a.json").stat().st_mtime > 0  # for programs that go by the time
+
+
+@pytest.mark.parametrize(
+    ("failing", "has_links"), [*((n, True) for n in range(RENAMES)), *((n, False) for n in range(6))]
+)
+def test_a_failing_rename_leaves_the_old_files_and_nothing_stray(folder, on_rename, monkeypatch, failing, has_links):
+    if not has_links:
+        monkeypatch.setattr(os, "link", _refuse_links)
+    renames = []
+
+    def fail_once():
+        renames.append(None)
+        if len(renames) == failing + 1:
+            raise OSError("rename failed")
+
+    on_rename(fail_once)
+    before = contents(folder)
+    with pytest.raises(OSError, match="rename failed"):
+        save(folder)
+    assert len(renames) > failing
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("failing", range(1, RENAMES))
+def test_old_files_that_cannot_be_put_back_are_kept_until_new_ones_are_there(folder, on_rename, failing):
+    renames = []
+
+    def fail():
+        renames.append(None)
+        if len(renames) > failing and is_failing:
+            raise OSError("rename failed")
+
+    is_failing = True
+    on_rename(fail)
+    with pytest.raises(OSError, match="rename failed"):
+        save(folder)
+    (left,) = hidden(folder)
+    kept = {name: text for name, text in saved(folder).items() if text == OLD} | contents(folder / left / "old")
+    assert kept == dict.fromkeys(NAMES, OLD) | KEPT
+    is_failing = False
+    write_atomically(folder / "other.txt", "other")
+    assert hidden(folder) == [left]
+    save(folder)
+    assert contents(folder) == dict.fromkeys(NAMES, NEW) | KEPT | {"other.txt": "other"}
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused_and_left(folder):
+    (folder / "a.json").unlink()
+    write_all(folder, ["a.json/inside.txt"], OLD)
+    before = contents(folder)
+    with pytest.raises(OSError, match=r"a\.json"):
+        save(folder)
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("last", ["a.json", "d.txt"])
+def test_files_are_on_the_disk_before_any_is_renamed_and_the_last_is_renamed_last(folder, monkeypatch, last):
+    events, fsync, replace = [], os.fsync, Path.replace
+    names = {(folder / name).stat().st_ino: f"old {name}" for name in NAMES}
+
+    def record_fsync(descriptor):
+        events.append(("flush", os.fstat(descriptor).st_ino))
+        fsync(descriptor)
+
+    def record_replace(path, target):
+        events.append(("rename", path.stat().st_ino))
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", record_fsync)
+    monkeypatch.setattr(Path, "replace", record_replace)
+    save(folder, last=[last])
+    names |= {(folder / name).stat().st_ino: name for name in NAMES}
+    names |= {path.stat().st_ino: "folder" for path in (folder, folder / "b")}
+    named = [(what, names[number]) for what, number in events]
+    folders = [] if os.name == "nt" else [("flush", "folder")] * 2
+    assert sorted(named[: len(NAMES)]) == [("flush", name) for name in NAMES]
+    assert named[len(NAMES) :] == [
+        ("rename", f"old {last}"),
+        *folders,
+        *(("rename", name) for name in [*(name for name in NAMES if name != last), last]),
+        *folders,
+    ]
+
+
+# Processes that are killed
+
+CHILD = """
+import os, signal, sys
+from pathlib import Path
+from hf_bpe._utils.files import staged_folder
+
+folder, names, new, renames = sys.argv[1], sys.argv[2].split(), sys.argv[3], int(sys.argv[4])
+replace = os.replace
+
+def replace_some(path, target):
+    global renames
+    if renames == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    renames -= 1
+    return replace(path, target)
+
+os.replace = replace_some
+with staged_folder(folder, ["d.txt"]) as staging:
+    for name in names:
+        (staging / name).parent.mkdir(exist_ok=True)
+        (staging / name).write_text(new)
+    if renames < 0:
+        print("ready", flush=True)
+        sys.stdin.read()  # until killed, or let go on
+"""
+
+
+def child_command(folder, renames):
+    return [sys.executable, "-c", CHILD, str(folder), " ".join(NAMES), NEW, str(renames)]
+
+
+@needs_sigkill
+@pytest.mark.parametrize("renames", range(RENAMES))
+def test_a_killed_process_leaves_one_set_of_files_or_misses_the_last(folder, renames):
+    child = subprocess.run(child_command(folder, renames), check=False)
+    assert child.returncode == -signal.SIGKILL
+    expected = dict.fromkeys(NAMES, OLD) | dict.fromkeys(NAMES[: max(renames - 1, 0)], NEW) | KEPT
+    if renames > 0:
+        del expected["d.txt"]
+    assert saved(folder) == expected
+    waiting = interrupted_save(folder, "d.txt")
+    assert (waiting is None) == (renames == 0)
+    if waiting is not None:
+        assert waiting.read_text() == NEW
+    save(folder)
+    assert contents(folder) == dict.fromkeys(NAMES, NEW) | KEPT
+    assert interrupted_save(folder, "d.txt") is None
+
+
+@needs_sigkill
+def test_what_an_interrupted_save_took_away_outlives_saves_of_other_files(folder):
+    subprocess.run(child_command(folder, 2), check=False)
+    write_atomically(folder / "other.txt", "other")
+    (left,) = hidden(folder)
+    assert contents(folder / left / "old") == dict.fromkeys(NAMES, OLD)
+
+
+def test_a_process_that_writes_keeps_its_files_while_others_save(folder):
+    with subprocess.Popen(child_command(folder, -1), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout.readline().strip() == b"ready"
+        (left,) = hidden(folder)
+        save(folder, "mine")
+        assert hidden(folder) == [left]
+        assert contents(folder / left / "new") == dict.fromkeys(NAMES, NEW)
+        child.communicate()
+    assert child.returncode == 0
+    assert contents(folder) == dict.fromkeys(NAMES, NEW) | KEPT
+
+
+@needs_sigkill
+def test_the_next_save_deletes_what_killed_processes_have_left(folder):
+    for _ in range(2):
+        with subprocess.Popen(child_command(folder, -1), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            assert child.stdout.readline().strip() == b"ready"
+            child.kill()
+        assert len(hidden(folder)) == 1
+    (folder / ".saving-abcdefgh").mkdir()  # killed before anything was in it
+    with staged_folder(folder) as staging:  # at once, for there may be no room for both
+        assert hidden(folder) == sorted([staging.parent.name])
+    assert contents(folder) == dict.fromkeys(NAMES, OLD) | KEPT
+
+
+def test_a_folder_of_others_is_not_taken_for_one_of_a_killed_process(folder):
+    write_all(folder, [".saving-money/plan.txt", ".saving-money/new/plan.txt"], OLD)
+    save(folder)
+    assert contents(folder / ".saving-money") == {"plan.txt": OLD, "new/plan.txt": OLD}
+
+
+def test_saves_at_the_same_time_leave_the_files_of_one(tmp_path):
+    def save_often(text):
+        for number in range(10):
+            save(tmp_path, text * (number + 1))
+
+    threads = [threading.Thread(target=save_often, args=(text,)) for text in "xyz"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {*contents(tmp_path)} == {*NAMES}
+    (text,) = {*contents(tmp_path).values()}
+    assert text in ("x" * 10, "y" * 10, "z" * 10)
+
+
+def test_a_lock_that_is_never_released_is_an_error_that_names_it(folder, monkeypatch):
+    monkeypatch.setattr(files, "_PATIENCE", 0)
+    with FileLock(folder / ".saving.lock"):
+        before = saved(folder)
+        with pytest.raises(TimeoutError, match=re.escape(f"delete {folder / '.saving.lock'}")):
+            save(folder)
+        assert saved(folder) == before
+
+
+@pytest.mark.parametrize("error", [NotImplementedError, OSError])
+def test_files_are_saved_where_the_system_has_no_locks(folder, monkeypatch, error):
+    def refuse(*args, **kwargs):
+        raise error
+
+    write_all(folder, [".saving-abcdefgh/new/a.txt"], OLD)  # of a process that may be alive
+    monkeypatch.setattr(FileLock, "acquire", refuse)
+    save(folder)
+    assert saved(folder) == dict.fromkeys(NAMES, NEW) | KEPT
+    assert hidden(folder) == [".saving-abcdefgh"]
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused_and_left(tmp_path):
+    (tmp_path / "file").write_text(OLD)
+    for place in (tmp_path / "file", tmp_path / "file" / "folder"):
+        with pytest.raises(NotADirectoryError), staged_folder(place):
+            pytest.fail("the body must not run")
+    assert contents(tmp_path) == {"file": OLD}
+
+
+def test_a_text_is_written_as_utf8_with_unix_line_ends(tmp_path):
+    path = tmp_path / "new" / "text.txt"
+    write_atomically(path, "é\n你\r\n")
+    assert path.read_bytes() == "é\n你\r\n".encode()
+    assert [*path.parent.iterdir()] == [path]
+
+
+def test_a_text_that_cannot_be_written_leaves_the_old_one(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(OLD)
+    with pytest.raises(UnicodeEncodeError):
+        write_atomically(path, NEW + "\ud800")
+    assert [*tmp_path.iterdir()] == [path]
+    assert path.read_text() == OLD
+
+
+# Files that are written piece by piece
+
+
+@needs_sigkill
+@pytest.mark.parametrize("room", range(6, 12))
+def test_a_line_that_does_not_fit_on_the_disk_leaves_no_part_of_it(tmp_path, room):
+    code = """
+import resource, signal, sys
+from pathlib import Path
+from hf_bpe._utils.files import append_line
+
+path, room = Path(sys.argv[1]), int(sys.argv[2])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+append_line(path, "20 6c")
+resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+try:
+    append_line(path, "20 77")
+except OSError:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    append_line(path, "6c 6f")  # as those do who write once more at the end
+"""
+    path = tmp_path / "log"
+    subprocess.run([sys.executable, "-c", code, str(path), str(room)], check=True)
+    assert read_lines(path) == ["20 6c", "6c 6f"]
+
+
+@pytest.mark.parametrize("size", [0, 5, 100_000])
+def test_an_array_that_is_not_finished_is_none_to_numpy(tmp_path, size):
+    path = tmp_path / "array.npy"
+    array = np.arange(size, dtype=np.uint16)
+
+    def check_unreadable():
+        (part,) = tmp_path.iterdir()
+        assert part.name == "array.npy.part"
+        for mode in (None, "r"):
+            with pytest.raises(ValueError, match="pickled"):
+                np.load(part, mmap_mode=mode)
+
+    def fail_after_writing():
+        with NpyWriter(path, np.uint16) as writer:
+            writer.append(array)
+            writer._file.flush()
+            check_unreadable()
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_after_writing()
+    check_unreadable()
+    with NpyWriter(path, np.uint16) as writer:
+        writer.append(array[:3])
+        writer.append(array[3:])
+    assert [*tmp_path.iterdir()] == [path]
+    assert np.array_equal(np.load(path), array)

@@ -1,0 +1,58 @@
+"""Whatever is given in the place of an argument: a call works, or its error names the argument."""
+
+import pytest
+from support.odd_calls import ODD, Outcome, Target, outcomes
+from support.public_calls import targets
+
+import hf_bpe
+from hf_bpe import BPETokenizer
+
+SHARES = 8
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_every_call_with_an_odd_argument_works_or_names_the_argument(tmp_path, monkeypatch, share):
+    problems = []
+    for number, target in enumerate(targets(tmp_path)[share::SHARES]):
+        folder = tmp_path / f"of-calls-{number}"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        ended = [*outcomes(target)]
+        assert len(ended) == 1 + len(target.arguments) * len(ODD)
+        problems += [outcome.problem for outcome in ended if outcome.problem]
+    assert not problems, "\n".join(problems)
+
+
+def test_every_public_method_is_called(tmp_path):
+    called = {target.name for target in targets(tmp_path)}
+    methods = {name for name in dir(BPETokenizer) if name[0] != "_" and callable(getattr(BPETokenizer, name))}
+    missing = {name for name in methods if f"BPETokenizer.{name}" not in called}
+    assert missing == {"get_added_vocab", "get_vocab", "push_to_hub"}  # without arguments; needs the network
+    assert {*hf_bpe.__all__} - called == {"__version__"}
+
+
+def raising(error):
+    def call(**_):
+        raise error
+
+    return Target("call", lambda: call, {"stride": lambda: 0})
+
+
+@pytest.mark.parametrize(
+    ("error", "is_problem"),
+    [
+        (ValueError("stride: expected at least 0"), False),
+        (ValueError("expected at least 0"), True),
+        (ValueError(), True),
+        (AttributeError("stride"), True),
+        (ZeroDivisionError("stride"), True),
+        (FileNotFoundError(2, "No such file"), False),
+        (None, False),
+    ],
+)
+def test_errors_that_say_nothing_are_problems(error, is_problem):
+    assert (Outcome("call(stride=0)", error).problem is not None) == is_problem
+
+
+def test_a_call_that_fails_with_its_own_arguments_is_a_problem():
+    assert next(outcomes(raising(ValueError("stride")))).problem
