@@ -2,8 +2,8 @@ import importlib.util
 import os
 from pathlib import Path
 
-from hypothesis import HealthCheck, settings
 import pytest
+from hypothesis import HealthCheck, settings
 
 if importlib.util.find_spec("hf_bpe._native") is None:  # so that no test, nor what it starts, is warned of it
     os.environ.setdefault("HF_BPE_ENGINE", "reference")

@@ -3,8 +3,9 @@
 from hf_bpe.analysis._merge_tree import MergeTree, merge_tree
 from hf_bpe.analysis._report.api import compare, report
 from hf_bpe.analysis._report.compression_curve import Ladder
+from hf_bpe.analysis._report.documents import Comparison, Report
 from hf_bpe.analysis._report.figures import Figures
-from hf_bpe.analysis._report.results import Comparison, OnlyIn, Report, Token
+from hf_bpe.analysis._report.results import OnlyIn, Token
 from hf_bpe.analysis._show import Shown, ShownToken, show
 
 __all__ = [

@@ -277,7 +277,7 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         return [*self.model.special_tokens]
 
     def _repr_html_(self) -> str:
-        from hf_bpe.core._notebook import html_of_tokenizer  # which only notebooks need
+        from hf_bpe.tokenizer._notebook import html_of_tokenizer  # which only notebooks need
 
         return html_of_tokenizer(self)
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.analysis._report.compression_curve import Merges
+from hf_bpe.analysis._report.documents import Comparison, Report
 from hf_bpe.analysis._report.figures import Figures, whole, with_parity
 from hf_bpe.analysis._report.measuring import BYTES, TOKENS, Measure, Tally, measure
-from hf_bpe.analysis._report.results import Comparison, Report
 from hf_bpe.analysis._report.scripts import LATIN, SCRIPTS, UNNAMED
 from hf_bpe.analysis._report.texts import Cut, Reading, Texts, count_group, groups_of
 from hf_bpe.analysis._show import merge_tree

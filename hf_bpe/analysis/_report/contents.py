@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hf_bpe._utils.memory import in_words
 from hf_bpe.analysis._report.compression_curve import Ladder
 from hf_bpe.analysis._report.figures import Figures, ratio
-from hf_bpe.analysis._report.results import Comparison, Report, Token
+from hf_bpe.analysis._report.results import ComparisonValues, ReportValues, Token
 from hf_bpe.analysis._report.scripts import UNNAMED
 from hf_bpe.analysis._report.tables import NOTHING, Table, number, share, shortened
 
@@ -16,7 +16,7 @@ _MOST_LENGTHS = 12
 _Row = tuple[str, ...]
 
 
-def key_figures(report: Report) -> list[tuple[str, str]]:
+def key_figures(report: ReportValues) -> list[tuple[str, str]]:
     """Return name and value of what says most about a tokenizer."""
     total = report.total
     return [
@@ -27,7 +27,7 @@ def key_figures(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def _other_figures(report: Report) -> list[tuple[str, str]]:
+def _other_figures(report: ReportValues) -> list[tuple[str, str]]:
     total = report.total
     rows = [
         ("text", in_words(round(total.bytes))),
@@ -41,7 +41,7 @@ def _other_figures(report: Report) -> list[tuple[str, str]]:
     return [*rows, ("bytes without a token", number(report.unknown))] if report.unknown else rows
 
 
-def about(report: Report) -> str:
+def about(report: ReportValues) -> str:
     """Return the other figures in a line."""
     total = report.total
     unknown = f" · {number(report.unknown)} bytes without a token" if report.unknown else ""
@@ -52,7 +52,12 @@ def about(report: Report) -> str:
     )
 
 
-def tables_of_report(report: Report) -> list[Table]:
+def tables_of(results: ReportValues | ComparisonValues) -> list[Table]:
+    """Return the tables that show results."""
+    return tables_of_report(results) if isinstance(results, ReportValues) else tables_of_comparison(results)
+
+
+def tables_of_report(report: ReportValues) -> list[Table]:
     """Return the tables of a report."""
     tables = [Table("Overall", ("", ""), [*key_figures(report), *_other_figures(report)])]
     if len(report.groups) > 1:
@@ -85,7 +90,7 @@ def _cells(figures: Figures) -> _Row:
     )
 
 
-def _groups(report: Report) -> Table:
+def _groups(report: ReportValues) -> Table:
     rows = [*map(_cells, report.groups), _cells(report.total)]
     of = "tokens" if report.parallel else "tokens per character"
     note = f"parity: {of}, by that of {report.reference[0]}"
@@ -93,12 +98,12 @@ def _groups(report: Report) -> Table:
     return Table("By text", ("", *_COLUMNS), rows, strong=strong, note=note, pictures=("groups", "group parity"))
 
 
-def shown_groups(reports: Sequence[Report]) -> list[list[Figures]]:
+def shown_groups(reports: Sequence[ReportValues]) -> list[list[Figures]]:
     """Return of each report the groups, which are the same for all."""
     return [[*report.groups] for report in reports]
 
 
-def shown_scripts(reports: Sequence[Report]) -> list[list[Figures]]:
+def shown_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
     """Return of each report the scripts to show: the commonest of the first report, then what is none of them."""
     named = [figures.name for figures in reports[0].scripts if figures.name not in UNNAMED]
     names = [*named[:_MOST_SCRIPTS], *UNNAMED]
@@ -106,7 +111,7 @@ def shown_scripts(reports: Sequence[Report]) -> list[list[Figures]]:
     return [[of[name] for name in names if name in of] for of in known]
 
 
-def _scripts(report: Report) -> Table:
+def _scripts(report: ReportValues) -> Table:
     [shown] = shown_scripts([report])
     note = f"script of a pre-token's first letter; parity: tokens per character, by that of {report.reference[1]}"
     note += _left_out(report)
@@ -114,12 +119,12 @@ def _scripts(report: Report) -> Table:
     return Table("By script", ("", *_COLUMNS), [*map(_cells, shown)], note=note, pictures=pictures)
 
 
-def _left_out(report: Report) -> str:
+def _left_out(report: ReportValues) -> str:
     left_out = len(report.scripts) - len(shown_scripts([report])[0])
     return f"; {left_out} rarer scripts are left out" if left_out else ""
 
 
-def _by_size(reports: Sequence[Report]) -> Table:
+def _by_size(reports: Sequence[ReportValues]) -> Table:
     """Return compression by vocabulary size, of one or more."""
     title = "Bytes per token by vocabulary size"
     why = [f"{report.name}: {report.why_no_ladder}" for report in reports if report.why_no_ladder]
@@ -151,7 +156,7 @@ def _by_size_of_one(title: str, ladder: Ladder) -> Table:
     return Table(title, columns, rows, frozenset(), frozenset({len(rows) - 1}), pictures=("ladder",))
 
 
-def _lengths(reports: Sequence[Report]) -> Table:
+def _lengths(reports: Sequence[ReportValues]) -> Table:
     shares = [binned(report.lengths_in_text) for report in reports]
     columns = [report.name for report in reports]
     if len(reports) == 1:
@@ -185,7 +190,7 @@ def _tokens(title: str, tokens: Sequence[Token], note: str = "", *, has_count: b
 # Several side by side.
 
 
-def tables_of_comparison(comparison: Comparison) -> list[Table]:
+def tables_of_comparison(comparison: ComparisonValues) -> list[Table]:
     """Return the tables of a comparison."""
     reports, names = comparison.reports, comparison.names
     first = reports[0]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from hf_bpe.analysis._report.contents import about, key_figures
+from hf_bpe.analysis._report.contents import about, key_figures, tables_of
 from hf_bpe.analysis._report.pictures import NUMBER_OF_COLORS, draw
-from hf_bpe.analysis._report.results import Comparison, Document, Report
+from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
 from hf_bpe.analysis._report.tables import Table, as_html
 
 # The colours of lines and bars are told apart by colour-blind people, too: after Okabe and Ito, darker or lighter to
@@ -85,9 +85,9 @@ _FOOTER = (
 )
 
 
-def page(shown: Document) -> str:
+def page(shown: ReportValues | ComparisonValues) -> str:
     """Return a whole page with pictures; ImportError if matplotlib is not installed."""
-    tables = shown.tables()
+    tables = tables_of(shown)
     sections = [_section(shown, table) for table in tables[1:] if not _is_list(table)]
     lists = "".join(_titled(table) for table in tables if _is_list(table))
     if lists:
@@ -103,10 +103,10 @@ def page(shown: Document) -> str:
     )
 
 
-def fragment(shown: Document) -> str:
+def fragment(shown: ReportValues | ComparisonValues) -> str:
     """Return the tables as part of a page, such as a notebook."""
     trees = (f"<div><h2>Merges of token {tree.id}</h2>{tree._repr_html_()}</div>" for tree in shown.trees)
-    parts = [*map(_titled, shown.tables()), *trees]
+    parts = [*map(_titled, tables_of(shown)), *trees]
     return (
         f'<div class="hf-report"><style>{_STYLE}</style><h1>{escape(shown.title)}</h1>'
         f'<div class="columns">{"".join(parts)}</div></div>'
@@ -123,10 +123,10 @@ def _is_list(table: Table) -> bool:
     return table.columns[0] == "token"
 
 
-def _head(shown: Document, overall: Table) -> str:
-    if isinstance(shown, Comparison):
+def _head(shown: ReportValues | ComparisonValues, overall: Table) -> str:
+    if isinstance(shown, ComparisonValues):
         return f"<header><h1>{escape(shown.title)}</h1></header><section>{_legend(shown)}{as_html(overall)}</section>"
-    assert isinstance(shown, Report)
+    assert isinstance(shown, ReportValues)
     key = key_figures(shown)
     title = shown.title.removeprefix(f"{shown.name}: ")
     figures = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in key)
@@ -136,11 +136,11 @@ def _head(shown: Document, overall: Table) -> str:
     )
 
 
-def _section(shown: Document, table: Table) -> str:
+def _section(shown: ReportValues | ComparisonValues, table: Table) -> str:
     """Return a table with its pictures: one stands beside it where there is room, two above it."""
     pictures = [picture for picture in (draw(name, shown) for name in table.pictures) if picture is not None]
     head = f"<h2>{escape(table.title)}</h2>"
-    if pictures and isinstance(shown, Comparison):
+    if pictures and isinstance(shown, ComparisonValues):
         head += _legend(shown)
     figures = ""
     for picture in pictures:
@@ -154,7 +154,7 @@ def _section(shown: Document, table: Table) -> str:
     return f"<section>{head}{above}{as_html(table)}</section>"
 
 
-def _legend(comparison: Comparison) -> str:
+def _legend(comparison: ComparisonValues) -> str:
     items = "".join(
         f'<li><i style="--c: var(--c{number % NUMBER_OF_COLORS})"></i>{escape(name)}</li>'
         for number, name in enumerate(comparison.names)

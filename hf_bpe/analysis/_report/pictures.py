@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from hf_bpe.analysis._report.compression_curve import Ladder
 from hf_bpe.analysis._report.contents import binned, length_name, shown_groups, shown_scripts
 from hf_bpe.analysis._report.figures import Figures
-from hf_bpe.analysis._report.results import Comparison, Document, Report
+from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ class Picture(NamedTuple):
     svg: str
 
 
-def draw(name: str, shown: Document) -> Picture | None:
+def draw(name: str, shown: ReportValues | ComparisonValues) -> Picture | None:
     """Return one picture, None if there is nothing to draw.
 
     Args:
@@ -67,7 +67,7 @@ def draw(name: str, shown: Document) -> Picture | None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("the pictures of a report need matplotlib; pip install 'hf_bpe[report]'") from error
-    drawing = _DRAWINGS[name]([*shown.reports] if isinstance(shown, Comparison) else [cast("Report", shown)])
+    drawing = _DRAWINGS[name]([*shown.reports] if isinstance(shown, ComparisonValues) else [cast(ReportValues, shown)])
     if drawing is None:
         return None
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
@@ -88,16 +88,16 @@ class _Drawing(NamedTuple):
     paint: Callable[[Axes], None]
 
 
-_Drawer = Callable[[Sequence["Report"]], "_Drawing | None"]
+_Drawer = Callable[[Sequence[ReportValues]], "_Drawing | None"]
 _Column = Mapping[str, "float | None"]
 
 
 def _rows(
-    title: str, parts: Callable[[Sequence[Report]], list[list[Figures]]], figure: str, at: float | None = None
+    title: str, parts: Callable[[Sequence[ReportValues]], list[list[Figures]]], figure: str, at: float | None = None
 ) -> _Drawer:
     """Return what draws a row for each part of the texts, and a line `at` a number to compare with."""
 
-    def drawing(reports: Sequence[Report]) -> _Drawing | None:
+    def drawing(reports: Sequence[ReportValues]) -> _Drawing | None:
         columns = [{part.name: getattr(part, figure) for part in column} for column in parts(reports)]
         labels = [*dict.fromkeys(label for column in columns for label in column)]
         if not any(value for column in columns for value in column.values()):
@@ -148,7 +148,7 @@ def _dots(axes: Axes, labels: Sequence[str], columns: Sequence[_Column]) -> None
     axes.grid(axis="x")
 
 
-def _ladder(reports: Sequence[Report]) -> _Drawing | None:
+def _ladder(reports: Sequence[ReportValues]) -> _Drawing | None:
     lines: list[tuple[str, Ladder | None, str, float]] = []  # name, ladder, colour, width
     if len(reports) == 1:
         [report] = reports
@@ -214,7 +214,7 @@ def spread(values: Sequence[float], room: float) -> list[float]:
     return [mean + number * room for number, mean in enumerate(means)]
 
 
-def _lengths(reports: Sequence[Report]) -> _Drawing | None:
+def _lengths(reports: Sequence[ReportValues]) -> _Drawing | None:
     columns = [binned(report.lengths_in_text) for report in reports]
     vocabulary = binned(reports[0].lengths_in_vocabulary)
     bins = range(len(vocabulary))

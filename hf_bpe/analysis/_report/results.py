@@ -1,17 +1,14 @@
-"""`Report` and `Comparison`: what was found, as values that print themselves."""
+"""The results of reports and comparisons as plain values; documents.py renders them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.visible import plain
 from hf_bpe.analysis._report.compression_curve import Ladder
 from hf_bpe.analysis._report.figures import RENYI_ORDER, Figures, efficiency, histogram, whole
@@ -20,9 +17,6 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.engine._merge_trees import unreachable
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from hf_bpe.analysis._report.tables import Table
     from hf_bpe.analysis._show import MergeTree
 
 _LISTED = 12
@@ -45,55 +39,8 @@ class Token:
     count: float
 
 
-class Document:
-    """What is shown as tables, and with pictures on a page."""
-
-    title: str
-    trees: tuple[MergeTree, ...] = ()
-
-    def tables(self) -> list[Table]:
-        """Return what is shown."""
-        raise NotImplementedError
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as what JSON can hold."""
-        raise NotImplementedError
-
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return a page of HTML with pictures that refers to nothing outside of it.
-
-        Args:
-            path: a file to write it to, whole or not at all.
-
-        Raises:
-            ImportError: matplotlib is not installed; the extra `report` brings it.
-            OSError: what writing raises.
-        """
-        from hf_bpe.analysis._report.page import page
-
-        html = page(self)
-        if path is not None:
-            write_atomically(Path(path), html)
-        return html
-
-    def _repr_html_(self) -> str:
-        from hf_bpe.analysis._report.page import fragment
-
-        return fragment(self)
-
-    def __rich__(self) -> RenderableType:
-        from hf_bpe.analysis._report.tables import as_rich
-
-        return as_rich(self.title, self.tables(), self.trees)
-
-    def __str__(self) -> str:
-        from hf_bpe.analysis._report.tables import as_text
-
-        return as_text(self.title, self.tables(), self.trees)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(Document):
+class ReportValues:
     """What a tokenizer makes of texts.
 
     Attributes:
@@ -126,7 +73,7 @@ class Report(Document):
     trees: tuple[MergeTree, ...] = ()
 
     @property
-    def title(self) -> str:  # type: ignore[override]
+    def title(self) -> str:
         """What it is a report of."""
         pattern = self.model.pattern or "none"
         shown = pattern if len(pattern) < 20 else "of its own"
@@ -178,12 +125,6 @@ class Report(Document):
         token = self.model.vocab[token_id]
         return Token(token_id, plain(token), len(token), whole(self._count(token_id)))
 
-    def tables(self) -> list[Table]:
-        """Return what is shown."""
-        from hf_bpe.analysis._report.contents import tables_of_report
-
-        return tables_of_report(self)
-
     def as_json(self) -> dict[str, Any]:
         """Return all of it as what JSON can hold; of long lists of tokens the ids, of lengths a list from 1 byte on."""
         return {
@@ -230,11 +171,6 @@ class Report(Document):
     def _first(self, key: Any) -> tuple[Token, ...]:
         return tuple(self.token(token_id) for token_id in sorted(self._ordinary, key=key)[:_LISTED])
 
-    def __repr__(self) -> str:
-        compression = self.total.bytes_per_token
-        shown = "None" if compression is None else f"{compression:.3f}"
-        return f"Report(name={self.name!r}, tokens={self.total.tokens}, bytes_per_token={shown})"
-
 
 @dataclass(frozen=True)
 class OnlyIn:
@@ -254,17 +190,18 @@ class OnlyIn:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Document):
+class ComparisonValues:
     """What several tokenizers make of the same texts.
 
     Attributes:
         reports: of each tokenizer, in the order given; their names differ.
     """
 
-    reports: tuple[Report, ...]
+    reports: tuple[ReportValues, ...]
+    trees: tuple[MergeTree, ...] = field(default=(), init=False)
 
     @property
-    def title(self) -> str:  # type: ignore[override]
+    def title(self) -> str:
         """What is compared."""
         return " and ".join([", ".join(self.names[:-1]), self.names[-1]])
 
@@ -287,12 +224,6 @@ class Comparison(Document):
             found.append(OnlyIn(report.name, len(alone), share, tuple(map(report.token, most))))
         return tuple(found)
 
-    def tables(self) -> list[Table]:
-        """Return what is shown."""
-        from hf_bpe.analysis._report.contents import tables_of_comparison
-
-        return tables_of_comparison(self)
-
     def as_json(self) -> dict[str, Any]:
         """Return all of it as what JSON can hold."""
         return {
@@ -301,6 +232,3 @@ class Comparison(Document):
                 {**vars(only), "most_used": [vars(token) for token in only.most_used]} for only in self.only_in
             ],
         }
-
-    def __repr__(self) -> str:
-        return f"Comparison({', '.join(map(repr, self.reports))})"

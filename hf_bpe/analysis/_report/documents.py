@@ -1,0 +1,71 @@
+"""Report and Comparison: results that print themselves, as tables in a terminal, text, HTML or a whole page."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hf_bpe._utils.files import write_atomically
+from hf_bpe.analysis._report.contents import tables_of
+from hf_bpe.analysis._report.page import fragment, page
+from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
+from hf_bpe.analysis._report.tables import Table, as_rich, as_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    _Results = ReportValues | ComparisonValues
+else:
+    _Results = object
+
+
+class _Rendering:
+    """The forms in which results are shown."""
+
+    def tables(self: _Results) -> list[Table]:  # type: ignore[misc]
+        """Return the tables that are shown."""
+        return tables_of(self)
+
+    def to_html(self: _Results, path: str | os.PathLike[str] | None = None) -> str:  # type: ignore[misc]
+        """Return a page of HTML with pictures that refers to nothing outside of it.
+
+        Args:
+            path: a file to write it to, whole or not at all.
+
+        Raises:
+            ImportError: matplotlib is not installed; the extra `report` brings it.
+            OSError: what writing raises.
+        """
+        html = page(self)
+        if path is not None:
+            write_atomically(Path(path), html)
+        return html
+
+    def _repr_html_(self: _Results) -> str:  # type: ignore[misc]
+        return fragment(self)
+
+    def __rich__(self: _Results) -> RenderableType:  # type: ignore[misc]
+        return as_rich(self.title, tables_of(self), self.trees)
+
+    def __str__(self: _Results) -> str:  # type: ignore[misc]
+        return as_text(self.title, tables_of(self), self.trees)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(_Rendering, ReportValues):
+    __doc__ = ReportValues.__doc__
+
+    def __repr__(self) -> str:
+        compression = self.total.bytes_per_token
+        shown = "None" if compression is None else f"{compression:.3f}"
+        return f"Report(name={self.name!r}, tokens={self.total.tokens}, bytes_per_token={shown})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(_Rendering, ComparisonValues):
+    __doc__ = ComparisonValues.__doc__
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(map(repr, self.reports))})"
