@@ -84,13 +84,13 @@ def _save_tokenizer(folder: Path, pattern: str) -> None:
 
 
 def _printable(token: bytes) -> str:
-    from hf_bpe.core._byte_level import to_printable
+    from hf_bpe.core import to_printable
 
     return to_printable(token)
 
 
 def _raw(token: str) -> bytes:
-    from hf_bpe.core._byte_level import from_printable
+    from hf_bpe.core import from_printable
 
     raw = from_printable(token)
     if raw is None:

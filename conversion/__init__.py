@@ -1,1 +1,30 @@
-"""File formats of other tools, each through `BPEModel`: one module a format; `formats` has the doors to all."""
+"""File formats of other tools, each a reader and a writer of a `Definition`."""
+
+from hf_bpe.conversion._formats import FORMATS, definition_of, detect, read, write
+from hf_bpe.conversion._inspection import Inspection, inspect
+from hf_bpe.conversion._recover_merges import recover_merges
+from hf_bpe.conversion._tiktoken import model_of_ranks
+
+from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints
+from hf_bpe.tokenizer._files.reading import decode, read_bytes
+from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2, write_gpt2
+
+__all__ = [
+    "FEATURES",
+    "FORMATS",
+    "Definition",
+    "Format",
+    "Hints",
+    "Inspection",
+    "decode",
+    "definition_of",
+    "detect",
+    "inspect",
+    "model_of_ranks",
+    "read",
+    "read_bytes",
+    "read_gpt2",
+    "recover_merges",
+    "write",
+    "write_gpt2",
+]

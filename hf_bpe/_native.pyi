@@ -167,7 +167,7 @@ def count_pre_tokens(text: bytes, pattern: str | None, *, simd: str | None = Non
     """Return the number of pre-tokens of a text."""
 
 def from_printable(texts: list[str]) -> list[bytes | None]:
-    """Return what `hf_bpe.core._byte_level.from_printable` does of each text."""
+    """Return what `hf_bpe.core.from_printable` does of each text."""
 
 def read_merges(text: bytes, tokens: list[bytes]) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
     """Read the content of a `merges.txt`.

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from hf_bpe import BPEModel
 from hf_bpe import _native as native
-from hf_bpe.core._model import BPEModel
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import AddedTokenTuple, Options, Padding
 

@@ -64,8 +64,8 @@ def _merges(merges: Iterable[tuple[bytes, bytes]]) -> str:
 def html_of_bytes(token: bytes, colour: int) -> str:
     """Return a token as HTML; of a long one its beginning, cut between characters."""
     if len(token) <= _LONGEST:
-        return html_ofhtml_of_bytes(token, colour)
+        return html_of_token(token, colour)
     end = _LONGEST
     while end > _LONGEST - 4 and token[end] & 0xC0 == 0x80:
         end -= 1
-    return html_ofhtml_of_bytes(token[:end], colour) + "…"
+    return html_of_token(token[:end], colour) + "…"

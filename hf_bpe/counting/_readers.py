@@ -118,7 +118,7 @@ def read(
         ValueError: what is wrong in a file, and where.
         TypeError: an element of an iterable that is no text.
 
-    >>> from hf_bpe.counting._sources import plan
+    >>> from hf_bpe import plan
     >>> [shard] = plan(["low", ["lower", "lowest"]])
     >>> [batch] = read(shard, pattern="gpt2", special_tokens=[], batch_bytes=1000, skipped=Skipped())
     >>> [text.data for text in batch.texts]

@@ -91,7 +91,7 @@ def extend(
     ids stay, and text in which no two neighbours are merged anew keeps its ids.
 
     Args:
-        model: what to go on from. If it has a normalizer, the input must be `hf_bpe.engine._normalizers.NormalizedTexts`.
+        model: what to go on from. If it has a normalizer, the input must be `hf_bpe.engine.NormalizedTexts`.
         input: text or counts, as `hf_bpe.train` takes them.
         number: how many tokens to add. Bytes and special tokens that the model lacks are among them, and come first.
         special_tokens: as `hf_bpe.train` takes them.

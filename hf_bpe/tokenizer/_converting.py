@@ -188,8 +188,8 @@ class Converting:
 
         Args:
             path: the file, or the folder for formats of several files; made if need be.
-            format: its name, of `hf_bpe.conversion._formats.FORMATS`; None to tell it by the path.
-            drop: features that may be lost although ids depend on them, as `hf_bpe.tokenizer._files.definition.FEATURES`
+            format: its name, of `hf_bpe.conversion.FORMATS`; None to tell it by the path.
+            drop: features that may be lost although ids depend on them, as `hf_bpe.conversion.FEATURES`
                 names them.
             verify: read back and compare.
 

@@ -63,7 +63,7 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         errors: what decoding does with bytes that are not UTF-8, as in `bytes.decode`.
         add_prefix_space: put a space before each stretch of text that does not begin with one. Only for the patterns
             "gpt2" and None.
-        template: the special tokens that are added to sequences, a `hf_bpe.tokenizer._template.Template` or its JSON form; None
+        template: the special tokens that are added to sequences, a `hf_bpe.tokenizer.Template` or its JSON form; None
             for none.
         add_bos_token: begin each sequence with `bos_token`; None to leave that to the template.
         add_eos_token: end each sequence with `eos_token`; None to leave that to the template. If this or
@@ -184,7 +184,7 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
                 `eos_token`, `unk_token`, `pad_token` or the like is a special token, too, and need not be listed. If
                 there are none at all, they are those of the counts.
             kwargs: options of `hf_bpe.train` (`pattern`, `tie_break`, `min_frequency`, `num_workers`, …); all others
-                go to the constructor. `normalizer="NFC"` needs texts that are `hf_bpe.engine._normalizers.NormalizedTexts`.
+                go to the constructor. `normalizer="NFC"` needs texts that are `hf_bpe.engine.NormalizedTexts`.
 
         Raises, warns: what `hf_bpe.train` does.
         """

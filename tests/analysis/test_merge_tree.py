@@ -14,7 +14,7 @@ from support.strategies import models
 from hf_bpe import BPEModel, train
 from hf_bpe._utils.visible import plain
 from hf_bpe.analysis._show import merge_tree
-from hf_bpe.engine._merge_trees import unreachable
+from hf_bpe.engine import unreachable
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -15,15 +15,14 @@ from support.profiles import by_profile
 from support.strategies import corpora, mergeable, models, of_tokens, texts, words
 
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, count, train
-from hf_bpe.analysis._report import compare, report
+from hf_bpe.analysis import compare, report
 from hf_bpe.analysis._report.figures import RENYI_ORDER, efficiency
 from hf_bpe.analysis._report.scripts import SCRIPTS, kind_of
 from hf_bpe.analysis._show import merge_tree
 from hf_bpe.core.pretokenizers import split
+from hf_bpe.engine import to_nfc, unreachable
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options
-from hf_bpe.engine._merge_trees import unreachable
-from hf_bpe.engine._normalizers import to_nfc
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -15,7 +15,7 @@ from support.profiles import by_profile
 
 from hf_bpe import BPEModel, train
 from hf_bpe._utils.visible import plain
-from hf_bpe.analysis._report import compare, report
+from hf_bpe.analysis import compare, report
 from hf_bpe.analysis._report.tables import as_html
 
 TEXTS = {"english": ["low lower lowest, newest 42! "] * 9, "other": ["你好 привет\nlow"] * 9}

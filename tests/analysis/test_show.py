@@ -17,7 +17,7 @@ from transformers import AddedToken, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, train
 from hf_bpe._utils.visible import DARK, LIGHT, pieces
-from hf_bpe.analysis._show import show
+from hf_bpe.analysis import show
 from hf_bpe.core._byte_level import repair_surrogates
 
 pytestmark = pytest.mark.usefixtures("engine")

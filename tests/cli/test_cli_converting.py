@@ -4,12 +4,11 @@ import base64
 import json
 
 import pytest
-from hf_bpe.conversion._formats import FORMATS
+from hf_bpe.conversion import FEATURES, FORMATS
 from support.commands import TEXT, error, run
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer
-from hf_bpe.tokenizer._files.definition import FEATURES
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,7 @@ import pytest
 from support.commands import PROGRAM, error, run
 from support.patience import PATIENCE
 
-from hf_bpe import BPETokenizer, train
-from hf_bpe.counting._count import count
-from hf_bpe.counting._sources import Source
-from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe import BPETokenizer, Source, WordCounts, count, train
 
 TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
 

@@ -7,7 +7,7 @@ import pytest
 from support.commands import TEXT, error, run
 
 from hf_bpe import BPETokenizer, count, train
-from hf_bpe.analysis._report import compare, report
+from hf_bpe.analysis import compare, report
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ import dataclasses
 import subprocess
 
 import pytest
+from hf_bpe.conversion import Definition
 from hf_bpe.conversion import _formats as formats
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from tokenizers import AddedToken
 from hf_bpe import BPEModel, train
 from hf_bpe.core.pretokenizers import PATTERNS
 from hf_bpe.tokenizer._files.compare_ids import compare, model_difference, side_of, side_of_file, side_of_pattern
-from hf_bpe.tokenizer._files.definition import Definition, Peer
+from hf_bpe.tokenizer._files.definition import Peer
 
 CORPUS = ["low lower lowest newest widest 你好 42!\n\n", "many words of a text; the longest are whole words.\n"] * 3
 BYTES = {byte: bytes([byte]) for byte in range(256)}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import tiktoken
+from hf_bpe.conversion import FEATURES, FORMATS, Definition
 from hf_bpe.conversion import _formats as formats
-from hf_bpe.conversion._formats import FORMATS
 from hypothesis import given, settings
 from support.profiles import by_profile
 from support.strategies import models
@@ -21,8 +21,7 @@ from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.core.pretokenizers import PATTERNS
-from hf_bpe.tokenizer._files.definition import FEATURES, Definition
-from hf_bpe.tokenizer._template import Piece, Template
+from hf_bpe.tokenizer import Piece, Template
 
 CORPUS = ["low lower lowest newest widest 你好 42!\n\n", "many words of a text; the longest are whole words.\n"] * 3
 SPECIALS = ["<|endoftext|>", "<|user|>"]

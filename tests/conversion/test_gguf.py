@@ -4,6 +4,7 @@ from dataclasses import replace
 from operator import methodcaller
 
 import pytest
+from hf_bpe.conversion import Definition, Hints, read_gpt2
 from hf_bpe.conversion._gguf import FORMAT, read, write
 from hf_bpe.conversion._gguf_file import read_metadata
 from hf_bpe.conversion._llama_cpp import PATTERNS, SPECIAL_BY_TEXT
@@ -15,11 +16,9 @@ from support.real_models import tiktoken_model
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel
+from hf_bpe.engine import unreachable
 from hf_bpe.engine._added_tokens import AddedTokenSplitter
-from hf_bpe.engine._merge_trees import unreachable
-from hf_bpe.tokenizer._files.definition import Definition, Hints
-from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2
-from hf_bpe.tokenizer._template import Template
+from hf_bpe.tokenizer import Template
 
 gguf = pytest.importorskip("gguf", reason="writing GGUF files takes the package gguf")
 pytestmark = pytest.mark.usefixtures("engine")

@@ -6,13 +6,14 @@ import random
 from pathlib import Path
 
 import pytest
+from hf_bpe.conversion import read_gpt2, write_gpt2
 from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import models
 
 import hf_bpe.engine._dispatch
 from hf_bpe import BPEModel
-from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2, read_gpt2_with_vocab, render_gpt2, write_gpt2
+from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2_with_vocab, render_gpt2
 
 # Names that are hard to tell from ordinary tokens, from headers or from JSON; the third is the UTF-8 of the second read
 # as printable characters. None is the printable form of a token that `models` draws.

@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 
 import pytest
+from hf_bpe.conversion import Definition, Hints
 from hf_bpe.conversion._gguf import read, write
 from hf_bpe.conversion._llama_cpp import (
     PRE_TOKENIZERS,
@@ -19,11 +20,10 @@ from support.real_models import tiktoken_model
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, train
-from hf_bpe.core._byte_level import to_printable
+from hf_bpe.core import to_printable
 from hf_bpe.engine._added_tokens import AddedTokenSplitter
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options, tuples_of
-from hf_bpe.tokenizer._files.definition import Definition, Hints
 from hf_bpe.tokenizer._files.stress_texts import STRESS_TEXTS
 
 gguf = pytest.importorskip("gguf", reason="writing GGUF files takes the package gguf")

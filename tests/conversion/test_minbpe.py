@@ -7,6 +7,7 @@ from itertools import chain, pairwise
 
 import pytest
 import regex
+from hf_bpe.conversion import Definition, Hints
 from hf_bpe.conversion._minbpe import FORMAT
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,6 @@ from hf_bpe import BPEModel, train
 from hf_bpe.core.pretokenizers import PATTERNS
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import AddedTokenTuple, Options
-from hf_bpe.tokenizer._files.definition import Definition, Hints
 
 NO_HINTS = Hints()
 BYTES = [bytes([byte]) for byte in range(256)]

@@ -6,6 +6,7 @@ import random
 import re
 
 import pytest
+from hf_bpe.conversion import FEATURES, Definition, Hints, read_gpt2
 from hf_bpe.conversion._text import FORMAT, MERGES_FILE, VOCAB_FILE, escape, unescape
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +14,7 @@ from support.strategies import any_bytes, damaged, models
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, train
-from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Hints
-from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2
-from hf_bpe.tokenizer._template import Piece, Template
+from hf_bpe.tokenizer import Piece, Template
 
 BYTES = [bytes([byte]) for byte in range(256)]
 # Names that are hard to tell from escapes, from ids, from ends of tokens or from lost bytes.

@@ -6,9 +6,9 @@ import json
 
 import pytest
 import tiktoken
+from hf_bpe.conversion import Definition, model_of_ranks, recover_merges
 from hf_bpe.conversion import _formats as formats
-from hf_bpe.conversion._recover_merges import recover_merges
-from hf_bpe.conversion._tiktoken import definition_of_encoding, model_of_ranks
+from hf_bpe.conversion._tiktoken import definition_of_encoding
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import by_profile, thorough
@@ -17,10 +17,10 @@ from tiktoken.load import load_tiktoken_bpe
 
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.core.pretokenizers import PATTERNS, pattern_expression
+from hf_bpe.engine import unreachable
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options
-from hf_bpe.engine._merge_trees import unreachable
-from hf_bpe.tokenizer._files.definition import Definition, PatternNeeded
+from hf_bpe.tokenizer._files.definition import PatternNeeded
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -6,7 +6,7 @@ The fourth is in test_reference.py, the fifth in test_training_at_scale.py, the 
 from collections import Counter
 from itertools import combinations, pairwise, takewhile
 
-from hf_bpe.conversion._recover_merges import recover_merges
+from hf_bpe.conversion import recover_merges
 from hypothesis import given
 from hypothesis import strategies as st
 from support import oracle

@@ -7,7 +7,8 @@ from support.strategies import SURROGATES, any_texts, texts
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-from hf_bpe.core._byte_level import BYTE_TO_CHAR, CHAR_TO_BYTE, from_printable, repair_surrogates, to_printable
+from hf_bpe.core import from_printable, to_printable
+from hf_bpe.core._byte_level import BYTE_TO_CHAR, CHAR_TO_BYTE, repair_surrogates
 
 surrogate_texts = st.lists(st.one_of(st.sampled_from([*SURROGATES, "\ufeff", "a"]), texts), max_size=9).map("".join)
 

@@ -2,12 +2,12 @@ import functools
 import importlib.util
 import itertools
 import random
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from support.profiles import by_profile
+from support.samples import CODE_POINTS
 from support.strategies import any_texts, pattern_names, patterns, texts
 from tokenizers import Regex, pre_tokenizers
 from transformers.convert_slow_tokenizer import TikTokenConverter
@@ -27,7 +27,6 @@ from hf_bpe.core.pretokenizers import (
 )
 from hf_bpe.engine._added_tokens import _WORD
 
-CODE_POINTS = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
 # The planes left out hold private and unassigned code points only.
 IN_USED_PLANES = [*map(chr, [*range(0xD800), *range(0xE000, 0x40000), *range(0xE0000, 0xE1000)])]
 # Every class that a named pattern tells from another.

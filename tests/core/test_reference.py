@@ -12,8 +12,8 @@ from support.strategies import any_bytes, corpora, mergeable, models, of_tokens,
 from tokenizers import Tokenizer, pre_tokenizers, trainers
 from tokenizers import models as tokenizer_models
 
-from hf_bpe.core._byte_level import from_printable, to_printable
-from hf_bpe.core._model import BPEModel
+from hf_bpe import BPEModel
+from hf_bpe.core import from_printable, to_printable
 from hf_bpe.core.pretokenizers import split
 from hf_bpe.core.reference import Encoder, count_pre_tokens, learn_merges, pre_tokenize
 

@@ -18,12 +18,10 @@ from hypothesis import strategies as st
 from support.profiles import by_profile
 from support.strategies import patterns, texts
 
-from hf_bpe import train
+from hf_bpe import Source, count, plan, train
 from hf_bpe._utils import memory
 from hf_bpe.core.reference import count_pre_tokens
 from hf_bpe.counting import _count as counting
-from hf_bpe.counting._count import count
-from hf_bpe.counting._sources import Source, plan
 
 SPECIAL = "<|endoftext|>"
 SETTINGS = {"special_tokens": [SPECIAL]}
@@ -135,7 +133,7 @@ def test_the_memory_of_the_process_stays_below_its_bound(tmp_path):
             file.write(" ".join(str(generator.randrange(10**9)) for _ in range(50_000)))
     code = """
 import sys
-from hf_bpe.counting._count import count
+from hf_bpe import count
 counts = count(sys.argv[1], max_memory=sys.argv[2], num_workers=2) if sys.argv[2] else count(sys.argv[1])
 [peak] = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")]
 print(counts.fingerprint, int(peak) * 1024)

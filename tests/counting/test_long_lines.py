@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import patterns, texts
-from test_readers import PACK, arrow, blocks_of, count, expected_counts, joined, parquet, specials, split, zstandard
 
 from hf_bpe import Source, plan
 from hf_bpe._utils import memory
@@ -19,6 +18,11 @@ from hf_bpe.counting import _count as counting
 from hf_bpe.counting import _file_formats as formats
 from hf_bpe.counting._readers import Skipped, read
 from hf_bpe.engine._safe_cuts import SafeCuts, find_too_long
+
+arrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+zstandard = pytest.importorskip("zstandard")
+from support.reading import PACK, blocks_of, count, expected_counts, joined, specials, split  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -4,9 +4,8 @@ import signal
 
 import pytest
 
-from hf_bpe import count, plan
+from hf_bpe import Source, count, plan
 from hf_bpe.counting import on_ray as distributed
-from hf_bpe.counting._sources import Source
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hf_bpe[ray]'")
 

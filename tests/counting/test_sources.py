@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_bpe import Source
+from hf_bpe import Source, plan
 from hf_bpe.counting._locations import kind_of
-from hf_bpe.counting._sources import Shard, plan
+from hf_bpe.counting._sources import Shard
 
 fsspec = pytest.importorskip("fsspec")
 

@@ -1,6 +1,7 @@
 """Whole tokenizers with edited models, and edits of real ones."""
 
 import pytest
+from hf_bpe.conversion import read_gpt2
 from hypothesis import given
 from hypothesis import strategies as st
 from support.profiles import by_profile
@@ -9,8 +10,7 @@ from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer, count, train
 from hf_bpe.editing._edits import add_special_tokens, extend, pad_to_multiple_of, prune, renumber, truncate
-from hf_bpe.engine._merge_trees import unreachable
-from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2
+from hf_bpe.engine import unreachable
 
 pytestmark = pytest.mark.usefixtures("engine")
 

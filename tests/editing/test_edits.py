@@ -15,10 +15,9 @@ from hf_bpe.core._model import replace
 from hf_bpe.core.reference import pre_tokenize
 from hf_bpe.editing._edits import add_special_tokens, extend, pad_to_multiple_of, prune, renumber, truncate
 from hf_bpe.editing._pruning import count_tokens
+from hf_bpe.engine import NormalizedTexts, parts_of_tokens, unreachable
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options
-from hf_bpe.engine._merge_trees import parts_of_tokens, unreachable
-from hf_bpe.engine._normalizers import NormalizedTexts
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -10,10 +10,10 @@ import transformers  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from support.samples import make_tokenizer  # noqa: E402
-from test_remapping import remaps  # noqa: E402
+from support.strategies import remaps  # noqa: E402
 
+from hf_bpe.editing import Remap  # noqa: E402
 from hf_bpe.editing._edits import add_special_tokens, extend, prune, renumber  # noqa: E402
-from hf_bpe.editing._remap import Remap  # noqa: E402
 from hf_bpe.editing.embeddings import remap_embeddings  # noqa: E402
 
 SIZE = 301  # rows, at least

@@ -6,19 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.strategies import remaps
 
-from hf_bpe.editing._remap import Remap
-
-
-@st.composite
-def remaps(draw, old_ids=None):
-    """Draw the remap of some edit of a vocabulary."""
-    olds = sorted(draw(st.sets(st.integers(0, 300), max_size=12)) if old_ids is None else old_ids)
-    kept = [old for old in olds if draw(st.booleans())]
-    some = st.lists(st.sampled_from(olds), max_size=3) if olds else st.just([])
-    news = draw(st.lists(st.integers(0, 300), min_size=len(kept), max_size=len(kept) + 3, unique=True))
-    added = {new: tuple(draw(some)) for new in news[len(kept) :]}
-    return Remap(dict(zip(kept, news, strict=False)), added, tuple({*olds} - {*kept}))
+from hf_bpe.editing import Remap
 
 
 @given(remaps())

@@ -11,8 +11,8 @@ from support.profiles import by_profile
 from support.strategies import overlapping_contents
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
+from hf_bpe import BPEModel
 from hf_bpe.core._byte_level import BYTE_TO_CHAR
-from hf_bpe.core._model import BPEModel
 from hf_bpe.core.pretokenizers import WHITE_SPACE
 from hf_bpe.core.reference import Encoder as WordsEncoder
 from hf_bpe.engine import _added_tokens as added_tokens

@@ -27,7 +27,7 @@ from support.strategies import (
 )
 from tokenizers import AddedToken
 
-from hf_bpe.core._model import BPEModel
+from hf_bpe import BPEModel
 from hf_bpe.core.reference import Encoder as WordsEncoder
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import AddedTokenTuple, Options, Padding, PythonEncoder, tuples_of

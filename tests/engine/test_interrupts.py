@@ -9,7 +9,7 @@ import signal
 import numpy as np
 import pytest
 
-from hf_bpe.core._model import BPEModel
+from hf_bpe import BPEModel
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options
 from hf_bpe.engine._runs import RunMerger

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from support.races import ROUNDS, WAYS, race
 
-from hf_bpe import BPETokenizer
-from hf_bpe.core._model import BPEModel
+from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.engine import _dispatch as engine
 from hf_bpe.engine._encoder import AddedTokenTuple, Options, Padding
 

@@ -1,14 +1,15 @@
 """The tree of a token: what merges make of its own bytes."""
 
 import pytest
+from hf_bpe.conversion import read_gpt2
 from hypothesis import given
 from support.strategies import any_bytes, models
 
 from hf_bpe.core.reference import Encoder, pre_tokenize
+from hf_bpe.engine import parts_of_tokens, unreachable
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options
-from hf_bpe.engine._merge_trees import last_pair, parts_of_tokens, unreachable
-from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2
+from hf_bpe.engine._merge_trees import last_pair
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.patience import PATIENCE
 from support.profiles import by_profile
+from support.samples import CODE_POINTS
 from support.strategies import any_bytes, corpora, initial_merges, long_bytes, words
-from test_patterns import CODE_POINTS
 
 from hf_bpe.core import reference
 from hf_bpe.core.pretokenizers import PATTERNS

@@ -7,7 +7,8 @@ from support.strategies import decomposed_fragments
 from tokenizers import normalizers
 
 import hf_bpe.engine._normalizers
-from hf_bpe.engine._normalizers import _IS_JOINED, to_nfc
+from hf_bpe.engine import to_nfc
+from hf_bpe.engine._normalizers import _IS_JOINED
 
 CHARACTERS = [chr(code) for code in [*range(0xD800), *range(0xE000, 0x32000), *range(0xE0000, 0xE0200)]]
 normalize = normalizers.NFC().normalize_str

@@ -16,9 +16,9 @@ from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
 
 import hf_bpe.engine._normalizers
 from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe.engine import NormalizedTexts, to_nfc
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options, tuples_of
-from hf_bpe.engine._normalizers import NormalizedTexts, to_nfc
 from hf_bpe.engine._streaming import encode_blocks
 from hf_bpe.tokenizer._files.verify import verify_folder
 

@@ -14,13 +14,8 @@ from hf_bpe.core.pretokenizers import WHITE_SPACE
 from hf_bpe.core.reference import count_pre_tokens
 from hf_bpe.engine import _dispatch as engine
 from hf_bpe.engine import _safe_cuts as cuts
-from hf_bpe.engine._safe_cuts import (
-    SafeCuts,
-    between_special_tokens,
-    cut_into_blocks,
-    cut_into_documents,
-    special_token_finder,
-)
+from hf_bpe.engine import cut_into_documents
+from hf_bpe.engine._safe_cuts import SafeCuts, between_special_tokens, cut_into_blocks, special_token_finder
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.strategies import overlapping_contents
 from tokenizers import AddedToken
 
-from hf_bpe.core._model import BPEModel
+from hf_bpe import BPEModel
 from hf_bpe.core.reference import Encoder
 from hf_bpe.engine import _token_finder as token_finder
 from hf_bpe.engine._dispatch import make_encoder

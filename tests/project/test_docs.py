@@ -16,13 +16,13 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 import transformers
+from hf_bpe.conversion import write_gpt2
 from huggingface_hub import ModelCard
 from support.commands import run
 from support.profiles import by_profile
 from support.transformers_features import HAS_SANITIZING, needs_class_of_its_own
 
 import hf_bpe
-from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from hf_bpe.conversion import write_gpt2
 from support.patience import PATIENCE
 
 import hf_bpe
-from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -25,7 +25,7 @@ from transformers.utils import logging
 
 import hf_bpe.engine._dispatch
 from hf_bpe import BPETokenizer
-from hf_bpe.core._byte_level import from_printable, to_printable
+from hf_bpe.core import from_printable, to_printable
 from hf_bpe.core.pretokenizers import PATTERNS
 
 NAMES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")

@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import pairwise
 
-from hf_bpe.core._byte_level import to_printable
+from hf_bpe.core import to_printable
 
 Token = bytes
 Pair = tuple[Token, Token]

@@ -2,7 +2,7 @@
 
 import base64
 
-from hf_bpe.conversion._recover_merges import recover_merges
+from hf_bpe.conversion import recover_merges
 
 from hf_bpe import BPEModel
 

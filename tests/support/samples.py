@@ -1,8 +1,12 @@
 """A small tokenizer that tests share, and what it was trained on."""
 
+import sys
+
 from transformers import AutoTokenizer
 
 from hf_bpe import BPETokenizer
+
+CODE_POINTS = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
 
 CORPUS = [
     "low low low low low lower lower widest widest widest newest newest newest newest 你好 你好 42 42!\n\n",

@@ -4,8 +4,9 @@ import random
 
 from hypothesis import strategies as st
 
-from hf_bpe.core._model import BPEModel
+from hf_bpe import BPEModel
 from hf_bpe.core.pretokenizers import PATTERNS, WHITE_SPACE
+from hf_bpe.editing import Remap
 from hf_bpe.engine._encoder import AddedTokenTuple
 
 CONTRACTIONS = ["'", "'s", "'T", "'ll", "'RE", "'ve", "'m", "'D", "'\u017f", "\u2019s"]
@@ -238,3 +239,14 @@ _JAMO = ["\u1100", "\u1161", "\u11a8", "\uac00", "\uac01", "\u1175"]
 
 decomposed_fragments = st.sampled_from([*_MARKS, *_NEW_MARKS, *_STARTERS, *_STARTERS, *_SINGLETONS, *_JAMO])
 """Parts of text of which most is not in NFC."""
+
+
+@st.composite
+def remaps(draw, old_ids=None):
+    """Draw the remap of some edit of a vocabulary."""
+    olds = sorted(draw(st.sets(st.integers(0, 300), max_size=12)) if old_ids is None else old_ids)
+    kept = [old for old in olds if draw(st.booleans())]
+    some = st.lists(st.sampled_from(olds), max_size=3) if olds else st.just([])
+    news = draw(st.lists(st.integers(0, 300), min_size=len(kept), max_size=len(kept) + 3, unique=True))
+    added = {new: tuple(draw(some)) for new in news[len(kept) :]}
+    return Remap(dict(zip(kept, news, strict=False)), added, tuple({*olds} - {*kept}))

@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.core._byte_level import to_printable
+from hf_bpe.core import to_printable
 
 TEXTS = ["low lower", "<s>low</s>", "a  b<b>", "", "<unk> x<pad>", "one two  three\n"]
 BYTES = {byte: bytes([byte]) for byte in range(256)}

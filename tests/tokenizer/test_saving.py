@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+from hf_bpe.conversion import write_gpt2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import by_profile
@@ -17,7 +18,6 @@ from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.tokenizer._files.stress_texts import stress_texts
-from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
 
 TEXTS = ["lowest of the low<|endoftext|>", "", " ", "<|user|>newest 你好<pad><pad>", "a\u0301 \U0001f44b\r\n\t x  y"]
 BYTES = {byte: bytes([byte]) for byte in range(256)}

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from tokenizers import processors
 
 from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe.tokenizer import Piece, Template
 from hf_bpe.tokenizer._files.verify import verify_folder
-from hf_bpe.tokenizer._template import Piece, Template, as_template
+from hf_bpe.tokenizer._template import as_template
 
 TOKENS = ["<s>", "</s>", "<b>"]
 BYTES = {byte: bytes([byte]) for byte in range(256)}

@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import pytest
+from hf_bpe.conversion import Definition
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.strategies import models, of_tokens, texts
@@ -12,7 +13,6 @@ from transformers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.core.pretokenizers import PATTERNS
-from hf_bpe.tokenizer._files.definition import Definition
 from hf_bpe.tokenizer._files.tokenizer_json import definition_of_json, read_tokenizer_json, render_tokenizer_json
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}

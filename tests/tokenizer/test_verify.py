@@ -8,13 +8,13 @@ import pickle
 import unicodedata
 
 import pytest
+from hf_bpe.conversion import write_gpt2
 from transformers import PreTrainedTokenizerFast, tokenization_utils_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.core.pretokenizers import WHITE_SPACE
 from hf_bpe.tokenizer._files.stress_texts import STRESS_TEXTS, stress_texts
 from hf_bpe.tokenizer._files.verify import ids_difference, verify_folder
-from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
 
 CORPUS = [
     "low low low low low lower lower widest widest widest newest newest newest newest 你好 你好 42 42!\n\n",

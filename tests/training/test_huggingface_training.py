@@ -18,7 +18,7 @@ from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
 from tokenizers.trainers import BpeTrainer
 
 from hf_bpe import BPEModel, train
-from hf_bpe.core._byte_level import from_printable
+from hf_bpe.core import from_printable
 from hf_bpe.core.pretokenizers import PATTERNS
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from hf_bpe.conversion import read_gpt2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import oracle
@@ -14,7 +15,6 @@ from support.strategies import corpora, initial_merges
 
 from hf_bpe.core import reference
 from hf_bpe.engine._dispatch import learn_merges, training_bytes
-from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -6,17 +6,13 @@ import sys
 import warnings
 
 import pytest
+from hf_bpe.conversion import read_gpt2
 from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import texts
 
-from hf_bpe import train, train_bpe
-from hf_bpe.core._model import BPEModel
-from hf_bpe.counting._count import count
-from hf_bpe.counting._sources import Source
-from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe import BPEModel, Source, WordCounts, count, train, train_bpe
 from hf_bpe.engine import _dispatch as engine
-from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2
 from hf_bpe.training import _checkpoint as merge_log
 from hf_bpe.training import _learning as learning
 

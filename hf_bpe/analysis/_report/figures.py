@@ -27,7 +27,7 @@ class Figures:
         words: pre-tokens that hold a letter or a number; None where text is not split into pre-tokens.
         word_tokens: how many tokens the words become.
         words_in_one_token: how many words become one token.
-        parity: tokens for each token of the reference, see `hf_bpe.analysis._report.report`; None if there is no reference.
+        parity: tokens for each token of the reference, see `hf_bpe.analysis.report`; None if there is no reference.
     """
 
     name: str

@@ -1,0 +1,11 @@
+"""Deprecated: `hf_bpe.analysis` under its former name, for one release."""
+
+import warnings
+
+from hf_bpe.analysis import Comparison, Figures, Ladder, OnlyIn, Report, Token, compare, report
+
+__all__ = ["Comparison", "Figures", "Ladder", "OnlyIn", "Report", "Token", "compare", "report"]
+
+warnings.warn(
+    "hf_bpe.report is now hf_bpe.analysis; the old name goes in the next release", DeprecationWarning, stacklevel=2
+)
