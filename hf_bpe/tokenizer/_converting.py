@@ -167,7 +167,7 @@ class Converting:
         >>> BPETokenizer.convert_from(other).encode("lolo")
         [2, 2]
         """
-        from hf_bpe.conversion._formats import definition_of
+        from hf_bpe.conversion import definition_of
 
         definition = definition_of(source, format=format, pattern=pattern, special_tokens=special_tokens)
         return cls.from_definition(definition, **kwargs)
@@ -210,6 +210,6 @@ class Converting:
         >>> BPETokenizer.convert_from("low.tiktoken").model == tokenizer.model
         True
         """
-        from hf_bpe.conversion._formats import write
+        from hf_bpe.conversion import write
 
         return tuple(map(str, write(self.definition, path, format=format, drop=drop, verify=verify)))

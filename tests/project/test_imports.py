@@ -1,0 +1,68 @@
+"""The contracts about imports in pyproject.toml hold for the package as it is installed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+LINT = """
+import sys
+# An editable install would be found before the copy in this folder.
+sys.meta_path = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
+sys.path.insert(0, "")
+from importlinter.cli import lint_imports
+sys.exit(lint_imports(config_filename="pyproject.toml", no_cache=True, show_timings=False))
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """Return a folder with hf_bpe as it is installed, and with the contracts."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.md")
+    shutil.copytree(ROOT / "hf_bpe", tmp_path / "hf_bpe", ignore=ignored)
+    shutil.copytree(ROOT / "conversion", tmp_path / "hf_bpe" / "conversion", ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def lint(folder):
+    pytest.importorskip("importlinter")
+    done = subprocess.run(
+        [sys.executable, "-c", LINT],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "300"},
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_imports_point_down_and_have_no_cycles(package):
+    code, said = lint(package)
+    assert code == 0, said
+    assert "2 kept, 0 broken" in said
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "broken"),
+    [
+        (
+            "core/reference.py",
+            "    from hf_bpe.engine import native_core",
+            "Each stage imports only the stages below it",
+        ),
+        ("analysis/_show.py", "    from hf_bpe.conversion import read", "Each stage imports"),
+        ("training/_learning.py", "    from hf_bpe.training import _train", "No cycles between the modules"),
+    ],
+)
+def test_late_import_upwards_is_found(package, module, line, broken):
+    path = package / "hf_bpe" / module
+    path.write_text(path.read_text(encoding="utf-8") + f"\n\ndef _late():\n{line}\n", encoding="utf-8")
+    code, said = lint(package)
+    assert code == 1, said
+    assert f"{broken}" in said.split("Broken contracts")[1]
