@@ -1,4 +1,4 @@
-"""Write what hf_bpe knows of Unicode 16.0: hf_bpe/core/_unicode.py for the Python engine, native/text/unicode_tables.hpp.
+"""Write the tables of Unicode 16.0: hf_bpe/core/_unicode.py for the Python engine, native/text/unicode_tables.hpp.
 
 Run it with `pip install "unicodedata2==16.*"` and `python tools/generate_unicode.py`. A test runs it and compares. What
 is normalized is what `tokenizers` normalizes, by an older Unicode: it is asked.
@@ -114,7 +114,7 @@ def render_python() -> str:
 
 
 def render_native() -> str:
-    """Return the text of native/text/unicode_tables.hpp: the class of every code point, in two stages; what is of words."""
+    """Return the text of unicode_tables.hpp: the class of every code point, in two stages; what is of words."""
     blocks: dict[bytes, int] = {}
     first_stage = []
     for start in range(0, sys.maxunicode + 1, BLOCK):

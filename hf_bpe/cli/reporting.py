@@ -40,7 +40,7 @@ from hf_bpe.counting._sources import LINE_BYTES
 from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:
-    from hf_bpe.analysis._report import Comparison, Report
+    from hf_bpe.analysis import Comparison, Report
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 _GROUP_HELP = "A text, likewise, and what to call it; of one NAME there may be several. Repeat the option for more."
@@ -92,7 +92,7 @@ def report(
 
     Of two to forty files each is a text of its own. What the figures mean is in docs/report.md.
     """
-    from hf_bpe.analysis._report import report as report_on
+    from hf_bpe.analysis import report as report_on
 
     tokenizer = load(folder)
     with _texts(context, sources or [], group or [], counts or [], "SOURCE") as texts:
@@ -132,7 +132,7 @@ def compare(
     progress: Progress = None,
 ) -> None:
     """Put what tokenizers make of the same texts side by side, and say which tokens only one of them has."""
-    from hf_bpe.analysis._report import compare as compared
+    from hf_bpe.analysis import compare as compared
 
     tokenizers = _loaded(folders)
     with _texts(context, on or [], group or [], counts or [], "--on SOURCE") as texts:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
-from hf_bpe._utils.visible import fragment
+from hf_bpe._utils.visible import fragment, html_of_token
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel

@@ -1,8 +1,8 @@
 """Sorted runs in plain Python: distinct words in the order of their bytes, each with its count.
 
 What is too much for memory, what is to be gone on from, and what other machines have counted, are all sorted runs; and
-to put them together is to merge them, which needs no more memory than a word of each. native/count/runs.hpp describes the
-format and does the same, faster. A run is bytes, or a function that reads it piece by piece.
+to put them together is to merge them, which needs no more memory than a word of each. native/count/runs.hpp
+describes the format and does the same, faster. A run is bytes, or a function that reads it piece by piece.
 """
 
 from __future__ import annotations

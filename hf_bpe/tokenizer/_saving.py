@@ -167,7 +167,7 @@ class Saving(Converting):
             portable: have AutoTokenizer load `PreTrainedTokenizerFast`, of transformers 4 and 5, whether hf_bpe is
                 installed or not; `BPETokenizer.from_pretrained` loads the folder all the same.
             verify: load what was written with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and compare
-                vocabulary and ids, as `hf_bpe.tokenizer._files.verify` says. Takes half a second for GPT-2's vocabulary.
+                vocabulary and ids. Takes half a second for GPT-2's vocabulary.
             kwargs: as in transformers.
 
         Returns:

@@ -52,7 +52,8 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         vocab_file: path of `vocab.json`.
         merges_file: path of `merges.txt`.
         model: the model, instead of the two files.
-        pattern: with files, their split pattern: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular expression or None.
+        pattern: with files, their split pattern: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular
+            expression or None.
         normalizer: with files, "NFC" if text is to be brought to that form before it is split, None if not.
         ignore_merges: with files, whether a pre-token that is an ordinary token as a whole is that token, whatever
             merges make of it.

@@ -154,9 +154,9 @@ def train(
         special_tokens: tokens that are never split and never learned; text is split at them, the longest first. None
             for those of the counts and the initial model.
         num_merges: number of merges to learn, or several, instead of `vocab_size`.
-        pattern: how text is cut into pre-tokens: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular expression of the
-            `regex` package, or None to merge across whole documents. "auto" is that of the counts or the initial
-            model, or else "gpt2".
+        pattern: how text is cut into pre-tokens: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular
+            expression of the `regex` package, or None to merge across whole documents. "auto" is that of
+            the counts or the initial model, or else "gpt2".
         tie_break: among pairs of equal count take the greatest, compared as (bytes, bytes): "lexicographic"; or the
             one that `tokenizers.trainers.BpeTrainer` takes, so that its merges result: "huggingface".
         min_frequency: pairs that occur less often, by the weights of the text, are not merged.

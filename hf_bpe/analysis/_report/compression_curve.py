@@ -1,6 +1,6 @@
 """Compression by vocabulary size, of all sizes at once.
 
-Wherever text becomes a token, exactly the merges of the token's tree have made it (`hf_bpe.engine._merge_trees`). So how often
+Wherever text becomes a token, exactly the merges of the token's tree have made it. So how often
 each token occurs says how often each merge was done. Where the parts of each merge are made by earlier merges, encoding
 is doing the merges in their order; so the model that has only the first of them does these as often. There are as many
 tokens as bytes, less the merges that are done.
