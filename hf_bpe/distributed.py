@@ -7,7 +7,7 @@ from hf_bpe.counting.on_ray import count
 __all__ = ["count"]
 
 warnings.warn(
-    "hf_bpe.distributed is now hf_bpe.counting.on_ray; the old name goes in the next release",
+    "hf_bpe.distributed is now hf_bpe.counting.on_ray; the old name will be removed in the next release",
     DeprecationWarning,
     stacklevel=2,
 )

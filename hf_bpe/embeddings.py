@@ -7,7 +7,7 @@ from hf_bpe.editing.embeddings import remap_embeddings
 __all__ = ["remap_embeddings"]
 
 warnings.warn(
-    "hf_bpe.embeddings is now hf_bpe.editing.embeddings; the old name goes in the next release",
+    "hf_bpe.embeddings is now hf_bpe.editing.embeddings; the old name will be removed in the next release",
     DeprecationWarning,
     stacklevel=2,
 )

@@ -7,7 +7,7 @@ from hf_bpe.core.pretokenizers import PATTERNS, canonical_pattern, split
 __all__ = ["PATTERNS", "canonical_pattern", "split"]
 
 warnings.warn(
-    "hf_bpe.patterns is now hf_bpe.core.pretokenizers; the old name goes in the next release",
+    "hf_bpe.patterns is now hf_bpe.core.pretokenizers; the old name will be removed in the next release",
     DeprecationWarning,
     stacklevel=2,
 )

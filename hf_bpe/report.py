@@ -7,5 +7,7 @@ from hf_bpe.analysis import Comparison, Figures, Ladder, OnlyIn, Report, Token, 
 __all__ = ["Comparison", "Figures", "Ladder", "OnlyIn", "Report", "Token", "compare", "report"]
 
 warnings.warn(
-    "hf_bpe.report is now hf_bpe.analysis; the old name goes in the next release", DeprecationWarning, stacklevel=2
+    "hf_bpe.report is now hf_bpe.analysis; the old name will be removed in the next release",
+    DeprecationWarning,
+    stacklevel=2,
 )

@@ -7,5 +7,7 @@ from hf_bpe.analysis import Shown, ShownToken, merge_tree, show
 __all__ = ["Shown", "ShownToken", "merge_tree", "show"]
 
 warnings.warn(
-    "hf_bpe.show is now hf_bpe.analysis; the old name goes in the next release", DeprecationWarning, stacklevel=2
+    "hf_bpe.show is now hf_bpe.analysis; the old name will be removed in the next release",
+    DeprecationWarning,
+    stacklevel=2,
 )

@@ -29,7 +29,7 @@ def test_versions_agree():
 
 def test_types_and_conversion_are_installed():
     assert resources.files("hf_bpe").joinpath("py.typed").is_file()
-    assert resources.files("hf_bpe.conversion").joinpath("gpt2.py").is_file()
+    assert resources.files("hf_bpe.conversion").joinpath("_gguf.py").is_file()
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():
