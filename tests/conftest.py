@@ -1,4 +1,5 @@
 import importlib.util
+import inspect
 import os
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import hf_bpe.engine._dispatch
 common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # how fast a machine is proves nothing
 # The same examples in each quick run, and in CI: so a failure is due to a change, not to chance.
 settings.register_profile("quick", common, max_examples=25, derandomize=True)
-settings.register_profile("thorough", common, max_examples=150, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("thorough", common, max_examples=80, derandomize=bool(os.environ.get("CI")))
 
 
 def pytest_addoption(parser):
@@ -24,6 +25,11 @@ def pytest_addoption(parser):
         action="store_true",
         help="more examples, larger inputs and the tests marked thorough, which a plain run skips",
     )
+    parser.addoption(
+        "--skip-repeated",
+        action="store_true",
+        help="with --thorough: leave out tests that the last plain run passed and that would try nothing more",
+    )
 
 
 def pytest_configure(config):
@@ -31,6 +37,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "thorough: adds only scale to other tests; runs with --thorough only")
     profiles.select(is_thorough)
     settings.load_profile("thorough" if is_thorough else "quick")
+    if not is_thorough and not hasattr(config, "workerinput") and config.pluginmanager.hasplugin("cacheprovider"):
+        config.pluginmanager.register(PassedTests(config))
 
 
 def pytest_collection_modifyitems(config, items):
@@ -38,6 +46,34 @@ def pytest_collection_modifyitems(config, items):
         for item in items:
             if item.get_closest_marker("thorough"):
                 item.add_marker(pytest.mark.skip(reason="adds only scale: run with --thorough"))
+    elif config.getoption("skip_repeated"):
+        passed = {*config.cache.get(PASSED, [])}
+        repeated = [item for item in items if item.nodeid in passed and not tries_more(item)]
+        config.hook.pytest_deselected(items=repeated)
+        items[:] = [item for item in items if item not in {*repeated}]
+
+
+PASSED = "hf_bpe/passed"
+
+
+def tries_more(item):
+    """Return whether a test depends on the profile: by its examples, or by what its module asks of it."""
+    has_examples = getattr(item.obj, "is_hypothesis_test", False)
+    return has_examples or item.get_closest_marker("thorough") or "by_profile(" in inspect.getsource(item.module)
+
+
+class PassedTests:
+    """Notes which tests a plain run has passed."""
+
+    def __init__(self, config):
+        self.config, self.passed = config, []
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" and report.passed:
+            self.passed.append(report.nodeid)
+
+    def pytest_sessionfinish(self):
+        self.config.cache.set(PASSED, self.passed)
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,8 @@ import unicodedata2
 from tokenizers import normalizers
 
 ROOT = Path(__file__).parent.parent
-PYTHON = ROOT / "hf_bpe" / "_unicode.py"
-NATIVE = ROOT / "native" / "unicode_tables.hpp"
+PYTHON = ROOT / "hf_bpe" / "core" / "_unicode.py"
+NATIVE = ROOT / "native" / "text" / "unicode_tables.hpp"
 
 # The classes that the named patterns tell apart, as native/text/unicode.hpp numbers them.
 OTHER, UPPER, LOWER, LETTER, MARK, NUMBER, SPACE, NEWLINE = range(8)

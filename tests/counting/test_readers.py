@@ -101,7 +101,7 @@ def test_iterables_of_any_kind_give_the_same_counts(all_documents, pattern, spec
         assert count(road, pattern, special_tokens, batch_bytes=batch_bytes) == expected
 
 
-@settings(max_examples=by_profile(quick=40, thorough=300))
+@settings(max_examples=by_profile(quick=15, thorough=80))
 @given(
     st.lists(texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode), max_size=8).map(b"".join),
     patterns,
@@ -125,7 +125,7 @@ def test_ranges_sum_to_the_whole_and_a_mapping_is_the_same_as_a_stream(
         assert sum(parts, Counter()) == expected
 
 
-@settings(max_examples=by_profile(quick=40, thorough=300))
+@settings(max_examples=by_profile(quick=15, thorough=80))
 @given(
     st.lists(texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode), max_size=8).map(b"".join),
     patterns,
