@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, WordCounts, count, train, train_bpe
-from hf_bpe.editing._edits import extend, prune, truncate
+from hf_bpe.editing import extend, prune, truncate
 
 CORPUS = ["low low low low low lower lower newest newest newest newest newest newest widest widest widest"]
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hf_bpe.editing._edits import Edited
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
-_REMAP_HELP = "Write what became of the ids to this file, which hf_bpe.editing._edits.Remap.load reads."
+_REMAP_HELP = "Write what became of the ids to this file, which hf_bpe.editing.Remap.load reads."
 _RENUMBER_HELP = "Close the gaps in the ids, where special tokens stand behind the merges."
 _COUNTS_HELP = "Take away what is used least in this counts file, as count writes it, by the tokenizer's pattern."
 _LEAST_HELP = "Take tokens away as long as one is used less often than this; instead of --vocab-size."

@@ -57,7 +57,7 @@ def _check_definition(name: str, value: Any) -> Definition:
 def _check_edited(name: str, value: Any) -> Any:
     model, remap = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
     if not isinstance(model, BPEModel) or not isinstance(remap, Remap):
-        raise wrong_type(name, "what a function of hf_bpe.editing._edits returns", value)
+        raise wrong_type(name, "what a function of hf_bpe.editing returns", value)
     return value
 
 
@@ -115,13 +115,13 @@ class Converting:
         model are gone or were moved, follow directly behind it.
 
         Args:
-            edited: what a function of `hf_bpe.editing._edits` has made of the model of this tokenizer.
+            edited: what a function of `hf_bpe.editing` has made of the model of this tokenizer.
 
         Raises:
             ValueError: an edit of another model, or a new token that has the id or the content of an added one.
 
         >>> from hf_bpe import BPETokenizer
-        >>> from hf_bpe.editing._edits import truncate
+        >>> from hf_bpe.editing import truncate
         >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=259, pad_token="<pad>")
         >>> smaller, remap = tokenizer.with_model(truncate(tokenizer.model, 258))
         >>> smaller.pad_token, smaller.encode("low"), remap.removed

@@ -24,7 +24,7 @@ def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Defin
     Raises:
         ValueError: a remap of something else, or a new token that has the id or the content of an added one.
 
-    >>> from hf_bpe.editing._edits import prune
+    >>> from hf_bpe.editing import prune
     >>> from tokenizers import AddedToken
     >>> tokenizer = Definition(BPEModel({3: b"a", 4: b"b", 5: b"aa"}, [(b"a", b"a")]), {9: AddedToken("<x>")})
     >>> definition, remap = edited(tokenizer, *prune(tokenizer.model, keep=[]))
@@ -57,7 +57,7 @@ def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Defin
             raise ValueError(
                 f"token {token_id}, {content!r}, was added to the tokenizer, and a new token of the model, "
                 f"{known[content]}, is the same; first make it a special token of the model, by "
-                f"hf_bpe.editing._edits.add_special_tokens(model, {{{content!r}: {token_id}}})"
+                f"hf_bpe.editing.add_special_tokens(model, {{{content!r}: {token_id}}})"
             )
     new_ids = {**remap.new_ids, **outside}
     added = {new: sources for new, sources in remap.added.items() if new not in outside.values()}

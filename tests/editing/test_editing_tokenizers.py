@@ -9,7 +9,7 @@ from support.strategies import mergeable, models, of_tokens
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer, count, train
-from hf_bpe.editing._edits import add_special_tokens, extend, pad_to_multiple_of, prune, renumber, truncate
+from hf_bpe.editing import add_special_tokens, extend, pad_to_multiple_of, prune, renumber, truncate
 from hf_bpe.engine import unreachable
 
 pytestmark = pytest.mark.usefixtures("engine")

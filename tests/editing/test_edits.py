@@ -13,7 +13,7 @@ from support.strategies import any_bytes, corpora, mergeable, models, of_tokens,
 from hf_bpe import BPEModel, WordCounts, train
 from hf_bpe.core._model import replace
 from hf_bpe.core.reference import pre_tokenize
-from hf_bpe.editing._edits import add_special_tokens, extend, pad_to_multiple_of, prune, renumber, truncate
+from hf_bpe.editing import add_special_tokens, extend, pad_to_multiple_of, prune, renumber, truncate
 from hf_bpe.editing._pruning import count_tokens
 from hf_bpe.engine import NormalizedTexts, parts_of_tokens, unreachable
 from hf_bpe.engine._dispatch import make_encoder

@@ -15,7 +15,7 @@ from support.odd_calls import time_limit
 
 from hf_bpe import BPETokenizer, Source, WordCounts, count, plan
 from hf_bpe._utils import input_files
-from hf_bpe.editing._edits import Remap
+from hf_bpe.editing import Remap
 from hf_bpe.tokenizer._files import compare_ids as compare
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="there are no such files on Windows")
