@@ -1,0 +1,84 @@
+"""ARCHITECTURE.md names the packages that exist, and the layers that import-linter checks."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+
+
+def section(title):
+    return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)[1]
+
+
+def rows(title):
+    """Return the cells of each row of the table in a section, without its header."""
+    table = re.findall(r"^\|(.*)\|$", section(title), re.MULTILINE)
+    return [[cell.strip() for cell in row.split(" | ")] for row in table[2:]]
+
+
+def packages():
+    return [folder for row in rows("Packages") for folder in re.findall(r"`([\w/]+)/`", row[0])]
+
+
+def folders_in(folder):
+    inside = (ROOT / folder).iterdir()
+    return {f"{folder}/{path.name}" for path in inside if path.is_dir() and path.name != "__pycache__"}
+
+
+def layers():
+    (contract,) = [each for each in CONTRACTS if each["type"] == "layers"]
+    return contract["layers"]
+
+
+def test_listed_packages_are_those_that_exist():
+    listed = packages()
+    assert len(listed) == len({*listed})
+    assert [folder for folder in listed if not (ROOT / folder).is_dir()] == []
+    assert {folder for folder in listed if folder.startswith(("hf_bpe/", "native/"))} == {
+        *folders_in("hf_bpe"),
+        *folders_in("native"),
+    }
+
+
+@pytest.mark.parametrize("folder", [folder for folder in packages() if folder.startswith("hf_bpe/")])
+def test_names_of_a_row_exist(folder):
+    (row,) = [row for row in rows("Packages") if f"`{folder}/`" in row[0]]
+    text = "".join(path.read_text("utf-8") for path in (ROOT / folder).rglob("*.py"))
+    names = re.findall(r"`(\w+)`", row[1])
+    assert [name for name in names if not re.search(rf"\b(def|class) {name}\b", text)] == []
+
+
+def test_layers_are_those_of_the_contract():
+    (line,) = re.findall(r"^`cli` > .*$", section("Imports"), re.MULTILINE)
+    assert line.replace("`", "").split(" > ") == layers()
+
+
+def test_packages_are_listed_in_the_order_of_the_layers():
+    listed = [folder.removeprefix("hf_bpe/") for folder in packages() if not folder.startswith("native/")]
+    order = [name.strip() for layer in layers() for name in layer.split("|")]
+    assert [name for name in listed if name in order] == [name for name in order if name != "_version"]
+
+
+def test_the_only_exception_to_the_layers_is_the_one_described():
+    ignored = {each for contract in CONTRACTS for each in contract["ignore_imports"]}
+    assert len(ignored) == 1
+    importer, imported = ignored.pop().split(" -> ")
+    assert f"(`{importer}`) import `{imported}`" in section("Imports")
+
+
+def test_page_fits_two_screens_and_its_glossary_explains_words_once():
+    assert len(PAGE.splitlines()) <= 120
+    words = [row[0] for row in rows("Glossary")]
+    assert 20 <= len(words) <= 30
+    assert len(words) == len({*words})
+    assert all(len(row) == 3 for row in rows("Glossary"))
