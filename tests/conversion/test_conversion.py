@@ -379,7 +379,7 @@ def matrix():
             return ", ".join(sorted(map(str, chosen.patterns)))
         if feature in chosen.carries:
             return "yes"
-        return "beside" if feature in chosen.sidecar else "refused" if FEATURES[feature].decides_ids else "warned of"
+        return "sidecar" if feature in chosen.sidecar else "refused" if FEATURES[feature].decides_ids else "warned of"
 
     rows = [["", *FORMATS], ["---"] * (len(FORMATS) + 1)]
     rows += [[feature, *(cell(chosen, feature) for chosen in FORMATS.values())] for feature in FEATURES]
