@@ -60,9 +60,9 @@ def test_wheels_are_tested_on_every_system_that_the_tests_run_on():
 
 
 def test_continuous_integration_runs_the_commands_of_the_contribution_guide():
-    (listed,) = re.findall(r"^```sh\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    (block,) = re.findall(r"^```sh\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
     run = {command.removesuffix(" 60") for command in commands("ci.yml")}
-    assert [command for command in listed.splitlines() if command not in run] == []
+    assert [command for command in block.splitlines() if command not in run] == []
 
 
 def test_only_publishing_may_do_more_than_read_and_only_for_tags_whose_files_were_all_tested():
