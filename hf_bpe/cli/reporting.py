@@ -90,7 +90,7 @@ def report(
 ) -> None:
     """Say how well a tokenizer fits texts: compression, fertility, parity, by text, script and vocabulary size.
 
-    Of two to forty files each is a text of its own. What the figures mean is in docs/report.md.
+    Of two to forty files each is a text of its own. What the figures mean is in docs/how-to/measure.md.
     """
     from hf_bpe.analysis import report as report_on
 

@@ -47,7 +47,7 @@ class Source:
             document ends at a special token, and where the file, line, row or text does.
         max_line_bytes: the most bytes of a line of JSON lines, a row of Parquet, or a stretch of plain text that has no
             place to be cut; unpacked. A longer one is an error, or is skipped, as `on_error` says: a line or row, or of
-            plain text the rest of the file. See docs/scale.md for how much memory one takes.
+            plain text the rest of the file. See docs/how-to/train-at-scale.md for how much memory one takes.
 
     Raises:
         TypeError, ValueError: an argument that is none of these; the message says which.

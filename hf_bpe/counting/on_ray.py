@@ -1,7 +1,8 @@
 """Count on a cluster, with Ray: a task for some shards, and a tree of tasks that merge their counts.
 
 There is nothing here but the order in which it is done: `plan`, `count` and `WordCounts.merge` do the work, and any
-other map and reduce may call them (docs/scale.md). Counts go from worker to worker; this process gets the last only.
+other map and reduce may call them (docs/how-to/train-at-scale.md). Counts go from worker to worker; this process gets
+the last only.
 """
 
 from __future__ import annotations

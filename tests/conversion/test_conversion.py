@@ -368,7 +368,7 @@ def test_a_model_that_no_merge_gives_a_token_of_is_refused_where_it_would_become
         formats.write(Definition(model), "nowhere", format="gpt2")
 
 
-PAGE = (Path(__file__).parent.parent.parent / "conversion" / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "convert.md").read_text(encoding="utf-8")
 
 
 def matrix():
@@ -397,14 +397,14 @@ VERIFIED_BY = {
 
 
 def test_the_page_shows_what_each_format_carries():
-    assert matrix() in PAGE, f"the table in conversion/README.md should be:\n{matrix()}"
+    assert matrix() in PAGE, f"the table in docs/how-to/convert.md should be:\n{matrix()}"
     assert VERIFIED_BY.keys() == {name for name, chosen in FORMATS.items() if chosen.peer is not None}
 
 
 def test_the_format_of_the_page_is_a_whole_one(tmp_path, monkeypatch):
     (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     namespace = {}
-    exec(compile(code, "conversion/README.md", "exec"), namespace)
+    exec(compile(code, "docs/how-to/convert.md", "exec"), namespace)
     chosen = namespace["FORMAT"]
     monkeypatch.setitem(FORMATS, chosen.name, chosen)
     model = train(CORPUS, num_merges=40)

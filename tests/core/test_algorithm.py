@@ -1,4 +1,4 @@
-"""The theorems of docs/algorithm.md, of the literal algorithms: what the faster ones and the tools rely on.
+"""The theorems of docs/explanation/algorithm.md, of the literal algorithms: what the faster ones and the tools rely on.
 
 The fourth is in test_reference.py, the fifth in test_training_at_scale.py, the seventh in test_cuts.py.
 """

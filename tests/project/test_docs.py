@@ -26,7 +26,8 @@ import hf_bpe
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = sorted(path.relative_to(ROOT) for path in [*(ROOT / "docs").glob("*.md"), ROOT / "conversion" / "README.md"])
+PICTURES = ROOT / "docs" / "pictures"
+PAGES = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md") if path.parent != PICTURES)
 # What a block of the pages may need; it says so after the language.
 OPTIONAL = ("accelerate", "datasets", "jinja2", "ray", "torch")
 FEATURES = {"sanitize_control_tokens": HAS_SANITIZING}  # of transformers
@@ -197,11 +198,11 @@ def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(
         else:
             assert language == "python"
             exec(compile(code, page, "exec"), vars(module))
-    if page.name == "transformers.md":
+    if page.name == "use-with-transformers.md":
         pushed = {"README.md", "added_tokens.json", *hf_bpe.BPETokenizer.vocab_files_names.values()}
         pushed |= {"tokenizer.json", "tokenizer_config.json", *(["chat_template.jinja"] if has_all else [])}
         assert hub.commits == {"my-name/my-tokenizer": pushed}
-    elif page.name == "scale.md":
+    elif page.name == "train-at-scale.md":
         assert (tmp_path / "cluster-tokenizer" / "tokenizer.json").exists()
 
 
@@ -226,7 +227,7 @@ print(json.dumps(loaded))
 @needs_class_of_its_own("qwen4_exp")  # the table is that of the releases that have it
 @pytest.mark.parametrize("column", [1, 2], ids=["hf_bpe imported", "hf_bpe not imported"])
 def test_auto_tokenizer_does_what_the_table_says_beside_each_config(tmp_path, column):
-    page = (ROOT / "docs" / "transformers.md").read_text("utf-8")
+    page = (ROOT / "docs" / "how-to" / "use-with-transformers.md").read_text("utf-8")
     header, _, *rows = [row.strip("|").split("|") for row in re.findall(r"^\|.*\|$", page, re.MULTILINE)]
     said = {name: row[column].strip() for row in rows for name in re.findall(r"`(\w+)`", row[0])}
     tokenizer = hf_bpe.BPETokenizer.train(["2024"], num_merges=3)

@@ -22,9 +22,7 @@ ROOT = Path(__file__).parent.parent.parent
 GITHUB = ROOT / ".github"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PAGES = sorted(
-    path.relative_to(ROOT)
-    for folder in (".", "benchmarks", "conversion", "docs", "docs/pictures")
-    for path in (ROOT / folder).glob("*.md")
+    path.relative_to(ROOT) for pattern in ("*.md", "benchmarks/*.md", "docs/**/*.md") for path in ROOT.glob(pattern)
 )
 
 
