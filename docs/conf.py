@@ -22,7 +22,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "command_reference",
-    "docstrings",
+    "page_details",
     "source_links",
 ]
 exclude_patterns = ["pictures/README.md"]
@@ -31,6 +31,9 @@ default_role = "py:obj"  # a name in backticks is a link where the reference has
 
 myst_enable_extensions = ["attrs_block", "colon_fence", "deflist"]
 myst_heading_anchors = 3
+
+smartquotes = False  # --option is not an en dash
+toc_object_entries_show_parents = "hide"
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_mock_imports = [name for name in ("ray", "torch") if importlib.util.find_spec(name) is None]
@@ -59,8 +62,10 @@ html_show_sphinx = False
 html_show_copyright = False
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
+BRAND = ("color-brand-primary", "color-brand-content", "color-brand-visited")
+NAMES = {"color-api-name": "var(--color-foreground-primary)", "color-api-pre-name": "var(--color-foreground-secondary)"}
 html_theme_options = {
-    "light_css_variables": {"color-brand-primary": "#0b5cad", "color-brand-content": "#0b5cad"},
-    "dark_css_variables": {"color-brand-primary": "#7ab7ff", "color-brand-content": "#7ab7ff"},
+    "light_css_variables": {**dict.fromkeys(BRAND, "#0b5cad"), **NAMES},
+    "dark_css_variables": {**dict.fromkeys(BRAND, "#7ab7ff"), **NAMES},
     "top_of_page_buttons": [],
 }

@@ -28,6 +28,21 @@ def paragraphs(text: str | None) -> list[str]:
     return result
 
 
+def with_notes(text: str) -> str:
+    """Return the help of an option as Markdown, with what stands in brackets at its end as a sentence."""
+    text, _, notes = text.partition("  [")
+    sentences = []
+    for note in filter(None, notes.removesuffix("]").split("; ")):
+        name, _, value = note.partition(": ")
+        if name == "default" and value != "(none)":
+            sentences.append(f"Default: {value.removeprefix('(').removesuffix(')')}.")
+        elif note.startswith("x>="):
+            sentences.append(f"At least {note.removeprefix('x>=')}.")
+        elif name != "default":
+            sentences.append(f"{note.capitalize()}.")
+    return " ".join([escaped(text), *(f"*{escaped(sentence)}*" for sentence in sentences)])
+
+
 def page_of(program: str = "hf-bpe") -> str:
     """Return the Markdown of all commands."""
     group = typer.main.get_command(commands)
@@ -40,17 +55,12 @@ def page_of(program: str = "hf-bpe") -> str:
         lines += ["```text", " ".join([program, name, *command.collect_usage_pieces(context)]), "```", ""]
         lines += paragraphs(command.epilog)
         lines += [f":::{{program}} {program} {name}", ":::", ""]
-        for parameter in command.params:
+        for parameter in sorted(command.params, key=lambda each: each.param_type_name != "argument"):
             record = parameter.get_help_record(context)
-            if record is None or "--help" in parameter.opts:
-                continue
-            names, text = record
-            text, bracket, notes = text.partition("  [")
-            names = names.replace(" / ", ", ")
-            if parameter.param_type_name == "argument":
-                names = names.split()[0]
-            notes = f"*{escaped(notes.removesuffix(']'))}*" if bracket else ""
-            lines += [f"::::{{option}} {names}", f"{escaped(text)} {notes}".strip(), "::::", ""]
+            if record is not None and "--help" not in parameter.opts:
+                names, text = record
+                names = names.split()[0] if parameter.param_type_name == "argument" else names.replace(" / ", ", ")
+                lines += [f"::::{{option}} {names}", with_notes(text), "::::", ""]
     return "\n".join(lines)
 
 
