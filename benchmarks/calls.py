@@ -89,7 +89,7 @@ class Calls:
     """
 
     def __init__(self, job: Job, peer: DropIn) -> None:
-        self.door = peer.door
+        self.entry_point = peer.entry_point
         self.job = job
         self.finish: Callable[[Any], Any] = getattr(peer, "finish", lambda result: result)
         self.call = CALLS[job.case]
@@ -139,7 +139,7 @@ class Loading:
 
     def __init__(self, job: Job, peer: DropIn) -> None:
         self.job, self.peer = job, peer
-        self.door = peer.door
+        self.entry_point = peer.entry_point
         self.bytes = 0
 
     def run(self) -> None:

@@ -44,8 +44,8 @@ class Encoding:
         self.tokenizer = make(job)
         self.into = job.into
         method = f"encode_{job.into}"
-        self.encode = _door(self.tokenizer, method, job)
-        self.door = self.tokenizer.doors[method]
+        self.encode = _entry_point(self.tokenizer, method, job)
+        self.entry_point = self.tokenizer.entry_points[method]
         if self.slice.before:
             self.encode(self.slice.before)
 
@@ -64,8 +64,8 @@ class Decoding:
         self.slice = _Slice(job)
         self.bytes = self.slice.bytes
         tokenizer = make(job)
-        self.decode = _door(tokenizer, "decode", job)
-        self.door = tokenizer.doors["decode"]
+        self.decode = _entry_point(tokenizer, "decode", job)
+        self.entry_point = tokenizer.entry_points["decode"]
         self.ids = tokenizer.encode_lists(self.slice.texts)
         if self.slice.before:
             self.decode(tokenizer.encode_lists(self.slice.before))
@@ -83,8 +83,8 @@ class Latency:
 
     def __init__(self, job: Job, make: type[Tokenizer]) -> None:
         tokenizer = make(job)
-        self.encode = _door(tokenizer, "encode_one", job)
-        self.door = tokenizer.doors["encode_one"]
+        self.encode = _entry_point(tokenizer, "encode_one", job)
+        self.entry_point = tokenizer.entry_points["encode_one"]
         self.calls = job.calls
         for _ in range(1000):
             self.encode(GREETING)
@@ -103,7 +103,7 @@ class Loading:
 
     def __init__(self, job: Job, make: type[Tokenizer]) -> None:
         self.job, self.make = job, make
-        self.door = make.doors["encode_one"]
+        self.entry_point = make.entry_points["encode_one"]
 
     def run(self) -> None:
         self.ids = self.make(self.job).encode_one(GREETING)
@@ -119,8 +119,8 @@ class Worst:
         self.text = worst_cases.make(job.case, job.size, job.files)
         self.bytes = len(self.text.encode())
         tokenizer = make(job)
-        self.encode = _door(tokenizer, "encode_one", job)
-        self.door = tokenizer.doors["encode_one"]
+        self.encode = _entry_point(tokenizer, "encode_one", job)
+        self.entry_point = tokenizer.entry_points["encode_one"]
         self.encode(GREETING)
 
     def run(self) -> None:
@@ -136,8 +136,8 @@ def digest(ids: Sequence[int]) -> str:
     return hashlib.blake2b(array("I", numbers).tobytes(), digest_size=8).hexdigest()
 
 
-def _door(tokenizer: Tokenizer, method: str, job: Job) -> Callable[[Any], Any]:
-    door: Callable[[Any], Any] | None = getattr(tokenizer, method, None)
-    if door is None:
-        raise ValueError(f"{job.peer} has no door for {job.task}: {method}")
-    return door
+def _entry_point(tokenizer: Tokenizer, method: str, job: Job) -> Callable[[Any], Any]:
+    entry_point: Callable[[Any], Any] | None = getattr(tokenizer, method, None)
+    if entry_point is None:
+        raise ValueError(f"{job.peer} has no entry point for {job.task}: {method}")
+    return entry_point

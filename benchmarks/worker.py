@@ -55,7 +55,7 @@ def perform(job: Job) -> dict[str, Any]:
             "engine": getattr(peer, "ENGINE", None),
             "ties": (job.ties or work.ties[0]) if job.task == "training" else None,
             "into": job.into,
-            "door": work.door,
+            "entry_point": work.entry_point,
         },
         "outcome": outcome,
     }

@@ -2,7 +2,9 @@
 
 import warnings
 
-from hf_bpe.analysis import Comparison, Figures, Ladder, OnlyIn, Report, Token, compare, report
+from hf_bpe.analysis import Comparison, CompressionCurve, Figures, OnlyIn, Report, Token, compare, report
+
+Ladder = CompressionCurve
 
 __all__ = ["Comparison", "Figures", "Ladder", "OnlyIn", "Report", "Token", "compare", "report"]
 

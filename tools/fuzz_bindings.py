@@ -162,7 +162,7 @@ def encode(world: World) -> None:
         if not {*counts} <= {*map(len, world.rows)}:
             raise SystemExit(f"wrong counts: {counts}")
     elif way == 3:
-        ids, offsets, places = encoder.encode_with_places(texts, options)
+        ids, offsets, places = encoder.encode_with_offsets(texts, options)
         check(world, [row.tolist() for row in np.split(ids, offsets[1:-1])])
         assert places.shape == (len(ids), 3)
     else:
@@ -188,9 +188,9 @@ def write_rows(world: World) -> None:
     rng = world.rng
     ids = np.arange(1000, dtype=np.uint32)
     spans = np.array(rng.choice([[[[0, 5]]], [[[0, 1000]]] * 50, [[[3, 2]]], [[[-1, 2**40]]], [[[0, 2], [5, 7]]]]))
-    around = [[rng.choice([1, 2, Index(world, 3), 2**32])] * 3 for _ in range(spans.shape[1] + 1)]
-    world.keep(ids, spans, around, *around)
-    given = [ids, spans, around, Padding(rng.choice([None, 1003, 2**62]), 0, bool(rng.randrange(2)))]
+    template_ids = [[rng.choice([1, 2, Index(world, 3), 2**32])] * 3 for _ in range(spans.shape[1] + 1)]
+    world.keep(ids, spans, template_ids, *template_ids)
+    given = [ids, spans, template_ids, Padding(rng.choice([None, 1003, 2**62]), 0, bool(rng.randrange(2)))]
     if rng.randrange(4) == 0:
         given[rng.randrange(4)] = world.odd()
     encoder = rng.choice(world.encoders)

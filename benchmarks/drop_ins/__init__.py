@@ -17,7 +17,7 @@ class DropIn(Protocol):
     DISTRIBUTION: str
     """Which installed package is measured."""
 
-    door: str
+    entry_point: str
     """How the tokenizer is had, for the readers of results."""
 
     def load(self, job: Job) -> Any:

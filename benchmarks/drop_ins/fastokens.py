@@ -11,7 +11,7 @@ from benchmarks.calls import folder
 from benchmarks.job import Job
 
 DISTRIBUTION = "fastokens"
-door = "GPT2Tokenizer.from_pretrained after patch_transformers"
+entry_point = "GPT2Tokenizer.from_pretrained after patch_transformers"
 
 fastokens.patch_transformers()
 

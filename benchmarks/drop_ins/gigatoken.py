@@ -11,7 +11,7 @@ from benchmarks.job import Job
 from benchmarks.vocabulary import TOKENIZER
 
 DISTRIBUTION = "gigatoken"
-door = "Tokenizer of tokenizer.json, which it needs, and as_hf; ids in arrays and tensors then made int64"
+entry_point = "Tokenizer of tokenizer.json, which it needs, and as_hf; ids in arrays and tensors then made int64"
 
 
 def load(job: Job) -> Any:

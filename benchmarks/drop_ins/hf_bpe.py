@@ -11,7 +11,7 @@ from hf_bpe import BPETokenizer
 
 DISTRIBUTION = "hf_bpe"
 ENGINE = "Python" if hf_bpe.engine._dispatch.native_core() is None else "native"
-door = "BPETokenizer.from_pretrained"
+entry_point = "BPETokenizer.from_pretrained"
 
 
 def load(job: Job) -> Any:

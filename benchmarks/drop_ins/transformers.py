@@ -10,7 +10,7 @@ from benchmarks.calls import folder
 from benchmarks.job import Job
 
 DISTRIBUTION = "transformers"
-door = "GPT2Tokenizer.from_pretrained"
+entry_point = "GPT2Tokenizer.from_pretrained"
 
 
 def load(job: Job) -> Any:

@@ -16,7 +16,7 @@ from benchmarks.job import Job
 class Tokenizer(Protocol):
     """What one peer offers. A method that it does not have is a task that it cannot do."""
 
-    doors: Mapping[str, str]
+    entry_points: Mapping[str, str]
     """Name of a method → what in the library it calls, for the readers of results."""
 
     encode_one: Callable[[str], list[int]]

@@ -18,7 +18,7 @@ DISTRIBUTION = "fastokens"
 class Tokenizer:
     """`encode_ordinary` of each text with one thread: its batches, of as many as the environment says, are slower."""
 
-    doors = {
+    entry_points = {
         "encode_one": "encode_ordinary, and ids of its Encoding",
         "encode_lists": "encode_ordinary of each text, and ids; with threads encode_batch, and ids of each Encoding",
         "encode_numpy": "encode_batch_flat: ids and offsets as bytes, and frombuffer",

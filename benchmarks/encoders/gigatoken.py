@@ -17,7 +17,7 @@ DISTRIBUTION = "gigatoken"
 class Tokenizer:
     """Its batches, told whether to be parallel. Loaded from the rank file; from `tokenizer.json` it is no faster."""
 
-    doors = {
+    entry_points = {
         "encode_one": "encode, and tolist of its array",
         "encode_lists": "encode_batch_list",
         "encode_numpy": "encode_batch: an array of awkward, which is one of numpy and offsets",

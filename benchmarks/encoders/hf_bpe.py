@@ -20,7 +20,7 @@ ENGINE = "Python" if hf_bpe.engine._dispatch.native_core() is None else "native"
 class Tokenizer:
     """`BPETokenizer`, by its doors beside those of transformers; from GPT-2's two files where it is GPT-2's pattern."""
 
-    doors = {
+    entry_points = {
         "encode_one": "encode_bytes",
         "encode_lists": "encode_to_lists",
         "encode_numpy": "encode_to_numpy: all ids in one array, and offsets",

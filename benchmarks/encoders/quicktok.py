@@ -16,7 +16,7 @@ DISTRIBUTION = "quicktok-v1"
 class Tokenizer:
     """The encoding that it brings; that it is the one of the rank file is seen when ids are compared."""
 
-    doors = {
+    entry_points = {
         "encode_one": "encode_ordinary",
         "encode_lists": "encode_ordinary of each text; with threads encode_batch, and tolist of its array, cut",
         "encode_numpy": "encode_batch: all ids in one array, and offsets",

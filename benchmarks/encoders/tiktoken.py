@@ -27,7 +27,7 @@ _PATTERNS = {
 class Tokenizer:
     """The `ordinary` doors, which look for no special tokens. Its batches take threads, so with one thread a loop."""
 
-    doors = {
+    entry_points = {
         "encode_one": "encode_ordinary",
         "encode_lists": "encode_ordinary of each text; with threads encode_ordinary_batch",
         "encode_numpy": "encode_to_numpy of each text, looking for no special tokens; with threads from a pool of them",

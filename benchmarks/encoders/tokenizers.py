@@ -15,7 +15,7 @@ DISTRIBUTION = "tokenizers"
 class Tokenizer:
     """`encode_batch_fast`, which computes no offsets. How many threads it takes is said in the environment."""
 
-    doors = {
+    entry_points = {
         "encode_one": "encode, and ids of its Encoding",
         "encode_lists": "encode_batch_fast, and ids of each Encoding",
         "decode": "decode_batch",

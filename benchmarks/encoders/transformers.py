@@ -15,7 +15,7 @@ DISTRIBUTION = "transformers"
 class Tokenizer:
     """A call on all texts, as everybody does it: the attention masks are made too."""
 
-    doors = {
+    entry_points = {
         "encode_one": "encode",
         "encode_lists": "a call on all texts; attention masks are made too",
         "decode": "batch_decode",

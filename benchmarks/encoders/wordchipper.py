@@ -24,7 +24,7 @@ class Tokenizer:
     a download that fails leaves behind, it takes for a vocabulary of bytes: another reason to compare ids first.
     """
 
-    doors = {
+    entry_points = {
         "encode_one": "encode, with accelerated lexers",
         "encode_lists": "encode of each text, with accelerated lexers; with threads encode_batch, parallel",
         "decode": "decode_batch",

@@ -18,7 +18,7 @@ from benchmarks.job import Job
 class Task(Protocol):
     """What one peer does in one run. Importing its module and making this object are not timed; `run` is."""
 
-    door: str
+    entry_point: str
     """What the peer is given and what, besides its work, the timed part holds; for the readers of results."""
 
     ties: tuple[str, ...]

@@ -23,7 +23,7 @@ _TIES = {
 class Training:
     """A native word counter handed to the trainer. Counting from a file goes through a Python dict and is slower."""
 
-    door = "an iterator of documents; reading and decoding them is timed"
+    entry_point = "an iterator of documents; reading and decoding them is timed"
     reads_documents = True
     ties = tuple(_TIES)
 

@@ -15,7 +15,7 @@ _TIES = {"huggingface": "huggingface", "raw_ids": "raw_token_ids"}
 class Training:
     """`train_bpe` from a `TextFileSource`: as fast as from bytes already read, and in less memory."""
 
-    door = "paths"
+    entry_point = "paths"
     ties = tuple(_TIES)
 
     def __init__(self, job: Job) -> None:
@@ -33,10 +33,10 @@ class Training:
 class Splitting:
     """`pretokenized_counts`: its splitter cannot be called alone.
 
-    The other door, the iterator `pretokenizer`, hands each pre-token to Python and takes twice the time.
+    The other entry point, the iterator `pretokenizer`, hands each pre-token to Python and takes twice the time.
     """
 
-    door = "bytes of all documents; the pre-tokens are counted too, a list of the distinct ones comes back"
+    entry_point = "bytes of all documents; the pre-tokens are counted too, a list of the distinct ones comes back"
 
     def __init__(self, job: Job) -> None:
         self.data = SEPARATOR.join(read_documents(job.files)).encode()

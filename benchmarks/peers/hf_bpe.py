@@ -17,7 +17,7 @@ ENGINE = "Python" if NATIVE is None else "native"
 class Training:
     """`hf_bpe.train`."""
 
-    door = "paths"
+    entry_point = "paths"
     ties = ("huggingface", "lexicographic")
 
     def __init__(self, job: Job) -> None:
@@ -41,7 +41,7 @@ class Training:
 class Splitting:
     """The scanner of the native core alone; of the Python engine what it has."""
 
-    door = "bytes of a document; nothing but the number comes back"
+    entry_point = "bytes of a document; nothing but the number comes back"
 
     def __init__(self, job: Job) -> None:
         self.documents = [document.encode() for document in read_documents(job.files)]

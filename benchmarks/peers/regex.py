@@ -12,7 +12,7 @@ DISTRIBUTION = "regex"
 class Splitting:
     """`findall`."""
 
-    door = "bytes of a document, decoded in the timed part; a list of strings comes back"
+    entry_point = "bytes of a document, decoded in the timed part; a list of strings comes back"
 
     def __init__(self, job: Job) -> None:
         self.pattern = regex.compile(GPT2)

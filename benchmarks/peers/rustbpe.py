@@ -13,7 +13,7 @@ DISTRIBUTION = "rustbpe"
 class Training:
     """`train_from_iterator`, which knows no special tokens: the vocabulary is smaller by one for the same merges."""
 
-    door = "an iterator of documents; reading and decoding them is timed"
+    entry_point = "an iterator of documents; reading and decoding them is timed"
     reads_documents = True
     ties = ("raw_ids",)
 

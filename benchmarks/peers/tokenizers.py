@@ -15,7 +15,7 @@ DISTRIBUTION = "tokenizers"
 class Training:
     """`train_from_iterator`. `train(files)` would split the text at line ends first, and learn other merges."""
 
-    door = "an iterator of documents; reading and decoding them is timed"
+    entry_point = "an iterator of documents; reading and decoding them is timed"
     reads_documents = True
     ties = ("huggingface",)
 
@@ -40,7 +40,7 @@ class Training:
 class Splitting:
     """`pre_tokenize_str`, which makes a string and two offsets of each pre-token."""
 
-    door = "bytes of a document, decoded in the timed part; a list of strings and offsets comes back"
+    entry_point = "bytes of a document, decoded in the timed part; a list of strings and offsets comes back"
 
     def __init__(self, job: Job) -> None:
         self.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

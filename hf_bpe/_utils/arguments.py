@@ -22,10 +22,10 @@ MOST = 2**63 - 1
 _SHOWN = 80  # characters of a value in a message
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return what messages say of a value: its `repr`, not too much of it.
 
-    >>> shown("a"), shown(10**5000)
+    >>> short_repr("a"), short_repr(10**5000)
     ("'a'", 'a value of type int')
     """
     try:
@@ -37,7 +37,7 @@ def shown(value: object) -> str:
 
 def wrong_type(name: str, expected: str, value: object) -> TypeError:
     """Return the error for a value of a type that an argument does not take."""
-    return TypeError(f"{name}: expected {expected}, got {shown(value)}")
+    return TypeError(f"{name}: expected {expected}, got {short_repr(value)}")
 
 
 def check_int(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
@@ -57,9 +57,9 @@ def check_int(name: str, value: Any, least: int | None = None, most: int | None 
         except TypeError:  # an array of several numbers
             raise wrong_type(name, "an int", value) from None
     if least is not None and value < least:
-        raise ValueError(f"{name}: expected at least {least}, got {shown(value)}")
+        raise ValueError(f"{name}: expected at least {least}, got {short_repr(value)}")
     if most is not None and value > most:
-        raise ValueError(f"{name}: expected at most {most}, got {shown(value)}")
+        raise ValueError(f"{name}: expected at most {most}, got {short_repr(value)}")
     return int(value)
 
 
@@ -84,9 +84,9 @@ def check_real(name: str, value: Any, least: float) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name}: expected a number from {least:g} on, got {shown(value)}") from None
+        raise ValueError(f"{name}: expected a number from {least:g} on, got {short_repr(value)}") from None
     if not least <= number < float("inf"):
-        raise ValueError(f"{name}: expected a number from {least:g} on, got {shown(value)}")
+        raise ValueError(f"{name}: expected a number from {least:g} on, got {short_repr(value)}")
     return number
 
 
@@ -100,7 +100,7 @@ def check_str(name: str, value: Any) -> str:
 def check_choice(name: str, value: Any, choices: Sequence[str | None]) -> Any:
     """Return one of some values."""
     if not (value is None or isinstance(value, str)) or value not in choices:
-        raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {shown(value)}")
+        raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {short_repr(value)}")
     return value
 
 
@@ -113,7 +113,7 @@ def check_path(name: str, value: Any) -> Any:
     except UnicodeEncodeError:  # a lone surrogate that stands for no byte
         is_possible = False
     if not is_possible:
-        raise ValueError(f"{name}: expected a path, got {shown(value)}, which no file can be called")
+        raise ValueError(f"{name}: expected a path, got {short_repr(value)}, which no file can be called")
     return value
 
 

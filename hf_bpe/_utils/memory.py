@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from hf_bpe._utils.arguments import check_int, shown, wrong_type
+from hf_bpe._utils.arguments import check_int, short_repr, wrong_type
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -30,7 +30,7 @@ def parse_bytes(amount: int | str, name: str) -> int:
         match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", amount, re.IGNORECASE)
         if match is None or match[2].lower() not in _UNITS:
             raise ValueError(
-                f"{name}: expected a number of bytes, or text such as '2GB' or '500MiB', got {shown(amount)}"
+                f"{name}: expected a number of bytes, or text such as '2GB' or '500MiB', got {short_repr(amount)}"
             )
         return int(min(float(match[1]) * _UNITS[match[2].lower()], _MOST))
     try:
@@ -39,7 +39,7 @@ def parse_bytes(amount: int | str, name: str) -> int:
         raise wrong_type(name, "a number of bytes, or text such as '2GB'", amount) from None
 
 
-def in_words(amount: int) -> str:
+def format_bytes(amount: int) -> str:
     """Return an amount of memory for people: "1.5 GB"."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if amount >= size:

@@ -56,7 +56,7 @@ def map_in_processes(
     context: Any = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
     idle: list[Connection] = []
     processes = []
-    with _interrupts_held_back():
+    with _interrupts_deferred():
         for _ in range(workers):
             ours, theirs = context.Pipe()
             idle.append(ours)
@@ -119,7 +119,7 @@ def _work(function: Callable[[Work], Result], connection: Connection, inherited:
 
 
 @contextmanager
-def _interrupts_held_back() -> Iterator[None]:
+def _interrupts_deferred() -> Iterator[None]:
     """Hear Ctrl-C only afterwards: what is raised while a process forks, Python reports and forgets."""
     if threading.current_thread() is not threading.main_thread():
         yield

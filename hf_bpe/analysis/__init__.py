@@ -2,7 +2,7 @@
 
 from hf_bpe.analysis._merge_tree import MergeTree, merge_tree
 from hf_bpe.analysis._report.api import compare, report
-from hf_bpe.analysis._report.compression_curve import Ladder
+from hf_bpe.analysis._report.compression_curve import CompressionCurve
 from hf_bpe.analysis._report.documents import Comparison, Report
 from hf_bpe.analysis._report.figures import Figures
 from hf_bpe.analysis._report.results import OnlyIn, Token
@@ -10,8 +10,8 @@ from hf_bpe.analysis._show import Shown, ShownToken, show
 
 __all__ = [
     "Comparison",
+    "CompressionCurve",
     "Figures",
-    "Ladder",
     "MergeTree",
     "OnlyIn",
     "Report",

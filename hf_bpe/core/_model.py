@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import cast
 
-from hf_bpe._utils.arguments import check_choice, check_sequence, check_str, shown, wrong_type
+from hf_bpe._utils.arguments import check_choice, check_sequence, check_str, short_repr, wrong_type
 from hf_bpe.core._byte_level import from_printable, to_printable
 from hf_bpe.core._provenance import Origin, origin_of, origin_of_first, signature_of
 from hf_bpe.core.pretokenizers import UNICODE_VERSION, canonical_pattern
@@ -175,7 +175,7 @@ class BPEModel:
         made = [token for token in self.vocab.values() if token in made_by]
         others = self.vocab_size - len(made)
         if not isinstance(vocab_size, int) or not others <= vocab_size <= self.vocab_size:
-            raise ValueError(f"vocab_size: expected {others} to {self.vocab_size}, got {shown(vocab_size)}")
+            raise ValueError(f"vocab_size: expected {others} to {self.vocab_size}, got {short_repr(vocab_size)}")
         gone = {*sorted(made, key=made_by.__getitem__)[vocab_size - others :]}
         vocab = {token_id: token for token_id, token in self.vocab.items() if token not in gone}
         merges = [merge for merge in self.merges if gone.isdisjoint((*merge, b"".join(merge)))]
@@ -240,11 +240,11 @@ def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None = N
     filled = dict(vocab)
     for token_id in sorted({*range(size)}.difference(vocab.values())):
         placeholder = (names or {}).get(token_id, f"<|unused_{token_id}|>")
-        filled[unlike(filled, placeholder)] = token_id
+        filled[unused_name(filled, placeholder)] = token_id
     return filled
 
 
-def unlike(names: Container[str], name: str) -> str:
+def unused_name(names: Container[str], name: str) -> str:
     """Return a name that is not among others, made of one that may be."""
     while name in names:
         name = f"<{name}>"
@@ -267,14 +267,15 @@ def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
     """
     if isinstance(special_tokens, (str, bytes)):
         raise TypeError(
-            f"special_tokens: expected a list of str, got {shown(special_tokens)}; write [{shown(special_tokens)}]"
+            f"special_tokens: expected a list of str, got {short_repr(special_tokens)}; "
+            f"write [{short_repr(special_tokens)}]"
         )
     if not isinstance(special_tokens, (Mapping, Set)):
         check_sequence("special_tokens", special_tokens, "a list of str")
     specials: list[str] = []
     for special in special_tokens:
         if not isinstance(special, str):
-            raise TypeError(f"special token {shown(special)}: expected str, got {type(special).__name__}")
+            raise TypeError(f"special token {short_repr(special)}: expected str, got {type(special).__name__}")
         if not special:
             raise ValueError("special token '': expected at least one character")
         if special in specials:
@@ -307,11 +308,11 @@ def _checked_ids(vocab: Mapping[int, bytes]) -> dict[bytes, int]:
     seen: dict[bytes, int] = {}
     for token_id, token in vocab.items():
         if not isinstance(token_id, int) or isinstance(token_id, bool):
-            raise TypeError(f"vocab: id {shown(token_id)} is {type(token_id).__name__}, expected int")
+            raise TypeError(f"vocab: id {short_repr(token_id)} is {type(token_id).__name__}, expected int")
         if not isinstance(token, bytes):
-            raise TypeError(f"vocab: token {shown(token_id)} is {type(token).__name__}, expected bytes")
+            raise TypeError(f"vocab: token {short_repr(token_id)} is {type(token).__name__}, expected bytes")
         if not 0 <= token_id < 2**32:
-            raise ValueError(f"vocab: id {shown(token_id)} of token {token!r} is not between 0 and 2**32 - 1")
+            raise ValueError(f"vocab: id {short_repr(token_id)} of token {token!r} is not between 0 and 2**32 - 1")
         if not token:
             raise ValueError(f"vocab: token {token_id} is empty")
         if token in seen:
@@ -355,7 +356,7 @@ def _checked_merges(
     checked: dict[tuple[bytes, bytes], int] = {}
     for rank, merge in enumerate(merges):
         if not isinstance(merge, (tuple, list)) or [*map(type, merge)] != [bytes, bytes]:
-            raise TypeError(f"merge {rank}: expected a pair of bytes, got {shown(merge)}")
+            raise TypeError(f"merge {rank}: expected a pair of bytes, got {short_repr(merge)}")
         first, second = merge
         for place, token in (("first part", first), ("second part", second), ("result", first + second)):
             if token not in ids:

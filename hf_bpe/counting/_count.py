@@ -1,6 +1,6 @@
 """Count the pre-tokens of any source, in bounded memory and so that it can be stopped and gone on with.
 
-The result never depends on how that is done. Shards are read one after the other and counted in tables (`tallies`).
+The result never depends on how that is done. Shards are read one after the other and counted in tables.
 When the memory for these is used up, or it is time to make sure of what is done, they are written as sorted runs; when
 all is read the runs are merged.
 """
@@ -17,10 +17,10 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict
 
 from hf_bpe._utils.arguments import Check, at_least, check_callable, check_flag, check_path, checked, optional
-from hf_bpe._utils.memory import available_bytes, in_words, parse_bytes, resident_bytes
+from hf_bpe._utils.memory import available_bytes, format_bytes, parse_bytes, resident_bytes
 from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe.counting._checkpoint import WorkFolder
-from hf_bpe.counting._count_tables import make_tally
+from hf_bpe.counting._count_tables import make_count_table
 from hf_bpe.counting._readers import Batch, Skipped, read
 from hf_bpe.counting._sources import Shard, TextSource, plan
 from hf_bpe.counting._word_counts import Counted, Settings, WordCounts, merge_all
@@ -91,7 +91,7 @@ def count(
 
 
 class _Counting:
-    """A count under way: a tally, and the runs that have been written of it."""
+    """A count under way: a count table, and the runs that have been written of it."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class _Counting:
         room = 0 if max_memory is None else _room(parse_bytes(max_memory, "max_memory"))
         self.most_bytes = room // _OF_ROOM if self.is_limited else None
         self.batch_bytes = min(_BATCH_BYTES, room // 32) if self.is_limited else _BATCH_BYTES
-        self.tally = make_tally(settings, num_workers, room // 2)
+        self.table = make_count_table(settings, num_workers, room // 2)
         self.work = None if work_dir is None else WorkFolder(work_dir, {**settings.identity(), "scale": self.scale})
         self.folder = None if self.work is None else self.work.path
         # Of what no commit has: shards, runs and what was skipped.
@@ -157,7 +157,7 @@ class _Counting:
         before = progress.done
         with contextlib.closing(self._read(group)) as batches:
             weight = int(group[0].weight * self.scale)
-            for _ in self.tally.add(batches, weight, lambda read: progress.show(before + read)):
+            for _ in self.table.add(batches, weight, lambda read: progress.show(before + read)):
                 self._spill()
         progress.show(before + _bytes(group))
 
@@ -180,7 +180,7 @@ class _Counting:
             yield Batch([text for part in parts for batch in part for text in batch.texts], _bytes(group))
 
     def _spill(self) -> None:
-        merger = self.tally.drain()
+        merger = self.table.drain()
         if self.work is not None:
             self.open_runs.append(self.work.write_run(merger))
         else:
@@ -190,12 +190,12 @@ class _Counting:
     def _commit(self) -> None:
         assert self.work is not None
         if self.open_shards:
-            self.open_runs.append(self.work.write_run(self.tally.drain()))
+            self.open_runs.append(self.work.write_run(self.table.drain()))
             self.work.commit(self.open_shards, self.open_runs, asdict(self.skipped))
         self.open_shards, self.open_runs, self.skipped = [], [], Skipped()
 
     def word_counts(self) -> WordCounts:
-        merger = self.tally.drain()
+        merger = self.table.drain()
         runs = self.runs if self.work is None else [*self.work.runs(), *map(self.work.run, self.open_runs)]
         if runs:
             merger = merge_all([*runs, reader_of(gather(merger, folder=self.folder))], folder=self.folder)
@@ -221,7 +221,7 @@ class _Counting:
 
     def _report(self) -> None:
         skipped = self._all_skipped()
-        logger.info("read %d shards, %s", len(self.shards), in_words(_bytes(self.shards)))
+        logger.info("read %d shards, %s", len(self.shards), format_bytes(_bytes(self.shards)))
         if any(skipped.values()):
             logger.warning(
                 "left out: the rest of %(files)d files and %(documents)d documents; shortened: %(shortened)d documents",
@@ -238,8 +238,8 @@ def _room(max_memory: int) -> int:
     used = resident_bytes()
     if max_memory - used < _LEAST_ROOM:
         raise ValueError(
-            f"max_memory: {in_words(max_memory)} is too little: this process takes {in_words(used)} already; "
-            f"give at least {in_words(used + _LEAST_ROOM)}"
+            f"max_memory: {format_bytes(max_memory)} is too little: this process takes {format_bytes(used)} already; "
+            f"give at least {format_bytes(used + _LEAST_ROOM)}"
         )
     # Tables have their full size from the beginning, which must not be more than there is.
     return min(max_memory - used, max(available_bytes() or _MOST_ROOM, _LEAST_ROOM))

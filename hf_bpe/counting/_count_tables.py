@@ -28,13 +28,13 @@ _PIECE_BYTES = 1 << 20  # that a process counts at a time
 _WORD_BYTES = 500  # that Python takes for a word and its count, in a dict and while they are sorted
 
 
-class Tally(Protocol):
+class CountTable(Protocol):
     """Counts in memory."""
 
     def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
         """Count batches, each text as if it stood there `weight` times.
 
-        Yields when the memory is used up; then the tally must be drained before this goes on. Calls `show` with the
+        Yields when the memory is used up; then the table must be drained before this goes on. Calls `show` with the
         number of bytes that are done, as they are stored.
         """
 
@@ -42,8 +42,8 @@ class Tally(Protocol):
         """Return all counts, sorted, and begin anew."""
 
 
-def make_tally(settings: Settings, num_workers: int | None, memory: int) -> Tally:
-    """Return an empty tally.
+def make_count_table(settings: Settings, num_workers: int | None, memory: int) -> CountTable:
+    """Return an empty count table.
 
     Args:
         settings: how text is split.
@@ -52,18 +52,20 @@ def make_tally(settings: Settings, num_workers: int | None, memory: int) -> Tall
     """
     counter = native_counter(settings.pattern, settings.special_tokens, num_workers or usable_cores(), memory)
     if counter is not None:
-        return NativeTally(counter)
-    return PythonTally(settings, num_workers or (usable_cores() if sys.platform.startswith("linux") else 1), memory)
+        return NativeCountTable(counter)
+    return PythonCountTable(
+        settings, num_workers or (usable_cores() if sys.platform.startswith("linux") else 1), memory
+    )
 
 
-class NativeTally:
+class NativeCountTable:
     """Counts in threads of the native core."""
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
 
     def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
-        """Count batches, as `Tally` says."""
+        """Count batches, as `CountTable` says."""
         for batch in batches:
             for must_be_utf8, group in itertools.groupby(batch.texts, lambda text: text.must_be_utf8):
                 texts = [*group]
@@ -91,7 +93,7 @@ class NativeTally:
         return self._counter.drain()
 
 
-class PythonTally:
+class PythonCountTable:
     """Counts by the definition, in processes."""
 
     def __init__(self, settings: Settings, workers: int, memory: int) -> None:
@@ -100,7 +102,7 @@ class PythonTally:
         self._counts: collections.Counter[bytes] = collections.Counter()
 
     def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
-        """Count batches, as `Tally` says."""
+        """Count batches, as `CountTable` says."""
         for partial in self._count_each(self._pieces(batches, show)):
             for word, count in partial.items():
                 self._counts[word] += count * weight

@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Skipped:
-    """What has been left out while reading.
+    """What has been left out while policy.
 
     Attributes:
         files: given up at some place; what is before it counts.
@@ -34,7 +34,7 @@ class Skipped:
         return Skipped(self.files + other.files, self.documents + other.documents, self.shortened + other.shortened)
 
 
-class Reading:
+class ErrorPolicy:
     """One pass through a shard: how far it has come, and what to do about what is wrong.
 
     Attributes:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from hf_bpe.counting._error_policy import Reading
+from hf_bpe.counting._error_policy import ErrorPolicy
 from hf_bpe.counting._locations import open_file
 
 Document = str | bytes
@@ -42,32 +42,32 @@ def not_utf8(byte: int, offset: int, reason: str, where: str) -> str:
     return f"not UTF-8: byte 0x{byte:02X} at offset {offset} ({reason}) {where}; {advice}"
 
 
-def read_blocks(reading: Reading) -> Iterator[bytes]:
+def read_blocks(policy: ErrorPolicy) -> Iterator[bytes]:
     """Yield the bytes of a file, unpacked."""
-    compression = reading.shard.compression
-    with open_file(reading.shard.name) as file:
+    compression = policy.shard.compression
+    with open_file(policy.shard.name) as file:
         if compression is None:
-            yield from _read_stored(reading, file, _BLOCK_BYTES)
+            yield from _read_stored(policy, file, _BLOCK_BYTES)
         else:
-            most = (reading.most_bytes or sys.maxsize) >> 15
-            yield from _unpack(reading, _read_stored(reading, file, min(_PACKED_BYTES, max(most, 16))), compression)
+            most = (policy.most_bytes or sys.maxsize) >> 15
+            yield from _unpack(policy, _read_stored(policy, file, min(_PACKED_BYTES, max(most, 16))), compression)
 
 
-def _read_stored(reading: Reading, file: BinaryIO, size: int) -> Iterator[bytes]:
+def _read_stored(policy: ErrorPolicy, file: BinaryIO, size: int) -> Iterator[bytes]:
     while block := file.read(size):
-        reading.position += len(block)
+        policy.position += len(block)
         yield block
 
 
-def _unpack(reading: Reading, blocks: Iterable[bytes], compression: str) -> Iterator[bytes]:
+def _unpack(policy: ErrorPolicy, blocks: Iterable[bytes], compression: str) -> Iterator[bytes]:
     """Unpack what may have several parts, one behind the other, with zeros between them and at the end."""
     if compression == "gzip":
         failure: type[Exception] = zlib.error
     else:
-        zstandard = _import("zstandard", "zstd", reading)
+        zstandard = _import("zstandard", "zstd", policy)
         window = _MOST_WINDOW
-        if reading.most_bytes is not None:
-            window = min(window, max(4 * reading.most_bytes, _LEAST_WINDOW))
+        if policy.most_bytes is not None:
+            window = min(window, max(4 * policy.most_bytes, _LEAST_WINDOW))
         frames, failure = zstandard.ZstdDecompressor(max_window_size=window), zstandard.ZstdError
     part: Any = None
     for block in blocks:
@@ -82,22 +82,22 @@ def _unpack(reading: Reading, blocks: Iterable[bytes], compression: str) -> Iter
             except failure as error:
                 if "too much memory" in str(error):
                     raise MemoryError(
-                        f"{reading.shard.name}: unpacking its zstd data takes more than {window} bytes, which is all "
+                        f"{policy.shard.name}: unpacking its zstd data takes more than {window} bytes, which is all "
                         "that max_memory leaves for it; give a greater max_memory"
                     ) from None
-                reading.give_up(f"not {compression}, within its first {reading.position} bytes: {error}; get it again")
+                policy.give_up(f"not {compression}, within its first {policy.position} bytes: {error}; get it again")
                 return
             if data:
                 yield data
             block = part.unused_data
     if part is not None and not part.eof:
-        reading.give_up(f"its {compression} data end too early, after {reading.position} bytes; get it again")
+        policy.give_up(f"its {compression} data end too early, after {policy.position} bytes; get it again")
 
 
-def read_json_lines(reading: Reading) -> Iterator[Document]:
+def read_json_lines(policy: ErrorPolicy) -> Iterator[Document]:
     """Yield the text of each line, which is an object; empty lines are passed over."""
-    column, errors = reading.shard.source.column, reading.shard.source.errors
-    for number, line in enumerate(_read_lines(reading), start=1):
+    column, errors = policy.shard.source.column, policy.shard.source.errors
+    for number, line in enumerate(_read_lines(policy), start=1):
         if number == 1 and line is not None:
             line = line.removeprefix(codecs.BOM_UTF8)
         if not line or line.isspace():
@@ -118,7 +118,7 @@ def read_json_lines(reading: Reading) -> Iterator[Document]:
                 continue
             got = _what_is(row, column) if isinstance(row, dict) else type(row).__name__
             problem = f"expected a JSON object with a string as {column!r}, got {got}"
-        reading.leave_out(f"line {number}", problem)
+        policy.leave_out(f"line {number}", problem)
 
 
 def _without_lone_surrogates(json_text: str) -> str:
@@ -131,24 +131,24 @@ def _without_lone_surrogates(json_text: str) -> str:
     return "".join([*parts, json_text[end:]]) if parts else json_text
 
 
-def _read_lines(reading: Reading) -> Iterator[bytes | None]:
+def _read_lines(policy: ErrorPolicy) -> Iterator[bytes | None]:
     """Yield lines without their ends, None for one that is too long; no more than that is held."""
     begun: list[bytes] = []
     size, number, is_left_out = 0, 1, False
-    for block in read_blocks(reading):
+    for block in read_blocks(policy):
         *ends, rest = block.split(b"\n")
         for part, is_end in itertools.chain(zip(ends, itertools.repeat(True)), [(rest, False)]):
             size += len(part)
-            if size > reading.longest and not is_left_out:
+            if size > policy.longest and not is_left_out:
                 place = f"line {number}"
-                reading.leave_out(place, reading.too_long(place, "a line"))
+                policy.leave_out(place, policy.too_long(place, "a line"))
                 is_left_out, begun = True, []
             if not is_left_out:
                 begun.append(part)
             if is_end:
                 yield None if is_left_out else b"".join(begun)
                 begun, size, number, is_left_out = [], 0, number + 1, False
-    if not (reading.gave_up or is_left_out):  # then the last line is not whole
+    if not (policy.gave_up or is_left_out):  # then the last line is not whole
         yield b"".join(begun)
 
 
@@ -158,38 +158,38 @@ def _what_is(row: dict[str, Any], column: str) -> str:
     return "null" if row[column] is None else type(row[column]).__name__
 
 
-def read_parquet(reading: Reading) -> Iterator[Document]:
+def read_parquet(policy: ErrorPolicy) -> Iterator[Document]:
     """Yield the texts of a column."""
-    errors = reading.shard.source.errors
-    for number, (value, is_text) in enumerate(_read_column(reading)):
+    errors = policy.shard.source.errors
+    for number, (value, is_text) in enumerate(_read_column(policy)):
         problem = "expected a string, got null"
-        if value is not None and len(value) > reading.longest:
-            problem = reading.too_long(f"row {number}", "a text")
+        if value is not None and len(value) > policy.longest:
+            problem = policy.too_long(f"row {number}", "a text")
         elif value is not None:
             try:
                 yield value.decode("utf-8", errors) if is_text and errors != "bytes" else value
                 continue
             except UnicodeDecodeError as error:
                 problem = not_utf8(value[error.start], error.start, error.reason, "of the text")
-        reading.leave_out(f"row {number}", problem)
+        policy.leave_out(f"row {number}", problem)
 
 
-def _read_column(reading: Reading) -> Iterator[tuple[bytes | None, bool]]:
+def _read_column(policy: ErrorPolicy) -> Iterator[tuple[bytes | None, bool]]:
     """Yield the rows of a Parquet file, as bytes, and whether these are text."""
-    arrow, column = _import("pyarrow", "parquet", reading), reading.shard.source.column
-    with open_file(reading.shard.name) as opened:
+    arrow, column = _import("pyarrow", "parquet", policy), policy.shard.source.column
+    with open_file(policy.shard.name) as opened:
         try:
             file = importlib.import_module("pyarrow.parquet").ParquetFile(
                 opened, pre_buffer=False, buffer_size=_ARROW_BYTES
             )
             if column not in file.schema_arrow.names:
                 names = ", ".join(map(repr, file.schema_arrow.names[:20]))
-                return reading.give_up(f"there is no column {column!r}; give the one of the text: {names}")
+                return policy.give_up(f"there is no column {column!r}; give the one of the text: {names}")
             kind = file.schema_arrow.field(column).type
             kind = kind.value_type if arrow.types.is_dictionary(kind) else kind
             if not _ARROW_TEXT.fullmatch(str(kind)):
-                return reading.give_up(f"column {column!r}: expected strings or bytes, got {kind}")
-            total, size = file.metadata.num_rows, reading.shard.size or 0
+                return policy.give_up(f"column {column!r}: expected strings or bytes, got {kind}")
+            total, size = file.metadata.num_rows, policy.shard.size or 0
             groups = [file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups)]
             rows = max(min(_ARROW_BYTES * total // max(sum(groups), 1), _ARROW_ROWS), 1)
             done = 0
@@ -197,17 +197,17 @@ def _read_column(reading: Reading) -> Iterator[tuple[bytes | None, bool]]:
                 for value in batch.column(0).cast(arrow.large_binary()).to_pylist():
                     yield value, "string" in str(kind)
                 done += batch.num_rows
-                reading.position = size * done // total
+                policy.position = size * done // total
         except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError, OSError) as error:
             if isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None):
                 raise  # the system's; pyarrow says by a plain one that data are bad
-            reading.give_up(f"not Parquet that can be read: {error}; get it again")
+            policy.give_up(f"not Parquet that can be read: {error}; get it again")
 
 
-def read_dataset(reading: Reading) -> Iterator[Document]:
+def read_dataset(policy: ErrorPolicy) -> Iterator[Document]:
     """Yield the texts of a column of a dataset of the library `datasets`, be it in memory, on disk or streaming."""
-    column = reading.shard.source.column
-    data = reading.shard.source.data.with_format(None)
+    column = policy.shard.source.column
+    data = policy.shard.source.data.with_format(None)
     if data.column_names is None:  # streaming, and nothing is known before it is read
         rows = iter(data)
     elif column in data.column_names:
@@ -215,12 +215,12 @@ def read_dataset(reading: Reading) -> Iterator[Document]:
         rows = ({column: value} for batch in batches for value in batch[column])
     else:
         names = ", ".join(map(repr, data.column_names[:20]))
-        raise ValueError(f"{reading.shard.name}: there is no column {column!r}; give the one of the text: {names}")
+        raise ValueError(f"{policy.shard.name}: there is no column {column!r}; give the one of the text: {names}")
     for number, row in enumerate(rows):
         if isinstance(row.get(column), (str, bytes)):
             yield row[column]
         else:
-            reading.leave_out(f"row {number}", f"expected a string as {column!r}, got {_what_is(row, column)}")
+            policy.leave_out(f"row {number}", f"expected a string as {column!r}, got {_what_is(row, column)}")
 
 
 def is_dataset(data: object) -> bool:
@@ -228,20 +228,20 @@ def is_dataset(data: object) -> bool:
     return all(hasattr(type(data), name) for name in ("column_names", "with_format", "select_columns", "iter"))
 
 
-def read_iterable(reading: Reading) -> Iterator[Document]:
+def read_iterable(policy: ErrorPolicy) -> Iterator[Document]:
     """Yield the texts of an iterable, and those of lists in it."""
-    for index, element in enumerate(reading.shard.source.data):
+    for index, element in enumerate(policy.shard.source.data):
         for text in element if isinstance(element, (list, tuple)) else [element]:
             if isinstance(text, (str, bytes)):
                 yield text
             else:
                 problem = f"expected str or bytes, got {type(text).__name__}; give paths and Sources in a list"
-                reading.leave_out(f"text {index}", problem, TypeError)
+                policy.leave_out(f"text {index}", problem, TypeError)
 
 
-def _import(name: str, extra: str, reading: Reading) -> ModuleType:
+def _import(name: str, extra: str, policy: ErrorPolicy) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError:
         advice = f"pip install 'hf_bpe[{extra}]'"
-        raise ImportError(f"{reading.shard.name}: it is read by {name}, which is not installed; {advice}") from None
+        raise ImportError(f"{policy.shard.name}: it is read by {name}, which is not installed; {advice}") from None

@@ -190,7 +190,7 @@ def _only_files(pattern: str, matches: dict[str, bool]) -> list[str]:
 
 @contextmanager
 def open_file(name: str) -> Iterator[BinaryIO]:
-    """Open a local file or a URL for reading."""
+    """Open a local file or a URL for policy."""
     if is_url(name):
         system, path = _file_system(name)  # which must live as long as its file
         with system.open(path, "rb") as file:

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from hf_bpe._utils.input_files import open_regular
 from hf_bpe.core._byte_level import repair_surrogates
-from hf_bpe.counting._error_policy import Reading, Skipped
+from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
 from hf_bpe.counting._file_formats import (
     Document,
     is_dataset,
@@ -124,30 +124,30 @@ def read(
     >>> [text.data for text in batch.texts]
     ['low', 'lower', 'lowest']
     """
-    reading = Reading(shard, skipped, most_bytes)
+    policy = ErrorPolicy(shard, skipped, most_bytes)
     batch: list[Text] = []
     size = 0
-    for text in _texts(reading, pattern, special_tokens, batch_bytes):
+    for text in _texts(policy, pattern, special_tokens, batch_bytes):
         batch.append(text)
         size += len(text.data)
         if size >= batch_bytes:
-            yield Batch(batch, reading.position)
+            yield Batch(batch, policy.position)
             batch, size = [], 0
     if batch:
-        yield Batch(batch, reading.position)
+        yield Batch(batch, policy.position)
 
 
-def _texts(reading: Reading, pattern: str | None, special_tokens: Sequence[str], block_bytes: int) -> Iterator[Text]:
-    shard, source = reading.shard, reading.shard.source
-    cap = None if source.max_document_bytes is None else _Cap(source.max_document_bytes, special_tokens, reading)
+def _texts(policy: ErrorPolicy, pattern: str | None, special_tokens: Sequence[str], block_bytes: int) -> Iterator[Text]:
+    shard, source = policy.shard, policy.shard.source
+    cap = None if source.max_document_bytes is None else _Cap(source.max_document_bytes, special_tokens, policy)
     if shard.is_file and shard.format == "text":
         if _can_be_mapped(shard):
-            yield from _map(reading, safe_cuts(pattern, tuple(special_tokens)))
+            yield from _map(policy, safe_cuts(pattern, tuple(special_tokens)))
             return
-        for block in _blocks(reading, pattern, special_tokens, block_bytes):
+        for block in _blocks(policy, pattern, special_tokens, block_bytes):
             yield from [Text(block)] if cap is None else map(Text, cap.shorten(block))
         return
-    for document in _documents(reading):
+    for document in _documents(policy):
         if cap is None:
             # What is ASCII can be read as it is.
             yield Text(document if isinstance(document, bytes) or document.isascii() else _to_utf8(document))
@@ -156,11 +156,11 @@ def _texts(reading: Reading, pattern: str | None, special_tokens: Sequence[str],
             yield from map(Text, cap.shorten(document if isinstance(document, bytes) else _to_utf8(document)))
 
 
-def _documents(reading: Reading) -> Iterator[Document]:
-    shard = reading.shard
+def _documents(policy: ErrorPolicy) -> Iterator[Document]:
+    shard = policy.shard
     if shard.is_file:
-        return read_parquet(reading) if shard.format == "parquet" else read_json_lines(reading)
-    return read_dataset(reading) if is_dataset(shard.source.data) else read_iterable(reading)
+        return read_parquet(policy) if shard.format == "parquet" else read_json_lines(policy)
+    return read_dataset(policy) if is_dataset(shard.source.data) else read_iterable(policy)
 
 
 def _to_utf8(text: str) -> bytes:
@@ -177,16 +177,18 @@ def _can_be_mapped(shard: Shard) -> bool:
     return is_stored and source.errors != "replace" and source.max_document_bytes is None
 
 
-def _blocks(reading: Reading, pattern: str | None, special_tokens: Sequence[str], block_bytes: int) -> Iterator[bytes]:
+def _blocks(
+    policy: ErrorPolicy, pattern: str | None, special_tokens: Sequence[str], block_bytes: int
+) -> Iterator[bytes]:
     """Yield a text in blocks, each cut where it can be; up to where there is no such place for too long."""
-    cuts, longest = safe_cuts(pattern, tuple(special_tokens)), reading.longest
+    cuts, longest = safe_cuts(pattern, tuple(special_tokens)), policy.longest
 
     def last_cut(data: bytes) -> int:
         return find_last_cut(data, pattern, special_tokens)
 
     place, line = 0, 1
     try:
-        for block in cut_into_blocks(_checked(reading), last_cut, block_bytes, longest + cuts.margin):
+        for block in cut_into_blocks(_checked(policy), last_cut, block_bytes, longest + cuts.margin):
             begin = find_too_long(block, cuts, 0, None, longest) if len(block) > longest else None
             if begin != 0:
                 yield block[:begin]
@@ -194,60 +196,60 @@ def _blocks(reading: Reading, pattern: str | None, special_tokens: Sequence[str]
             if begin is not None:
                 raise TooLong
     except TooLong:
-        _give_up_long_text(reading, place, line)
+        _give_up_long_text(policy, place, line)
 
 
-def _give_up_long_text(reading: Reading, place: int, line: int) -> None:
+def _give_up_long_text(policy: ErrorPolicy, place: int, line: int) -> None:
     where = f"line {line}, byte {place} on"
-    problem = reading.too_long(where, "text without a place to be cut,")
-    reading.give_up(f"{where}: {problem}, or the special tokens at which documents end")
+    problem = policy.too_long(where, "text without a place to be cut,")
+    policy.give_up(f"{where}: {problem}, or the special tokens at which documents end")
 
 
-def _map(reading: Reading, cuts: SafeCuts) -> Iterator[Text]:
-    shard, source = reading.shard, reading.shard.source
+def _map(policy: ErrorPolicy, cuts: SafeCuts) -> Iterator[Text]:
+    shard, source = policy.shard, policy.shard.source
     path = Path(shard.name)
     is_strict = source.errors == "strict"
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if is_strict and source.on_error == "skip":
-            size = _size_of_utf8(reading, file)
-        reading.position = size if shard.size is None else shard.size
+            size = _size_of_utf8(policy, file)
+        policy.position = size if shard.size is None else shard.size
         if size == 0 or (size < _SMALL and shard.stop is None and shard.start == 0):
             file.seek(0)
             data: bytes | mmap.mmap = file.read(size)
         else:
             data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
     stop = shard.stop
-    if (begin := find_too_long(data, cuts, shard.start, stop, reading.longest)) is not None:
-        _give_up_long_text(reading, begin, 1 + _count_lines(data, begin))
+    if (begin := find_too_long(data, cuts, shard.start, stop, policy.longest)) is not None:
+        _give_up_long_text(policy, begin, 1 + _count_lines(data, begin))
         stop = begin  # where it can be cut
     if stop != 0:
         yield Text(data, shard.start, stop, path, is_strict)
 
 
-def _size_of_utf8(reading: Reading, file: BinaryIO) -> int:
+def _size_of_utf8(policy: ErrorPolicy, file: BinaryIO) -> int:
     """Return up to where a file is UTF-8."""
-    return sum(map(len, _decode(reading, iter(lambda: file.read(_WINDOW), b""))))
+    return sum(map(len, _decode(policy, iter(lambda: file.read(_WINDOW), b""))))
 
 
-def _checked(reading: Reading) -> Iterator[bytes]:
+def _checked(policy: ErrorPolicy) -> Iterator[bytes]:
     """Yield the blocks of a text file, with what is not UTF-8 handled as its source says."""
-    blocks = read_blocks(reading)
-    return blocks if reading.shard.source.errors == "bytes" else _decode(reading, blocks)
+    blocks = read_blocks(policy)
+    return blocks if policy.shard.source.errors == "bytes" else _decode(policy, blocks)
 
 
-def _decode(reading: Reading, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    errors = reading.shard.source.errors
+def _decode(policy: ErrorPolicy, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    errors = policy.shard.source.errors
     held, offset, line = b"", 0, 1
     for block in itertools.chain(blocks, [None]):
         data = held if block is None else held + block
-        is_end = block is None and not reading.gave_up  # else a character that is not whole says nothing new
+        is_end = block is None and not policy.gave_up  # else a character that is not whole says nothing new
         try:
             text, size = codecs.utf_8_decode(data, errors, is_end)
         except UnicodeDecodeError as error:
             yield data[: error.start]
             line += data.count(b"\n", 0, error.start)
-            reading.give_up(not_utf8(data[error.start], offset + error.start, error.reason, f"in line {line}"))
+            policy.give_up(not_utf8(data[error.start], offset + error.start, error.reason, f"in line {line}"))
             return
         yield text.encode() if errors == "replace" else data[:size]
         offset += size
@@ -261,13 +263,13 @@ class _Cap:
     Args:
         limit: bytes that are kept of a document.
         special_tokens: text is split at them, the longest first.
-        reading: counts the documents that are shortened.
+        policy: counts the documents that are shortened.
     """
 
-    def __init__(self, limit: int, special_tokens: Sequence[str], reading: Reading) -> None:
+    def __init__(self, limit: int, special_tokens: Sequence[str], policy: ErrorPolicy) -> None:
         self._limit = limit
         self._finder = special_token_finder(special_tokens)
-        self._skipped = reading.skipped
+        self._skipped = policy.skipped
         self._size = 0  # of the document so far
 
     def begin(self) -> None:

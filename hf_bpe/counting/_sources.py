@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeGuard, Union, get_args
 
-from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_str, optional, shown
+from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_str, optional, short_repr
 from hf_bpe.counting._locations import Compression, File, Format, are_paths, find_files, is_url, kind_of
 
 Errors = Literal["strict", "replace", "bytes"]
@@ -241,14 +241,14 @@ def _check_data(data: object) -> None:
 def exact_weight(weight: object) -> Fraction:
     """Return a weight as it is meant, a float as the decimal that Python prints; TypeError, ValueError for others."""
     if isinstance(weight, bool) or not isinstance(weight, (numbers.Rational, float, str, Decimal)):
-        raise TypeError(f"weight: expected a number or a str such as '0.1' or '1/3', got {shown(weight)}")
+        raise TypeError(f"weight: expected a number or a str such as '0.1' or '1/3', got {short_repr(weight)}")
     try:
         if isinstance(weight, numbers.Rational):
             exact = Fraction(int(weight.numerator), int(weight.denominator))
         else:
             exact = Fraction(float.__repr__(weight) if isinstance(weight, float) else weight)
     except (ValueError, ArithmeticError):  # not a number, or infinite
-        raise ValueError(f"weight: expected a finite number, got {shown(weight)}") from None
+        raise ValueError(f"weight: expected a finite number, got {short_repr(weight)}") from None
     if exact <= 0:
-        raise ValueError(f"weight: expected more than 0, got {shown(weight)}; leave a source out to leave it out")
+        raise ValueError(f"weight: expected more than 0, got {short_repr(weight)}; leave a source out to leave it out")
     return exact

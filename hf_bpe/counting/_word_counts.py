@@ -26,7 +26,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.arguments import check_int, check_mapping, check_path, check_sequence, check_str, shown
+from hf_bpe._utils.arguments import check_int, check_mapping, check_path, check_sequence, check_str, short_repr
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import MOST_BYTES, open_regular, parse_json
 from hf_bpe.core._byte_level import repair_surrogates
@@ -131,7 +131,7 @@ class WordCounts:
         counts: dict[bytes, int] = {}
         for word, count in check_mapping("words", words).items():
             data = repair_surrogates(word).encode() if isinstance(word, str) else word
-            got = f"got {shown(word)}: {shown(count)}"
+            got = f"got {short_repr(word)}: {short_repr(count)}"
             if not isinstance(data, bytes) or not isinstance(count, int):
                 raise TypeError(f"words: expected str or bytes with an int for each, {got}")
             if not data or not 0 <= count < 2**64:

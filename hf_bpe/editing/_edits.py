@@ -13,7 +13,7 @@ from itertools import count, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from hf_bpe._utils.arguments import check_ids, check_int
-from hf_bpe.core._model import BPEModel, CheckedMerges, check_gaps, check_special_tokens, unlike
+from hf_bpe.core._model import BPEModel, CheckedMerges, check_gaps, check_special_tokens, unused_name
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing._pruning import Pruning, count_tokens
@@ -177,8 +177,8 @@ def prune(
     stays = _closed([*kept, *specials, *(i for i, token in model.vocab.items() if len(token) == 1)], parts)
     if counts is None:
         return _renumbered(model, stays)
-    heirs = dict(zip(words, _made_of(model, map(model.vocab.__getitem__, words)), strict=True))
-    pruning = Pruning(parts, model.vocab.keys() - lost, stays, count_tokens(model, counts), heirs)
+    replacements = dict(zip(words, _made_of(model, map(model.vocab.__getitem__, words)), strict=True))
+    pruning = Pruning(parts, model.vocab.keys() - lost, stays, count_tokens(model, counts), replacements)
     if min_count is not None:
         min_count = check_int("min_count", min_count, 0)
         while pruning.take_least_used(below=min_count * counts.scale):
@@ -254,7 +254,7 @@ def pad_to_multiple_of(model: BPEModel, multiple: int, *, reserved: Collection[i
     check_gaps(size, len(taken))
     known = model.printable_vocab()
     free = (token_id for token_id in range(size + -size % multiple) if token_id not in taken)
-    names = {unlike(known, f"<|unused_{token_id}|>"): token_id for token_id in free}
+    names = {unused_name(known, f"<|unused_{token_id}|>"): token_id for token_id in free}
     return add_special_tokens(model, names)
 
 

@@ -58,7 +58,7 @@ class Pruning:
         kept: the ids to begin with. With every token its parts are among them.
         fixed: those of them that stay, whatever they are made of.
         used: id → how often it is met.
-        heirs: id → ids that are met instead where it is taken away; those of its parts need not be there.
+        replacements: id → ids that are met instead where it is taken away; those of its parts need not be there.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class Pruning:
         kept: set[int],
         fixed: Iterable[int],
         used: dict[int, int],
-        heirs: Mapping[int, Sequence[int]],
+        replacements: Mapping[int, Sequence[int]],
     ) -> None:
         self.kept = kept
-        self._heirs: dict[int, Sequence[int]] = {**parts, **heirs}
+        self._replacements: dict[int, Sequence[int]] = {**parts, **replacements}
         self._parts, self._fixed, self._used = parts, {*fixed}, dict(used)
         self._parents = Counter(part for token_id in kept for part in {*parts.get(token_id, ())})
         self._leaves: list[tuple[int, int]] = []
@@ -101,13 +101,13 @@ class Pruning:
         self.kept.remove(token_id)
         parts = {*self._parts.get(token_id, ())}
         self._parents.subtract(parts)
-        changed, heirs = parts, [*self._heirs[token_id]]
-        while heirs:
-            heir = heirs.pop()
-            if heir in self.kept:
-                self._used[heir] += self._used[token_id]
-                changed.add(heir)
+        changed, replacements = parts, [*self._replacements[token_id]]
+        while replacements:
+            replacement = replacements.pop()
+            if replacement in self.kept:
+                self._used[replacement] += self._used[token_id]
+                changed.add(replacement)
             else:
-                heirs += self._heirs[heir]
+                replacements += self._replacements[replacement]
         for each in changed:
             self._offer(each)

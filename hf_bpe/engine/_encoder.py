@@ -61,7 +61,7 @@ class Options(NamedTuple):
     unknown_id: int | None = None
 
 
-Around = Sequence[Sequence[int]]
+TemplateIds = Sequence[Sequence[int]]
 """The ids that stand before the first sequence of a row, and behind each."""
 
 
@@ -105,23 +105,25 @@ class Encoder(Protocol):
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
         """Return the ids of all texts, and where those of each begin, with the end of the last."""
 
-    def encode_with_places(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
+    def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
         """Return what `encode_to_numpy` does, and of each id a row (begin, end, part).
 
         Begin and end are characters of a str and bytes of bytes; a token of some bytes of a character has all of it.
         The part is the number of the pre-token or added token, each of which is one, within the text.
         """
 
-    def rows_to_lists(self, ids: Ids, spans: Numbers, around: Around) -> list[list[int]]:
+    def rows_to_lists(self, ids: Ids, spans: Numbers, template_ids: TemplateIds) -> list[list[int]]:
         """Return rows of ids, of which each has one or more sequences and what stands around them.
 
         Args:
             ids: those of all sequences.
             spans: of shape (rows, sequences, 2): where each sequence begins and ends in `ids`.
-            around: one more than there are sequences in a row.
+            template_ids: one more than there are sequences in a row.
         """
 
-    def rows_to_arrays(self, ids: Ids, spans: Numbers, around: Around, padding: Padding) -> tuple[Numbers, Numbers]:
+    def rows_to_arrays(
+        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
+    ) -> tuple[Numbers, Numbers]:
         """Return the same as an array of rows of one length, and a mask that is 1 where there is an id."""
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
@@ -196,14 +198,14 @@ class PythonEncoder:
         offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
         return np.concatenate([np.empty(0, np.uint32), *arrays]), offsets
 
-    def encode_with_places(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
-        rows = [self._encode_with_places(text, options) for text in texts]
+    def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
+        rows = [self._encode_with_offsets(text, options) for text in texts]
         ids = [token_id for row, _ in rows for token_id in row]
         places = [place for _, row in rows for place in row]
         offsets = np.array([0, *accumulate(len(row) for row, _ in rows)], np.int64)
         return np.array(ids, np.uint32), offsets, np.array(places, np.int64).reshape(-1, 3)
 
-    def _encode_with_places(self, text: AnyText, options: Options) -> tuple[list[int], list[tuple[int, int, int]]]:
+    def _encode_with_offsets(self, text: AnyText, options: Options) -> tuple[list[int], list[tuple[int, int, int]]]:
         ids: list[int] = []
         places: list[tuple[int, int, int]] = []  # in bytes of the repaired text
         repaired, parts = as_str(text), count()
@@ -233,17 +235,19 @@ class PythonEncoder:
             ]
         return ids, places
 
-    def rows_to_lists(self, ids: Ids, spans: Numbers, around: Around) -> list[list[int]]:
+    def rows_to_lists(self, ids: Ids, spans: Numbers, template_ids: TemplateIds) -> list[list[int]]:
         rows = []
         for row in spans.tolist():
-            ids_of_row = [*around[0]]
-            for (begin, end), behind in zip(row, around[1:], strict=True):
-                ids_of_row += [*ids[begin:end].tolist(), *behind]
+            ids_of_row = [*template_ids[0]]
+            for (begin, end), after in zip(row, template_ids[1:], strict=True):
+                ids_of_row += [*ids[begin:end].tolist(), *after]
             rows.append(ids_of_row)
         return rows
 
-    def rows_to_arrays(self, ids: Ids, spans: Numbers, around: Around, padding: Padding) -> tuple[Numbers, Numbers]:
-        rows = self.rows_to_lists(ids, spans, around)
+    def rows_to_arrays(
+        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
+    ) -> tuple[Numbers, Numbers]:
+        rows = self.rows_to_lists(ids, spans, template_ids)
         longest = max(map(len, rows), default=0)
         length = longest if padding.length is None else padding.length
         if longest > length:

@@ -29,12 +29,12 @@ from hf_bpe.engine._added_tokens import AddedTokenSplitter
 from hf_bpe.engine._encoder import (
     AddedTokenTuple,
     AnyText,
-    Around,
     Encoder,
     Ids,
     Numbers,
     Options,
     Padding,
+    TemplateIds,
     as_str,
     characters_of_bytes,
     splitter_of,
@@ -183,10 +183,10 @@ class NormalizingEncoder:
         rows = self._rows(texts, options, threads)
         return self._whole.count_tokens(texts, options, threads) if rows is None else [*map(len, rows)]
 
-    def encode_with_places(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
+    def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
         if all(map(self._is_whole, texts)):
-            return self._whole.encode_with_places(texts, options)
-        rows = [self._row_with_places(text, options) for text in texts]
+            return self._whole.encode_with_offsets(texts, options)
+        rows = [self._row_with_offsets(text, options) for text in texts]
         offsets = np.array([0, *accumulate(len(ids) for ids, _ in rows)], np.int64)
         return np.concatenate([ids for ids, _ in rows]), offsets, np.concatenate([places for _, places in rows])
 
@@ -220,10 +220,10 @@ class NormalizingEncoder:
 
         return [next(of_whole) if each is None else row_of(each) for each in parts]
 
-    def _row_with_places(self, text: AnyText, options: Options) -> tuple[Ids, Numbers]:
-        """Return the ids of a text and their places, as `Encoder.encode_with_places` does."""
+    def _row_with_offsets(self, text: AnyText, options: Options) -> tuple[Ids, Numbers]:
+        """Return the ids of a text and their places, as `Encoder.encode_with_offsets` does."""
         if self._is_whole(text):
-            ids, _, places = self._whole.encode_with_places([text], options)
+            ids, _, places = self._whole.encode_with_offsets([text], options)
             return ids, places
         repaired = as_str(text)
         offsets = [0, *accumulate(len(_utf8(char)) for char in repaired)]
@@ -234,7 +234,7 @@ class NormalizingEncoder:
                 ids, places = np.array([added], np.uint32), np.array([[offsets[start], offsets[stop], 0]])
             else:
                 data, begins, ends = _align(repaired[start:stop])
-                ids, _, places = self._stretches.encode_with_places([data], options)
+                ids, _, places = self._stretches.encode_with_offsets([data], options)
                 places[:, 0] = offsets[start] + begins[places[:, 0]]
                 places[:, 1] = offsets[start] + ends[places[:, 1] - 1]
             places[:, 2] += part
@@ -288,11 +288,13 @@ class NormalizingEncoder:
 
     # Ids to rows and text.
 
-    def rows_to_lists(self, ids: Ids, spans: Numbers, around: Around) -> list[list[int]]:
-        return self._raw.rows_to_lists(ids, spans, around)
+    def rows_to_lists(self, ids: Ids, spans: Numbers, template_ids: TemplateIds) -> list[list[int]]:
+        return self._raw.rows_to_lists(ids, spans, template_ids)
 
-    def rows_to_arrays(self, ids: Ids, spans: Numbers, around: Around, padding: Padding) -> tuple[Numbers, Numbers]:
-        return self._raw.rows_to_arrays(ids, spans, around, padding)
+    def rows_to_arrays(
+        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
+    ) -> tuple[Numbers, Numbers]:
+        return self._raw.rows_to_arrays(ids, spans, template_ids, padding)
 
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
         return self._raw.decode(ids, skipped)

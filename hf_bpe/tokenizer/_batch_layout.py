@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from hf_bpe.engine._encoder import Around, Ids, Numbers
+from hf_bpe.engine._encoder import Ids, Numbers, TemplateIds
 
 Value = TypeVar("Value")
 
@@ -28,21 +28,21 @@ class Layout:
     Attributes:
         ids: those of all sequences.
         spans: of shape (rows, sequences, 2), where each sequence begins and ends in `ids`.
-        around: the special tokens before the first sequence and behind each.
+        template: the special tokens before the first sequence and behind each.
         width: the length that rows are filled up to, None for no padding.
         pads_left: whether what fills up stands before the row.
     """
 
     ids: Ids
     spans: Numbers
-    around: Around
+    template: TemplateIds
     width: int | None = None
     pads_left: bool = False
 
     @cached_property
     def num_special(self) -> int:
         """How many special tokens stand in each row."""
-        return sum(map(len, self.around))
+        return sum(map(len, self.template))
 
     @cached_property
     def sequence_lengths(self) -> Numbers:
@@ -107,17 +107,17 @@ class Layout:
 
     def row(self, row: int, pad_id: int) -> list[int]:
         """Return the ids of a row."""
-        ids = [*self.around[0]]
-        for (begin, end), behind in zip(self.spans[row].tolist(), self.around[1:], strict=True):
-            ids += [*self.ids[begin:end].tolist(), *behind]
+        ids = [*self.template[0]]
+        for (begin, end), after in zip(self.spans[row].tolist(), self.template[1:], strict=True):
+            ids += [*self.ids[begin:end].tolist(), *after]
         return self.filled_up(ids, pad_id)
 
     def column(self, special: Value, sequences: Sequence[list[Value]], padding: Value) -> list[Value]:
         """Return a value for each place of a row: one for special tokens, those of each sequence, one for padding."""
-        values = [special] * len(self.around[0])
-        for of_sequence, behind in zip(sequences, self.around[1:], strict=True):
+        values = [special] * len(self.template[0])
+        for of_sequence, after in zip(sequences, self.template[1:], strict=True):
             values += of_sequence
-            values += [special] * len(behind)
+            values += [special] * len(after)
         return self.filled_up(values, padding)
 
     def filled_up(self, values: list[Value], padding: Value) -> list[Value]:

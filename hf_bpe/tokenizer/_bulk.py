@@ -26,7 +26,7 @@ from hf_bpe._utils.arguments import (
     check_str,
     checked,
     optional,
-    shown,
+    short_repr,
     wrong_type,
 )
 from hf_bpe._utils.files import staged_folder
@@ -67,7 +67,7 @@ class EncodedFiles(NamedTuple):
     num_documents: int
 
 
-class RawDoors:
+class BulkMethods:
     """Mixed into BPETokenizer; `split_special_tokens` is its own setting unless a call gives another.
 
     Several threads may call the same tokenizer. `num_workers` is the number of threads that one call uses, None for one
@@ -371,7 +371,7 @@ class RawDoors:
             elif self.unk_token is not None:
                 known.append(self.unk_token_id)  # which is not skipped, though it is a special token
             else:
-                logger.warning("id %s is not in the vocabulary; it is skipped", shown(token_id))
+                logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
         return known
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import PaddingStrategy, TensorType, is_torch_available
 
-from hf_bpe._utils.arguments import check_choice, check_flag, checked, shown, wrong_type
+from hf_bpe._utils.arguments import check_choice, check_flag, checked, short_repr, wrong_type
 from hf_bpe._utils.processes import default_threads
-from hf_bpe.engine._encoder import AnyText, Around, Numbers, Padding
+from hf_bpe.engine._encoder import AnyText, Numbers, Padding, TemplateIds
 from hf_bpe.tokenizer._added_vocabulary import AddedVocabulary
 from hf_bpe.tokenizer._batch_layout import Layout, kept_lengths
-from hf_bpe.tokenizer._bulk import RawDoors
+from hf_bpe.tokenizer._bulk import BulkMethods
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._lazy_encodings import NO_ID, Encodings, Source
 
@@ -104,14 +104,14 @@ _CALL_NAMES = frozenset(Call._fields)
 _PLAIN_NAMES = {"add_special_tokens", "split_special_tokens", "return_attention_mask", "verbose", "max_length"}
 _MORE = {name: value for name, value in Call._field_defaults.items() if name not in _PLAIN_NAMES}
 _CHECKS = {name: check for name, check in ARGUMENTS.items() if name in _CALL_NAMES}
-_NOTHING_AROUND: Around = ((), (), ())
+_EMPTY_TEMPLATE: TemplateIds = ((), (), ())
 
 
 def _check_input(name: str, value: Any, in_words: bool) -> None:
     """Raise a ValueError if a call cannot take this for text, nor for ids in place of text."""
     if not _is_input(value, in_words, depth=3):
         words = "lists of str, for is_split_into_words is set" if in_words else "a str, or a list of str"
-        raise ValueError(f"{name}: expected {words}, a list or pair of these, or ids; got {shown(value)}")
+        raise ValueError(f"{name}: expected {words}, a list or pair of these, or ids; got {short_repr(value)}")
 
 
 def _is_input(value: Any, in_words: bool, depth: int) -> bool:
@@ -135,7 +135,7 @@ class WarningsGiven(dict[str, bool]):
         return WarningsGiven, ()
 
 
-class Calls(RawDoors, AddedVocabulary):
+class Calls(BulkMethods, AddedVocabulary):
     """The part of BPETokenizer that calls reach: `_encode_plus`, and what it shares with that of transformers."""
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
@@ -146,8 +146,8 @@ class Calls(RawDoors, AddedVocabulary):
             raise wrong_type("return_tensors", "None or the name of a kind of tensors", given["return_tensors"])
         in_words = given.get("is_split_into_words", False)
         inputs = None if given.get("sanitize_control_tokens") else Inputs.of(text, text_pair, in_words)
-        around = None if inputs is None else self._around(inputs.per_row, given.get("add_special_tokens", True))
-        if inputs is None or around is None:
+        template = None if inputs is None else self._template_ids(inputs.per_row, given.get("add_special_tokens", True))
+        if inputs is None or template is None:
             _check_input("text", text, in_words)
             if text_pair is not None:
                 _check_input("text_pair", text_pair, in_words)
@@ -158,9 +158,9 @@ class Calls(RawDoors, AddedVocabulary):
             return encoded
         source = Source(self._engine, inputs.texts, self._options(given.get("split_special_tokens")), inputs.bounds)
         if _is_plain(inputs, given) and "token_type_ids" not in self.model_input_names:
-            return self._encode_plainly(source, around, given)
+            return self._encode_plainly(source, template, given)
         call = Call(**{name: value for name, value in given.items() if name in _CALL_NAMES})
-        layout, samples = self._laid_out(source, inputs.per_row, around, call)
+        layout, samples = self._laid_out(source, inputs.per_row, template, call)
         pad_id = NO_ID if layout.width is None else self.pad_token_id
         type_ids = partial(self._type_ids, call.add_special_tokens)
         encodings = Encodings(lambda: layout, source.places, pad_id, type_ids, self.convert_ids_to_tokens)
@@ -176,37 +176,37 @@ class Calls(RawDoors, AddedVocabulary):
     ) -> Any:
         """Return the ids of a text, as a call does; the arguments are those of transformers' `encode`."""
         if not args and not kwargs and text_pair is None and isinstance(text, str):
-            around = self._around(1, check_flag("add_special_tokens", add_special_tokens))
-            if around is not None:  # the common case, in which transformers' way here takes longer than the encoding
-                return self._plain_ids(Source(self._engine, [text], self._options(None), None), around, None, True)
+            template = self._template_ids(1, check_flag("add_special_tokens", add_special_tokens))
+            if template is not None:  # the common case, in which transformers' way here takes longer than the encoding
+                return self._plain_ids(Source(self._engine, [text], self._options(None), None), template, None, True)
         return super().encode(text, text_pair, add_special_tokens, *args, **kwargs)
 
-    def _encode_plainly(self, source: Source, around: Around, given: dict[str, Any]) -> BatchEncoding:
+    def _encode_plainly(self, source: Source, template: TemplateIds, given: dict[str, Any]) -> BatchEncoding:
         """Return the ids of one text and their mask: what the other way gives as well, but sooner."""
-        ids = self._plain_ids(source, around, given.get("max_length"), given.get("verbose", True))
+        ids = self._plain_ids(source, template, given.get("max_length"), given.get("verbose", True))
         data = {"input_ids": ids}
         if self._gives("attention_mask", given.get("return_attention_mask")):
             data["attention_mask"] = [1] * len(ids)
 
         def layout() -> Layout:
-            return self._laid_out(source, 1, around, Call(verbose=False))[0]
+            return self._laid_out(source, 1, template, Call(verbose=False))[0]
 
         type_ids = partial(self._type_ids, given.get("add_special_tokens", True))
         encodings = Encodings(layout, source.places, NO_ID, type_ids, self.convert_ids_to_tokens)
         return BatchEncoding(data, encodings, n_sequences=1)
 
-    def _plain_ids(self, source: Source, around: Around, max_length: int | None, verbose: bool) -> list[int]:
+    def _plain_ids(self, source: Source, template: TemplateIds, max_length: int | None, verbose: bool) -> list[int]:
         ids = source.encoder.encode(source.texts[0], source.options)
-        if any(around):
-            ids = [*around[0], *ids, *around[1]]
+        if any(template):
+            ids = [*template[0], *ids, *template[1]]
         self._eventual_warn_about_too_long_sequence(ids, max_length, verbose)
         return ids
 
-    def _laid_out(self, source: Source, per_row: int, around: Around, call: Call) -> tuple[Layout, list[int]]:
+    def _laid_out(self, source: Source, per_row: int, template: TemplateIds, call: Call) -> tuple[Layout, list[int]]:
         """Return the rows of a call, and the number of the text that each is of, for one may be cut into several."""
         ids, offsets = source.encoder.encode_to_numpy(source.texts, source.options, default_threads())
         starts = offsets if source.bounds is None else offsets[source.bounds]
-        layout = Layout(ids, np.stack([starts[:-1], starts[1:]], axis=1).reshape(-1, per_row, 2), around)
+        layout = Layout(ids, np.stack([starts[:-1], starts[1:]], axis=1).reshape(-1, per_row, 2), template)
         samples = [*range(len(layout.spans))]
         if call.truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE or call.max_length is None:
             longest = max(layout.lengths, default=0)
@@ -240,11 +240,11 @@ class Calls(RawDoors, AddedVocabulary):
         mask: Any
         if call.return_tensors and len({*padded_lengths}) <= 1:
             padding = Padding(max(padded_lengths, default=0), pad_id, layout.pads_left)
-            ids, mask = self._engine.rows_to_arrays(layout.ids, layout.spans, layout.around, padding)
+            ids, mask = self._engine.rows_to_arrays(layout.ids, layout.spans, layout.template, padding)
             data["input_ids"] = _as_tensor(ids, call.return_tensors)
             mask = _as_tensor(mask, call.return_tensors)
         else:
-            data["input_ids"] = self._engine.rows_to_lists(layout.ids, layout.spans, layout.around)
+            data["input_ids"] = self._engine.rows_to_lists(layout.ids, layout.spans, layout.template)
             mask = [[1] * length for length in lengths] if with_mask else []
             if layout.width is not None:
                 data["input_ids"] = [layout.filled_up(row, pad_id) for row in data["input_ids"]]
@@ -267,20 +267,20 @@ class Calls(RawDoors, AddedVocabulary):
     def _gives(self, name: str, wanted: bool | None) -> bool:
         return name in self.model_input_names if wanted is None else wanted
 
-    def _around(self, per_row: int, add_special_tokens: bool) -> Around | None:
+    def _template_ids(self, per_row: int, add_special_tokens: bool) -> TemplateIds | None:
         """Return the special tokens around sequences; None if a subclass adds them by rules of its own."""
         if not add_special_tokens:
-            return _NOTHING_AROUND[: per_row + 1]
+            return _EMPTY_TEMPLATE[: per_row + 1]
         marks = [[-1, -2], [-3, -4]][:per_row]
         row = self.build_inputs_with_special_tokens(*map(list, marks))
-        around, rest = [], row
+        template, rest = [], row
         for mark in marks:
             at = rest.index(mark[0]) if mark[0] in rest else 0
             if rest[at : at + 2] != mark:
                 return None
-            around.append(rest[:at])
+            template.append(rest[:at])
             rest = rest[at + 2 :]
-        return [*around, rest]
+        return [*template, rest]
 
     def _type_ids(self, add_special_tokens: bool, layout: Layout, row: int) -> list[int]:
         sizes = layout.sequence_lengths[row].tolist()

@@ -35,7 +35,7 @@ from hf_bpe._utils.arguments import (
     each,
     one_of,
     optional,
-    shown,
+    short_repr,
     wrong_type,
 )
 from hf_bpe._utils.input_files import check_json_file
@@ -51,7 +51,7 @@ def check_token(name: str, value: Any) -> Any:
     try:
         str(value).encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{name}: {shown(value)} holds a lone surrogate, so it has no UTF-8 form") from None
+        raise ValueError(f"{name}: {short_repr(value)} holds a lone surrogate, so it has no UTF-8 form") from None
     return value
 
 
@@ -128,7 +128,7 @@ def check_encoded(name: str, value: Any) -> Any:
         for row in check_sequence(name, value, "a dict, or a list of dicts"):
             check_encoded(name, check_mapping(name, row))
         if len(value) == 0:
-            raise ValueError(f"{name}: expected at least one row, got {shown(value)}")
+            raise ValueError(f"{name}: expected at least one row, got {short_repr(value)}")
         return value
     for key, column in value.items():
         if not hasattr(column, "__len__") or isinstance(column, (str, bytes)) or getattr(column, "ndim", 1) == 0:
@@ -154,7 +154,7 @@ def check_errors(name: str, value: Any) -> str:
     try:
         codecs.lookup_error(check_str(name, value))
     except (LookupError, ValueError):
-        raise ValueError(f"{name}: expected a name such as 'replace' or 'strict', got {shown(value)}") from None
+        raise ValueError(f"{name}: expected a name such as 'replace' or 'strict', got {short_repr(value)}") from None
     return str(value)
 
 

@@ -115,7 +115,7 @@ class Source(NamedTuple):
 
     def places(self) -> Numbers:
         """Return (begin, end, word) of each id."""
-        _, offsets, places = self.encoder.encode_with_places(self.texts, self.options)
+        _, offsets, places = self.encoder.encode_with_offsets(self.texts, self.options)
         if self.bounds is not None:
             # The words that count are those that were given.
             for first, last in pairwise(self.bounds):
@@ -153,7 +153,7 @@ class Encodings(Sequence[Encoding]):
     def __reduce__(self) -> tuple[object, ...]:
         # Data loaders send batches from process to process, so in arrays, and without the tokenizer.
         layout = self._layout
-        ids = [*{*layout.ids.tolist(), *chain.from_iterable(layout.around), self._pad_id} - {NO_ID}]
+        ids = [*{*layout.ids.tolist(), *chain.from_iterable(layout.template), self._pad_id} - {NO_ID}]
         tokens = dict(zip(ids, self._to_tokens(ids), strict=True))
         type_ids = [self._type_ids(layout, row) for row in range(len(self))]
         return _restored, (layout, self._places, self._pad_id, type_ids, tokens)

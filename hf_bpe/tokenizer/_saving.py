@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from hf_bpe._utils.arguments import check_flag, check_path, checked, optional, shown
+from hf_bpe._utils.arguments import check_flag, check_path, checked, optional, short_repr
 from hf_bpe._utils.files import staged_folder
 from hf_bpe.core._model import BPEModel, CheckedMerges
 from hf_bpe.engine._normalizers import with_normalizer
@@ -234,7 +234,7 @@ class Saving(Converting):
         """
         name = auto_class.__name__ if isinstance(auto_class, type) else auto_class
         if not isinstance(name, str) or name != "AutoTokenizer":
-            raise ValueError(f"auto_class: expected 'AutoTokenizer', got {shown(name)}")
+            raise ValueError(f"auto_class: expected 'AutoTokenizer', got {short_repr(name)}")
         if cls.__module__.startswith(_REMOTE_CODE):  # a file of the folder itself, which transformers then copies
             super().register_for_auto_class(auto_class)  # type: ignore[misc]
         elif not cls._is_importable():

@@ -45,7 +45,7 @@ class SpecialTokens:
     @property
     def add_bos_token(self) -> bool:
         """Whether `bos_token` begins each sequence; setting it replaces the template."""
-        return self._template is not None and self.bos_token in self._template.around(1)[0]
+        return self._template is not None and self.bos_token in self._template.special_tokens(1)[0]
 
     @add_bos_token.setter
     def add_bos_token(self, value: bool) -> None:
@@ -54,7 +54,7 @@ class SpecialTokens:
     @property
     def add_eos_token(self) -> bool:
         """Whether `eos_token` ends each sequence; setting it replaces the template."""
-        return self._template is not None and self.eos_token in self._template.around(1)[1]
+        return self._template is not None and self.eos_token in self._template.special_tokens(1)[1]
 
     @add_eos_token.setter
     def add_eos_token(self, value: bool) -> None:
@@ -82,7 +82,7 @@ class SpecialTokens:
             return token_ids_0 if token_ids_1 is None else token_ids_0 + token_ids_1
         ids = self._added_tokens_encoder
         sequences = [token_ids_0] if token_ids_1 is None else [token_ids_0, token_ids_1]
-        before, *after = ([ids[token] for token in tokens] for tokens in self._template.around(len(sequences)))
+        before, *after = ([ids[token] for token in tokens] for tokens in self._template.special_tokens(len(sequences)))
         row = before
         for sequence, tokens in zip(sequences, after, strict=True):
             row += [*sequence, *tokens]

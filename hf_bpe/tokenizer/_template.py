@@ -37,7 +37,7 @@ class Template:
         ValueError: sequences that are missing, repeated or in another order.
 
     >>> template = Template.of_bos_eos("<s>", "</s>")
-    >>> template.around(1), template.around(2)
+    >>> template.special_tokens(1), template.special_tokens(2)
     ([['<s>'], ['</s>']], [['<s>'], ['</s>'], ['</s>']])
     >>> Template.from_json(template.to_json()) == template
     True
@@ -98,7 +98,7 @@ class Template:
         """The special tokens, each once."""
         return [*dict.fromkeys(piece.name for piece in (*self.single, *self.pair) if not piece.is_sequence)]
 
-    def around(self, sequences: int) -> list[list[str]]:
+    def special_tokens(self, sequences: int) -> list[list[str]]:
         """Return the special tokens before the first of one or two sequences, and those after each."""
         parts: list[list[str]] = [[]]
         for piece in self.single if sequences == 1 else self.pair:
@@ -125,10 +125,14 @@ class Template:
         >>> Template.of_bos_eos("<s>", None).bos_eos("<s>", "</s>")
         (True, False)
         """
-        has = self.around(1) == [[bos], []], self.around(1) == [[], [eos]], self.around(1) == [[bos], [eos]]
+        has = (
+            self.special_tokens(1) == [[bos], []],
+            self.special_tokens(1) == [[], [eos]],
+            self.special_tokens(1) == [[bos], [eos]],
+        )
         adds = has[0] or has[2], has[1] or has[2]
         simple = Template.of_bos_eos(bos if adds[0] else None, eos if adds[1] else None)
-        return adds if simple is not None and simple.around(2) == self.around(2) else None
+        return adds if simple is not None and simple.special_tokens(2) == self.special_tokens(2) else None
 
 
 def as_template(value: Template | Mapping[str, Any] | None) -> Template | None:

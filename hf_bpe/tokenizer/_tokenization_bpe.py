@@ -17,7 +17,7 @@ from hf_bpe._utils.arguments import (
     checked,
     each,
     optional,
-    shown,
+    short_repr,
 )
 from hf_bpe.core._byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.core._model import BPEModel, with_placeholders
@@ -193,7 +193,7 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         normalizer = checked_normalizer(kwargs.pop("normalizer", None), input)
         for name, size in {"vocab_size": vocab_size, "num_merges": options.get("num_merges")}.items():
             if isinstance(size, (list, tuple, range)):
-                raise TypeError(f"{name}: expected one size, got {shown(size)}; hf_bpe.train gives several models")
+                raise TypeError(f"{name}: expected one size, got {short_repr(size)}; hf_bpe.train gives several models")
         listed = [*special_tokens, *special_tokens_in(kwargs)]
         added = {str(token): token for token in reversed(listed)}  # what is listed first decides the flags
         model = train(input, vocab_size, list(dict.fromkeys(map(str, listed))) or None, **options)

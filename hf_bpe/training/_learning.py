@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from hf_bpe._utils.memory import available_bytes, in_words, resident_bytes
+from hf_bpe._utils.memory import available_bytes, format_bytes, resident_bytes
 from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.engine._dispatch import learn_merges, training_bytes
@@ -75,10 +75,10 @@ class Learning:
         self.wanted = number
         if number > len(self.merges):
             self._check_memory(len(self._initial) + number)
-            self._go_on(number, show_progress, callback)
+            self._resume(number, show_progress, callback)
         return self.merges[:number]
 
-    def _go_on(self, number: int, show_progress: bool, callback: Listener | None) -> None:
+    def _resume(self, number: int, show_progress: bool, callback: Listener | None) -> None:
         known = len(self.merges)
         if known:
             logger.info("%d merges were learned before", known)
@@ -108,11 +108,11 @@ class Learning:
         """Say how much memory learning takes, and refuse if there is not as much."""
         needed = training_bytes(self._words, max_merges)
         there = available_bytes() if self._max_memory is None else self._max_memory - resident_bytes()
-        logger.info("training on %d distinct pre-tokens takes up to %s", len(self._words), in_words(needed))
+        logger.info("training on %d distinct pre-tokens takes up to %s", len(self._words), format_bytes(needed))
         if there is not None and needed > there:
             raise MemoryError(
-                f"training on {len(self._words)} distinct pre-tokens takes up to {in_words(needed)}, and there is "
-                f"{in_words(max(there, 0))}; {self._advice(needed, there)}"
+                f"training on {len(self._words)} distinct pre-tokens takes up to {format_bytes(needed)}, and there is "
+                f"{format_bytes(max(there, 0))}; {self._advice(needed, there)}"
             )
 
     def _advice(self, needed: int, there: int) -> str:
@@ -130,6 +130,6 @@ class Learning:
             if size > 0 and size / total * needed <= there:
                 return (
                     f"counts.prune({limit}) would leave {numbers[limit]} of them, which takes about "
-                    f"{in_words(int(size / total * needed))}; or train on less text"
+                    f"{format_bytes(int(size / total * needed))}; or train on less text"
                 )
         return "train on less text, or on a machine with more memory"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from hf_bpe._utils.arguments import MOST, check_int, shown
+from hf_bpe._utils.arguments import MOST, check_int, short_repr
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._provenance import learned
 
@@ -23,11 +23,11 @@ class Goal:
         given = num_merges if vocab_size is None else vocab_size
         if given is None or (vocab_size is not None and num_merges is not None):
             raise ValueError(
-                f"give either vocab_size or num_merges, got vocab_size={shown(vocab_size)}, "
-                f"num_merges={shown(num_merges)}"
+                f"give either vocab_size or num_merges, got vocab_size={short_repr(vocab_size)}, "
+                f"num_merges={short_repr(num_merges)}"
             )
         self._is_total = vocab_size is not None
-        self.is_ladder = isinstance(given, (list, tuple, range))
+        self.is_sequence = isinstance(given, (list, tuple, range))
         self._sizes: list[int] = [*given] if isinstance(given, (list, tuple, range)) else [given]  # type: ignore[list-item]
         name, least = ("vocab_size", 1) if self._is_total else ("num_merges", 0)
         if not self._sizes:

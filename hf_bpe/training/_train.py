@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args, overload
 
-from hf_bpe._utils.arguments import MOST, check_int, check_real, checked, one_of, optional, shown
+from hf_bpe._utils.arguments import MOST, check_int, check_real, checked, one_of, optional, short_repr
 from hf_bpe._utils.memory import parse_bytes
 from hf_bpe._utils.progress import Listener
 from hf_bpe.core._byte_level import from_printable
@@ -85,7 +85,7 @@ def train_bpe(
     (b'<|endoftext|>', b'ow')
     """
     if isinstance(vocab_size, (list, tuple, range)):
-        raise TypeError(f"vocab_size: expected one size, got {shown(vocab_size)}; `train` gives several models")
+        raise TypeError(f"vocab_size: expected one size, got {short_repr(vocab_size)}; `train` gives several models")
     model = train(input, vocab_size, special_tokens, **options)
     return model.vocab, model.merges
 
@@ -240,7 +240,7 @@ def train(
             "merge; train on more text, or change min_frequency or max_token_bytes",
             stacklevel=2,
         )
-    return models if goal.is_ladder else models[0]
+    return models if goal.is_sequence else models[0]
 
 
 def _settings(

@@ -98,16 +98,16 @@ EncodingOptions options_of(const nb::tuple& given, unsigned threads = 1) {
 }
 
 // Copies of the arrays, which any thread may change. They are cast last, for other arguments may run Python code.
-Rows rows_of(nb::handle ids, nb::handle spans, nb::handle around) {
+Rows rows_of(nb::handle ids, nb::handle spans, nb::handle template_ids) {
   std::vector<Ids> special;
-  for (nb::handle row : items_of(around, "around")) {
+  for (nb::handle row : items_of(template_ids, "template_ids")) {
     Ids& last = special.emplace_back();
-    for (nb::handle id : items_of(row, "around")) last.push_back(number_of<std::uint32_t>(id, "around"));
+    for (nb::handle id : items_of(row, "template_ids")) last.push_back(number_of<std::uint32_t>(id, "template_ids"));
   }
   SpanArray all_spans;
   if (!nb::try_cast(spans, all_spans)) throw nb::type_error("spans: expected an int64 array of three dimensions");
   if (special.size() < 2 || all_spans.shape(1) != special.size() - 1 || all_spans.shape(2) != 2) {
-    throw nb::value_error("spans: expected the shape (rows, sequences, 2), and around one more than sequences");
+    throw nb::value_error("spans: expected the shape (rows, sequences, 2), and template_ids one more than sequences");
   }
   std::vector<std::int64_t> spans_now(all_spans.data(), all_spans.data() + all_spans.size());
   IdArray all_ids;
@@ -159,7 +159,7 @@ class PyEncoder {
     return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets));
   }
 
-  nb::object encode_with_places(const nb::list& texts, const nb::tuple& given) const {
+  nb::object encode_with_offsets(const nb::list& texts, const nb::tuple& given) const {
     const EncodingOptions options = options_of(given);
     HeldTexts::Options how = this->how();
     how.most_wide_bytes = static_cast<std::size_t>(-1);  // no text is too long to be converted where places are known
@@ -168,7 +168,7 @@ class PyEncoder {
     {
       Poll poll{nb::none()};
       const nb::gil_scoped_release no_gil;
-      placed = encoder_.encode_with_places(held.texts, options, decoder_, std::ref(poll));
+      placed = encoder_.encode_with_offsets(held.texts, options, decoder_, std::ref(poll));
     }
     const std::size_t size = placed.places.size();
     auto places = make_array<std::int64_t>(3 * size);
@@ -178,8 +178,8 @@ class PyEncoder {
                           to_array(places.release(), {size, 3}));
   }
 
-  nb::list rows_to_lists(nb::handle ids, nb::handle spans, nb::handle around) const {
-    const Rows rows = rows_of(ids, spans, around);
+  nb::list rows_to_lists(nb::handle ids, nb::handle spans, nb::handle template_ids) const {
+    const Rows rows = rows_of(ids, spans, template_ids);
     Ids row(rows.longest());
     nb::list lists;
     PollInLoop polls(kCheckSignals);
@@ -191,9 +191,9 @@ class PyEncoder {
     return lists;
   }
 
-  nb::object rows_to_arrays(nb::handle ids, nb::handle spans, nb::handle around, nb::handle padding) const {
+  nb::object rows_to_arrays(nb::handle ids, nb::handle spans, nb::handle template_ids, nb::handle padding) const {
     const auto [wanted, pad_id, is_left] = values_of<Padding>(padding, "padding: expected (length or None, id, bool)");
-    const Rows rows = rows_of(ids, spans, around);
+    const Rows rows = rows_of(ids, spans, template_ids);
     const std::size_t longest = rows.longest(), length = wanted.value_or(longest);
     if (longest > length) throw nb::value_error("padding: expected a length that no row exceeds");
     if (rows.count() != 0 && length > static_cast<std::size_t>(-1) / 16 / rows.count()) throw std::bad_alloc();
@@ -369,9 +369,9 @@ void bind_encoder(nb::module_& module) {
       .def("encode", &PyEncoder::encode, "text"_a.none(), "options"_a)
       .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "options"_a, "threads"_a)
       .def("encode_to_numpy", &PyEncoder::encode_to_numpy, "texts"_a, "options"_a, "threads"_a)
-      .def("encode_with_places", &PyEncoder::encode_with_places, "texts"_a, "options"_a)
-      .def("rows_to_lists", &PyEncoder::rows_to_lists, "ids"_a, "spans"_a, "around"_a)
-      .def("rows_to_arrays", &PyEncoder::rows_to_arrays, "ids"_a, "spans"_a, "around"_a, "padding"_a)
+      .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "texts"_a, "options"_a)
+      .def("rows_to_lists", &PyEncoder::rows_to_lists, "ids"_a, "spans"_a, "template_ids"_a)
+      .def("rows_to_arrays", &PyEncoder::rows_to_arrays, "ids"_a, "spans"_a, "template_ids"_a, "padding"_a)
       .def("count_tokens", &PyEncoder::count_tokens, "texts"_a, "options"_a, "threads"_a)
       .def("find_last_cut", &PyEncoder::find_last_cut, "data"_a, "options"_a)
       .def("decode", &PyEncoder::decode, "ids"_a, "skipped"_a)

@@ -1,4 +1,4 @@
-// Rows of ids, which is what models take: each of one sequence of ids or two, and of special tokens around them.
+// Rows of ids, as models take them: each row has one or two sequences of ids and the special tokens of a template.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,11 @@ namespace hf_bpe {
 
 class Rows {
  public:
-  // Row i is of the ids from spans[i][j][0] to spans[i][j][1] for each sequence j, with around[0] before the first and
-  // around[j + 1] behind each. Throws std::invalid_argument for a span that lies outside.
-  Rows(std::vector<std::uint32_t> ids, std::vector<std::int64_t> spans, std::vector<std::vector<std::uint32_t>> around)
-      : ids_(std::move(ids)), spans_(std::move(spans)), around_(std::move(around)) {
+  // Row i holds the ids from spans[i][j][0] to spans[i][j][1] for each sequence j, with template_ids[0] before the first
+  // sequence and template_ids[j + 1] after each. Throws std::invalid_argument for a span that lies outside the ids.
+  Rows(std::vector<std::uint32_t> ids, std::vector<std::int64_t> spans,
+       std::vector<std::vector<std::uint32_t>> template_ids)
+      : ids_(std::move(ids)), spans_(std::move(spans)), template_ids_(std::move(template_ids)) {
     count_ = spans_.size() / 2 / sequences();
     for (std::size_t i = 0; i < count_ * sequences(); ++i) {
       const std::int64_t begin = spans_[2 * i], end = spans_[2 * i + 1];
@@ -25,7 +26,7 @@ class Rows {
         throw std::invalid_argument("spans: expected each to begin before it ends, and to lie within the ids");
       }
     }
-    for (const auto& each : around_) special_ += each.size();
+    for (const auto& each : template_ids_) special_ += each.size();
   }
 
   std::size_t count() const { return count_; }
@@ -43,11 +44,11 @@ class Rows {
   // Writes the ids of a row and returns where they end.
   template <class Id>
   Id* write(std::size_t row, Id* out) const {
-    out = std::copy(around_[0].begin(), around_[0].end(), out);
+    out = std::copy(template_ids_[0].begin(), template_ids_[0].end(), out);
     for (std::size_t j = 0; j < sequences(); ++j) {
       const std::uint32_t* from = ids_.data() + spans_[2 * (row * sequences() + j)];
       out = std::copy(from, from + size_of(row, j), out);
-      out = std::copy(around_[j + 1].begin(), around_[j + 1].end(), out);
+      out = std::copy(template_ids_[j + 1].begin(), template_ids_[j + 1].end(), out);
     }
     return out;
   }
@@ -70,7 +71,7 @@ class Rows {
   }
 
  private:
-  std::size_t sequences() const { return around_.size() - 1; }
+  std::size_t sequences() const { return template_ids_.size() - 1; }
   std::size_t size_of(std::size_t row, std::size_t sequence) const {
     const std::int64_t* span = spans_.data() + 2 * (row * sequences() + sequence);
     return static_cast<std::size_t>(span[1] - span[0]);
@@ -79,7 +80,7 @@ class Rows {
   std::vector<std::uint32_t> ids_;
   std::vector<std::int64_t> spans_;
   std::size_t count_ = 0;
-  std::vector<std::vector<std::uint32_t>> around_;
+  std::vector<std::vector<std::uint32_t>> template_ids_;
   std::size_t special_ = 0;
 };
 

@@ -273,7 +273,7 @@ Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingO
   return encoded;
 }
 
-Encoder::Placed Encoder::encode_with_places(const std::vector<Text>& texts, const EncodingOptions& options,
+Encoder::Placed Encoder::encode_with_offsets(const std::vector<Text>& texts, const EncodingOptions& options,
                                             const Decoder& decoder,
                                             const std::function<void(std::size_t)>& poll) const {
   const Lease worker(*core_);

@@ -64,7 +64,7 @@ class Encoder {
   struct Placed : Encoded {
     std::vector<Place> places;
   };
-  Placed encode_with_places(const std::vector<Text>& texts, const EncodingOptions& options, const Decoder& decoder,
+  Placed encode_with_offsets(const std::vector<Text>& texts, const EncodingOptions& options, const Decoder& decoder,
                             const std::function<void(std::size_t)>& poll) const;
 
   // How many ids each text has.

@@ -122,7 +122,7 @@ inline void check_encoder(const Model& model, Pattern pattern, const std::vector
   // The places of the ids, one behind the other, are the bytes of their tokens, unless some bytes have no id.
   std::map<std::uint32_t, std::string> known(model.tokens.begin(), model.tokens.end());
   for (const AddedToken& token : added) known[token.id] = token.content;
-  const Encoder::Placed placed = encoder.encode_with_places(borrowed, options, decoder_of(model), poll);
+  const Encoder::Placed placed = encoder.encode_with_offsets(borrowed, options, decoder_of(model), poll);
   CHECK(std::equal(placed.ids.begin(), placed.ids.end(), expected.begin(), expected.end()));
   CHECK(placed.offsets == offsets && placed.places.size() == expected.size());
   for (std::size_t text = 0; text < texts.size() && !model.drops_missing_bytes; ++text) {

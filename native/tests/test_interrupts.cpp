@@ -80,10 +80,10 @@ void test_encoding() {
       CHECK(is_interruptible([&](auto poll) { encoder.encode({text}, {}, poll); }));
       CHECK(is_interruptible([&](auto poll) { encoder.count({text}, {}, poll); }));
       CHECK(is_interruptible([&](PollFunction poll) { encoder.encode_short(text, {}, [](const IdBuffer&) {}, poll); }));
-      CHECK(is_interruptible([&](auto poll) { encoder.encode_with_places({text}, {}, decoder_of(kModel), poll); }));
+      CHECK(is_interruptible([&](auto poll) { encoder.encode_with_offsets({text}, {}, decoder_of(kModel), poll); }));
     }
     CHECK(is_interruptible([&](auto poll) { with_token.encode({text_of(words)}, {}, poll); }));
-    CHECK(is_interruptible([&](auto poll) { encoder.encode_with_places({wide_text}, {}, decoder_of(kModel), poll); }));
+    CHECK(is_interruptible([&](auto poll) { encoder.encode_with_offsets({wide_text}, {}, decoder_of(kModel), poll); }));
   }
   const Encoder encoder = encoder_of(Pattern::kNone);
   CHECK(is_interruptible([&](PollFunction poll) { encoder.find_last_cut(text_of(one_word), {}, poll); }));

@@ -157,25 +157,28 @@ class TestParity:
         assert found.scripts[0].parity == 1.0
 
 
-class TestLadder:
+class TestCompressionCurve:
     @pytest.mark.filterwarnings("ignore:the text gives")
     @given(corpora, st.sampled_from(["lexicographic", "huggingface"]), st.lists(words(), max_size=5))
     def test_of_a_trained_model_is_what_each_truncated_model_gives(self, corpus, tie_break, others):
         model = train(WordCounts(corpus, special_tokens=["<|x|>"]), num_merges=12, tie_break=tie_break)
         text = WordCounts(Counter({**corpus, **dict.fromkeys(others, 2)}))
-        ladder = report(model, text).ladder
-        assert (ladder.smallest, ladder.largest) == (257, model.vocab_size)
-        for size in range(ladder.smallest, ladder.largest + 1):
-            assert ladder.tokens_at(size) == report(model.truncate(size), text).total.tokens
+        curve = report(model, text).compression_curve
+        assert (curve.smallest, curve.largest) == (257, model.vocab_size)
+        for size in range(curve.smallest, curve.largest + 1):
+            assert curve.tokens_at(size) == report(model.truncate(size), text).total.tokens
 
     @given(models_and_texts())
     def test_of_any_model_that_has_one_is_what_each_truncated_model_gives(self, drawn):
         model, text = drawn
         found = report(model, [as_data(text)])
-        assert (found.ladder is None) == (found.why_no_ladder != "")
-        if found.ladder is not None:
-            for size in range(found.ladder.smallest, found.ladder.largest + 1):
-                assert found.ladder.tokens_at(size) == report(model.truncate(size), [as_data(text)]).total.tokens
+        assert (found.compression_curve is None) == (found.why_no_compression_curve != "")
+        if found.compression_curve is not None:
+            for size in range(found.compression_curve.smallest, found.compression_curve.largest + 1):
+                assert (
+                    found.compression_curve.tokens_at(size)
+                    == report(model.truncate(size), [as_data(text)]).total.tokens
+                )
 
     @pytest.mark.parametrize(
         ("merges", "options", "why"),
@@ -189,15 +192,15 @@ class TestLadder:
         pairs = [(first.encode(), second.encode()) for first, second in merges]
         tokens = {b"a", b"b", b"c", *(first + second for first, second in pairs)}
         found = report(BPEModel(dict(enumerate(sorted(tokens))), pairs, **options), ["abc"])
-        assert found.ladder is None
-        assert why in found.why_no_ladder
-        assert f"not given: model: {found.why_no_ladder}" in str(found)
+        assert found.compression_curve is None
+        assert why in found.why_no_compression_curve
+        assert f"not given: model: {found.why_no_compression_curve}" in str(found)
 
     def test_refuses_sizes_that_there_are_not(self):
-        ladder = report(train([TEXT], 260), [TEXT]).ladder
+        curve = report(train([TEXT], 260), [TEXT]).compression_curve
         for size in (255, 261, 257.5):
             with pytest.raises(ValueError, match=r"vocab_size: expected 256 to 260, got"):
-                ladder.tokens_at(size)
+                curve.tokens_at(size)
 
 
 class TestTokens:

@@ -17,7 +17,7 @@ from support.patience import PATIENCE
 
 from hf_bpe import BPETokenizer, __version__
 from hf_bpe.cli import app, main
-from hf_bpe.counting._count_tables import PythonTally
+from hf_bpe.counting._count_tables import PythonCountTable
 
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
 COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "show", "tree", "convert", "inspect", "verify"]
@@ -139,11 +139,11 @@ class TestTrain:
     def test_passes_workers_on(self, text, tmp_path, monkeypatch):
         asked = []
 
-        def make_tally(settings, num_workers, memory):
+        def make_count_table(settings, num_workers, memory):
             asked.append(num_workers)
-            return PythonTally(settings, 1, memory)
+            return PythonCountTable(settings, 1, memory)
 
-        monkeypatch.setattr("hf_bpe.counting._count.make_tally", make_tally)
+        monkeypatch.setattr("hf_bpe.counting._count.make_count_table", make_count_table)
         for arguments in ([], ["--workers", 3]):
             run("train", text, "-o", tmp_path, "--num-merges", 0, *arguments)
             run("count", text, "-o", tmp_path / "c.counts", *arguments)

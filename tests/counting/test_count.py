@@ -14,7 +14,7 @@ from support.strategies import any_bytes, patterns, texts
 from hf_bpe import Source, plan
 from hf_bpe.core.reference import count_pre_tokens
 from hf_bpe.counting import _count as counting
-from hf_bpe.counting import _count_tables as tallies
+from hf_bpe.counting import _count_tables
 from hf_bpe.counting._readers import Skipped, read
 from hf_bpe.counting._word_counts import Settings
 from hf_bpe.engine import _dispatch as engine
@@ -38,8 +38,8 @@ def tiny_batches(monkeypatch):
         native = engine.native_core()
         return native and native.Counter(pattern, encoded, threads=threads, chunk_bytes=TINY)
 
-    monkeypatch.setattr(tallies, "_PIECE_BYTES", TINY)
-    monkeypatch.setattr(tallies, "native_counter", native_counter)
+    monkeypatch.setattr(_count_tables, "_PIECE_BYTES", TINY)
+    monkeypatch.setattr(_count_tables, "native_counter", native_counter)
     monkeypatch.setattr(counting, "_BATCH_BYTES", 4 * TINY)
 
 
@@ -48,8 +48,12 @@ def pieces_of(source, specials=(), pattern=None, piece_bytes=1 << 20):
     options = {"pattern": pattern, "special_tokens": specials, "batch_bytes": 1 << 20, "skipped": Skipped()}
     batches = (batch for shard in plan(source) for batch in read(shard, **options))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tallies, "_PIECE_BYTES", piece_bytes)
-        return [*tallies.PythonTally(Settings(pattern, tuple(specials)), 1, 0)._pieces(batches, lambda done: None)]
+        patch.setattr(_count_tables, "_PIECE_BYTES", piece_bytes)
+        return [
+            *_count_tables.PythonCountTable(Settings(pattern, tuple(specials)), 1, 0)._pieces(
+                batches, lambda done: None
+            )
+        ]
 
 
 def documents_of(*arguments):
@@ -201,7 +205,7 @@ def die(batch, pattern):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere processes do not inherit what is patched")
 def test_a_killed_process_is_an_os_error_that_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(tallies, "count_pre_tokens", die)
+    monkeypatch.setattr(_count_tables, "count_pre_tokens", die)
     with pytest.raises(ChildProcessError, match="was killed, most likely for lack of memory; give fewer num_workers"):
         count(["low " * 300_000] * 4, num_workers=2, pattern=r"\w+ ?")
 

@@ -83,7 +83,7 @@ def test_native_ids_are_those_of_the_reference(native, data, tokens, options):
         np.testing.assert_array_equal(array, other)
         assert array.dtype == other.dtype
     for array, other in zip(
-        fast.encode_with_places(texts, options), slow.encode_with_places(texts, options), strict=True
+        fast.encode_with_offsets(texts, options), slow.encode_with_offsets(texts, options), strict=True
     ):
         np.testing.assert_array_equal(array, other)
         assert array.dtype == other.dtype
@@ -98,14 +98,14 @@ def test_rows_are_of_sequences_and_what_stands_around_them(native, data, sequenc
     row = st.lists(span, min_size=sequences, max_size=sequences)
     spans = np.array(data.draw(st.lists(row, max_size=4)), np.int64).reshape(-1, sequences, 2)
     special = st.lists(st.integers(0, 300), max_size=2)
-    around = data.draw(st.lists(special, min_size=sequences + 1, max_size=sequences + 1))
-    rows = slow.rows_to_lists(ids, spans, around)
-    assert fast.rows_to_lists(ids, spans, around) == rows
+    template_ids = data.draw(st.lists(special, min_size=sequences + 1, max_size=sequences + 1))
+    rows = slow.rows_to_lists(ids, spans, template_ids)
+    assert fast.rows_to_lists(ids, spans, template_ids) == rows
     longest = max(map(len, rows), default=0)
     for length in (None, longest, longest + 3):
-        expected = slow.rows_to_arrays(ids, spans, around, Padding(length, pad_id, is_left))
+        expected = slow.rows_to_arrays(ids, spans, template_ids, Padding(length, pad_id, is_left))
         for array, other in zip(
-            fast.rows_to_arrays(ids, spans, around, Padding(length, pad_id, is_left)), expected, strict=True
+            fast.rows_to_arrays(ids, spans, template_ids, Padding(length, pad_id, is_left)), expected, strict=True
         ):
             np.testing.assert_array_equal(array, other)
             assert array.dtype == other.dtype
@@ -118,9 +118,9 @@ def test_rows_that_cannot_be_are_refused(native):
     for wrong in ([[[0, 5]]], [[[3, 2]]], [[[-1, 2]]]):
         with pytest.raises(ValueError, match="expected each to begin before it ends"):
             encoder.rows_to_lists(ids, np.array(wrong), [[], []])
-    for around in ([], [[]], [[], [], []]):
-        with pytest.raises(ValueError, match="around one more than sequences"):
-            encoder.rows_to_lists(ids, np.array([[[0, 4]]]), around)
+    for template_ids in ([], [[]], [[], [], []]):
+        with pytest.raises(ValueError, match="template_ids one more than sequences"):
+            encoder.rows_to_lists(ids, np.array([[[0, 4]]]), template_ids)
     with pytest.raises(ValueError, match="a length that no row exceeds"):
         encoder.rows_to_arrays(ids, np.array([[[0, 4]]]), [[], []], Padding(3, 0, False))
 
@@ -134,7 +134,7 @@ def test_places_of_characters_and_parts(engine):
     encoder = make_encoder(model, (token,))
 
     def places(text, **options):
-        return [*map(tuple, encoder.encode_with_places([text], Options(**options))[2].tolist())]
+        return [*map(tuple, encoder.encode_with_offsets([text], Options(**options))[2].tolist())]
 
     assert places("é a <x>") == [(0, 1, 0), (1, 3, 1), (3, 7, 2)]
     assert places("你") == [(0, 1, 0)] * 3
@@ -159,7 +159,7 @@ def test_dropped_bytes_make_their_neighbours_merge_within_a_pre_token_only(engin
     whole = dataclasses.replace(model, pattern=None)
     assert make_encoder(whole).encode("\x00a\x00\x01b\x00 c", Options()) == [2, 3]
     assert make_encoder(dataclasses.replace(whole, ignore_merges=True)).encode("a\x00b", Options()) == [4]
-    ids, offsets, places = make_encoder(whole).encode_with_places(["xa", "cab "], Options(unknown_id=9))
+    ids, offsets, places = make_encoder(whole).encode_with_offsets(["xa", "cab "], Options(unknown_id=9))
     assert (ids.tolist(), offsets.tolist(), len(places)) == ([0, 2, 3], [0, 1, 3], 3)
     long = "a" * 300 + "\x00" + "b" * 300
     assert make_encoder(whole).encode(long, Options()) == [0] * 299 + [2] + [1] * 299

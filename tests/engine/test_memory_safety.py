@@ -26,7 +26,7 @@ OPERATIONS = {
     "lists": lambda encoder, texts: encoder.encode_batch(texts, OPTIONS, 2),
     "arrays": lambda encoder, texts: [part.tobytes() for part in encoder.encode_to_numpy(texts, OPTIONS, 2)],
     "counts": lambda encoder, texts: encoder.count_tokens(texts, OPTIONS, 2),
-    "places": lambda encoder, texts: [part.tobytes() for part in encoder.encode_with_places(texts, OPTIONS)],
+    "places": lambda encoder, texts: [part.tobytes() for part in encoder.encode_with_offsets(texts, OPTIONS)],
 }
 
 
@@ -151,14 +151,14 @@ def test_lists_of_numbers_may_change_while_they_are_read(native, model, make_enc
     ids, spans = np.arange(5000, dtype=np.uint32), np.array([[[0, 5000]]])
 
     def shrink():
-        around.clear()
+        template_ids.clear()
         special.clear()
         ids.resize(0, refcheck=False)
 
     special = [Index(7, shrink), *range(1000)]
-    around = [special, (8,)]
+    template_ids = [special, (8,)]
     with pytest.raises(ValueError, match="spans: expected"):  # there are no ids any more
-        encoder.rows_to_lists(ids, spans, around)
+        encoder.rows_to_lists(ids, spans, template_ids)
     multipliers = [Index(3, lambda: multipliers.clear()), *range(2, 1002)]
     run = b"\0\1a\1"
     merged = native.RunMerger([run] * 1001, multipliers).read(100)
@@ -318,8 +318,8 @@ def test_wrong_arguments_are_refused_by_name(native, model, make_encoder):
         (rows(ids, np.array([[[0, 10]]]), nothing, padding), ValueError, "lie within the ids"),
         (rows(ids, np.array([[[-1, 2]]]), nothing, padding), ValueError, "lie within the ids"),
         (rows(ids, np.array([[[3, 2]]]), nothing, padding), ValueError, "begin before it ends"),
-        (rows(ids, spans, [(), (-1,)], padding), TypeError, "around: expected an int from 0"),
-        (rows(ids, spans, [(), 5], padding), TypeError, "around: expected a list or tuple, got int"),
+        (rows(ids, spans, [(), (-1,)], padding), TypeError, "template_ids: expected an int from 0"),
+        (rows(ids, spans, [(), 5], padding), TypeError, "template_ids: expected a list or tuple, got int"),
         (rows(ids, spans, nothing, [None, 0, False]), TypeError, "padding: expected"),
         (rows(ids, spans, nothing, Padding(2, 0, False)), ValueError, "no row exceeds"),
         (rows(ids, spans, nothing, Padding(2**62, 0, False)), MemoryError, "alloc"),

@@ -307,7 +307,7 @@ INTERRUPTED = """
 import itertools, os, random, signal, sys, threading, time
 from hf_bpe import train
 from hf_bpe.engine import _dispatch as engine
-from hf_bpe.counting import _count_tables as tallies
+from hf_bpe.counting import _count_tables
 
 # What a shell starts in the background ignores the signal, and so does all that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -328,7 +328,7 @@ threading.Thread(target=interrupt, daemon=True).start()
 @pytest.mark.parametrize(
     ("function", "code"),
     [
-        ("tallies.NativeTally.add", "train(itertools.repeat(text), num_merges=10)"),
+        ("_count_tables.NativeCountTable.add", "train(itertools.repeat(text), num_merges=10)"),
         ("engine.learn_merges", "train([text], num_merges=10**9, pattern=None)"),
     ],
 )

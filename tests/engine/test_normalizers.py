@@ -1,4 +1,4 @@
-"""Models with the normalizer NFC give what `tokenizers` gives, through every door."""
+"""Models with the normalizer NFC give what `tokenizers` gives, through every method."""
 
 import dataclasses
 import pickle
@@ -125,7 +125,7 @@ def test_bytes_that_are_not_utf8_are_left_as_they_are(model, data, other):
     assert ids == raw.with_added_tokens(()).encode(normalized, Options())
 
 
-# Every door
+# Every method
 
 
 @settings(max_examples=by_profile(quick=25, thorough=200))
@@ -145,7 +145,7 @@ def test_every_door_gives_the_ids_of_one_text(model, tokens, texts, options, thr
     assert (ids.dtype, offsets.dtype) == (np.uint32, np.int64)
     assert offsets[0] == 0
     assert [row.tolist() for row in np.split(ids, offsets[1:-1])] == (expected or [[]])
-    placed, starts, places = encoder.encode_with_places(texts, options)
+    placed, starts, places = encoder.encode_with_offsets(texts, options)
     np.testing.assert_array_equal(placed, ids)
     np.testing.assert_array_equal(starts, offsets)
     assert (placed.dtype, starts.dtype, places.dtype) == (np.uint32, np.int64, np.int64)
@@ -308,7 +308,7 @@ def test_pickles_hold_the_definition_only(model, tokens, text):
 
 def places_of(text, *tokens, **options):
     encoder = encoder_of(BPEModel(BYTES, [], normalizer="NFC"), tokens)
-    ids, _, places = encoder.encode_with_places([text], Options(**options))
+    ids, _, places = encoder.encode_with_offsets([text], Options(**options))
     return [(int(token_id), *place) for token_id, place in zip(ids, places.tolist(), strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""`ignore_merges`: a pre-token that is a token is that token, as in `tiktoken`; both engines, and every door."""
+"""`ignore_merges`: a pre-token that is a token is that token, as in `tiktoken`; both engines, and every method."""
 
 import dataclasses
 import pickle
@@ -99,7 +99,7 @@ def test_every_door_gives_the_ids_of_the_definition(pattern, model, data):
     array, offsets = encoder.encode_to_numpy(batch, Options(), 2)
     assert [row.tolist() for row in np.split(array, offsets[1:-1])][: len(batch)] == expected
     assert offsets.tolist() == [0, *np.cumsum([*map(len, expected)])]
-    array, _, places = encoder.encode_with_places(encoded, Options())
+    array, _, places = encoder.encode_with_offsets(encoded, Options())
     assert array.tolist() == [token_id for row in expected for token_id in row]
     assert np.diff(places[:, :2]).ravel().tolist() == [len(token) for row in tokens for token in row]
     whole = b"".join(encoded)

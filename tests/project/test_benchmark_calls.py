@@ -108,7 +108,7 @@ def test_calls_are_timed_on_fresh_texts_or_warm_ones(call_job, round_number, is_
 
     job = call_job("list", rounds=2, round=round_number, warm=is_warm, texts=2, size=20)
     recorder = Recorder()
-    task = calls.make(job, SimpleNamespace(door="a door", load=lambda job: recorder))
+    task = calls.make(job, SimpleNamespace(entry_point="an entry point", load=lambda job: recorder))
     assert len(recorder.calls) == len(expected) - 1
     task.run()
     batches = read_batches(job.files, 5, 2, 20)
@@ -121,7 +121,9 @@ def test_a_call_on_few_words_is_timed_as_often_as_there_are_texts(call_job):
     from benchmarks import calls
 
     recorder = Recorder()
-    task = calls.make(call_job("20 words", round=1), SimpleNamespace(door="a door", load=lambda job: recorder))
+    task = calls.make(
+        call_job("20 words", round=1), SimpleNamespace(entry_point="an entry point", load=lambda job: recorder)
+    )
     recorder.calls.clear()
     task.run()
     assert len(recorder.calls) == 3

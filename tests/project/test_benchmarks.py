@@ -86,7 +86,7 @@ def test_training_is_compared_and_timed(tmp_path, text):
     assert result["files"][0]["name"] == "text.txt"
     assert result["files"][0]["bytes"] == text.stat().st_size
     assert [peer["ties"] for peer in result["contenders"].values()] == ["huggingface", "lexicographic", "huggingface"]
-    assert all(peer["version"] and peer["door"] for peer in result["contenders"].values())
+    assert all(peer["version"] and peer["entry_point"] for peer in result["contenders"].values())
     assert len(result["runs"]) == 3
     for one in result["runs"]:
         assert one["seconds"] > 0
@@ -188,10 +188,12 @@ def test_wrong_ids_and_texts_are_refused_before_anything_is_timed(tmp_path, text
     assert result is None
 
 
-def test_a_peer_without_a_door_is_named(tmp_path, text, gpt2):
+def test_peer_without_an_entry_point_is_named(tmp_path, text, gpt2):
     done, _ = measure(tmp_path, "encoding", text, "--gpt2", gpt2, "--peers", "tokenizers:numpy")
     assert done.returncode == 1
-    assert "error: tokenizers:numpy: ValueError: tokenizers has no door for encoding: encode_numpy" in done.stderr
+    assert (
+        "error: tokenizers:numpy: ValueError: tokenizers has no entry point for encoding: encode_numpy" in done.stderr
+    )
 
 
 @pytest.mark.parametrize("task", ["decoding", *(pytest.param(task, marks=thorough) for task in ("latency", "loading"))])

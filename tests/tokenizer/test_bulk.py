@@ -41,7 +41,7 @@ def any_tokenizer(request, engine):
 
 
 @given(texts=st.lists(any_texts, max_size=5), split=st.sampled_from([None, True, False]))
-def test_all_doors_give_what_a_call_gives(any_tokenizer, texts, split):
+def test_all_bulk_methods_give_the_ids_of_a_call(any_tokenizer, texts, split):
     called = {} if split is None else {"split_special_tokens": split}
     expected = [any_tokenizer.encode(text, add_special_tokens=False, **called) for text in texts]
     options = {"split_special_tokens": split, "num_workers": 2}
@@ -90,13 +90,13 @@ def test_padding_needs_a_token_and_a_length(tokenizer):
 
 
 def test_wrong_arguments_are_refused(tokenizer):
-    for door in (tokenizer.encode_to_lists, tokenizer.encode_to_numpy, tokenizer.count_tokens):
+    for method in (tokenizer.encode_to_lists, tokenizer.encode_to_numpy, tokenizer.count_tokens):
         with pytest.raises(TypeError, match=r"expected a list of texts, got a single str; write \[text\]"):
-            door("low")
+            method("low")
         with pytest.raises(TypeError, match=r"texts\[1\]: expected str or bytes, got 5"):
-            door(["low", 5])
+            method(["low", 5])
         with pytest.raises(ValueError, match="num_workers: expected at least 1, got 0"):
-            door(["low"], num_workers=0)
+            method(["low"], num_workers=0)
     with pytest.raises(TypeError, match="piece 1 is int, expected str or bytes"):
         [*tokenizer.encode_iterable(["low", 5])]
 

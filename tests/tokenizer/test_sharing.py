@@ -19,7 +19,7 @@ from support.profiles import thorough
 from transformers import AddedToken, AutoTokenizer
 
 from hf_bpe import BPETokenizer
-from hf_bpe.tokenizer import _bulk as raw_doors
+from hf_bpe.tokenizer import _bulk
 
 CORPUS = ["low low low lower lower lowest widest widest newest newest newest 你好 你好 what is newer is lower\n"]
 TEXTS = [f"the {kind}est<|endoftext|> {number} 你好 👋" for number, kind in enumerate(["low", "wid", "new"] * 8)]
@@ -242,7 +242,7 @@ def test_a_folder_saved_while_tokens_are_added_is_of_one_moment(tokenizer, tmp_p
 
 
 def test_files_encoded_while_tokens_are_added_are_encoded_alike(tokenizer, tmp_path, monkeypatch):
-    read = raw_doors._read_blocks
+    read = _bulk._read_blocks
 
     def add_and_read(*arguments):
         tokenizer.add_tokens(["newest", "low"])
@@ -251,7 +251,7 @@ def test_files_encoded_while_tokens_are_added_are_encoded_alike(tokenizer, tmp_p
     for name in "ab":
         (tmp_path / name).write_text("the newest low", encoding="utf-8")
     expected = tokenizer.encode("the newest low")
-    monkeypatch.setattr(raw_doors, "_read_blocks", add_and_read)
+    monkeypatch.setattr(_bulk, "_read_blocks", add_and_read)
     written = tokenizer.encode_file([tmp_path / "a", tmp_path / "b"], tmp_path / "ids.npy")
     assert np.load(written.ids).tolist() == expected * 2
 
@@ -308,7 +308,7 @@ CALLS = {
     "decode": lambda tokenizer, _: tokenizer.decode(range(283), skip_special_tokens=True),
     "batch_decode": lambda tokenizer, _: tokenizer.batch_decode([[1, 2], [3]]),
     "decode_stream": lambda tokenizer, _: stream(tokenizer),
-    "the raw doors": lambda tokenizer, _: [tokenizer.encode_to_numpy(TEXTS), tokenizer.encode_to_padded(TEXTS)],
+    "the bulk API": lambda tokenizer, _: [tokenizer.encode_to_numpy(TEXTS), tokenizer.encode_to_padded(TEXTS)],
     "attributes": lambda tokenizer, _: [len(tokenizer), tokenizer.model, tokenizer.bpe_ranks, tokenizer.get_vocab()],
     "repr": lambda tokenizer, _: repr(tokenizer),
     "pickle": lambda tokenizer, _: pickle.dumps(tokenizer),

@@ -9,7 +9,7 @@ from support.strategies import texts
 from hf_bpe import train, train_bpe
 from hf_bpe.core.pretokenizers import split
 from hf_bpe.core.reference import learn_merges
-from hf_bpe.counting import _count_tables as tallies
+from hf_bpe.counting import _count_tables
 
 BYTES = [bytes([byte]) for byte in range(256)]
 EXAMPLE = "low low low low low lower lower widest widest widest newest newest newest newest newest newest"
@@ -128,7 +128,7 @@ def test_no_token_holds_a_special_token(text):
     "options", [{}, {"tie_break": "huggingface"}, {"pattern": None}, {"initial_alphabet": "observed"}]
 )
 def test_the_result_does_not_depend_on_the_number_of_workers(options, monkeypatch):
-    monkeypatch.setattr(tallies, "_PIECE_BYTES", 20)
+    monkeypatch.setattr(_count_tables, "_PIECE_BYTES", 20)
     one, two = (train(CORPUS, num_merges=40, special_tokens=["<|x|>"], num_workers=n, **options) for n in (1, 2))
     assert one == two
     assert one == train(CORPUS[::-1], num_merges=40, special_tokens=["<|x|>"], num_workers=2, **options)
@@ -172,9 +172,9 @@ def never():
     ],
 )
 def test_wrong_options_are_refused_before_the_source_is_read(options, error, message):
-    for door in (train, train_bpe):
+    for method in (train, train_bpe):
         with pytest.raises(error, match=message):
-            door(never(), **options)
+            method(never(), **options)
 
 
 @pytest.mark.parametrize("source", [b"low", 5, None, [5]])

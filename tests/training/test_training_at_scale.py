@@ -38,12 +38,12 @@ def sentences(seed=0, number=300):
 
 @pytest.mark.parametrize("tie_break", TIES)
 @pytest.mark.parametrize("alphabet", ["bytes", "observed"])
-def test_a_ladder_is_the_trainings_to_its_sizes_and_the_truncations_of_its_last(tie_break, alphabet):
+def test_models_of_several_sizes_equal_single_trainings_and_truncations_of_the_largest(tie_break, alphabet):
     options = {"tie_break": tie_break, "initial_alphabet": alphabet, "special_tokens": SPECIALS}
     sizes = [300, 260, 420, 300]
-    ladder = train(sentences(), sizes, **options)
-    assert ladder == [train(sentences(), size, **options) for size in sizes]
-    assert ladder == [ladder[2].truncate(size) for size in sizes]
+    models = train(sentences(), sizes, **options)
+    assert models == [train(sentences(), size, **options) for size in sizes]
+    assert models == [models[2].truncate(size) for size in sizes]
     assert train(sentences(), num_merges=[3, 40], **options) == [
         train(sentences(), num_merges=number, **options) for number in (3, 40)
     ]

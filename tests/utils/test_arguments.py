@@ -10,7 +10,7 @@ from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy, TensorType
 
 from hf_bpe import BPETokenizer
-from hf_bpe._utils.arguments import check_flag, check_ids, check_int, checked, optional, shown
+from hf_bpe._utils.arguments import check_flag, check_ids, check_int, checked, optional, short_repr
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -169,5 +169,5 @@ def test_values_are_shown_in_short_whatever_their_repr_does():
         def __repr__(self):
             raise RuntimeError
 
-    assert shown(Unprintable()) == "a value of type Unprintable"
-    assert len(shown("a" * 10_000)) < 100
+    assert short_repr(Unprintable()) == "a value of type Unprintable"
+    assert len(short_repr("a" * 10_000)) < 100

@@ -15,9 +15,9 @@ from hf_bpe._utils.processes import default_threads
 from hf_bpe.analysis._report.compression_curve import Merges
 from hf_bpe.analysis._report.documents import Comparison, Report
 from hf_bpe.analysis._report.figures import Figures, whole, with_parity
-from hf_bpe.analysis._report.measuring import BYTES, TOKENS, Measure, Tally, measure
+from hf_bpe.analysis._report.measuring import BYTES, TOKENS, Measure, Totals, measure
 from hf_bpe.analysis._report.scripts import LATIN, SCRIPTS, UNNAMED
-from hf_bpe.analysis._report.texts import Cut, Reading, Texts, count_group, groups_of
+from hf_bpe.analysis._report.texts import CountingOptions, Cut, Texts, count_group, groups_of
 from hf_bpe.analysis._show import merge_tree
 from hf_bpe.core._model import BPEModel
 
@@ -70,13 +70,13 @@ def report(
     Report(name='model', tokens=19, bytes_per_token=1.579)
     >>> [(group.name, group.tokens_per_word, round(group.parity, 2)) for group in found.groups]
     [('trained on', 2.25, 1.0), ('other', 5.0, 2.22)]
-    >>> found.ladder.tokens_at(256)
+    >>> found.compression_curve.tokens_at(256)
     30.0
     """
     names = None if name is None else [name]
     trees = tuple(merge_tree(tokenizer, token) for token in trees_of)
-    how = Reading(num_workers, max_memory, show_progress)
-    [found] = _reports([tokenizer], names, texts, reference, parallel, how)
+    options = CountingOptions(num_workers, max_memory, show_progress)
+    [found] = _reports([tokenizer], names, texts, reference, parallel, options)
     return replace(found, trees=trees)
 
 
@@ -114,8 +114,8 @@ def compare(
     listed = [*tokenizers.values()] if isinstance(tokenizers, Mapping) else [*tokenizers]
     if len(listed) < 2:
         raise ValueError(f"tokenizers: expected two or more to compare, got {len(listed)}")
-    how = Reading(num_workers, max_memory, show_progress)
-    return Comparison(tuple(_reports(listed, names, texts, reference, parallel, how)))
+    options = CountingOptions(num_workers, max_memory, show_progress)
+    return Comparison(tuple(_reports(listed, names, texts, reference, parallel, options)))
 
 
 class _Side(NamedTuple):
@@ -147,33 +147,33 @@ def _reports(
     texts: Texts | Mapping[str, Texts],
     reference: str | None,
     parallel: bool,
-    how: Reading,
+    options: CountingOptions,
 ) -> list[Report]:
     sides = [*map(_Side.of, tokenizers)]
-    names = _told_apart([side.name for side in sides]) if names is None else names
+    names = _unique_names([side.name for side in sides]) if names is None else names
     specials = [*dict.fromkeys(special for side in sides for special in side.specials)]
     groups = groups_of(texts)
     if reference is not None and reference not in groups:
         raise ValueError(f"reference: expected one of {', '.join(map(repr, groups))}, got {reference!r}")
-    measures = [Measure(side.model, how.num_workers or default_threads()) for side in sides]
-    tallies = {group: [Tally(side.model.vocab_size) for side in sides] for group in groups}
+    measures = [Measure(side.model, options.num_workers or default_threads()) for side in sides]
+    all_totals = {group: [Totals(side.model.vocab_size) for side in sides] for group in groups}
     cuts = [*dict.fromkeys(side.cut for side in sides)]
     for name, group in groups.items():
-        for cut, counts in zip(cuts, count_group(name, group, cuts, specials, how), strict=True):
+        for cut, counts in zip(cuts, count_group(name, group, cuts, specials, options), strict=True):
             alike = [number for number, side in enumerate(sides) if side.cut == cut]
-            measure(counts, [measures[n] for n in alike], [tallies[name][n] for n in alike])
+            measure(counts, [measures[n] for n in alike], [all_totals[name][n] for n in alike])
     first = next(iter(groups)) if reference is None else reference
     return [
-        _report_of(name, side, {group: tallies[group][number] for group in groups}, first, parallel)
+        _report_of(name, side, {group: all_totals[group][number] for group in groups}, first, parallel)
         for number, (name, side) in enumerate(zip(names, sides, strict=True))
     ]
 
 
-def _report_of(name: str, side: _Side, tallies: Mapping[str, Tally], reference: str, parallel: bool) -> Report:
+def _report_of(name: str, side: _Side, all_totals: Mapping[str, Totals], reference: str, parallel: bool) -> Report:
     model = side.model
     has_words = model.pattern is not None
-    total = reduce(add, tallies.values())
-    groups = [Figures.of(group, tally.sums.sum(axis=0), has_words) for group, tally in tallies.items()]
+    total = reduce(add, all_totals.values())
+    groups = [Figures.of(group, totals.sums.sum(axis=0), has_words) for group, totals in all_totals.items()]
     # By bytes, so that the order does not depend on the tokenizer; what has no name is last.
     used = [number for number in range(len(SCRIPTS)) if total.sums[number, TOKENS] > 0]
     last = {number: place for place, number in enumerate(map(SCRIPTS.index, UNNAMED), start=1)}
@@ -181,7 +181,10 @@ def _report_of(name: str, side: _Side, tallies: Mapping[str, Tally], reference: 
     scripts = [Figures.of(SCRIPTS[number], total.sums[number], has_words) for number in used]
     reference_script = SCRIPTS[LATIN if LATIN in used or not used else used[0]]
     merges = Merges(model)
-    ladders = {group: merges.ladder(tally.usage, tally.sums[:, BYTES].sum()) for group, tally in tallies.items()}
+    curves = {
+        group: merges.compression_curve(totals.usage, totals.sums[:, BYTES].sum())
+        for group, totals in all_totals.items()
+    }
     return Report(
         name=name,
         model=model,
@@ -192,13 +195,13 @@ def _report_of(name: str, side: _Side, tallies: Mapping[str, Tally], reference: 
         parallel=parallel,
         usage=total.usage[:-1],
         unknown=whole(total.usage[-1]),
-        ladder=merges.ladder(total.usage, total.sums[:, BYTES].sum()),
-        ladders={group: ladder for group, ladder in ladders.items() if ladder is not None},
-        why_no_ladder=merges.why_none,
+        compression_curve=merges.compression_curve(total.usage, total.sums[:, BYTES].sum()),
+        compression_curves={group: curve for group, curve in curves.items() if curve is not None},
+        why_no_compression_curve=merges.why_no_curve,
     )
 
 
-def _told_apart(names: Iterable[str]) -> list[str]:
+def _unique_names(names: Iterable[str]) -> list[str]:
     """Return names of which those that others have, too, are numbered."""
     names = [*names]
     return [

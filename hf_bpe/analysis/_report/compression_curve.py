@@ -20,7 +20,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Ladder:
+class CompressionCurve:
     """How many tokens a text has, by the size of the vocabulary.
 
     Attributes:
@@ -56,7 +56,7 @@ class Ladder:
     def round_sizes(self) -> list[int]:
         """Return the sizes for a table: doubling, of whole thousands, and that of the whole vocabulary.
 
-        >>> Ladder(257, 10.0, np.ones(8_000)).round_sizes()
+        >>> CompressionCurve(257, 10.0, np.ones(8_000)).round_sizes()
         [500, 1000, 2000, 4000, 8256]
         """
         doubling = [500 << step for step in range(20)]
@@ -64,15 +64,15 @@ class Ladder:
 
 
 class Merges:
-    """The merges of a model, from which ladders are made.
+    """The merges of a model, from which curves are made.
 
     Attributes:
-        why_none: why a model has no ladder; empty if it has one.
+        why_no_curve: why a model has no curve; empty if it has one.
     """
 
     def __init__(self, model: BPEModel) -> None:
-        self.why_none = _why_none(model)
-        if self.why_none:
+        self.why_no_curve = _why_no_curve(model)
+        if self.why_no_curve:
             return
         ids = [*model.vocab]
         place_of = {token_id: place for place, token_id in enumerate(ids)}
@@ -83,24 +83,24 @@ class Merges:
         self._made = [tokens[first + second] for first, second in model.merges]
         self._smallest = model.vocab_size - len(self._made)
 
-    def ladder(self, usage: Numbers, bytes: float) -> Ladder | None:
-        """Return the ladder of a text, None if the model has none.
+    def compression_curve(self, usage: Numbers, bytes: float) -> CompressionCurve | None:
+        """Return the curve of a text, None if the model has none.
 
         Args:
             usage: how often each token occurs, in the order of the ids; what stands behind does not matter.
             bytes: the number of bytes of the text.
         """
-        if self.why_none:
+        if self.why_no_curve:
             return None
         done = usage.tolist()
         for token, first, second in self._trees:
             done[first] += done[token]
             done[second] += done[token]
         saved = np.cumsum([0.0, *(done[place] for place in self._made)])
-        return Ladder(self._smallest, bytes, bytes - saved)
+        return CompressionCurve(self._smallest, bytes, bytes - saved)
 
 
-def _why_none(model: BPEModel) -> str:
+def _why_no_curve(model: BPEModel) -> str:
     if model.ignore_merges and unreachable(model):
         return "whole words become tokens that its merges do not make"
     last_made = {first + second: rank for rank, (first, second) in enumerate(model.merges)}

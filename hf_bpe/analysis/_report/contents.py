@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hf_bpe._utils.memory import in_words
-from hf_bpe.analysis._report.compression_curve import Ladder
+from hf_bpe._utils.memory import format_bytes
+from hf_bpe.analysis._report.compression_curve import CompressionCurve
 from hf_bpe.analysis._report.figures import Figures, ratio
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues, Token
 from hf_bpe.analysis._report.scripts import UNNAMED
@@ -30,7 +30,7 @@ def key_figures(report: ReportValues) -> list[tuple[str, str]]:
 def _other_figures(report: ReportValues) -> list[tuple[str, str]]:
     total = report.total
     rows = [
-        ("text", in_words(round(total.bytes))),
+        ("text", format_bytes(round(total.bytes))),
         ("words", number(total.words)),
         ("tokens", number(total.tokens)),
         ("Rényi efficiency", number(report.efficiency, 3)),
@@ -46,7 +46,7 @@ def about(report: ReportValues) -> str:
     total = report.total
     unknown = f" · {number(report.unknown)} bytes without a token" if report.unknown else ""
     return (
-        f"{in_words(round(total.bytes))} of text · {number(total.tokens)} tokens · Rényi efficiency "
+        f"{format_bytes(round(total.bytes))} of text · {number(total.tokens)} tokens · Rényi efficiency "
         f"{number(report.efficiency, 3)} · {number(len(report.never_used))} tokens of the vocabulary never used · "
         f"{number(len(report.unreachable))} unreachable{unknown}"
     )
@@ -85,7 +85,7 @@ def _cells(figures: Figures) -> _Row:
         number(figures.tokens_per_word, 2),
         share(figures.share_in_one_token),
         number(figures.parity, 2) if figures.parity is not None else "",
-        in_words(round(figures.bytes)),
+        format_bytes(round(figures.bytes)),
         number(figures.tokens),
     )
 
@@ -127,33 +127,33 @@ def _left_out(report: ReportValues) -> str:
 def _by_size(reports: Sequence[ReportValues]) -> Table:
     """Return compression by vocabulary size, of one or more."""
     title = "Bytes per token by vocabulary size"
-    why = [f"{report.name}: {report.why_no_ladder}" for report in reports if report.why_no_ladder]
+    why = [f"{report.name}: {report.why_no_compression_curve}" for report in reports if report.why_no_compression_curve]
     note = f"not given: {'; '.join(why)}" if why else ""
-    ladders = [report.ladder for report in reports]
-    known = [ladder for ladder in ladders if ladder is not None]
+    curves = [report.compression_curve for report in reports]
+    known = [curve for curve in curves if curve is not None]
     if not known:
         return Table(title, ("",), [], note=note)
     if len(reports) == 1:
         return _by_size_of_one(title, known[0])
     rows = []
-    for size in sorted({size for ladder in known for size in ladder.round_sizes()}):
+    for size in sorted({size for curve in known for size in curve.round_sizes()}):
         row = [number(size)]
-        for of in ladders:
+        for of in curves:
             is_in = of is not None and of.smallest <= size <= of.largest
             row.append(number(ratio(of.bytes, of.tokens_at(size)), 2) if of and is_in else NOTHING)
         rows.append(tuple(row))
     columns = ("vocabulary", *(report.name for report in reports))
-    return Table(title, columns, rows, frozenset(), note=note, pictures=("ladder",))
+    return Table(title, columns, rows, frozenset(), note=note, pictures=("compression curve",))
 
 
-def _by_size_of_one(title: str, ladder: Ladder) -> Table:
+def _by_size_of_one(title: str, curve: CompressionCurve) -> Table:
     rows = []
-    for size in ladder.round_sizes():
-        tokens = ladder.tokens_at(size)
-        relative = ratio(tokens, ladder.tokens_at(ladder.largest))
-        rows.append((number(size), number(ratio(ladder.bytes, tokens), 2), number(tokens), number(relative, 2)))
+    for size in curve.round_sizes():
+        tokens = curve.tokens_at(size)
+        relative = ratio(tokens, curve.tokens_at(curve.largest))
+        rows.append((number(size), number(ratio(curve.bytes, tokens), 2), number(tokens), number(relative, 2)))
     columns = ("vocabulary", "bytes/\ntoken", "tokens", "relative\ntokens")
-    return Table(title, columns, rows, frozenset(), frozenset({len(rows) - 1}), pictures=("ladder",))
+    return Table(title, columns, rows, frozenset(), frozenset({len(rows) - 1}), pictures=("compression curve",))
 
 
 def _lengths(reports: Sequence[ReportValues]) -> Table:
@@ -202,17 +202,17 @@ def tables_of_comparison(comparison: ComparisonValues) -> list[Table]:
     tables = [Table("Overall", ("", *names), rows, note=note)]
     if len(first.groups) > 1:
         groups = shown_groups(reports)
-        tables.append(_beside("Bytes per token by text", names, groups, "bytes_per_token", "", ("groups",)))
-        tables.append(_beside("Tokens per word by text", names, groups, "tokens_per_word"))
+        tables.append(_side_by_side("Bytes per token by text", names, groups, "bytes_per_token", "", ("groups",)))
+        tables.append(_side_by_side("Tokens per word by text", names, groups, "tokens_per_word"))
         of = "tokens" if first.parallel else "tokens per character"
         note = f"{of}, by that of {first.reference[0]}"
-        tables.append(_beside("Parity by text", names, groups, "parity", note, ("group parity",)))
+        tables.append(_side_by_side("Parity by text", names, groups, "parity", note, ("group parity",)))
     if len(first.scripts) > 1:
         scripts = shown_scripts(reports)
         note = f"script of a pre-token's first letter{_left_out(first)}"
-        tables.append(_beside("Bytes per token by script", names, scripts, "bytes_per_token", note, ("scripts",)))
+        tables.append(_side_by_side("Bytes per token by script", names, scripts, "bytes_per_token", note, ("scripts",)))
         note = f"tokens per character, by that of {first.reference[1]}{_left_out(first)}"
-        tables.append(_beside("Parity by script", names, scripts, "parity", note, ("script parity",)))
+        tables.append(_side_by_side("Parity by script", names, scripts, "parity", note, ("script parity",)))
     tables.append(_by_size(reports))
     tables.append(_lengths(reports))
     rows = [
@@ -228,7 +228,7 @@ def tables_of_comparison(comparison: ComparisonValues) -> list[Table]:
     return [*tables, Table("Tokens that only one has", columns_of_only, rows, frozenset({0, 3}))]
 
 
-def _beside(
+def _side_by_side(
     title: str,
     names: Sequence[str],
     parts: Sequence[Sequence[Figures]],

@@ -41,7 +41,7 @@ class Figures:
 
     @classmethod
     def of(cls, name: str, sums: npt.NDArray[np.float64], has_words: bool) -> Figures:
-        """Return the figures of a row of `Tally.sums`."""
+        """Return the figures of a row of `Totals.sums`."""
         words = [whole(sums[column]) if has_words else None for column in (WORDS, WORD_TOKENS, ONE_TOKEN)]
         return cls(name, whole(sums[BYTES]), whole(sums[CHARACTERS]), whole(sums[TOKENS]), *words)
 

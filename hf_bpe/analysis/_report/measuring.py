@@ -23,7 +23,7 @@ Sums = npt.NDArray[np.float64]
 BYTES, CHARACTERS, TOKENS, WORDS, WORD_TOKENS, ONE_TOKEN = range(6)
 
 
-class Tally:
+class Totals:
     """What a tokenizer made of a group of texts.
 
     Numbers are float64, which is exact for whole ones up to 2**53.
@@ -37,8 +37,8 @@ class Tally:
         self.sums: Sums = np.zeros((len(SCRIPTS), 6))
         self.usage: Sums = np.zeros(vocab_size + 1)
 
-    def __add__(self, other: Tally) -> Tally:
-        total = Tally(len(self.usage) - 1)
+    def __add__(self, other: Totals) -> Totals:
+        total = Totals(len(self.usage) - 1)
         total.sums = self.sums + other.sums
         total.usage = self.usage + other.usage
         return total
@@ -54,11 +54,11 @@ class Measure:
         self._unknown = max(model.vocab, default=-1) + 1
         self._threads = threads
 
-    def add(self, tally: Tally, words: Sequence[bytes], counts: Sums, kinds: npt.NDArray[np.int64]) -> None:
-        """Add what the model makes of words to a tally.
+    def add(self, totals: Totals, words: Sequence[bytes], counts: Sums, kinds: npt.NDArray[np.int64]) -> None:
+        """Add what the model makes of words to a totals.
 
         Args:
-            tally: of a vocabulary of this size.
+            totals: of a vocabulary of this size.
             words: pre-tokens.
             counts: how often each occurs.
             kinds: what `kinds_of` returns for them.
@@ -66,18 +66,18 @@ class Measure:
         ids, offsets = self._encoder.encode_to_numpy([*words], Options(unknown_id=self._unknown), self._threads)
         lengths = np.diff(offsets)
         places = np.searchsorted(self._ids, ids.astype(np.int64))
-        tally.usage += np.bincount(places, np.repeat(counts, lengths), len(tally.usage))
+        totals.usage += np.bincount(places, np.repeat(counts, lengths), len(totals.usage))
         size, characters, is_word, script = kinds.T
         for column, values in enumerate(
             (size, characters, lengths, is_word, is_word * lengths, is_word * (lengths == 1))
         ):
-            tally.sums[:, column] += np.bincount(script, values * counts, len(SCRIPTS))
+            totals.sums[:, column] += np.bincount(script, values * counts, len(SCRIPTS))
 
 
-def measure(counts: WordCounts, measures: Sequence[Measure], tallies: Sequence[Tally]) -> None:
-    """Add counts to a tally for each model; what is the same for all models is found out once."""
+def measure(counts: WordCounts, measures: Sequence[Measure], all_totals: Sequence[Totals]) -> None:
+    """Add counts to a totals for each model; what is the same for all models is found out once."""
     for words, numbers in counts.batches():
         weights = np.array(numbers, np.float64) / counts.scale
         kinds = kinds_of(words)
-        for model, tally in zip(measures, tallies, strict=True):
-            model.add(tally, words, weights, kinds)
+        for model, totals in zip(measures, all_totals, strict=True):
+            model.add(totals, words, weights, kinds)

@@ -44,7 +44,7 @@ _STYLE = f"""
 .hf-report section {{ border-top: 1px solid var(--line); margin-top: 2.2rem; padding-top: 1.5rem; }}
 .hf-report .pictures {{ display: flex; flex-wrap: wrap; gap: 1.4rem 3.4rem; margin-bottom: 1.3rem; }}
 .hf-report figure {{ flex: 1 1 20rem; min-width: 0; max-width: 29rem; margin: 0; }}
-.hf-report .beside {{ flex: 1 1 20rem; min-width: 0; max-width: 100%; }}
+.hf-report .side-by-side {{ flex: 1 1 20rem; min-width: 0; max-width: 100%; }}
 .hf-report figcaption {{ font-size: .84rem; margin-bottom: .4rem; }}
 .hf-report svg {{ display: block; width: 100%; height: auto; font-family: inherit; }}
 .hf-report .legend {{ display: flex; flex-wrap: wrap; gap: .2rem 1.3rem; margin: 0 0 1rem; padding: 0; }}
@@ -148,7 +148,7 @@ def _section(shown: ReportValues | ComparisonValues, table: Table) -> str:
         caption = f"<figcaption>{escape(picture.title)}</figcaption>" if says_more else ""
         figures += f"<figure>{caption}{picture.svg}</figure>"
     if len(pictures) == 1:
-        inside = f'{figures}<div class="beside">{as_html(table)}</div>'
+        inside = f'{figures}<div class="side-by-side">{as_html(table)}</div>'
         return f'<section>{head}<div class="pictures">{inside}</div></section>'
     above = f'<div class="pictures">{figures}</div>' if pictures else ""
     return f"<section>{head}{above}{as_html(table)}</section>"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from hf_bpe.analysis._report.compression_curve import Ladder
+from hf_bpe.analysis._report.compression_curve import CompressionCurve
 from hf_bpe.analysis._report.contents import binned, length_name, shown_groups, shown_scripts
 from hf_bpe.analysis._report.figures import Figures
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
@@ -56,7 +56,7 @@ def draw(name: str, shown: ReportValues | ComparisonValues) -> Picture | None:
     """Return one picture, None if there is nothing to draw.
 
     Args:
-        name: "groups", "group parity", "scripts", "script parity", "ladder" or "lengths".
+        name: "groups", "group parity", "scripts", "script parity", "compression curve" or "lengths".
         shown: a Report or a Comparison.
 
     Raises:
@@ -148,16 +148,17 @@ def _dots(axes: Axes, labels: Sequence[str], columns: Sequence[_Column]) -> None
     axes.grid(axis="x")
 
 
-def _ladder(reports: Sequence[ReportValues]) -> _Drawing | None:
-    lines: list[tuple[str, Ladder | None, str, float]] = []  # name, ladder, colour, width
+def _compression_curve(reports: Sequence[ReportValues]) -> _Drawing | None:
+    lines: list[tuple[str, CompressionCurve | None, str, float]] = []  # name, curve, colour, width
     if len(reports) == 1:
         [report] = reports
-        if 1 < len(report.ladders) <= _MOST_LINES:
-            lines = [(name, ladder, _DIM, 0.9) for name, ladder in report.ladders.items()]
-        lines.append(("all", report.ladder, _SERIES[0], 2.2))
+        if 1 < len(report.compression_curves) <= _MOST_LINES:
+            lines = [(name, curve, _DIM, 0.9) for name, curve in report.compression_curves.items()]
+        lines.append(("all", report.compression_curve, _SERIES[0], 2.2))
     else:
         lines = [
-            (report.name, report.ladder, color, 1.8) for report, color in zip(reports, cycle(_SERIES), strict=False)
+            (report.name, report.compression_curve, color, 1.8)
+            for report, color in zip(reports, cycle(_SERIES), strict=False)
         ]
     drawn = [
         (name, of, color, width) for name, of, color, width in lines if of and of.bytes and of.largest > of.smallest
@@ -167,9 +168,9 @@ def _ladder(reports: Sequence[ReportValues]) -> _Drawing | None:
 
     def paint(axes: Axes) -> None:
         ends: list[tuple[float, str, str]] = []
-        for name, ladder, color, width in drawn:
-            sizes = ladder.sizes()
-            values = [ladder.bytes / ladder.tokens_at(size) for size in sizes]
+        for name, curve, color, width in drawn:
+            sizes = curve.sizes()
+            values = [curve.bytes / curve.tokens_at(size) for size in sizes]
             axes.plot(sizes, values, color=color, linewidth=width, solid_capstyle="round")
             ends.append((values[-1], name, color))
         axes.set_xscale("log")
@@ -245,7 +246,7 @@ _DRAWINGS: Mapping[str, _Drawer] = {
     "group parity": _rows("Parity: below 1 is cheaper", shown_groups, "parity", 1),
     "scripts": _rows("Bytes per token", shown_scripts, "bytes_per_token"),
     "script parity": _rows("Parity: below 1 is cheaper", shown_scripts, "parity", 1),
-    "ladder": _ladder,
+    "compression curve": _compression_curve,
     "lengths": _lengths,
 }
 

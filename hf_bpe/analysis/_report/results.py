@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hf_bpe._utils.visible import plain
-from hf_bpe.analysis._report.compression_curve import Ladder
+from hf_bpe.analysis._report.compression_curve import CompressionCurve
 from hf_bpe.analysis._report.figures import RENYI_ORDER, Figures, efficiency, histogram, whole
 from hf_bpe.analysis._report.measuring import Sums
 from hf_bpe.core._model import BPEModel
@@ -53,8 +53,8 @@ class ReportValues:
         parallel: whether the groups say the same.
         usage: how often each token occurs, in the order of the ids.
         unknown: bytes that there is no token for; each is counted as a token.
-        ladder: compression by vocabulary size; None if `why_no_ladder` says why.
-        ladders: the same by group.
+        compression_curve: compression by vocabulary size; None if `why_no_compression_curve` says why.
+        compression_curves: compression curve of each group.
         trees: the merge trees that were asked for.
     """
 
@@ -67,9 +67,9 @@ class ReportValues:
     parallel: bool
     usage: Sums
     unknown: float
-    ladder: Ladder | None
-    ladders: Mapping[str, Ladder]
-    why_no_ladder: str
+    compression_curve: CompressionCurve | None
+    compression_curves: Mapping[str, CompressionCurve]
+    why_no_compression_curve: str
     trees: tuple[MergeTree, ...] = ()
 
     @property
@@ -142,11 +142,12 @@ class ReportValues:
             "renyi_efficiency": self.efficiency,
             "shannon_efficiency": self.entropy_efficiency,
             "by_vocab_size": [
-                {"vocab_size": size, "tokens": whole(self.ladder.tokens_at(size))} for size in self.ladder.sizes()
+                {"vocab_size": size, "tokens": whole(self.compression_curve.tokens_at(size))}
+                for size in self.compression_curve.sizes()
             ]
-            if self.ladder
+            if self.compression_curve
             else None,
-            "why_no_ladder": self.why_no_ladder or None,
+            "why_no_compression_curve": self.why_no_compression_curve or None,
             "lengths_in_vocabulary": [*self.lengths_in_vocabulary.values()],
             "lengths_in_text": [*self.lengths_in_text.values()],
             "most_used": [vars(token) for token in self.most_used],

@@ -29,7 +29,7 @@ class Cut(NamedTuple):
     normalizer: str | None
 
 
-class Reading(NamedTuple):
+class CountingOptions(NamedTuple):
     """How texts are counted, which changes no figure: as `hf_bpe.count` says."""
 
     num_workers: int | None = None
@@ -68,7 +68,7 @@ def _group(texts: Texts) -> Group:
 
 
 def count_group(
-    name: str, group: Group, cuts: Sequence[Cut], specials: Sequence[str], how: Reading
+    name: str, group: Group, cuts: Sequence[Cut], specials: Sequence[str], options: CountingOptions
 ) -> list[WordCounts]:
     """Return counts of a group for each way of cutting.
 
@@ -94,9 +94,9 @@ def count_group(
             _normalized(group, cut.pattern, specials) if cut.normalizer else group,
             pattern=cut.pattern,
             special_tokens=specials,
-            num_workers=how.num_workers,
-            max_memory=how.max_memory,
-            show_progress=how.show_progress,
+            num_workers=options.num_workers,
+            max_memory=options.max_memory,
+            show_progress=options.show_progress,
         )
         for cut in cuts
     ]

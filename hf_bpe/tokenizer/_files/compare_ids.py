@@ -88,11 +88,11 @@ def side_of(definition: Definition, name: str) -> Side:
         unknown_id=ids.get(definition.setting("unk_token")),
     )
     template = definition.template
-    around = [] if template is None else [[ids[token] for token in tokens] for tokens in template.around(1)]
+    special = [] if template is None else [[ids[token] for token in tokens] for tokens in template.special_tokens(1)]
 
     def encode(texts: list[str], added: bool) -> Rows:
         rows = encoder.encode_batch([*texts], options, os.cpu_count() or 1)
-        return [[*around[0], *row, *around[1]] for row in rows] if added and any(around) else rows
+        return [[*special[0], *row, *special[1]] for row in rows] if added and any(special) else rows
 
     return Side(name, encode, True, definition, lambda data: encoder.encode(data, options))
 

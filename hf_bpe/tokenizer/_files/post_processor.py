@@ -37,13 +37,13 @@ def template_settings(processor: Any, added: AddedVocabulary) -> dict[str, Any]:
         return {}
     if len(templates) > 1 or templates[0]["type"] != "TemplateProcessing":
         raise ValueError(
-            f"its post-processor {shown(processor)} is not one TemplateProcessing; the tokens that it adds to "
+            f"its post-processor {json_excerpt(processor)} is not one TemplateProcessing; the tokens that it adds to "
             "sequences would be lost"
         )
     try:
         template = as_template(templates[0])
     except ValueError as error:
-        raise ValueError(f"its post-processor {shown(processor)}: {error}") from None
+        raise ValueError(f"its post-processor {json_excerpt(processor)}: {error}") from None
     if template is None:
         return {}
     for token in template.tokens:
@@ -61,7 +61,7 @@ def template_processing(template: Template, ids: Mapping[str, int]) -> dict[str,
     return {"type": "TemplateProcessing", **template.to_json(), "special_tokens": special_tokens}
 
 
-def shown(part: Any) -> str:
+def json_excerpt(part: Any) -> str:
     """Return a part of a `tokenizer.json`, shortened, for a message."""
     text = json.dumps(part, ensure_ascii=False)
     return text if len(text) <= 200 else text[:200] + "…"
@@ -69,7 +69,7 @@ def shown(part: Any) -> str:
 
 def _names(template: Template, added: AddedVocabulary) -> dict[str, str]:
     """Return the names of the tokens of a template of bos and eos; none where a name would make one special."""
-    before, after = template.around(1)
+    before, after = template.special_tokens(1)
     bos, eos = next(iter(before), None), next(iter(after), None)
     tokens = {name: token for name, token in (("bos_token", bos), ("eos_token", eos)) if token is not None}
     are_special = all(added.tokens[added.ids[token]].special for token in tokens.values())

@@ -23,7 +23,7 @@ from hf_bpe.core.reference import pre_tokenize
 from hf_bpe.engine._dispatch import from_printable_all
 from hf_bpe.tokenizer._files.added_tokens import AddedVocabulary
 from hf_bpe.tokenizer._files.definition import FEATURES, FLAGS, Definition, Format, Hints, Peer, written_out
-from hf_bpe.tokenizer._files.post_processor import shown, template_processing, template_settings
+from hf_bpe.tokenizer._files.post_processor import json_excerpt, template_processing, template_settings
 from hf_bpe.tokenizer._files.reading import check_ids, read_json_object
 
 # `tokenizers` splits with the expression of GPT-2 by itself where ByteLevel is told to.
@@ -252,7 +252,7 @@ def _normalizer(normalizer: Any) -> str | None:
     if normalizer is None:
         return None
     if normalizer["type"] != "NFC":
-        raise ValueError(f"its normalizer {shown(normalizer)} changes the text; this would be lost")
+        raise ValueError(f"its normalizer {json_excerpt(normalizer)} changes the text; this would be lost")
     return "NFC"
 
 
@@ -273,13 +273,15 @@ def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
             pattern = canonical_pattern(expression)
             if how == ("Isolated", False) or pattern in PATTERNS:  # named ones leave nothing that could be removed
                 return pattern, False
-    raise ValueError(f"its pre-tokenizer {shown(pre_tokenizer)} is not a split by one pattern and then ByteLevel")
+    raise ValueError(
+        f"its pre-tokenizer {json_excerpt(pre_tokenizer)} is not a split by one pattern and then ByteLevel"
+    )
 
 
 def _check_decoder(decoder: Any) -> None:
     parts = [] if decoder is None else decoder.get("decoders", [decoder])
     if [part["type"] for part in parts] != ["ByteLevel"]:
-        raise ValueError(f"its decoder {shown(decoder)} is not ByteLevel; decoded text would differ")
+        raise ValueError(f"its decoder {json_excerpt(decoder)} is not ByteLevel; decoded text would differ")
 
 
 def padding_and_truncation(content: Mapping[str, Any]) -> dict[str, Any]:
