@@ -18,6 +18,8 @@ import regex
 
 from hf_bpe.core._unicode import UNASSIGNED
 
+__all__ = ["PATTERNS", "UNICODE_VERSION", "canonical_pattern", "find_safe_cuts", "pattern_expression", "split"]
+
 UNICODE_VERSION = "16.0"
 
 # The 25 characters of the Unicode property White_Space, which `\s` means here (Python's str.isspace has four more).

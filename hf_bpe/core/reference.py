@@ -16,6 +16,8 @@ from hf_bpe.core._byte_level import BYTE_TO_CHAR
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core.pretokenizers import split
 
+__all__ = ["Encoder", "count_pre_tokens", "learn_merges", "pre_tokenize", "training_bytes"]
+
 Pair = tuple[int, int]
 
 

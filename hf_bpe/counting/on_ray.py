@@ -18,6 +18,8 @@ from hf_bpe.counting import _count as counting
 from hf_bpe.counting._sources import Shard, TextSource, plan
 from hf_bpe.counting._word_counts import Settings, WordCounts
 
+__all__ = ["count"]
+
 
 def count(
     source: TextSource,

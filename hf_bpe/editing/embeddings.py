@@ -12,6 +12,8 @@ from typing import Any
 from hf_bpe._utils.arguments import check_int
 from hf_bpe.editing._remap import Remap
 
+__all__ = ["remap_embeddings"]
+
 try:
     import torch
 except ImportError as error:

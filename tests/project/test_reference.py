@@ -1,0 +1,87 @@
+"""The reference of the documentation site lists every public name, and no other."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+SOURCES = {"hf_bpe": ROOT / "hf_bpe", "hf_bpe.conversion": ROOT / "conversion"}
+REFERENCE = "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "docs" / "reference").glob("*.md")))
+
+
+def module_name(package, folder, path):
+    parts = path.relative_to(folder).with_suffix("").parts
+    return ".".join([package, *(part for part in parts if part != "__init__")])
+
+
+def is_public(name, tree):
+    """Tell whether a module is for users: named without underscores, not a former name, not the command line."""
+    if any(part.startswith("_") for part in name.split(".")) or name.startswith("hf_bpe.cli"):
+        return False
+    return not (ast.get_docstring(tree) or "").startswith("Deprecated")
+
+
+def public_modules():
+    """Return name → syntax tree of the public modules, without importing any: some need torch or Ray."""
+    found = {}
+    for package, folder in SOURCES.items():
+        for path in sorted(folder.rglob("*.py")):
+            name, tree = module_name(package, folder, path), ast.parse(path.read_text("utf-8"))
+            if is_public(name, tree):
+                found[name] = tree
+    return found
+
+
+def exported(tree):
+    """Return the names in `__all__`, or None if there is none."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__":
+            return ast.literal_eval(statement.value)
+    return None
+
+
+def missing_from(reference, modules):
+    """Return the public names that are nowhere in the sources of a reference."""
+    named = set(re.findall(r"hf_bpe(?:\.\w+)*", reference))
+    names = {f"{module}.{name}" for module, tree in modules.items() for name in exported(tree)}
+    return sorted((names | modules.keys()) - named)
+
+
+MODULES = public_modules()
+
+
+def test_public_modules_are_those_of_the_layout():
+    packages = {"analysis", "conversion", "core", "counting", "editing", "engine", "tokenizer", "training"}
+    inside = {"core.pretokenizers", "core.reference", "counting.on_ray", "editing.embeddings"}
+    assert MODULES.keys() == {"hf_bpe"} | {f"hf_bpe.{name}" for name in packages | inside}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_public_module_says_what_it_exports(module):
+    assert exported(MODULES[module])
+
+
+def test_reference_lists_every_public_name():
+    assert missing_from(REFERENCE, MODULES) == []
+
+
+@pytest.mark.parametrize("name", ["hf_bpe.editing.prune", "hf_bpe.tokenizer.BPETokenizer", "hf_bpe.core.reference"])
+def test_name_removed_from_the_reference_is_reported(name):
+    assert name in missing_from(re.sub(rf"{re.escape(name)}\b", "", REFERENCE), MODULES)
+
+
+def test_reference_lists_no_name_that_is_not_public():
+    directives = re.findall(r"^\.\. auto(?:function|class|data):: (\S+)", REFERENCE, re.MULTILINE)
+    known = {f"{module}.{name}" for module, tree in MODULES.items() for name in exported(tree)}
+    assert len(directives) > 50
+    assert {*directives} <= known
+
+
+def test_every_page_of_the_site_is_reachable_from_the_first():
+    pages = {str(path.relative_to(ROOT / "docs").with_suffix("")) for path in (ROOT / "docs").rglob("*.md")}
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    trees = re.findall(r"^```\{toctree\}\n(.*?)^```", index, re.MULTILINE | re.DOTALL)
+    listed = re.findall(r"^(?:.* <)?([\w/-]+)>?$", "".join(trees), re.MULTILINE)
+    assert sorted(listed) == sorted(pages - {"index", "pictures/README"})
