@@ -64,16 +64,28 @@ def test_continuous_integration_runs_the_commands_of_the_contribution_guide():
 
 
 def test_only_publishing_may_do_more_than_read_and_only_for_tags_whose_files_were_all_tested():
-    for name in ("ci.yml", "wheels.yml"):
+    for name, publishing in {"ci.yml": [], "docs.yml": ["publish"], "wheels.yml": ["publish"]}.items():
         assert workflow(name)["permissions"] == {"contents": "read"}
         jobs = workflow(name)["jobs"]
-        assert [job for job in jobs if "permissions" in jobs[job]] == (["publish"] if name == "wheels.yml" else [])
+        assert [job for job in jobs if "permissions" in jobs[job]] == publishing
         checkouts = [step for job in jobs.values() for step in job["steps"] if "checkout" in step.get("uses", "")]
         assert all(step["with"] == {"persist-credentials": False} for step in checkouts)
     publish = workflow("wheels.yml")["jobs"]["publish"]
     assert publish["permissions"] == {"id-token": "write"}
     assert "startsWith(github.ref, 'refs/tags/v')" in publish["if"]
     assert {*publish["needs"]} == {*workflow("wheels.yml")["jobs"]} - {"publish"}
+
+
+def test_documentation_is_published_from_the_main_branch_only_and_built_as_in_continuous_integration():
+    build, publish = workflow("docs.yml")["jobs"].values()
+    assert publish["permissions"] == {"pages": "write", "id-token": "write"}
+    assert publish["if"] == "github.ref == 'refs/heads/main'"
+    assert publish["needs"] == ["build"]
+    assert [step["run"] for step in build["steps"] if "run" in step] == [
+        step["run"] for step in workflow("ci.yml")["jobs"]["docs"]["steps"] if "run" in step
+    ]
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert re.search(r"^sphinx-build -W .*\bdocs ", script, re.MULTILINE)
 
 
 def test_every_action_is_pinned_by_its_commit_and_names_its_version():
