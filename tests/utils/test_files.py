@@ -351,6 +351,20 @@ def test_a_lock_that_is_never_released_is_an_error_that_names_it(folder, monkeyp
         assert saved(folder) == before
 
 
+def test_a_lock_file_that_another_save_deletes_meanwhile_is_not_held(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    path, flock = tmp_path / "lock", fcntl.flock
+
+    def flock_after_another_save_has_ended(*args):
+        monkeypatch.setattr(fcntl, "flock", flock)
+        path.unlink()
+        return flock(*args)
+
+    monkeypatch.setattr(fcntl, "flock", flock_after_another_save_has_ended)
+    with files._locked(path):
+        assert path.exists()  # else the next save would make another, and hold that one
+
+
 @pytest.mark.parametrize("error", [NotImplementedError, OSError])
 def test_files_are_saved_where_the_system_has_no_locks(folder, monkeypatch, error):
     def refuse(*args, **kwargs):
