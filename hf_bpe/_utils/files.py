@@ -173,6 +173,8 @@ def _locked(path: Path) -> Iterator[None]:
             f"{path.parent}: another process has been moving files into this folder for {_PATIENCE:.0f} seconds; wait "
             f"until it has ended, or, if there is none, delete {path}"
         ) from None
+    except TimeoutError:  # an OSError, which a signal handler of the caller may raise to end the waiting
+        raise
     except (NotImplementedError, OSError):
         pass
     try:

@@ -365,6 +365,16 @@ def test_a_lock_file_that_another_save_deletes_meanwhile_is_not_held(tmp_path, m
         assert path.exists()  # else the next save would make another, and hold that one
 
 
+def test_an_error_that_ends_the_waiting_for_a_lock_is_passed_on(folder, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise TimeoutError("by a signal handler")  # which is an OSError, as those of systems without locks are
+
+    monkeypatch.setattr(FileLock, "acquire", interrupted)
+    with pytest.raises(TimeoutError, match="by a signal handler"):
+        save(folder)
+    assert saved(folder) == dict.fromkeys(NAMES, OLD) | KEPT
+
+
 @pytest.mark.parametrize("error", [NotImplementedError, OSError])
 def test_files_are_saved_where_the_system_has_no_locks(folder, monkeypatch, error):
     def refuse(*args, **kwargs):
