@@ -140,7 +140,9 @@ def split(text: str, pattern: str | None) -> list[str]:
     masked = hide_newer(text)
     try:
         return _split(text, masked, compiled, None if pattern in PATTERNS else _seconds_for(text))
-    except TimeoutError:
+    except TimeoutError as error:
+        if error.args != _TIMED_OUT:  # raised by a signal handler of the caller
+            raise
         raise ValueError(
             f"pattern {pattern[:80]!r} took over {_seconds_for(text):.0f} s for a text of {len(text)} characters; "
             "expected an expression that backtracks little, such as a+ or (?>aa|a)+ in place of (?:a|aa)+"
@@ -173,6 +175,7 @@ def _split(text: str, masked: str, compiled: regex.Pattern[str], seconds: float 
 
 
 _LONG = 1 << 20
+_TIMED_OUT = ("regex timed out",)  # what `regex` gives its TimeoutError
 _SECONDS = 20.0  # for any text at all
 _SECONDS_PER_CHARACTER = 2e-5  # a hundred times what the named patterns take
 
@@ -187,7 +190,7 @@ def _left(deadline: float | None) -> float | None:
         return None
     left = deadline - time.monotonic()
     if left <= 0:
-        raise TimeoutError
+        raise TimeoutError(*_TIMED_OUT)
     return left
 
 

@@ -2,6 +2,7 @@ import functools
 import importlib.util
 import itertools
 import random
+import signal
 from pathlib import Path
 
 import pytest
@@ -237,6 +238,22 @@ def test_expression_that_backtracks_without_end_is_stopped(monkeypatch, prefix):
     with pytest.raises(ValueError, match=r"'\(\?:a\|aa\)\+b' took over 0 s for a text of \d+ characters; expected"):
         split(prefix + "a" * 100, "(?:a|aa)+b")
     assert split("aab" + "a" * 10, "(?>aa|a)+b") == ["aab", "a" * 10]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="sets a timer")
+@pytest.mark.parametrize("prefix", ["", "x" * (1 << 20)])
+def test_timeout_of_the_caller_is_not_taken_for_that_of_an_expression(prefix):
+    def stop(*_):
+        raise TimeoutError("by the caller")
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(TimeoutError, match="by the caller"):
+            split(prefix + "a" * 100, "(?:a|aa)+b")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
 
 
 def test_time_for_an_expression_grows_with_the_text():
