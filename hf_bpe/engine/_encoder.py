@@ -301,7 +301,7 @@ class PythonEncoder:
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
         vocab, added = self.model.vocab, self._added_bytes
         known = [index(token_id) for token_id in [*ids]]  # a copy, for `__index__` may change the list
-        return b"".join([vocab[i] if i in vocab else added[i] for i in known if not any(skipped[i : i + 1])])
+        return b"".join([vocab[i] if i in vocab else added[i] for i in known if not is_skipped(i, skipped)])
 
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
         return [self.decode(row, skipped).decode("utf-8", errors) for row in [*rows]]
@@ -326,6 +326,11 @@ def splitter_of(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:
     return AddedTokenSplitter(
         {t.id: AddedToken(t.content, **{flag: getattr(t, flag) for flag in flags}) for t in added_tokens}
     )
+
+
+def is_skipped(token_id: int, skipped: bytes) -> bool:
+    """Say whether an id is to be skipped: the byte at its place is not 0. Ids may be negative or too high."""
+    return 0 <= token_id < len(skipped) and skipped[token_id] != 0
 
 
 def as_str(text: AnyText) -> str:

@@ -32,7 +32,7 @@ from hf_bpe._utils.arguments import (
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.processes import default_threads
-from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding
+from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, is_skipped
 from hf_bpe.engine._streaming import NpyWriter, encode_blocks
 from hf_bpe.tokenizer._batch_layout import MOST_IDS
 
@@ -364,7 +364,7 @@ class BulkMethods:
         known: list[int] = []
         for at, each in enumerate(ids):
             token_id = check_int(f"{name}[{at}]", each)
-            if any(skipped[token_id : token_id + 1]):
+            if is_skipped(token_id, skipped):
                 continue
             if token_id in self._engine.model.vocab or token_id in self._added_tokens_decoder:
                 known.append(token_id)

@@ -26,6 +26,7 @@ from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.engine._added_tokens import as_special, check_added_ids, special_tokens_in
 from hf_bpe.engine._decode_stream import DecodeStream
 from hf_bpe.engine._dispatch import make_encoder
+from hf_bpe.engine._encoder import is_skipped
 from hf_bpe.engine._normalizers import NormalizedTexts, checked_normalizer, with_normalizer
 from hf_bpe.tokenizer._added_vocabulary import Derived
 from hf_bpe.tokenizer._bulk import as_lists
@@ -407,7 +408,7 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         return [
             added[token_id].content if token_id in added else known.get(token_id, unknown)
             for token_id in check_ids("ids", ids)
-            if not any(skipped[token_id : token_id + 1])
+            if not is_skipped(token_id, skipped)
         ]
 
     def _convert_id_to_token(self, index: int) -> str | None:

@@ -116,6 +116,9 @@ def test_an_id_outside_the_vocabulary_is_unk_token_even_where_special_tokens_are
     assert known.decode_bytes(ids, skip_special_tokens=True) == b"a<pad>"
     assert known.decode_to_texts([ids], skip_special_tokens=True) == ["a<pad>"]
     assert tokenizer.decode_bytes([97, 10_000, 98]) == b"ab"
+    for below in range(-300, 0):
+        assert known.decode_bytes([97, below], skip_special_tokens=True) == b"a<pad>"
+        assert known.convert_ids_to_tokens([97, below], skip_special_tokens=True) == ["a", "<pad>"]
 
 
 DOCUMENTS = [
