@@ -1,1 +1,1 @@
-"""What every package may use, and that knows nothing of tokenizers: files, memory, progress, processes, arguments."""
+"""Helpers that know nothing of tokenizers: files, memory, progress, processes, argument checks."""

@@ -1,7 +1,7 @@
-"""Checks of arguments: each returns the value as it is used, or raises an error that names the argument.
+"""Argument checks: each returns the value in the form that is used, or raises an error that names the argument.
 
-A check is called with the name of the argument and the value. Integers are whatever Python takes for an index, those of
-numpy and torch too, but no truth values; truth values are those of Python and numpy, 0 and 1.
+A check takes the name of the argument and the value. An integer is anything with `__index__`, including integers of
+numpy and torch, but not a bool. A bool is one of Python or numpy, or 0 or 1.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ Check = Callable[[str, Any], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 MOST = 2**63 - 1
-"""More than there can be of anything."""
+"""An upper limit that no real count reaches."""
 
 _SHOWN = 80  # characters of a value in a message
 
 
 def short_repr(value: object) -> str:
-    """Return what messages say of a value: its `repr`, not too much of it.
+    """Return the `repr` of a value for a message, shortened.
 
     >>> short_repr("a"), short_repr(10**5000)
     ("'a'", 'a value of type int')
     """
     try:
         text = repr(value)
-    except Exception:  # an int of too many digits; whatever a class of the user raises
+    except Exception:  # an int with too many digits, or a class of the user whose __repr__ fails
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def wrong_type(name: str, expected: str, value: object) -> TypeError:
-    """Return the error for a value of a type that an argument does not take."""
+    """Return the TypeError for an argument of the wrong type."""
     return TypeError(f"{name}: expected {expected}, got {short_repr(value)}")
 
 
 def check_int(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
-    """Return an int that is not below `least` and not above `most`.
+    """Return the value as an int between `least` and `most`.
 
     >>> check_int("stride", 3, 0)
     3
@@ -54,7 +54,7 @@ def check_int(name: str, value: Any, least: int | None = None, most: int | None 
             raise wrong_type(name, "an int", value)
         try:
             value = operator.index(value)
-        except TypeError:  # an array of several numbers
+        except TypeError:  # an array with more than one element
             raise wrong_type(name, "an int", value) from None
     if least is not None and value < least:
         raise ValueError(f"{name}: expected at least {least}, got {short_repr(value)}")
@@ -64,82 +64,82 @@ def check_int(name: str, value: Any, least: int | None = None, most: int | None 
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Return a truth value; None, as in many callers' settings, is False.
+    """Return the value as a bool; None means False, as in many settings.
 
     >>> check_flag("verbose", 1), check_flag("verbose", None)
     (True, False)
     """
     if value is True or value is False:
         return value
-    # Of numpy only single values have this type; that of an array would be several.
+    # In numpy only scalars have this type; an array could hold several values.
     if value is None or type(value).__name__ in ("bool", "bool_") or (type(value) is int and value in (0, 1)):
         return bool(value)
     raise wrong_type(name, "True or False", value)
 
 
 def check_real(name: str, value: Any, least: float) -> float:
-    """Return a finite number, as a float, that is not below `least`."""
+    """Return the value as a finite float that is at least `least`."""
     if isinstance(value, bool) or not (hasattr(type(value), "__float__") or hasattr(type(value), "__index__")):
         raise wrong_type(name, "a number", value)
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name}: expected a number from {least:g} on, got {short_repr(value)}") from None
+        raise ValueError(f"{name}: expected a finite number of at least {least:g}, got {short_repr(value)}") from None
     if not least <= number < float("inf"):
-        raise ValueError(f"{name}: expected a number from {least:g} on, got {short_repr(value)}")
+        raise ValueError(f"{name}: expected a finite number of at least {least:g}, got {short_repr(value)}")
     return number
 
 
 def check_str(name: str, value: Any) -> str:
-    """Return a str."""
+    """Return the value if it is a str."""
     if not isinstance(value, str):
         raise wrong_type(name, "a str", value)
     return value
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str | None]) -> Any:
-    """Return one of some values."""
+    """Return the value if it is one of the choices."""
     if not (value is None or isinstance(value, str)) or value not in choices:
         raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {short_repr(value)}")
     return value
 
 
 def check_path(name: str, value: Any) -> Any:
-    """Return a path that the system can be asked for."""
+    """Return the value if it is a path that the file system can represent."""
     if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
         raise wrong_type(name, "a path", value)
     try:
         is_possible = b"\0" not in os.fsencode(value)
-    except UnicodeEncodeError:  # a lone surrogate that stands for no byte
+    except UnicodeEncodeError:  # a lone surrogate that does not encode a byte
         is_possible = False
     if not is_possible:
-        raise ValueError(f"{name}: expected a path, got {short_repr(value)}, which no file can be called")
+        raise ValueError(f"{name}: expected a path, got {short_repr(value)}, which is not a valid file name")
     return value
 
 
 def check_callable(name: str, value: Any) -> Any:
-    """Return something that can be called."""
+    """Return the value if it is callable."""
     if not callable(value):
-        raise wrong_type(name, "something to call", value)
+        raise wrong_type(name, "a callable", value)
     return value
 
 
 def check_mapping(name: str, value: Any) -> Any:
-    """Return a mapping."""
+    """Return the value if it is a mapping."""
     if not isinstance(value, Mapping):
         raise wrong_type(name, "a dict", value)
     return value
 
 
 def check_keywords(name: str, value: Any) -> Any:
-    """Return a mapping whose keys are names."""
+    """Return the value if it is a mapping with str keys."""
     for key in check_mapping(name, value):
         check_str(f"{name}: key", key)
     return value
 
 
 def check_sequence(name: str, value: Any, expected: str = "a list", dimensions: int = 1) -> Any:
-    """Return what has elements in an order, and is no text; of arrays and tensors at most so many dimensions."""
+    """Return the value if it is a sequence but not text; arrays and tensors have at most `dimensions` dimensions."""
     is_text = isinstance(value, (str, bytes, bytearray, memoryview))
     is_flat = 0 < getattr(value, "ndim", 1) <= dimensions
     if is_text or isinstance(value, (Mapping, Set, type)) or not isinstance(value, Iterable) or not is_flat:
@@ -148,14 +148,14 @@ def check_sequence(name: str, value: Any, expected: str = "a list", dimensions: 
 
 
 def check_ids(name: str, value: Any) -> list[int]:
-    """Return a list of ids."""
+    """Return the value as a list of ids."""
     if type(value) is list and {*map(type, value)} <= {int}:
         return value
     return [check_int(f"{name}[{at}]", token_id) for at, token_id in enumerate(check_sequence(name, value, "ids"))]
 
 
 def check_strs(name: str, value: Any) -> list[str]:
-    """Return a list of str."""
+    """Return the value as a list of str."""
     texts = [*check_sequence(name, value, "a list of str")]
     if not {*map(type, texts)} <= {str}:
         for at, text in enumerate(texts):
@@ -164,30 +164,30 @@ def check_strs(name: str, value: Any) -> list[str]:
 
 
 def optional(check: Check) -> Check:
-    """Return a check that takes None as well, and leaves it."""
+    """Return a check that also accepts None."""
     return lambda name, value: None if value is None else check(name, value)
 
 
 def each(check: Check) -> Check:
-    """Return a check for a list whose elements are checked."""
+    """Return a check that applies another check to each element of a list."""
     return lambda name, value: [check(f"{name}[{at}]", one) for at, one in enumerate(check_sequence(name, value))]
 
 
 def at_least(least: int) -> Check:
-    """Return a check for an int that is not below `least`."""
+    """Return a check for an int of at least `least`."""
     return lambda name, value: check_int(name, value, least)
 
 
 def one_of(*choices: str | None) -> Check:
-    """Return a check for one of some values."""
+    """Return a check for one of several values."""
     return lambda name, value: check_choice(name, value, choices)
 
 
 def checked(**checks: Check) -> Callable[[Function], Function]:
-    """Return a decorator that checks arguments of a function, however they are given, before it is called.
+    """Return a decorator that checks a function's arguments, positional or keyword, before the call.
 
-    Arguments without a check, and those that are not given, are left alone. So checks may be shared by functions that
-    have some of the arguments.
+    Arguments without a check and arguments that are not given pass unchanged, so functions with some of the same
+    arguments can share checks.
 
     >>> @checked(n=at_least(1))
     ... def double(n):

@@ -1,4 +1,4 @@
-"""Writing files so that whatever ends the process, each file is whole and files of two saves are never mixed."""
+"""Atomic file writing: whenever the process ends, each file is whole and files of two saves are never mixed."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ _PREFIX = ".saving-"
 _PATIENCE = 600.0  # seconds; moving files takes a fraction of one
 _COMPARED_BYTES = 1 << 26
 
-# What a staging folder holds: new files, old ones while the new ones are put in place, and a lock held by its process.
+# A staging folder holds the new files, the old files while the new ones are moved into place, and its process's lock.
 _NEW, _OLD, _ALIVE = "new", "old", "lock"
 
 
 @contextmanager
 def staged_folder(folder: str | os.PathLike[str], last: Sequence[str] = ()) -> Iterator[Path]:
-    """Give an empty folder to write files in, and move them into `folder` once all are written and on the disk.
+    """Yield an empty folder to write files in, and move the files into `folder` once all are on disk.
 
-    If the body raises, or a file cannot be moved, `folder` stays as it was. Folders in it are merged.
+    If the body raises, or a file cannot be moved, `folder` stays as it was. Subfolders are merged.
 
     A process may be killed at any moment. If at most one file changes, renames replace the old files. If several
     change, the old files in `last` are moved away first, in reverse order; then the others are replaced, and the new
-    ones in `last` put in place. So a reader that needs a file in `last` gets an old or a new set, or misses that file.
+    ones in `last` put in place. So a reader that needs a file in `last` sees the old set or the new set, or finds that
+    file missing.
 
-    Saves into one folder wait for each other while they move files. A process that is killed leaves a folder
-    `.saving-…` behind, which the next save deletes unless it holds the only copy of an old file.
+    Saves into one folder wait for each other while they move files. A killed process leaves a folder `.saving-…`, which
+    the next save deletes unless it holds the only copy of an old file.
 
     Args:
-        folder: where the files go; made if need be.
-        last: the files that readers cannot do without, each for some readers, as paths relative to `folder`, in the
-            order in which they are put in place.
+        folder: the target folder; created if it does not exist.
+        last: the files that some reader requires, as paths relative to `folder`, in the order in which they are moved
+            into place.
 
     Raises:
         NotADirectoryError: `folder` exists and is a file.
         TimeoutError: another process has been moving files into `folder` for ten minutes.
-        OSError: what writing raises.
+        OSError: a file cannot be written.
     """
     target = Path(folder)
     if target.exists() and not target.is_dir():
@@ -62,17 +63,17 @@ def staged_folder(folder: str | os.PathLike[str], last: Sequence[str] = ()) -> I
                 _delete_leftovers(target)
     except BaseException:
         for folder in made:
-            with suppress(OSError):  # not empty: somebody else has written into it
+            with suppress(OSError):  # not empty: another process has written into it
                 folder.rmdir()
         raise
 
 
 def interrupted_save(folder: Path, name: str) -> Path | None:
-    """Return where a file waits that an interrupted save has not put in place; None if there is no such.
+    """Return the staged path of a file that an interrupted save did not move into place, or None.
 
     Args:
-        folder: the folder saved in.
-        name: the last file that the save puts there.
+        folder: the folder that was saved into.
+        name: the last file that a save moves into place.
     """
     if not folder.is_dir() or (folder / name).exists():
         return None
@@ -82,12 +83,12 @@ def interrupted_save(folder: Path, name: str) -> Path | None:
 
 @contextmanager
 def _staging_in(target: Path) -> Iterator[Path]:
-    """Give a folder in `target`, hence on the same file system, where a rename is atomic; delete it afterwards."""
+    """Yield a folder in `target`, so on the same file system, where a rename is atomic; delete it afterwards."""
     with _locked(target / _LOCK):
         _delete_leftovers(target)
         staging = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target))
         alive = FileLock(staging / _ALIVE, timeout=0)
-        with suppress(NotImplementedError, OSError):  # a file system without locks, where nobody cleans up either
+        with suppress(NotImplementedError, OSError):  # a file system without locks, where no process cleans up either
             alive.acquire()
     try:
         (staging / _NEW).mkdir()
@@ -128,7 +129,7 @@ def _move(staging: Path, target: Path, names: Sequence[str], last: Sequence[str]
 
 
 def _set_aside(path: Path, aside: Path, *, keep: bool) -> None:
-    """Move a file, or, if it is to be kept in its place and the file system can, give it a second name."""
+    """Move a file; with `keep`, make a hard link instead where the file system has them."""
     aside.parent.mkdir(parents=True, exist_ok=True)
     if keep and not path.is_symlink():
         with suppress(OSError, NotImplementedError):
@@ -138,7 +139,7 @@ def _set_aside(path: Path, aside: Path, *, keep: bool) -> None:
 
 
 def _are_equal(path: Path, other: Path) -> bool:
-    """Say whether two files are equal, as far as that takes no time: of large ones it is not asked."""
+    """Return whether two files are known to be equal; large files are not compared."""
     return other.is_file() and path.stat().st_size <= _COMPARED_BYTES and filecmp.cmp(path, other, shallow=False)
 
 
@@ -151,27 +152,27 @@ def _delete_leftovers(target: Path) -> None:
                 continue
             with FileLock(staging / _ALIVE, timeout=0):
                 pass
-        except (NotImplementedError, OSError):  # its process lives, or it is another user's
+        except (NotImplementedError, OSError):  # its process is alive, or it belongs to another user
             continue
         shutil.rmtree(staging, ignore_errors=True)
 
 
 def _is_needed(staging: Path, target: Path) -> bool:
-    """Say whether a staging folder holds an old file that has nothing in its place yet."""
+    """Return whether a staging folder holds the only copy of an old file."""
     old = staging / _OLD
     return any(not path.is_dir() and not os.path.lexists(target / path.relative_to(old)) for path in old.rglob("*"))
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Keep others out by a lock file, which is deleted afterwards; do without where the file system has no locks."""
+    """Hold a lock file, which is deleted afterwards; do nothing on a file system without locks."""
     lock = FileLock(path, timeout=_PATIENCE)
     try:
         lock.acquire()
     except Timeout:
         raise TimeoutError(
             f"{path.parent}: another process has been moving files into this folder for {_PATIENCE:.0f} seconds; wait "
-            f"until it has ended, or, if there is none, delete {path}"
+            f"until it ends, or delete {path} if there is no such process"
         ) from None
     except TimeoutError:  # an OSError, which a signal handler of the caller may raise to end the waiting
         raise
@@ -181,21 +182,21 @@ def _locked(path: Path) -> Iterator[None]:
         yield
     finally:
         if lock.is_locked:
-            with suppress(OSError):  # Windows deletes no file that is open; there the release does
+            with suppress(OSError):  # Windows cannot delete an open file; there the release deletes it
                 path.unlink()
             lock.release()
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text file as UTF-8 with Unix line ends, whole or not at all."""
+    """Write a text file atomically, as UTF-8 with Unix line ends."""
     with staged_folder(path.parent) as staging:
         (staging / path.name).write_text(text, encoding="utf-8", newline="\n")
 
 
 def flush(path: Path) -> None:
-    """Have the system write a file, or a folder's list of names, to the disk."""
+    """Flush a file, or the entries of a folder, to disk."""
     if os.name == "nt" and path.is_dir():
-        return  # Windows opens no folders
+        return  # Windows cannot open folders
     descriptor = os.open(path, os.O_RDWR if path.is_file() and os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -204,25 +205,25 @@ def flush(path: Path) -> None:
 
 
 def lock_folder(folder: Path) -> FileLock:
-    """Make a folder if need be, and keep other processes out of it until the lock is released.
+    """Create a folder if needed, and lock it against other processes until the lock is released.
 
     Raises:
-        BlockingIOError: another process works in it, or another call of this one.
+        BlockingIOError: another process, or another call in this process, holds the lock.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / "lock", timeout=0)
     try:
         lock.acquire()
     except Timeout:
-        raise BlockingIOError(f"{folder}: another process works in this folder; wait, or use another") from None
+        raise BlockingIOError(f"{folder}: another process uses this folder; wait, or choose another folder") from None
     return lock
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line to a file, which is made if need be, and have the system write it to the disk.
+    """Append a line to a file, which is created if needed, and flush it to disk.
 
-    A crash may leave a part of the line, which `read_lines` takes away. An error, as of a full disk, leaves none: what
-    is added later would become a part of it.
+    A crash may leave part of the line, which `read_lines` removes. An error, such as a full disk, leaves nothing,
+    because the next line would be appended to it.
     """
     is_new = not path.exists()
     with path.open("ab", buffering=0) as file:
@@ -240,7 +241,7 @@ def append_line(path: Path, line: str) -> None:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Return the lines that `append_line` has written, and take away a last one that is not whole."""
+    """Return the lines that `append_line` wrote, and remove an incomplete last line from the file."""
     if not path.exists():
         return []
     data = path.read_bytes()

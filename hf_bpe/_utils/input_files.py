@@ -1,4 +1,4 @@
-"""Files that others wrote, opened with care: nothing is waited for, and no more is read than such a file can need."""
+"""Reading untrusted files: opening never blocks, and reading is bounded by what a valid file can need."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 MOST_BYTES = 1 << 28
-"""The most bytes of a file that is read whole; the largest vocabularies there are take an eighth."""
+"""The largest size in bytes of a file that is read whole; the largest known vocabularies need an eighth of it."""
 
-# The largest vocabularies have a tenth of these. Parsing takes about a microsecond for each.
+# The largest vocabularies have a tenth of these numbers. Parsing takes about a microsecond for each.
 _MOST_BRACKETS = 1 << 22
 _MOST_COMMAS = 1 << 24
 _MOST_DIGITS = 100  # ids have 10, and `model_max_length` may be 10**30; Python itself refuses the longest
@@ -25,12 +25,12 @@ _KINDS = {
     stat.S_IFBLK: "a block device",
     stat.S_IFSOCK: "a socket",
 }
-# What a shell makes of <(command); opening it again would fail for a socket, and could wait for a pipe.
+# The path that a shell gives for <(command); opening it again would fail for a socket, and could block for a pipe.
 _OPEN_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,9})|/dev/stdin")
 
 
 def check_regular(path: str | os.PathLike[str], mode: int) -> None:
-    """Raise an OSError that says what a path is, if it is no regular file.
+    """Raise an OSError that names the kind of file if a path is not a regular file.
 
     Args:
         path: its name.
@@ -40,14 +40,14 @@ def check_regular(path: str | os.PathLike[str], mode: int) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "something else")
-        raise OSError(f"{os.fspath(path)} is {kind}; expected a regular file: copy the content to one")
+        raise OSError(f"{os.fspath(path)} is {kind}; expected a regular file; copy the content to one")
 
 
 def open_regular(path: str | os.PathLike[str], *, buffering: int = -1) -> BinaryIO:
-    """Open a regular file for reading; anything else is refused without being opened, or waited for.
+    """Open a regular file for reading; refuse anything else without opening it or blocking.
 
     Raises:
-        OSError: it cannot be opened, or is a FIFO, a device, a socket or a folder.
+        OSError: the file cannot be opened, or is a FIFO, a device, a socket or a folder.
     """
     check_regular(path, os.stat(path).st_mode)  # noqa: PTH116  # a str keeps its form in messages
     file = open(path, "rb", buffering, opener=_open_without_waiting)  # noqa: SIM115
@@ -64,15 +64,15 @@ def _open_without_waiting(path: str, flags: int) -> int:
 
 
 def is_open_pipe(path: str | os.PathLike[str], mode: int) -> bool:
-    """Say whether a path names a pipe or socket that this process has open, as `<(command)` of a shell does."""
+    """Return whether a path names a pipe or socket that this process has open, as `<(command)` in a shell does."""
     return (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) and _OPEN_DESCRIPTOR.fullmatch(os.fspath(path)) is not None
 
 
 def open_stream(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open what can be read once from its beginning: a regular file, or a pipe that this process has open.
+    """Open a regular file, or a pipe that this process has open, to read it once from the beginning.
 
     Raises:
-        OSError: what `open_regular` raises.
+        OSError: see `open_regular`.
     """
     if not is_open_pipe(path, os.stat(path).st_mode):  # noqa: PTH116
         return open_regular(path)
@@ -86,63 +86,63 @@ def read_bounded(path: str | os.PathLike[str], what: str = "vocabulary") -> byte
 
     Args:
         path: the file.
-        what: what no larger file is, for the message.
+        what: the kind of content expected, for the message.
 
     Raises:
-        OSError: it cannot be read, or is no regular file.
-        ValueError: it is larger.
+        OSError: the file cannot be read, or is not a regular file.
+        ValueError: the file is larger.
     """
     with open_regular(path) as file:
         is_larger = os.fstat(file.fileno()).st_size > MOST_BYTES
         content = b"" if is_larger else file.read(MOST_BYTES + 1)
     if is_larger or len(content) > MOST_BYTES:
-        raise ValueError(f"{path}: is larger than {MOST_BYTES >> 20} MiB, and no {what} is; is it another file?")
+        raise ValueError(f"{path}: is larger than {MOST_BYTES >> 20} MiB, the limit for a {what}; is it another file?")
     return content
 
 
 def decode(path: str | os.PathLike[str], content: bytes) -> str:
-    """Return a file's text, without the mark that some editors put before it.
+    """Return the text of a UTF-8 file, without a byte-order mark.
 
     Raises:
-        ValueError: it is not UTF-8; the message says where.
+        ValueError: the content is not UTF-8; the message gives the location.
     """
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}: not UTF-8 at byte {error.start}, in line {line}: {error.reason}") from None
+        raise ValueError(f"{path}: not UTF-8 at byte {error.start}, on line {line}: {error.reason}") from None
 
 
 def check_json_parts(path: str | os.PathLike[str], brackets: int, commas: int) -> None:
-    """Raise a ValueError if a JSON file has more parts than a vocabulary can have: it would take minutes to parse."""
+    """Raise a ValueError if a JSON file has more parts than a vocabulary can have: parsing would take minutes."""
     if brackets > _MOST_BRACKETS or commas > _MOST_COMMAS:
         raise ValueError(
-            f"{path}: {brackets} brackets and {commas} commas, and no vocabulary has more than {_MOST_BRACKETS} and "
-            f"{_MOST_COMMAS}; is it another file?"
+            f"{path}: got {brackets} brackets and {commas} commas, expected at most {_MOST_BRACKETS} and "
+            f"{_MOST_COMMAS} for a vocabulary; is it another file?"
         )
 
 
 def check_json_file(path: str | os.PathLike[str]) -> None:
-    """Raise an error for a JSON file that should not be parsed; others are not parsed, either.
+    """Raise an error for a JSON file that is too large to parse; nothing is parsed.
 
     Raises:
-        OSError, ValueError: what `read_bounded` and `check_json_parts` raise.
+        OSError, ValueError: see `read_bounded` and `check_json_parts`.
     """
     content = read_bounded(path)
     check_json_parts(path, content.count(b"[") + content.count(b"{"), content.count(b","))
 
 
 def parse_json(path: str | os.PathLike[str], text: str, pairs_hook: Callable[..., Any] | None = None) -> Any:
-    """Parse the text of a JSON file, if it has no more parts than a vocabulary can have.
+    """Parse the text of a JSON file, unless it has more parts than a vocabulary can have.
 
     Args:
         path: the file, for messages.
         text: its content.
-        pairs_hook: called with the keys and values of each object, as `object_pairs_hook` of `json.loads`.
+        pairs_hook: the `object_pairs_hook` of `json.loads`.
 
     Raises:
-        ValueError: it is no JSON, has too many parts, is nested too deeply, or has a number of too many digits; the
-            message names the file, and the place where there is one.
+        ValueError: the text is not JSON, has too many parts, is nested too deeply, or has a number with too many
+            digits; the message names the file, and the location if there is one.
 
     >>> parse_json("vocab.json", '{"a": [1, 2]}')
     {'a': [1, 2]}
@@ -155,19 +155,19 @@ def parse_json(path: str | os.PathLike[str], text: str, pairs_hook: Callable[...
             raise ValueError(f"{path}: {got}; expected at most {_MOST_DIGITS}")
         return int(digits)
 
-    has_long_number = _LONG_NUMBER.search(text) is not None  # or a token of as many digits
+    has_long_number = _LONG_NUMBER.search(text) is not None  # or a token with as many digits
     try:
         return json.loads(text, object_pairs_hook=pairs_hook, parse_int=bounded if has_long_number else None)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
-        raise ValueError(f"{path}: expected a JSON object, got one nested without end") from None
+        raise ValueError(f"{path}: expected a JSON object, got one that is nested too deeply") from None
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
-    """Return what a JSON file holds.
+    """Return the parsed content of a JSON file.
 
     Raises:
-        OSError, ValueError: what `read_bounded`, `decode` and `parse_json` raise.
+        OSError, ValueError: see `read_bounded`, `decode` and `parse_json`.
     """
     return parse_json(path, decode(path, read_bounded(path)))

@@ -1,4 +1,4 @@
-"""How much memory there is, how much this process has, and how people write an amount of it."""
+"""Available memory, the memory of this process, and amounts of memory as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hf_bpe._utils.arguments import check_int, short_repr, wrong_type
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
-_MOST = 2**63 - 1  # bytes; more than any machine has
+_MOST = 2**63 - 1  # bytes; no machine has as many
 
 
 def parse_bytes(amount: int | str, name: str) -> int:
@@ -18,7 +18,7 @@ def parse_bytes(amount: int | str, name: str) -> int:
 
     Args:
         amount: a number of bytes, or a str such as "500MB", "1.5 GB" or "2GiB".
-        name: that of the argument, for messages.
+        name: the name of the argument, for messages.
 
     Raises:
         TypeError, ValueError: anything else.
@@ -40,7 +40,7 @@ def parse_bytes(amount: int | str, name: str) -> int:
 
 
 def format_bytes(amount: int) -> str:
-    """Return an amount of memory for people: "1.5 GB"."""
+    """Return an amount of memory as text, such as "1.5 GB"."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if amount >= size:
             return f"{amount / size:.1f} {unit}"
@@ -48,7 +48,7 @@ def format_bytes(amount: int) -> str:
 
 
 def resident_bytes() -> int:
-    """Return how much of this process is in memory; where the system does not say, the most there ever was, or 0."""
+    """Return the resident size of this process in bytes; where it is unknown, the peak size, or 0."""
     if sys.platform == "win32":
         return 0
     import resource
@@ -59,9 +59,9 @@ def resident_bytes() -> int:
 
 
 def available_bytes() -> int | None:
-    """Return how much memory this process may still take before the system kills one; None where it does not say.
+    """Return how much more memory this process may take before the system kills a process; None if unknown.
 
-    That is the least of what Linux calls available, and what the control group of a container leaves.
+    This is the minimum of Linux's available memory and what the control group of a container leaves.
     """
     if not sys.platform.startswith("linux"):
         return None
@@ -72,6 +72,6 @@ def available_bytes() -> int | None:
         cached = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())["inactive_file"]
         used = int((group / "memory.current").read_text()) - int(cached)
         available = min(available, int((group / "memory.max").read_text()) - used)
-    except (OSError, ValueError, KeyError):  # no such group, or its limit is "max"
+    except (OSError, ValueError, KeyError):  # no such control group, or its limit is "max"
         pass
     return max(available, 0)

@@ -1,7 +1,7 @@
-"""Share work out to processes, so that Ctrl-C, a killed process and an error each end it cleanly.
+"""Map a function over worker processes, so that Ctrl-C, a killed process and an error each end all of them cleanly.
 
-Not by concurrent.futures: its pool starts processes while others run, hangs on Python 3.10 where one is killed, and
-reads ahead without bound. Here each process has a pipe of its own and at most one piece of work.
+concurrent.futures does not fit: its pool starts processes while others run, hangs on Python 3.10 when one is killed,
+and reads ahead without bound. Here each process has its own pipe and at most one piece of work.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def usable_cores() -> int:
 
 
 def default_threads() -> int:
-    """Return how many threads encode where nobody says: one a core, or what users of `tokenizers` say to that library.
+    """Return the default number of encoding threads: one per core, unless the variables of `tokenizers` say otherwise.
 
-    Its environment variables are `TOKENIZERS_PARALLELISM`, which can be false, and `RAYON_NUM_THREADS`.
+    These environment variables are `TOKENIZERS_PARALLELISM`, which can be false, and `RAYON_NUM_THREADS`.
     """
     if os.environ.get("TOKENIZERS_PARALLELISM", "").lower() in ("false", "off", "no", "n", "f", "0"):
         return 1
@@ -41,18 +41,18 @@ def default_threads() -> int:
 def map_in_processes(
     function: Callable[[Work], Result], pieces: Iterable[Work], workers: int
 ) -> Generator[Result, None, None]:
-    """Yield the function's results as they come, in any order; close the iterator and no process is left.
+    """Yield the function's results as they arrive, in any order; closing the iterator ends all processes.
 
     Args:
-        function: can be pickled where processes are not forked (other than Linux).
-        pieces: read as processes become free, one ahead.
+        function: the function to call; must be picklable where processes are not forked (other than Linux).
+        pieces: the arguments, read one ahead as processes become free.
         workers: number of processes.
 
     Raises:
         ChildProcessError: a process was killed.
-        Exception: what the function raises.
+        Exception: any error that the function raises.
     """
-    # fork costs nothing and needs nothing of the calling script; the children run no code that holds locks.
+    # Forking is cheap and needs nothing from the calling script; the children run no code that holds locks.
     context: Any = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
     idle: list[Connection] = []
     processes = []
@@ -63,7 +63,7 @@ def map_in_processes(
             process = context.Process(target=_work, args=(function, theirs, list(idle)), daemon=True)
             process.start()
             processes.append(process)
-            theirs.close()  # now only the child has it, and its end is the pipe's end
+            theirs.close()  # now only the child holds it, so the pipe closes when the child ends
     connections = list(idle)
     busy: list[Connection] = []
     try:
@@ -79,17 +79,17 @@ def map_in_processes(
         raise ChildProcessError("a process was killed") from None
     except BaseException:
         for process in processes:
-            process.kill()  # they hear nothing less
+            process.kill()  # the workers ignore gentler signals
         raise
     finally:
         for connection in connections:
-            connection.close()  # which ends a process that waits for work
+            connection.close()  # ends a process that waits for work
         for process in processes:
             process.join()
 
 
 def _receive(busy: list[Connection], idle: list[Connection]) -> Iterator[Result]:
-    """Wait until a process has done its work, and yield the results of those that have."""
+    """Wait until at least one process has finished its work, and yield the finished results."""
     for connection in wait(busy):
         assert isinstance(connection, Connection)
         is_done, result = connection.recv()
@@ -101,10 +101,11 @@ def _receive(busy: list[Connection], idle: list[Connection]) -> Iterator[Result]
 
 
 def _work(function: Callable[[Work], Result], connection: Connection, inherited: list[Connection]) -> None:
-    # These may be sent to all processes, and are for the parent: one that died would look as if it had been killed.
+    # These signals may be sent to all processes and are meant for the parent; a worker that died of one would look
+    # killed.
     for number in _INTERRUPTS:
         signal.signal(number, signal.SIG_IGN)
-    for other in inherited:  # the parent's ends: held here, they would keep us waiting after its death
+    for other in inherited:  # the parent's ends: open here, they would outlive the parent
         other.close()
     while True:
         try:
@@ -120,7 +121,7 @@ def _work(function: Callable[[Work], Result], connection: Connection, inherited:
 
 @contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """Hear Ctrl-C only afterwards: what is raised while a process forks, Python reports and forgets."""
+    """Defer Ctrl-C until afterwards: Python only logs an exception that is raised while a process forks."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

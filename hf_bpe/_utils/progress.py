@@ -1,4 +1,4 @@
-"""What is said while something long goes on: a bar for people, events for programs."""
+"""Progress of long operations: a bar for people, events for programs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Stage = Literal["counting", "merging"]
 
 @dataclass(frozen=True)
 class Event:
-    """How far something is.
+    """A progress report.
 
     Args:
-        stage: "counting", of bytes of the sources as they are stored, or "merging", of merges.
+        stage: "counting", measured in stored bytes of the sources, or "merging", measured in merges.
         done: bytes or merges so far.
-        total: of how many, None if that is not known.
+        total: the number of bytes or merges in all; None if unknown.
         seconds: since the stage began.
         merge: the last merge learned; None while counting.
-        count: how often its pair occurred.
+        count: how often the pair of that merge occurred.
     """
 
     stage: Stage
@@ -37,14 +37,14 @@ Listener = Callable[[Event], object]
 
 
 class Progress:
-    """Shows a stage in a bar, with its rate and the time that is left, and tells a listener of it.
+    """Show a stage as a bar with its rate and remaining time, and notify a listener.
 
     Args:
-        stage: what goes on.
-        total: how much there is to do, None if that is not known.
-        done: how much of it is done already.
-        show: whether there is a bar, on standard error.
-        listener: called with each event; what it raises passes through.
+        stage: the name of the stage.
+        total: the amount of work, None if unknown.
+        done: the amount of work already done.
+        show: whether to show a bar on standard error.
+        listener: called with each event; its exceptions propagate.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Progress:
         )
 
     def show(self, done: int, merge: tuple[bytes, bytes] | None = None, count: int | None = None) -> None:
-        """Say how much is done in all."""
+        """Report the amount of work done in all."""
         if merge is not None and not self._bar.disable:
             self._bar.set_postfix_str(f"{b''.join(merge).decode(errors='replace')!r} × {count}", refresh=False)
         self._bar.update(done - self.done)

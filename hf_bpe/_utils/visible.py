@@ -1,4 +1,4 @@
-"""How tokens look: as text in which nothing is hidden, in a few colours, and in HTML that holds nothing but text."""
+"""Visible forms of tokens: text in which nothing is hidden, in a few colours, and escaped HTML."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 import regex
 
-# Every second one is bluish and every other yellowish, which people with any of the common kinds of colour blindness
-# tell apart; so neighbours differ for all. Black is read on the light ones, white on the dark ones.
+# Bluish and yellowish colours alternate, which people with any common kind of colour blindness can distinguish, so
+# neighbours differ for everybody. Text is black on the light colours and white on the dark ones.
 LIGHT = ("#9ecbff", "#ffd27a", "#d9b8ff", "#b9e08a")
 DARK = ("#1f4e79", "#7a5200", "#5b3a8c", "#4a6b16")
 
 _SIGNS = {" ": "·", "\t": "→", "\n": "↵"}
-# Of no width or no ink: controls (those of bidirectional text, too), spaces, joiners, fillers; bytes as surrogates.
+# Characters without width or ink: controls (also bidirectional ones), spaces, joiners, fillers; bytes as surrogates.
 _UNSEEN = regex.compile(r"([\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800])")
 _JOINS = regex.compile(r"\p{M}")
-# What a terminal obeys instead of showing: controls but newline and tab, bidirectional controls, separators; and bytes
-# of file names that are no text.
+# Characters that control a terminal instead of being shown: controls except newline and tab, bidirectional controls and
+# separators; also bytes of file names that are not text.
 _UNPRINTABLE = regex.compile(r"[[\p{Cc}\p{Cs}\p{Bidi_Control}\p{Zl}\p{Zp}]--[\n\t]]", regex.VERSION1)
 
 _STYLE = """
@@ -64,22 +64,23 @@ body {{ margin: 1.5em auto; padding: 0 1em; max-width: 70em }}
 
 
 class Piece(NamedTuple):
-    """A part of a token as it is shown: text as it is, or a sign for what cannot be seen."""
+    """A part of a token as it is shown: visible text, or a sign for an invisible character."""
 
     text: str
     is_sign: bool
 
     @property
     def ends_line(self) -> bool:
-        """Whether it stands for a newline, rather than for itself."""
+        """Whether this is the sign for a newline."""
         return self.is_sign and self.text == _SIGNS["\n"]
 
 
 def pieces(token: bytes) -> list[Piece]:
-    r"""Return what a token is shown as, in order; without the signs it is the text that can be seen.
+    r"""Return the parts that show a token, in order.
 
-    A space is `·`, a tab `→`, a newline `↵`; any other character that cannot be seen is its number, and a byte that is
-    none of a whole character in this token is that byte. A mark that would join what stands before it gets a circle.
+    A space is `·`, a tab `→`, a newline `↵`. Any other invisible character is shown as its code point, and a byte that
+    is not part of a whole character in this token as its value. A combining mark that would join the preceding text
+    gets a dotted circle.
 
     >>> [piece.text for piece in pieces(b" the\n")]
     ['·', 'the', '↵']
@@ -97,7 +98,7 @@ def pieces(token: bytes) -> list[Piece]:
 
 
 def plain(token: bytes) -> str:
-    r"""Return a token as it is shown where there are no colours.
+    r"""Return a token as visible text without colours.
 
     >>> plain(b" the\n")
     '·the↵'
@@ -106,7 +107,7 @@ def plain(token: bytes) -> str:
 
 
 def html_of_pieces(token: bytes, *, has_breaks: bool = False) -> str:
-    """Return a token as HTML; `has_breaks` if lines are to break where it has newlines, but for one at its end."""
+    """Return a token as HTML; with `has_breaks`, lines break at its newlines, except at one at its end."""
     parts = []
     for piece in pieces(token):
         text = escape(piece.text)
@@ -116,25 +117,25 @@ def html_of_pieces(token: bytes, *, has_breaks: bool = False) -> str:
 
 
 def html_of_token(token: bytes, colour: int) -> str:
-    """Return a token as HTML in one of the colours; it stands in the order of tokens, whatever its script."""
+    """Return a token as HTML in one of the colours, isolated from the direction of other scripts."""
     return f'<bdi class="c{colour % len(LIGHT)}">{html_of_pieces(token)}</bdi>'
 
 
 def fragment(content: str) -> str:
-    """Return HTML for notebooks, which brings its style along."""
+    """Return HTML for notebooks, with its style."""
     return f'<div class="hf-bpe"><style>{_STYLE}</style>\n{content}\n</div>'
 
 
 def page(title: str, content: str) -> str:
-    """Return a page of HTML that needs nothing else."""
+    """Return a self-contained HTML page."""
     return _PAGE.format(title=escape(title), content=fragment(content))
 
 
 def printable(text: str) -> str:
-    r"""Return text that a terminal shows and never obeys: control characters are written as their numbers.
+    r"""Return text that is safe to print on a terminal: control characters are replaced by their code points.
 
-    Newlines and tabs stay, and so does all that can be read. File names and messages of other libraries may hold escape
-    sequences, which could recolour, overwrite or reorder what a terminal shows.
+    Newlines, tabs and all visible characters stay. File names and messages of other libraries may hold escape
+    sequences, which could recolour, overwrite or reorder the terminal's output.
 
     >>> printable("caf\xe9\x1b[31m.txt")
     'café<U+001B>[31m.txt'

@@ -1,7 +1,7 @@
-"""Bytes and the characters that stand for them.
+"""The printable character of each byte, as GPT-2 defined it.
 
-`vocab.json` and `merges.txt` are text, tokens are bytes. GPT-2 settled how the one is written as the other: every
-byte has a printable character of its own. Source: `bytes_to_unicode` of OpenAI's GPT-2 release, 2019.
+`vocab.json` and `merges.txt` are text, tokens are bytes. GPT-2 defined the mapping between the two: every byte has its
+own printable character. Source: `bytes_to_unicode` of OpenAI's GPT-2 release, 2019.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import codecs
 
 
 def _printable_characters() -> list[str]:
-    """Return the character of each byte: itself where it is printable, else the next free one from U+0100 on."""
+    """Return the character of each byte: its own if that is printable, else the next free one from U+0100 on."""
     printable = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
     others = [byte for byte in range(256) if byte not in printable]
     return [chr(byte) if byte in printable else chr(256 + others.index(byte)) for byte in range(256)]
@@ -19,13 +19,13 @@ def _printable_characters() -> list[str]:
 BYTE_TO_CHAR: list[str] = _printable_characters()
 CHAR_TO_BYTE: dict[str, int] = {char: byte for byte, char in enumerate(BYTE_TO_CHAR)}
 
-# The same as tables of a codec: Python goes through these faster than through any other.
+# The same mapping as codec tables, the fastest kind of table in Python.
 _DECODING_TABLE = "".join(BYTE_TO_CHAR)
 _ENCODING_TABLE = {ord(char): byte for char, byte in CHAR_TO_BYTE.items()}
 
 
 def to_printable(token: bytes) -> str:
-    r"""Write a token as `vocab.json` does: one printable character a byte.
+    r"""Return the printable form of a token, as in `vocab.json`: one character per byte.
 
     >>> to_printable(b" the\n")
     'ĠtheĊ'
@@ -34,7 +34,7 @@ def to_printable(token: bytes) -> str:
 
 
 def from_printable(text: str) -> bytes | None:
-    r"""Read a token back from its printable form; None if a character of it stands for no byte.
+    r"""Return the token of a printable form; None if one of its characters stands for no byte.
 
     >>> from_printable("ĠtheĊ")
     b' the\n'
@@ -48,7 +48,7 @@ def from_printable(text: str) -> bytes | None:
 
 
 def repair_surrogates(text: str) -> str:
-    r"""Make a string encodable as UTF-8: join surrogates that form UTF-16 pairs, replace the others by U+FFFD.
+    r"""Make a string encodable as UTF-8: join surrogate pairs, replace lone surrogates by U+FFFD.
 
     A Python string can hold lone surrogates (from JSON, or from broken UTF-16); tiktoken repairs them the same way.
 

@@ -1,7 +1,7 @@
-"""BPEModel: what a byte-level BPE tokenizer is, apart from any file format and any library.
+"""BPEModel: a byte-level BPE model, independent of any file format and library.
 
-Training makes one, `BPETokenizer` uses one, every converter reads or writes one. It is checked when it is made, so
-whatever takes a BPEModel may rely on it.
+Training makes one, `BPETokenizer` uses one, every converter reads or writes one. It is validated when it is created, so
+any function that takes a BPEModel may rely on it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hf_bpe.core.pretokenizers import UNICODE_VERSION, canonical_pattern
 NORMALIZERS = (None, "NFC")
 
 MOST_TOKEN_BYTES = 1 << 26
-"""The bytes that the tokens of a model may have in all. The largest vocabularies in use have about 2 million."""
+"""The largest total size in bytes of a model's tokens. The largest vocabularies in use have about 2 million bytes."""
 
 
 class CheckedMerges(list[tuple[bytes, bytes]]):
-    """Merges of ordinary tokens of a vocabulary, each once: whoever makes one of these has checked it."""
+    """A list of merges that its creator has already checked: distinct merges of ordinary tokens of a vocabulary."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,23 +34,25 @@ class BPEModel:
 
     Args:
         vocab: id → bytes of every token, special tokens included (as UTF-8). Ids may have any order and gaps. All
-            tokens together have `MOST_TOKEN_BYTES` at most.
-        merges: the pairs that training merged, first rank first. A pair may make a token that an earlier one makes.
-        special_tokens: the tokens that are never split and never made by a merge; kept in the order of their ids.
+            tokens together have at most `MOST_TOKEN_BYTES` bytes.
+        merges: the merged pairs in the order of their ranks. Two pairs may make the same token.
+        special_tokens: tokens that are never split and never made by a merge; stored in the order of their ids.
         pattern: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular expression, or None for no pre-tokenization.
-        ignore_merges: a pre-token that is an ordinary token as a whole is that token, whatever merges make of it; so
-            tokens that no merges make can still be met. tiktoken encodes so, and `tokenizers` where it is told to.
-        normalizer: "NFC" where text is brought to that form before it is split, None where it is taken as it is.
-        drop_missing_bytes: leave out bytes that the vocabulary has no token for, as `tokenizers` does for a model
-            without `unk_token`; the bytes on either side are neighbours then. False for a vocabulary that has them all.
-        origin: what `train` notes of how the merges were learned, for `signature`. Models that differ in it are equal.
+        ignore_merges: encode a pre-token that is an ordinary token as that token, whatever the merges make of it; so
+            tokens that no merges make can still occur. tiktoken encodes this way, and `tokenizers` with the option of
+            this name.
+        normalizer: "NFC" to normalize text before it is split, None to leave it as it is.
+        drop_missing_bytes: drop bytes that have no token, as `tokenizers` does for a model without `unk_token`; the
+            bytes on either side become neighbours. False for a vocabulary that has all bytes.
+        origin: how the merges were learned, as recorded by `train` for `signature`. Models that differ only in it are
+            equal.
 
-    The arguments are copied; do not change `vocab` or `merges` afterwards, `dataclasses.replace` makes a new model.
+    The arguments are copied. Do not change `vocab` or `merges` afterwards; `dataclasses.replace` makes a new model.
     A vocabulary need not hold all 256 bytes, nor need every token be reachable by the merges: real files differ.
 
     Raises:
         TypeError: an id that is not an int, a token that is not bytes, a special token that is not str.
-        ValueError: anything else that is wrong; the message names the first offender.
+        ValueError: an argument is invalid; the message names the first offending element.
 
     >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab"}, [(b"a", b"b")])
     >>> model
@@ -74,7 +76,7 @@ class BPEModel:
         vocab = dict(zip(ids.values(), ids, strict=True))
         specials = sorted(check_special_tokens(self.special_tokens), key=lambda special: ids.get(special.encode(), -1))
         _check_special_tokens_in(specials, ids)
-        set_field = object.__setattr__  # the one way to normalize a field of a frozen dataclass
+        set_field = object.__setattr__  # the only way to set a field of a frozen dataclass
         set_field(self, "vocab", vocab)
         set_field(self, "merges", _checked_merges(self.merges, ids, {special.encode() for special in specials}))
         set_field(self, "special_tokens", tuple(specials))
@@ -93,19 +95,19 @@ class BPEModel:
 
     @property
     def lacks_bytes(self) -> bool:
-        """Whether there are bytes that it has no token for."""
+        """Whether the vocabulary is missing tokens for some bytes."""
         return sum(len(token) == 1 for token in self.vocab.values()) < 256
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256, in hex, of all that decides ids: two models with equal fingerprints encode every text alike."""
+        """SHA-256, in hex, of everything that decides ids: equal fingerprints mean equal ids for every text."""
         content = {
             "vocab": [[token_id, token.hex()] for token_id, token in self.vocab.items()],
             "merges": [[first.hex(), second.hex()] for first, second in self.merges],
             "special_tokens": self.special_tokens,
             "pattern": self.pattern,
             "unicode": UNICODE_VERSION,
-            # What few models have is left out where it is not, so that models keep their fingerprints.
+            # Rare fields are hashed only if they are set, so that the fingerprints of other models never change.
             **({"ignore_merges": True} if self.ignore_merges else {}),
             **({"normalizer": self.normalizer} if self.normalizer else {}),
             **({"drop_missing_bytes": True} if self.drop_missing_bytes else {}),
@@ -114,12 +116,12 @@ class BPEModel:
 
     @property
     def signature(self) -> str:
-        """A line that tells what the model is and what its merges come from; equal signatures mean equal merges.
+        """A line that identifies the model and the provenance of its merges; equal signatures mean equal merges.
 
-        It has the version of hf_bpe and of Unicode, the pattern, the number of tokens and of special tokens, and a
-        digest of the merges. Of a model that `train` made also how ties were broken, options that are not the default,
-        and `counts`, the beginning of the fingerprint of what it was learned from (see `WordCounts`). That is kept by
-        saving, and left out where the merges are not those that were learned. Digests are the first 64 bits of a
+        It holds the versions of hf_bpe and Unicode, the pattern, the number of tokens and of special tokens, and a
+        digest of the merges. For a model made by `train` it also holds the tie-breaking rule, options that are not the
+        default, and `counts`, the beginning of the fingerprint of the training counts (see `WordCounts`). Saving keeps
+        these; they are left out if the merges are not those that were learned. Digests are the first 64 bits of a
         SHA-256.
 
         >>> from hf_bpe import train
@@ -129,21 +131,21 @@ class BPEModel:
         return signature_of(self)
 
     def with_signature(self, signature: str | None) -> BPEModel:
-        """Return the model with what a signature tells of where its merges come from, as readers of files need it.
+        """Return the model with the provenance from a signature, for readers of files.
 
-        That is not believed where the signature has the digest of other merges.
+        The signature is ignored if its digest is of other merges.
         """
         if signature is None or not check_str("signature", signature) or self.origin:
             return self
         return replace(self, merges=CheckedMerges(self.merges), origin=origin_of(signature))
 
     def special_ids(self) -> dict[str, int]:
-        """Return special token → id, in the order of the ids."""
+        """Return a mapping of special token to id, in the order of the ids."""
         ids = {token: token_id for token_id, token in self.vocab.items()}
         return {special: ids[special.encode()] for special in self.special_tokens}
 
     def whole_words(self) -> dict[bytes, int]:
-        """Return the tokens, with their ids, that a pre-token becomes before any merge is looked at.
+        """Return the tokens, with their ids, that match a whole pre-token before any merge is applied.
 
         >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ba"}, [])
         >>> model.whole_words(), replace(model, ignore_merges=True).whole_words()
@@ -155,19 +157,20 @@ class BPEModel:
         return {token: token_id for token_id, token in self.vocab.items() if token not in specials}
 
     def truncate(self, vocab_size: int) -> BPEModel:
-        """Return the model of so many tokens that the first merges make; all that are left keep their ids.
+        """Return a smaller model with only the first merges; the remaining tokens keep their ids.
 
-        A trained model becomes what training to that size gives. Bytes, special tokens and whatever else no merge makes
-        stay, so ids may have gaps if special tokens stand behind the merges.
+        The result for a trained model equals training to that size. Bytes, special tokens and all other tokens that no
+        merge makes stay, so ids may have gaps if special tokens come after the merges.
 
         Raises:
-            ValueError: more tokens than there are, or less than no merge makes.
+            ValueError: `vocab_size` is larger than the vocabulary, or smaller than the number of tokens that no merge
+                makes.
 
         >>> model = BPEModel({97: b"a", 98: b"b", 99: b"ab", 100: b"abb"}, [(b"a", b"b"), (b"ab", b"b")])
         >>> model.truncate(3).vocab
         {97: b'a', 98: b'b', 99: b'ab'}
         """
-        made_by: dict[bytes, tuple[int, int]] = {}  # token → the rank of the last merge that it takes, and its length
+        made_by: dict[bytes, tuple[int, int]] = {}  # token → the rank of the last merge that it needs, and its length
         for rank, (first, second) in sorted(enumerate(self.merges), key=lambda merge: len(b"".join(merge[1]))):
             token = first + second
             last = max(rank, *(made_by[part][0] for part in (first, second) if part in made_by), 0)
@@ -182,7 +185,7 @@ class BPEModel:
         return replace(self, vocab=vocab, merges=merges, origin=origin_of_first(merges, self))
 
     def printable_vocab(self) -> dict[str, int]:
-        """Return what `vocab.json` holds: the printable form of each token, special tokens as they are → id.
+        """Return the content of `vocab.json`: printable form of each token (special tokens unchanged) → id.
 
         >>> BPEModel({0: b"a", 2: b" "}, []).printable_vocab()
         {'a': 0, 'Ġ': 2}
@@ -195,7 +198,7 @@ class BPEModel:
         return hash(self.fingerprint)
 
     def __deepcopy__(self, memo: object) -> BPEModel:
-        return self  # a value that nobody changes, and too large to copy for nothing
+        return self  # immutable, and too large to copy without need
 
     def __repr__(self) -> str:
         specials = [*self.special_tokens[:3], *(["…"] if len(self.special_tokens) > 3 else [])]
@@ -207,28 +210,27 @@ class BPEModel:
         )
 
     def _repr_html_(self) -> str:
-        from hf_bpe.core._notebook import html_of_model  # which only notebooks need
+        from hf_bpe.core._notebook import html_of_model  # only needed in notebooks
 
         return html_of_model(self)
 
 
 def check_model(name: str, value: object) -> BPEModel:
-    """Return a model; a TypeError is raised for anything else."""
+    """Return the value if it is a BPEModel."""
     if not isinstance(value, BPEModel):
         raise wrong_type(name, "a BPEModel", value)
     return value
 
 
 def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None = None) -> dict[str, int]:
-    """Return a printable vocabulary with an entry for each id below the highest that no token has.
+    """Return a printable vocabulary with a placeholder for each unused id below the highest.
 
     Args:
         vocab: printable token → id.
-        names: what other ids are called: those of added tokens. Where they leave ids free between the vocabulary and
-            themselves, they get an entry, too.
+        names: id → content of added tokens. Unused ids between the vocabulary and these also get placeholders.
 
     Raises:
-        ValueError: far more ids than there are tokens.
+        ValueError: there are far more ids than tokens.
     """
     size = max(vocab.values(), default=-1) + 1
     later = {token_id for token_id in names or () if token_id >= size}
@@ -245,25 +247,25 @@ def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None = N
 
 
 def unused_name(names: Container[str], name: str) -> str:
-    """Return a name that is not among others, made of one that may be."""
+    """Return a name that is not in use, derived from a given one."""
     while name in names:
         name = f"<{name}>"
     return name
 
 
 def check_gaps(size: int, number: int) -> None:
-    """Raise a ValueError if a number of tokens has ids below `size` that leave far more free than they take."""
+    """Raise a ValueError if far more ids below `size` are unused than used."""
     if size > 2 * number + 1024:
         raise ValueError(f"the highest id is {size - 1} but there are only {number} tokens; renumber the ids first")
 
 
 def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
-    """Return the special tokens as a list, if they can be special tokens of any model at all.
+    """Return the special tokens as a list if they are valid for some model.
 
     Raises:
         TypeError: a single str instead of an iterable, or an element that is not a str.
-        ValueError: an empty, repeated, not encodable or single-byte one, or one that `vocab.json` could not tell from
-            a byte.
+        ValueError: a special token is empty, repeated, not encodable or a single byte, or has the printable form of a
+            byte.
     """
     if isinstance(special_tokens, (str, bytes)):
         raise TypeError(
@@ -292,11 +294,11 @@ def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
     return specials
 
 
-# A look at the whole shows whether all is right; only where it is not, each part is looked at, for the first offender.
+# A check of the whole shows whether all is valid; only if not, each element is checked to find the first offender.
 
 
 def _checked_ids(vocab: Mapping[int, bytes]) -> dict[bytes, int]:
-    """Return token → id of the vocabulary, in the order of the ids."""
+    """Return a mapping of token to id, in the order of the ids."""
     if not isinstance(vocab, Mapping):
         raise TypeError(f"vocab: expected a dict of int to bytes, got {type(vocab).__name__}")
     if {*map(type, vocab)} <= {int} and {*map(type, vocab.values())} <= {bytes}:

@@ -1,4 +1,4 @@
-"""What notebooks show of a model or a tokenizer: what it is, in a few rows."""
+"""The HTML table that notebooks show for a model or a tokenizer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST = 32  # bytes of a token that are shown
 
 
 def html_of_model(model: BPEModel) -> str:
-    """Return a table of what a model is, as HTML for notebooks.
+    """Return a table that describes a model, as HTML for notebooks.
 
     >>> from hf_bpe import BPEModel
     >>> "merges" in html_of_model(BPEModel({97: b"a", 98: b"b", 99: b"ab"}, [(b"a", b"b")]))
@@ -26,7 +26,7 @@ def html_of_model(model: BPEModel) -> str:
 
 
 def rows_of_model(model: BPEModel) -> dict[str, str | None]:
-    """Return the rows about a model: name → HTML, or None for a row that is left out."""
+    """Return the rows for a model: name → HTML, or None for a row to leave out."""
     count_of_bytes = sum(len(token) == 1 for token in model.vocab.values())
     counts = f"{count_of_bytes} bytes, {len(model.special_tokens)} special"
     longest = sorted(model.vocab, key=lambda token_id: -len(model.vocab[token_id]))[:_SHOWN]
@@ -51,7 +51,7 @@ def table(title: str, rows: Mapping[str, str | None]) -> str:
 
 
 def some_tokens(ids: Iterable[int], tokens: Mapping[int, bytes]) -> str:
-    """Return some tokens with their ids."""
+    """Return the first few tokens with their ids, as HTML."""
     ids = [*ids]
     shown = [f"{html_of_bytes(tokens[each], number)}&nbsp;{each}" for number, each in enumerate(ids[:_SHOWN])]
     return ", ".join([*shown, *(["…"] if len(ids) > _SHOWN else [])])
@@ -62,7 +62,7 @@ def _merges(merges: Iterable[tuple[bytes, bytes]]) -> str:
 
 
 def html_of_bytes(token: bytes, colour: int) -> str:
-    """Return a token as HTML; of a long one its beginning, cut between characters."""
+    """Return a token as HTML; a long token is cut between characters."""
     if len(token) <= _LONGEST:
         return html_of_token(token, colour)
     end = _LONGEST

@@ -1,7 +1,8 @@
-"""The signature: a line that tells what a model is and, of a model that `train` made, what its merges come from.
+"""The signature: a line that identifies a model and, if `train` made it, the provenance of its merges.
 
-It is made for papers, logs and issues. It ends with a digest of the merges, so equal signatures mean equal merges; the
-rest tells how they came to be. What a model remembers of that is its `origin`, which holds for those merges only.
+Signatures are for papers, logs and issues. A signature ends with a digest of the merges, so equal signatures mean equal
+merges; the rest describes how the merges were learned. A model stores that as its `origin`, which is valid for those
+merges only.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
 
 Origin = tuple[tuple[str, str], ...]
-"""Names and values, in the order of a signature. The last is the digest of the merges that the others tell of."""
+"""Names and values, in the order of a signature. The last is the digest of the merges that the others describe."""
 
 _VERSION = "hf_bpe"
 _MERGES = "merges"
@@ -24,7 +25,7 @@ _TOLD_BY_MODEL = ("unicode", "pattern", "vocab", "specials", "ignore_merges", "n
 
 
 def signature_of(model: BPEModel) -> str:
-    """Return the signature of a model; `BPEModel.signature` says what is in it."""
+    """Return the signature of a model; see `BPEModel.signature`."""
     origin = _origin_if_true(model) or ((_VERSION, version()), (_MERGES, digest_of(model.merges)))
     told = dict(origin)
     pattern = model.pattern or "none"
@@ -43,12 +44,12 @@ def signature_of(model: BPEModel) -> str:
 
 
 def origin_of(signature: str) -> Origin:
-    """Return what a signature tells of where merges come from, nothing if it is no signature.
+    """Return the origin of merges in a signature; empty if the text is not a signature.
 
     >>> origin_of("hf_bpe 0.1|pattern=gpt2|vocab=300|ties=lexicographic|specials=0|merges=sha256:00")
     (('hf_bpe', '0.1'), ('ties', 'lexicographic'), ('merges', 'sha256:00'))
     """
-    if not (signature.isascii() and signature.isprintable()):  # for it will be printed
+    if not (signature.isascii() and signature.isprintable()):  # because it will be printed
         return ()
     first, *rest = signature.split("|")
     pairs = [first.partition(" ")[::2], *(part.partition("=")[::2] for part in rest)]
@@ -57,41 +58,41 @@ def origin_of(signature: str) -> Origin:
 
 
 def learned(told: Origin, merges: Sequence[tuple[bytes, bytes]]) -> Origin:
-    """Return the origin of merges that were learned as is told."""
+    """Return the origin of learned merges: how they were learned, and their digest."""
     return ((_VERSION, version()), *told, (_MERGES, digest_of(merges)))
 
 
 def origin_of_first(merges: Sequence[tuple[bytes, bytes]], model: BPEModel) -> Origin:
-    """Return the origin of the first merges of a model: to so many, the same training gives these.
+    """Return the origin of the first merges of a model: a smaller target gives them by the same training.
 
-    Where they may be fewer than it began with there is none.
+    There is none if the training may have started with more merges than these.
     """
     origin = _origin_if_true(model)
     return () if not origin or "initial" in dict(origin) else (*origin[:-1], (_MERGES, digest_of(merges)))
 
 
 def digest_of(merges: Sequence[tuple[bytes, bytes]]) -> str:
-    """Return what stands for merges in a signature."""
+    """Return the digest of merges in a signature."""
     return short_digest(repr([*merges]).encode())
 
 
 def short_digest(data: bytes) -> str:
-    """Return the first 64 bits of a SHA-256, as signatures have them."""
+    """Return the first 64 bits of a SHA-256 for a signature."""
     return shortened(hashlib.sha256(data).hexdigest())
 
 
 def shortened(sha256: str) -> str:
-    """Return the same of a digest in hex."""
+    """Return the first 64 bits of a SHA-256 that is given in hex."""
     return f"sha256:{sha256[:16]}"
 
 
 def version() -> str:
-    """Return the version of hf_bpe that decides merges: without its last number, that of mended bugs."""
+    """Return the version of hf_bpe that decides merges: without the patch number."""
     from hf_bpe._version import __version__
 
     return ".".join(__version__.split(".")[:2])
 
 
 def _origin_if_true(model: BPEModel) -> Origin:
-    """Return the origin of a model if it tells of the merges that the model has, else nothing."""
+    """Return the origin of a model if it describes the merges that the model has, else an empty origin."""
     return model.origin if model.origin and model.origin[-1] == (_MERGES, digest_of(model.merges)) else ()

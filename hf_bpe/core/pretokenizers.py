@@ -1,10 +1,10 @@
-r"""Split patterns: how text is cut into pre-tokens before any merge.
+r"""Split patterns, which cut text into pre-tokens before any merge.
 
 A pattern is a name (`PATTERNS`), a regular expression of the `regex` package, or None for no pre-tokenization. Text
-between two matches is a pre-token of its own, so nothing is ever lost; an empty match is a cut.
+between two matches is a pre-token of its own, so no text is lost; an empty match is a cut.
 
-Character classes are those of Unicode 16.0, whatever `regex` is installed: a tokenizer must not change when a library
-is upgraded. Code points that a newer `regex` knows and Unicode 16.0 does not are hidden from it behind stand-ins.
+Character classes are those of Unicode 16.0, whichever `regex` is installed, because a tokenizer must not change when a
+library is upgraded. Code points that a newer `regex` knows and Unicode 16.0 does not are replaced by stand-ins.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNICODE_VERSION = "16.0"
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 
 # Sources: gpt2 from OpenAI's GPT-2 release, cl100k and o200k from tiktoken, llama3 and qwen2 from the tokenizer.json
-# files of those models. cl100k and llama3 cut alike; both names stay because people look for both.
+# files of those models. cl100k and llama3 cut identically; both names exist because people look for both.
 PATTERNS: dict[str, str] = {
     "gpt2": r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""",
     "cl100k": (
@@ -48,8 +48,9 @@ PATTERNS: dict[str, str] = {
     ),
 }
 
-# Other spellings of named patterns that files carry. They cut every text alike: those without `+` behind the last `\s`
-# differ in no match, for `\s+(?!\S)` leaves one character; nor do possessive ones, where nothing could be given back.
+# Other spellings of named patterns that occur in files. They cut every text identically: without `+` after the last
+# `\s` no match differs, because `\s+(?!\S)` leaves one character; possessive quantifiers never had anything to give
+# back.
 _SPELLINGS: dict[str, str] = {
     # OpenAI's GPT-2 release and most tokenizer.json files; tiktoken since 0.7 and before.
     r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""": "gpt2",
@@ -62,32 +63,32 @@ _SPELLINGS: dict[str, str] = {
     r"""|\s+(?!\S)|\s+""": "cl100k",
 }
 
-# Where text may be cut without changing its pre-tokens. No named pattern looks back, and none has a token in which a
-# character that is not white space stands before a space, or a letter or number before any white space.
+# Where text may be cut without changing its pre-tokens. No named pattern looks back, and none matches a non-white-space
+# character followed by a space, or a letter or number followed by any white space.
 _SAFE_CUT = regex.compile(r"(?<=\S)(?= )|(?<=[\p{L}\p{N}])(?=\s)")
 
-# The same for UTF-8, or any bytes, where ASCII is before the cut, or a space behind it. The native core cuts at exactly
-# these places, so that parts of a file may be read by either.
+# The same for UTF-8, or any bytes, where ASCII is before the cut, or a space after it. The native core cuts at exactly
+# these places, so either engine may read any part of a file.
 SAFE_CUT_IN_BYTES = re.compile(
     rb"[\t-\r ](?:(?<=[0-9A-Za-z][\t-\r ])|(?<=[^\t-\r ] )"
-    # What else is white space, by WHITE_SPACE: none of it is part of a longer character.
+    # The other characters of WHITE_SPACE: none of their bytes is part of a longer character.
     rb"(?<!\xc2[\x85\xa0] )(?<!\xe1\x9a\x80 )(?<!\xe2\x80[\x80-\x8a\xa8\xa9\xaf] )(?<!\xe2\x81\x9f )(?<!\xe3\x80\x80 ))"
 )
 
 # Unicode 17 moved U+0295 from Ll to Lo; U+0252 is Ll in both.
 _RECATEGORIZED = {0x0295: 0x0252}
 _ASSIGNED = regex.compile(r"\P{Cn}+")
-_NONCHARACTER = 0xFDD0  # never assigned by any version of Unicode, so of category Cn as the hidden ones are
+_NONCHARACTER = 0xFDD0  # a noncharacter in every version of Unicode, so of category Cn like the hidden ones
 
 
 def canonical_pattern(pattern: str | None) -> str | None:
-    """Return the one spelling of a pattern: its name if it has one, None for "none", else the expression itself.
+    """Return the canonical form of a pattern: its name if it has one, None for "none", else the expression itself.
 
-    Of a named pattern other spellings that are known to cut alike have its name, too.
+    Other spellings of a named pattern that are known to cut identically also return its name.
 
     Raises:
         TypeError: the pattern is neither str nor None.
-        ValueError: an unknown name, an invalid expression, or one that cannot match any text.
+        ValueError: the name is unknown, or the expression is invalid or searches backwards.
 
     >>> canonical_pattern(PATTERNS["gpt2"]), canonical_pattern("none")
     ('gpt2', None)
@@ -113,7 +114,7 @@ def canonical_pattern(pattern: str | None) -> str | None:
     except (regex.error, RecursionError) as error:
         raise ValueError(f"pattern {pattern[:80]!r} is not a regular expression: {error}") from None
     if compiled.flags & regex.REVERSE:
-        raise ValueError(f"pattern {pattern!r} searches backwards, by (?r); expected one that searches forwards")
+        raise ValueError(f"pattern {pattern!r} searches backwards because of (?r); expected one that searches forwards")
     return pattern
 
 
@@ -123,10 +124,10 @@ def pattern_expression(pattern: str | None) -> str | None:
 
 
 def split(text: str, pattern: str | None) -> list[str]:
-    """Cut text into pre-tokens, which joined give the text again.
+    """Cut text into pre-tokens, whose concatenation is the text.
 
     Args:
-        text: any text; a lone surrogate is a character of no class, so U+DC80 to U+DCFF can stand for invalid bytes.
+        text: any text; a lone surrogate belongs to no character class, so U+DC80 to U+DCFF can stand for invalid bytes.
         pattern: a canonical pattern.
 
     >>> split("Hello, you're  here 42", "gpt2")
@@ -145,17 +146,17 @@ def split(text: str, pattern: str | None) -> list[str]:
             raise
         raise ValueError(
             f"pattern {pattern[:80]!r} took over {_seconds_for(text):.0f} s for a text of {len(text)} characters; "
-            "expected an expression that backtracks little, such as a+ or (?>aa|a)+ in place of (?:a|aa)+"
+            "expected an expression that backtracks little, such as a+ or (?>aa|a)+ instead of (?:a|aa)+"
         ) from None
 
 
 def _split(text: str, masked: str, compiled: regex.Pattern[str], seconds: float | None) -> list[str]:
-    """Cut text at the matches in `masked`; a TimeoutError where they take more than so many seconds."""
+    """Cut text at the matches in `masked`; raise a TimeoutError after `seconds`."""
     if masked is text and compiled.groups == 0 and len(text) < _LONG:
         pieces: list[str] = compiled.findall(text, timeout=seconds)
         if sum(map(len, pieces)) == len(text) and "" not in pieces:
             return pieces
-    # The slow way: for stand-ins, gaps and groups; and for long texts, where Ctrl-C must be heard between matches.
+    # The slow path: for stand-ins, gaps and groups, and for long texts, where Ctrl-C must work between matches.
     pieces, end, position = [], 0, 0
     deadline = None if seconds is None else time.monotonic() + seconds
     while position <= len(text):
@@ -167,7 +168,7 @@ def _split(text: str, masked: str, compiled: regex.Pattern[str], seconds: float 
         if stop > start:
             pieces.append(text[start:stop])
         end = stop
-        # Unlike finditer, and like tokenizers, look for no second match at the place of an empty one.
+        # Unlike finditer, and like tokenizers, skip a second match at the position of an empty one.
         position = stop if stop > start else stop + 1
     if end < len(text):
         pieces.append(text[end:])
@@ -176,12 +177,12 @@ def _split(text: str, masked: str, compiled: regex.Pattern[str], seconds: float 
 
 _LONG = 1 << 20
 _TIMED_OUT = ("regex timed out",)  # what `regex` gives its TimeoutError
-_SECONDS = 20.0  # for any text at all
-_SECONDS_PER_CHARACTER = 2e-5  # a hundred times what the named patterns take
+_SECONDS = 20.0  # for any text, however short
+_SECONDS_PER_CHARACTER = 2e-5  # a hundred times the cost of the named patterns
 
 
 def _seconds_for(text: str) -> float:
-    """Return how long an expression may take for a text, however slow the machine is."""
+    """Return the time limit in seconds for matching an expression in a text."""
     return _SECONDS + _SECONDS_PER_CHARACTER * len(text)
 
 
@@ -195,9 +196,9 @@ def _left(deadline: float | None) -> float | None:
 
 
 def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
-    """Yield the indices at which text can certainly be cut with the same pre-tokens.
+    """Yield indices at which text can certainly be cut without changing its pre-tokens.
 
-    Only the named patterns are known well enough; any other may look anywhere.
+    Only the named patterns are analysed; any other pattern may look ahead or behind by any distance.
 
     >>> [*find_safe_cuts("Hello world, again", "gpt2")]
     [5, 12]
@@ -208,7 +209,7 @@ def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
 
 
 def hide_newer(text: str) -> str:
-    """Return text of the same length in which `regex` sees what Unicode 16.0 does; the text itself where it can."""
+    """Return text of the same length in which `regex` sees the classes of Unicode 16.0; the text itself if possible."""
     if text.isascii():
         return text
     finder, table = _stand_ins()
@@ -222,12 +223,12 @@ def _compile(pattern: str) -> regex.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _stand_ins() -> tuple[re.Pattern[str], dict[int, int]]:
-    """Return what the installed `regex` knows beyond Unicode 16.0: an expression that finds it, and its stand-ins."""
+    """Return an expression for characters that the installed `regex` knows beyond Unicode 16.0, and their stand-ins."""
     table = dict(_RECATEGORIZED)
     members = "".join(map(chr, _RECATEGORIZED))
     for first, last in UNASSIGNED:
         for match in _ASSIGNED.finditer("".join(map(chr, range(first, last + 1)))):
             table.update((ord(char), _NONCHARACTER) for char in match.group())
             members += f"{chr(first + match.start())}-{chr(first + match.end() - 1)}"
-    # `re` rather than `regex`: it tests a class with a bitmap. No member of it needs escaping.
+    # `re` rather than `regex`, because it tests a class with a bitmap. No member of the class needs escaping.
     return re.compile(f"[{members}]"), table

@@ -1,8 +1,8 @@
-"""Byte-level BPE in plain Python: what is right, to be read in one sitting.
+"""Reference implementation of byte-level BPE in plain Python.
 
-Everything faster must give exactly what this file gives. Text is bytes here: UTF-8, in which any byte that belongs to
-no valid sequence counts as a character of no class. The algorithm is that of Sennrich, Haddow and Birch, "Neural
-Machine Translation of Rare Words with Subword Units" (2016), over bytes as in GPT-2 (2019).
+Faster implementations must give exactly the same results. Text is bytes here: UTF-8, in which a byte that belongs to no
+valid sequence is a character of no class. The algorithm is that of Sennrich, Haddow and Birch, "Neural Machine
+Translation of Rare Words with Subword Units" (2016), over bytes as in GPT-2 (2019).
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ Pair = tuple[int, int]
 
 
 def pre_tokenize(text: bytes, pattern: str | None) -> list[bytes]:
-    """Cut text into pre-tokens, which joined give the text again.
+    """Cut text into pre-tokens, whose concatenation is the text.
 
     >>> pre_tokenize(b"Hello world", "gpt2")
     [b'Hello', b' world']
     """
-    # surrogateescape makes one lone surrogate of each invalid byte and takes it back; no class of any pattern has it.
+    # surrogateescape maps each invalid byte to a lone surrogate and back; it belongs to no character class of a
+    # pattern.
     pieces = split(text.decode("utf-8", "surrogateescape"), pattern)
     return [piece.encode("utf-8", "surrogateescape") for piece in pieces]
 
 
 def count_pre_tokens(documents: Iterable[bytes], pattern: str | None) -> Counter[bytes]:
-    """Return how often each pre-token occurs in documents that hold no special tokens."""
+    """Return how often each pre-token occurs in documents without special tokens."""
     counts: Counter[bytes] = Counter()
     for document in documents:
-        # Counting str before encoding spares encoding every occurrence.
+        # Counting str first avoids encoding every occurrence.
         for piece, count in Counter(split(document.decode("utf-8", "surrogateescape"), pattern)).items():
             counts[piece.encode("utf-8", "surrogateescape")] += count
     return counts
@@ -57,17 +58,17 @@ def learn_merges(
 
     Until `max_merges` are learned or no pair is left, take the pair of adjacent tokens with the highest count and
     merge it in every pre-token, from left to right. An index from pair to words and a heap find it without counting
-    anew: no entry of the heap is lower than the true score of its pair, and one that is higher is corrected when it
+    again: no entry of the heap is lower than the true score of its pair, and one that is higher is corrected when it
     comes to the top.
 
     Two merges never make the same bytes: what happens inside a stretch of text whose ends no merge has crossed
     depends on that stretch alone, so wherever it becomes one token, it does so by the same pair at the same step.
 
-    At each step the pre-tokens are made of the tokens to which a model with the merges so far, `initial` ones first,
-    encodes them. Mostly a new merge makes a token that is in no merge yet, and to merge the pair is all there is to do.
-    But `initial` may hold a token that it does not make of that token's bytes alone. A new merge may, and initial
-    merges may go on from there, so the pre-tokens are encoded anew. Thus merges learned with the first ones of a
-    training as `initial` are those that followed there.
+    At each step the pre-tokens consist of the tokens to which a model with the merges so far, `initial` ones first,
+    encodes them. Usually a new merge makes a token that is in no merge yet, so only that pair has to be merged. But
+    `initial` may hold a token that its own merges do not make of that token's bytes alone. A new merge may make it, and
+    initial merges may apply to the result, so the pre-tokens are encoded again. Therefore, if the first merges of a
+    training are given as `initial`, the merges learned are those that followed in that training.
 
     Args:
         counts: pre-token → number of occurrences.
@@ -75,19 +76,19 @@ def learn_merges(
         tie_break: among pairs of equal score take, by "lexicographic", the greatest as (bytes, bytes); by
             "huggingface", that of the smallest ids, where bytes are numbered in the order of their printable
             characters and tokens in the order learned, as `tokenizers.trainers.BpeTrainer` does.
-        min_frequency: leave pairs that occur less often.
-        max_token_bytes: never make a longer token.
+        min_frequency: do not merge pairs that occur less often.
+        max_token_bytes: the longest token that a merge may make.
         length_penalty: λ in score = count − λ·(bytes of both parts), a double unless λ is 0. It orders the pairs; it
             never ends the training.
-        initial: merges of before, in the order of their ranks. They are neither returned nor of the `max_merges`; their
-            tokens are numbered, in the order in which they occur there, behind the bytes.
-        progress: called after each merge with a list of it, and how often it occurred.
+        initial: existing merges, in the order of their ranks. They are not returned and do not count as `max_merges`;
+            their tokens are numbered after the bytes, in the order of their first occurrence.
+        progress: called after each merge with a list that holds it, and the number of its occurrences.
 
     Returns:
         The merges in the order learned.
 
     Raises:
-        ValueError: an initial merge that is given twice.
+        ValueError: an initial merge is given twice.
 
     >>> counts = {b"low": 5, b"lower": 2, b"widest": 3, b"newest": 6}
     >>> learn_merges(counts, max_merges=3)
@@ -116,7 +117,7 @@ def learn_merges(
             heapq.heappush(heap, (-score, tie_keys[first], tie_keys[second], count, pair))
 
     def encode_words() -> list[list[int]]:
-        """Make the words of all merges so far, and the index of them."""
+        """Encode the words with all merges so far, and rebuild the index."""
         encoder = Encoder(BPEModel(dict(enumerate(tokens)), [*initial, *merges]))
         words = [encoder.encode_word(word) for word in counts]
         pair_counts.clear()
@@ -161,7 +162,7 @@ def learn_merges(
 
 
 def training_bytes(words: Iterable[bytes]) -> int:
-    """Return about how many bytes of memory `learn_merges` takes for these pre-tokens.
+    """Return an estimate of the memory in bytes that `learn_merges` needs for these pre-tokens.
 
     Measured on texts of all kinds: 130 to 205 for each byte of a distinct pre-token, most of them for the index.
     """
@@ -169,8 +170,8 @@ def training_bytes(words: Iterable[bytes]) -> int:
 
 
 def _descending_key(token: bytes) -> str:
-    """Return what sorts tokens from the greatest to the smallest."""
-    # Complemented bytes turn the order round; the end mark puts a token behind those it is a prefix of.
+    """Return a key that sorts tokens in descending order."""
+    # Complemented bytes reverse the order; the end mark sorts a token after those that it is a prefix of.
     return bytes(255 - byte for byte in token).decode("latin-1") + "\u0100"
 
 
@@ -204,7 +205,7 @@ class Encoder:
     def __init__(self, model: BPEModel) -> None:
         self.model = model
         ids = {token: token_id for token_id, token in model.vocab.items()}
-        # A byte the model lacks is -1 - byte until the end: no merge knows it.
+        # A byte without a token is -1 - byte until the end; no merge applies to it.
         self._byte_ids = [ids.get(bytes([byte]), -1 - byte) for byte in range(256)]
         self._ranks = {
             (ids[first], ids[second]): (rank, ids[first + second]) for rank, (first, second) in enumerate(model.merges)
@@ -214,18 +215,18 @@ class Encoder:
 
     @property
     def lacks_bytes(self) -> bool:
-        """Whether there are bytes that the model has no token for."""
+        """Whether the model is missing tokens for some bytes."""
         return min(self._byte_ids) < 0
 
     def encode(self, text: bytes, unknown_id: int | None = None) -> list[int]:
-        """Encode text that holds no special tokens.
+        """Encode text without special tokens.
 
         Args:
             text: UTF-8, or any bytes.
-            unknown_id: the id of a byte that the model has no token for.
+            unknown_id: the id to use for a byte without a token.
 
         Raises:
-            ValueError: such a byte, no `unknown_id`, and a model that does not drop it.
+            ValueError: a byte has no token, `unknown_id` is None, and the model does not drop such bytes.
         """
         return self.known([token_id for _, ids in self.pre_tokens(text) for token_id in ids], unknown_id)
 
@@ -245,9 +246,9 @@ class Encoder:
             yield word, ids
 
     def known(self, ids: list[int], unknown_id: int | None) -> list[int]:
-        """Return ids of `pre_tokens` with `unknown_id` for bytes that have no token; ValueError if it is None.
+        """Replace bytes without a token in the ids of `pre_tokens` by `unknown_id`; raise a ValueError if it is None.
 
-        Without these bytes, if the model drops them.
+        If the model drops such bytes, remove them.
         """
         if not ids or min(ids) >= 0:
             return ids
@@ -265,11 +266,11 @@ class Encoder:
     def encode_word(self, word: bytes) -> list[int]:
         """Return the ids of a pre-token, where -1 - byte stands for a byte that has no token.
 
-        If it is not a token as a whole, in a model that ignores merges for those, merge the adjacent pair of lowest
-        rank, leftmost first, until there is none; O(n log n) in len(word).
+        If the model has `ignore_merges` and the pre-token is a token, that is the result. Otherwise merge the adjacent
+        pair of lowest rank, leftmost first, until there is none; O(n log n) in len(word).
 
         The symbols are a linked list over the positions of the word's bytes: a merge keeps the left position and drops
-        the right one. The heap holds (rank, position of the left part); an entry may be out of date.
+        the right one. The heap holds (rank, position of the left part); an entry may be stale.
         """
         if word in self._whole_words:
             return [self._whole_words[word]]
@@ -289,7 +290,7 @@ class Encoder:
             if found is not None:
                 heap.append((found[0], left))
         heapq.heapify(heap)
-        dropped = -1 - 256  # no id and no byte
+        dropped = -1 - 256  # neither an id nor a byte
         while heap:
             rank, left = heapq.heappop(heap)
             right = following[left]

@@ -284,7 +284,10 @@ class TestErrors:
             (["text", "--vocab-size", "300", "--pattern", "("], "pattern '(' is not a regular expression"),
             (["text", "--vocab-size", "300", "--special-token", "a"], "special token 'a' is how vocab.json writes"),
             (["text", "--vocab-size", "300", "--special-token", "\udcff"], "holds a lone surrogate"),
-            (["text", "--vocab-size", "300", "--length-penalty", "inf"], "length_penalty: expected a number from 0 on"),
+            (
+                ["text", "--vocab-size", "300", "--length-penalty", "inf"],
+                "length_penalty: expected a finite number of at least 0",
+            ),
             (["text", "--vocab-size", "300", "-o", "latin1"], "latin1 is a file; expected a folder"),
         ],
     )

@@ -324,7 +324,7 @@ SHUFFLED = f"minbpe v1 byte_shuffle\n{PATTERNS['gpt2']}\n"
         ("minbpe v1\nword\n0\n", "line 2: pattern 'word' is not known"),
         ("minbpe v1\ngpt2\n0\n", "line 2: the expression 'gpt2' is the name of a pattern here"),
         ("minbpe v1\n" + "x" * 10_001 + "\n0\n", "line 2: expected a pattern of at most 10000 characters, got 'xxx"),
-        ("x" * 2**28 + "y", "is larger than 256 MiB, and no vocabulary is"),
+        ("x" * 2**28 + "y", "is larger than 256 MiB, the limit for a vocabulary"),
         (START, "expected the number of special tokens, got the end of the file"),
         (START + "one\n", "line 3: expected the number of special tokens, got 'one'"),
         (START + "-1\n", "line 3: expected the number of special tokens, got '-1'"),

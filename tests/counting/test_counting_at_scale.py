@@ -280,7 +280,7 @@ def test_a_damaged_folder_is_refused(corpus, tmp_path, damage):
 
 def test_a_second_process_in_a_folder_is_refused(corpus, tmp_path):
     def listen(event):
-        with pytest.raises(BlockingIOError, match="another process works in this folder"):
+        with pytest.raises(BlockingIOError, match="another process uses this folder"):
             count(corpus, work_dir=tmp_path / "work", **SETTINGS)
         heard.append(event)
 

@@ -159,7 +159,11 @@ def never():
         ({"num_merges": 3, "min_frequency": 1.5}, TypeError, "min_frequency: expected an int, got 1.5"),
         ({"num_merges": 3, "max_token_bytes": 0}, ValueError, "max_token_bytes: expected at least 1, got 0"),
         ({"num_merges": 3, "max_token_bytes": "2"}, TypeError, "max_token_bytes: expected an int, got '2'"),
-        ({"num_merges": 3, "length_penalty": -1}, ValueError, "length_penalty: expected a number from 0 on, got -1"),
+        (
+            {"num_merges": 3, "length_penalty": -1},
+            ValueError,
+            "length_penalty: expected a finite number of at least 0, got -1",
+        ),
         ({"num_merges": 3, "length_penalty": float("inf")}, ValueError, "length_penalty: .*, got inf"),
         ({"num_merges": 3, "length_penalty": float("nan")}, ValueError, "length_penalty: .*, got nan"),
         ({"num_merges": 3, "length_penalty": "1"}, TypeError, "length_penalty: .*, got '1'"),

@@ -264,7 +264,7 @@ def test_a_second_training_in_a_folder_is_refused(tmp_path):
     counts = WordCounts({"low": 5, "lower": 2, "lowest": 3, "newest": 7})
 
     def listen(event):
-        with pytest.raises(BlockingIOError, match="another process works in this folder"):
+        with pytest.raises(BlockingIOError, match="another process uses this folder"):
             train(counts, num_merges=2, work_dir=tmp_path)
         heard.append(event)
 

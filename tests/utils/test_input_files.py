@@ -172,9 +172,7 @@ def test_json_of_too_many_parts_is_not_parsed(tmp_path, monkeypatch, unit):
         lambda path: BPETokenizer(path, path),
         Remap.load,
     ):
-        with pytest.raises(
-            ValueError, match=r"tokenizer\.json: \d+ brackets and \d+ commas, and no vocabulary has more"
-        ):
+        with pytest.raises(ValueError, match=r"tokenizer\.json: got \d+ brackets and \d+ commas, expected at most"):
             read(path)
 
 
@@ -342,5 +340,5 @@ def test_large_files_are_refused_before_they_are_read(tmp_path, monkeypatch):
     path = tmp_path / "vocab.json"
     with path.open("wb") as file:
         file.truncate(1 << 33)
-    with pytest.raises(ValueError, match=r"vocab\.json: is larger than 256 MiB, and no vocabulary is"):
+    with pytest.raises(ValueError, match=r"vocab\.json: is larger than 256 MiB, the limit for a vocabulary"):
         input_files.read_bounded(path)
