@@ -1,4 +1,4 @@
-"""Encoding and decoding: the native core where it is built, plain Python elsewhere, with the same results."""
+"""Encoding and decoding by the native core or, where it is not built, by plain Python, with the same results."""
 
 from hf_bpe.engine._decode_stream import DecodeStream
 from hf_bpe.engine._dispatch import native_core

@@ -1,7 +1,7 @@
-"""Added tokens in text: found before any split, as `tokenizers` finds them, so that both give the same ids.
+"""Finding added tokens in text before it is split, by the rules of `tokenizers`, so that both give the same ids.
 
-Source of the rules: `added_vocabulary.rs` of tokenizers 0.23. Tokens that are not normalized are found before those
-that are; where several begin at one place the longest is taken; flags are looked at only then.
+Source of the rules: `added_vocabulary.rs` of tokenizers 0.23. Tokens with `normalized=False` are found before the
+others; of several that begin at one position the longest is taken; flags are checked only afterwards.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ class AddedTokenSplitter:
         return AddedTokenSplitter, (self._added_tokens,)
 
     def split(self, text: str, *, split_special_tokens: bool = False) -> list[str | int]:
-        """Return stretches of text and ids of added tokens, in order; no stretch is empty.
+        """Return segments of text and ids of added tokens, in order; no segment is empty.
 
         Args:
             text: any text.
-            split_special_tokens: leave special tokens in the text; other added tokens are still found.
+            split_special_tokens: treat special tokens as text; other added tokens are still found.
         """
         spans = self.spans(text, split_special_tokens=split_special_tokens)
         return [text[start:stop] if token_id is None else token_id for start, stop, token_id in spans]
 
     def spans(self, text: str, *, split_special_tokens: bool = False) -> list[tuple[int, int, int | None]]:
-        """Return the same as where each begins and ends, and its id, None for text.
+        """Return the (start, stop, id) of each segment of text and each added token; the id of text is None.
 
-        That of a token includes the white space that its flags have eaten.
+        The span of a token includes the white space that its flags strip.
 
         >>> AddedTokenSplitter({7: AddedToken("<|x|>", rstrip=True)}).spans("a<|x|> b")
         [(0, 1, None), (1, 7, 7), (7, 8, None)]
@@ -63,7 +63,7 @@ class AddedTokenSplitter:
             found: list[tuple[int, int, int | None]] = []
             for start, stop, token_id in spans:
                 if token_id is None:
-                    # What is left and right of a stretch is not looked at.
+                    # Text outside the segment is not considered.
                     inside = self._split(finder, text[start:stop], split_special_tokens)
                     found += [(start + begin, start + end, token) for begin, end, token in inside]
                 else:
@@ -75,13 +75,14 @@ class AddedTokenSplitter:
         self, finder: TokenFinder[str], text: str, split_special_tokens: bool
     ) -> Iterator[tuple[int, int, int | None]]:
         end = 0
-        after_white_space = 0  # where the white space ends that rstrip has eaten last
+        after_white_space = 0  # the end of the white space that rstrip stripped last
         for start, content in finder.find_all(text):
             token_id, token = self._tokens[content]
             stop = start + len(content)
             if (split_special_tokens and token.special) or (token.single_word and _in_word(text, start, stop)):
                 continue
-            # What rstrip of the token before has eaten may be eaten or found again: `tokenizers` does so, too.
+            # White space that rstrip of the preceding token stripped may be stripped or matched again, as in
+            # `tokenizers`.
             if token.lstrip:
                 while start > end and text[start - 1] in WHITE_SPACE:
                     start -= 1
@@ -100,13 +101,14 @@ class AddedTokenSplitter:
             yield end, len(text), None
 
     def forbidden_cuts(self, text: str, start: int, stop: int) -> Ranges:
-        """Return where added tokens forbid to cut a text: both parts would not be split into what the whole is.
+        """Return the positions at which added tokens forbid a cut, because the parts would be split unlike the whole.
 
-        They are across such a place, or touch it and take white space or look around there.
+        An added token spans such a position, or touches it and strips white space or checks neighbouring characters
+        there.
 
         Args:
             text: any text.
-            start, stop: the places that will be asked about.
+            start, stop: the range of positions that will be queried.
 
         >>> splitter = AddedTokenSplitter({7: AddedToken("<|x|>")})
         >>> [at for at in range(7) if at not in splitter.forbidden_cuts("<|x|>y", 0, 7)]
@@ -115,7 +117,8 @@ class AddedTokenSplitter:
         ranges = []
         for finder in self._rounds:
             for begin, content in finder.find_begins(text, max(start - finder.longest, 0), min(stop, len(text))):
-                # Of those that begin here the longest forbids what the others do, for they end before it.
+                # Of the tokens that begin here the longest forbids all that the others forbid, because they end before
+                # it.
                 _, token = self._tokens[content]
                 end = begin + len(content)
                 ranges.append(
@@ -125,14 +128,14 @@ class AddedTokenSplitter:
 
     @cached_property
     def _looking_left(self) -> set[str]:
-        """The tokens that depend on what is before them, or begin with one that does."""
+        """The tokens that depend on the text before them, or begin with one that does."""
         looking = {content for content, (_, token) in self._tokens.items() if token.lstrip or token.single_word}
         sizes = {*map(len, looking)}
         return {content for content in self._tokens if any(content[:size] in looking for size in sizes)}
 
 
 class Ranges:
-    """Numbers, given as the first and the last of ranges that may overlap or be empty.
+    """A set of integers, given as (first, last) ranges that may overlap or be empty.
 
     >>> 4 in Ranges([(1, 5), (3, 2)]), 6 in Ranges([(1, 5), (7, 9)])
     (True, False)
@@ -154,7 +157,7 @@ class Ranges:
 
 
 def as_special(token: AddedToken, content: str | None = None) -> AddedToken:
-    """Return a special token with the flags of an added token, and its content unless another is given."""
+    """Return a special token with the flags of an added token, and with its content unless another is given."""
     return AddedToken(
         content or token.content,
         single_word=token.single_word,
@@ -166,7 +169,7 @@ def as_special(token: AddedToken, content: str | None = None) -> AddedToken:
 
 
 def special_tokens_in(settings: Mapping[str, Any]) -> list[str | AddedToken]:
-    """Return the special tokens that settings of a tokenizer give: any that is called `…_token`, and the extra ones."""
+    """Return the special tokens in a tokenizer's settings: all named `…_token`, and the extra special tokens."""
     named = [value for name, value in settings.items() if name.endswith("_token")]
     extra = settings.get("extra_special_tokens", settings.get("additional_special_tokens")) or []
     given = [*named, *(extra.values() if isinstance(extra, dict) else extra)]
@@ -174,7 +177,7 @@ def special_tokens_in(settings: Mapping[str, Any]) -> list[str | AddedToken]:
 
 
 def check_added_ids(added: Mapping[int, str], vocab: Mapping[str, int]) -> None:
-    """Raise a ValueError if an added token has the id of another token, or another id than in the vocabulary.
+    """Raise a ValueError if an added token has the id of another token, or a different id than in the vocabulary.
 
     Args:
         added: id → content of each added token.
@@ -185,10 +188,10 @@ def check_added_ids(added: Mapping[int, str], vocab: Mapping[str, int]) -> None:
     for token_id, content in added.items():
         if taken.get(token_id, content) != content:
             raise ValueError(
-                f"added_tokens_decoder: {content!r} has the id {token_id}, which is that of {taken[token_id]!r}"
+                f"added_tokens_decoder: {content!r} has the id {token_id}, which is the id of {taken[token_id]!r}"
             )
         if (known := vocab.get(content, ids[content])) != token_id:
-            raise ValueError(f"added_tokens_decoder: {content!r} has the id {token_id}, and is token {known} already")
+            raise ValueError(f"added_tokens_decoder: {content!r} has the id {token_id}, but is already token {known}")
 
 
 def _in_word(text: str, start: int, stop: int) -> bool:
@@ -196,5 +199,5 @@ def _in_word(text: str, start: int, stop: int) -> bool:
     return any(_WORD.match(hide_newer(char)) for char in (before, after))
 
 
-# What Rust's regex calls a word character, by Unicode's annex 18.
+# Word characters by Rust's regex, as in Unicode's annex 18.
 _WORD = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]")

@@ -1,4 +1,4 @@
-"""Text from ids that come one by one, as a model makes them."""
+"""Streaming decoding: text from ids that arrive one by one, as a model generates them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Protocol
 
 
 class DecodesBytes(Protocol):
-    """What gives the bytes of ids: `BPETokenizer.decode_bytes`."""
+    """A function that returns the bytes of ids, such as `BPETokenizer.decode_bytes`."""
 
     def __call__(self, token_ids: int | Sequence[int], *, skip_special_tokens: bool) -> bytes:
-        """Return the bytes."""
+        """Return the bytes of the ids."""
 
 
 class DecodeStream:
-    """Gives text as soon as it is whole: a token may end inside a character.
+    """Decode ids incrementally; text is returned as soon as its characters are complete.
 
-    All that `step` and `finish` give, joined, is what `decode` gives for all ids, whatever they are.
+    A token may end inside a character. The concatenation of all results of `step` and `finish` equals `decode` of all
+    ids.
 
     Args:
-        decode_bytes: what gives the bytes of ids.
-        errors: what is done with bytes that are not UTF-8, as in `bytes.decode`.
+        decode_bytes: returns the bytes of ids.
+        errors: the handling of bytes that are not UTF-8, as in `bytes.decode`.
         skip_special_tokens: leave special tokens out.
 
     >>> from hf_bpe import BPETokenizer
@@ -36,11 +37,11 @@ class DecodeStream:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def step(self, token_ids: int | Sequence[int]) -> str:
-        """Return the text that the next id, or the next few, make whole; "" if they make none."""
+        """Return the text that the next id, or the next few ids, complete; "" if none."""
         return self._decoder.decode(self._decode_bytes(token_ids, skip_special_tokens=self._skip_special_tokens))
 
     def finish(self) -> str:
-        """Return what is left, which is no whole character; the stream may then be used for another text."""
+        """Return the text of the remaining bytes, which are an incomplete character; the stream may then be reused."""
         text = self._decoder.decode(b"", final=True)
         self._decoder.reset()
         return text

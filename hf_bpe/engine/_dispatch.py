@@ -1,10 +1,11 @@
-"""The one seam between what hf_bpe offers and what computes it: the native core, or `reference` where it is not built.
+"""Dispatch to the native core, or to `reference` where it is not built.
 
-Everything above imports the algorithms from here. What crosses the seam: documents and pre-tokens are bytes, counts a
-mapping of pre-token to int, merges a list of pairs of bytes; texts are str or bytes, and ids lists of int or arrays, as
-`encoding.Encoder` says. Both engines give the same.
+All other packages import the algorithms from here. Documents and pre-tokens are passed as bytes, counts as a mapping of
+pre-token to int, merges as a list of pairs of bytes, texts as str or bytes, and ids as lists of int or arrays (see
+`Encoder`). Both engines give the same results.
 
-The environment variable `HF_BPE_ENGINE` chooses: `native`, `reference`, or what there is if it is not set.
+The environment variable `HF_BPE_ENGINE` selects `native` or `reference`; if it is not set, the native core is used
+where it is built.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ _WORDS_AT_ONCE = 4096
 
 @functools.cache
 def native_core() -> ModuleType | None:
-    """Return the native core, None where the Python engine is to be used; warns once if it should be there and is not.
+    """Return the native core, or None to use the Python engine; warn once if the native core is missing.
 
     Raises:
-        ImportError: it is asked for, and not built.
-        ValueError: HF_BPE_ENGINE names no engine.
+        ImportError: the native core is requested but not built.
+        ValueError: HF_BPE_ENGINE is not the name of an engine.
     """
     choice = os.environ.get("HF_BPE_ENGINE", "")
     if choice not in ("", "native", "reference"):
@@ -68,7 +69,7 @@ def native_core() -> ModuleType | None:
             raise ImportError("HF_BPE_ENGINE is native, but the native core of hf_bpe is not built") from error
         warnings.warn(
             f"the native core of hf_bpe is not built ({error}). The Python engine gives the same results, many times "
-            "slower. Install hf_bpe again with a C++20 compiler, or set HF_BPE_ENGINE=reference to hear no more of it",
+            "slower. Reinstall hf_bpe with a C++20 compiler, or set HF_BPE_ENGINE=reference to silence this warning",
             RuntimeWarning,
             stacklevel=3,
         )
@@ -76,7 +77,7 @@ def native_core() -> ModuleType | None:
 
 
 def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> Encoder:
-    """Return what encodes and decodes for a model with some added tokens."""
+    """Return the encoder of a model with some added tokens."""
     if model.normalizer is None:
         return _make_encoder_of_raw_text(model, added_tokens)
     from hf_bpe.engine._normalizers import NormalizingEncoder
@@ -85,12 +86,11 @@ def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()
 
 
 def _make_encoder_of_raw_text(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> Encoder:
-    """Return the same for text that is taken as it is, whether the model has a normalizer or not.
+    """Return an encoder that ignores the model's normalizer.
 
-    Where text is split by a pattern that is not built in, that is in Python, but single pre-tokens are still merged by
-    the native core.
+    A pattern that is not built in is split in Python, but the native core still merges the pre-tokens.
     """
-    from hf_bpe.engine._encoder import (  # imports numpy, which training has no use for
+    from hf_bpe.engine._encoder import (  # imports numpy, which training does not need
         PythonEncoder,
         WordsMergedNatively,
     )
@@ -114,29 +114,29 @@ def _make_encoder_of_raw_text(model: BPEModel, added_tokens: tuple[AddedTokenTup
 
 
 def from_printable_all(texts: list[str]) -> list[bytes | None]:
-    """Return what `byte_level.from_printable` does of each text."""
+    """Return `from_printable` of each text."""
     native = native_core()
     return [*map(from_printable, texts)] if native is None else native.from_printable(texts)
 
 
 def read_merges(text: bytes, tokens: list[bytes]) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
-    """Read a `merges.txt` that has nothing odd, as `_native.pyi` says; None as well where there is no native core."""
+    """Read a regular `merges.txt` (see `_native.pyi`); return None if it is irregular or there is no native core."""
     native = native_core()
     return None if native is None else native.read_merges(text, tokens)
 
 
 def merge_runs(all_runs: Sequence[runs.Run], multipliers: Sequence[int], least: int = 1) -> runs.RunMerger:
-    """Return the merge of sorted runs, as `runs.RunMerger` does."""
+    """Return a merger of sorted runs, see `runs.RunMerger`."""
     native = native_core()
     if native is None:
         return runs.RunMerger(all_runs, multipliers, least)
-    # Counts that a multiplier or a limit of more than 64 bits meets are beyond 64 bits, or below the limit.
+    # With a multiplier or limit of more than 64 bits, counts overflow 64 bits or are below the limit.
     merger: runs.RunMerger = native.RunMerger(all_runs, multipliers, min(least, 2**64 - 1))
     return merger
 
 
 def read_words(run: runs.Run) -> Iterator[tuple[bytes, int]]:
-    """Yield the words of a sorted run and their counts, as `runs.read_words` does."""
+    """Yield the words of a sorted run and their counts, see `runs.read_words`."""
     native = native_core()
     if native is None:
         yield from runs.read_words(run)
@@ -147,28 +147,28 @@ def read_words(run: runs.Run) -> Iterator[tuple[bytes, int]]:
 
 
 def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: int, memory: int = 0) -> Counter | None:
-    """Return what counts the pre-tokens of texts in native threads, None if this engine cannot for this pattern.
+    """Return a native counter of pre-tokens that runs in threads; None if there is none for this pattern.
 
-    `memory` is what its counts may take, 0 for as much as they need.
+    `memory` is the limit for its counts in bytes, 0 for no limit.
     """
     native = native_core()
     if native is None or not _is_built_in(pattern):
         return None
     specials = [special.encode() for special in special_tokens]
-    # What does not fit the core's 32 bits is more than it would start.
+    # A number beyond the core's 32 bits is more threads than it would start.
     counter: Counter = native.Counter(pattern, specials, threads=min(threads, 2**31), memory=memory)
     return counter
 
 
 @runtime_checkable
 class HasRun(Protocol):
-    """Counts that are a sorted run."""
+    """Counts that can be read as a sorted run."""
 
     def run(self) -> runs.Run:
-        """Return the run, to be read from its beginning."""
+        """Return a reader of the run from its beginning."""
 
     def items(self) -> Iterable[tuple[bytes, int]]:
-        """Return its words and their counts."""
+        """Return the words and their counts."""
 
 
 def learn_merges(
@@ -182,18 +182,18 @@ def learn_merges(
     initial: Sequence[tuple[bytes, bytes]] = (),
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
 ) -> list[tuple[bytes, bytes]]:
-    """Learn merges as `reference.learn_merges` does.
+    """Learn merges; the results equal those of `reference.learn_merges`.
 
     Args:
         counts: pre-token → number of occurrences.
-        max_merges, tie_break, min_frequency, max_token_bytes, length_penalty, initial: as there.
-        progress: told of the merges learned since its last call, none or more, and how often the last merge occurred (0
-            before there is one); native: about twenty times a second, and once at the end. So all that it is told of
-            joined is the result. What it raises is passed on.
+        max_merges, tie_break, min_frequency, max_token_bytes, length_penalty, initial: see `reference.learn_merges`.
+        progress: called with the merges learned since its last call, possibly none, and the count of the last merge (0
+            before the first); the native core calls it about twenty times a second, and once at the end. The
+            concatenation of all these lists is the result. Its exceptions propagate.
 
     Raises:
         OverflowError: native: the counts make 2**64 pairs or more.
-        ValueError: an initial merge that is given twice; native: the distinct pre-tokens have more than 2**32 bytes, or
+        ValueError: an initial merge is given twice; native: the distinct pre-tokens have more than 2**32 bytes, or
             there are more than 2**21 initial tokens.
     """
     native = native_core()
@@ -213,7 +213,7 @@ def learn_merges(
     merges: list[tuple[bytes, bytes]] = native.learn_merges(
         _run_of(counts),
         initial=[*initial],
-        max_merges=min(max_merges, 2**32),  # there are never as many
+        max_merges=min(max_merges, 2**32),  # there are never that many
         lexicographic=tie_break == "lexicographic",
         min_frequency=min(min_frequency, 2**64 - 1),
         max_token_bytes=None if max_token_bytes is None else min(max_token_bytes, 2**32),
@@ -224,16 +224,16 @@ def learn_merges(
 
 
 def training_bytes(counts: Mapping[bytes, int] | HasRun, max_merges: int) -> int:
-    """Return how many bytes of memory `learn_merges` takes at its peak, beyond what the counts take.
+    """Return the peak memory in bytes of `learn_merges`, without the memory of the counts.
 
-    It is meant to be too much rather than too little: on real text up to half as much again.
+    The estimate is conservative: on real text up to half as much again as needed.
 
     Args:
-        counts: as there.
-        max_merges: number of merges to learn, and of initial ones.
+        counts: see `learn_merges`.
+        max_merges: number of merges to learn plus the number of initial merges.
 
     Raises:
-        OverflowError, ValueError: what `learn_merges` would raise.
+        OverflowError, ValueError: see `learn_merges`.
     """
     native = native_core()
     if native is None:
@@ -243,7 +243,7 @@ def training_bytes(counts: Mapping[bytes, int] | HasRun, max_merges: int) -> int
 
 
 def _run_of(counts: Mapping[bytes, int] | HasRun) -> Callable[[], runs.Run]:
-    """Return what the native core learns from: what returns a run."""
+    """Return a function that returns the run for the native core to learn from."""
     if isinstance(counts, HasRun):
         return counts.run
     merger = runs.RunMerger.of(counts)
@@ -252,11 +252,11 @@ def _run_of(counts: Mapping[bytes, int] | HasRun) -> Callable[[], runs.Run]:
 
 
 def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str]) -> int:
-    """Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none."""
+    """Return the last position at which text can be cut without changing a count, whatever follows; 0 if none."""
     native = native_core()
     if native is None:
         return cuts.safe_cuts(pattern, tuple(special_tokens)).find_last(data)
-    known = pattern if _is_built_in(pattern) else None  # by any other, text can be cut at special tokens only
+    known = pattern if _is_built_in(pattern) else None  # with any other pattern, text can be cut at special tokens only
     last: int = native.find_last_cut(data, known, [token.encode() for token in special_tokens])
     return last
 

@@ -1,7 +1,7 @@
-"""Texts to ids and back, with their added tokens: what an encoder offers, and the one in Python.
+"""The interface of encoders, which convert texts with added tokens to ids and back, and its Python implementation.
 
-The native core has an encoder of its own with the same methods. This one serves where there is no native core, and for
-patterns that the core does not know: `regex` splits by those.
+The native core has its own encoder with the same methods. The Python encoder is for installations without the native
+core, and for patterns that the core does not know, which `regex` splits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class AddedTokenTuple(NamedTuple):
-    """An added token as it crosses the seam between Python and the native core."""
+    """An added token in the form that is passed to the native core."""
 
     content: str
     id: int
@@ -47,13 +47,12 @@ class AddedTokenTuple(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How texts are encoded.
+    """Options of encoding.
 
     Attributes:
-        split_special_tokens: take special tokens for ordinary text.
-        add_prefix_space: put a space before each stretch of text, between added tokens, that does not begin with one.
-        unknown_id: the id of a byte that the model has no token for, unless it drops such bytes; where it is None such
-            a byte is a ValueError.
+        split_special_tokens: encode special tokens as ordinary text.
+        add_prefix_space: put a space before each segment of text between added tokens that does not begin with one.
+        unknown_id: the id for a byte without a token, unless the model drops such bytes; None to raise a ValueError.
     """
 
     split_special_tokens: bool = False
@@ -62,16 +61,16 @@ class Options(NamedTuple):
 
 
 TemplateIds = Sequence[Sequence[int]]
-"""The ids that stand before the first sequence of a row, and behind each."""
+"""The special-token ids before the first sequence of a row, and after each sequence."""
 
 
 class Padding(NamedTuple):
-    """How rows of ids become a rectangle.
+    """Padding of rows to a rectangle.
 
     Attributes:
-        length: of each row, None for that of the longest; no row may be longer.
-        pad_id: what fills a row up.
-        is_left: whether it stands before the ids.
+        length: the length of each row, None for that of the longest; no row may be longer.
+        pad_id: the id that fills a row.
+        is_left: whether the padding is on the left.
     """
 
     length: int | None
@@ -80,21 +79,21 @@ class Padding(NamedTuple):
 
 
 class Encoder(Protocol):
-    """What encodes and decodes for a model; may be used by several threads at once, and pickles as its definition.
+    """The interface that encodes and decodes with a model; thread-safe, and pickled as its definition.
 
-    A str may have lone surrogates, which are repaired; bytes may be any. Results do not depend on `threads`.
+    A str may have lone surrogates, which are repaired; bytes need not be UTF-8. Results do not depend on `threads`.
     """
 
     @property
     def model(self) -> BPEModel:
-        """The model, without its added tokens."""
+        """The model, without added tokens."""
 
     @property
     def lacks_bytes(self) -> bool:
-        """Whether there are bytes that the model has no token for."""
+        """Whether the model is missing tokens for some bytes."""
 
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder:
-        """Return an encoder for the same model and other added tokens."""
+        """Return an encoder for the same model with other added tokens."""
 
     def encode(self, text: AnyText, options: Options) -> list[int]:
         """Return the ids of a text."""
@@ -103,52 +102,52 @@ class Encoder(Protocol):
         """Return the ids of each text."""
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
-        """Return the ids of all texts, and where those of each begin, with the end of the last."""
+        """Return the ids of all texts, and the offsets at which each text's ids begin, with the end of the last."""
 
     def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
-        """Return what `encode_to_numpy` does, and of each id a row (begin, end, part).
+        """Return the results of `encode_to_numpy`, and a row (begin, end, part) for each id.
 
-        Begin and end are characters of a str and bytes of bytes; a token of some bytes of a character has all of it.
-        The part is the number of the pre-token or added token, each of which is one, within the text.
+        Begin and end count characters of a str and bytes of bytes; a token with some bytes of a character covers the
+        whole character. The part is the index of the pre-token or added token within the text.
         """
 
     def rows_to_lists(self, ids: Ids, spans: Numbers, template_ids: TemplateIds) -> list[list[int]]:
-        """Return rows of ids, of which each has one or more sequences and what stands around them.
+        """Return rows of ids, each with one or more sequences and the special tokens of a template.
 
         Args:
-            ids: those of all sequences.
-            spans: of shape (rows, sequences, 2): where each sequence begins and ends in `ids`.
-            template_ids: one more than there are sequences in a row.
+            ids: the ids of all sequences.
+            spans: the begin and end of each sequence in `ids`, of shape (rows, sequences, 2).
+            template_ids: the ids before the first sequence and after each, so one list more than sequences in a row.
         """
 
     def rows_to_arrays(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
     ) -> tuple[Numbers, Numbers]:
-        """Return the same as an array of rows of one length, and a mask that is 1 where there is an id."""
+        """Return the rows as a padded array, and a mask that is 1 where there is an id."""
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
         """Return the number of ids of each text."""
 
     def find_last_cut(self, data: bytes, options: Options) -> int:
-        """Return the last place to cut at for the parts to give the same ids, whatever follows; 0 if there is none."""
+        """Return the last position at which a cut keeps all ids, whatever follows; 0 if none."""
 
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
-        """Return the bytes of ids, but of those to be skipped, which `skipped` has a byte other than 0 for.
+        """Return the bytes of ids, without the ids whose byte in `skipped` is not 0.
 
         Raises:
-            KeyError: an id that there is no token for.
+            KeyError: an id has no token.
         """
 
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
-        """Return the text of each row of ids, likewise; `errors` is that of `bytes.decode`."""
+        """Return the text of each row of ids, without skipped ids; `errors` is that of `bytes.decode`."""
 
 
 class PythonEncoder:
     """The `Encoder` in Python.
 
     Args:
-        words: encodes text without added tokens.
-        rebuild: what pickle calls, with the model and the added tokens.
+        words: the encoder of text without added tokens.
+        rebuild: the function that pickle calls with the model and the added tokens.
     """
 
     def __init__(
@@ -168,7 +167,7 @@ class PythonEncoder:
 
     @property
     def model(self) -> BPEModel:
-        """As `Encoder` says, here and below."""
+        """The model, without added tokens; see `Encoder` for all methods."""
         return self._words.model
 
     @property
@@ -207,7 +206,7 @@ class PythonEncoder:
 
     def _encode_with_offsets(self, text: AnyText, options: Options) -> tuple[list[int], list[tuple[int, int, int]]]:
         ids: list[int] = []
-        places: list[tuple[int, int, int]] = []  # in bytes of the repaired text
+        places: list[tuple[int, int, int]] = []  # byte positions in the repaired text
         repaired, parts = as_str(text), count()
         offsets = [0, *accumulate(len(char.encode("utf-8", "surrogateescape")) for char in repaired)]
         for start, stop, added in self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens):
@@ -219,7 +218,7 @@ class PythonEncoder:
             data = repaired[start:stop].encode("utf-8", "surrogateescape")
             if options.add_prefix_space and not data.startswith(b" "):
                 data = b" " + data
-                at -= 1  # the place of this space is that of the first character
+                at -= 1  # the prefix space has the position of the first character
             for _, word_ids in self._words.pre_tokens(data):
                 part = next(parts)
                 for token_id in word_ids:
@@ -274,7 +273,7 @@ class PythonEncoder:
             if not options.split_special_tokens:
                 tokens.update(place for place, _ in self._first_round.find_begins(text, start, limit))
             cuts = tokens | self._safe_cuts(text, start, limit)
-            if options.add_prefix_space:  # no space may be put before what is only the rest of a stretch
+            if options.add_prefix_space:  # no space may be put before the rest of a segment
                 cuts = {cut for cut in cuts if text[cut] == " " or cut in tokens}
             forbidden = self._splitter.forbidden_cuts(text, start, limit)
             last = max((cut for cut in cuts if cut not in forbidden), default=0)
@@ -286,13 +285,13 @@ class PythonEncoder:
         return 0
 
     def _safe_cuts(self, text: str, start: int, limit: int) -> set[int]:
-        """Return where the pattern allows a cut, from `start` on and before `limit`."""
-        window = text[start - 1 : limit]  # a look is at the characters left and right of a cut
+        """Return the positions from `start` to before `limit` at which the pattern allows a cut."""
+        window = text[start - 1 : limit]  # the characters left and right of a cut decide
         return {start - 1 + cut for cut in find_safe_cuts(window, self.model.pattern)}
 
     @cached_property
     def _first_round(self) -> TokenFinder[str]:
-        """The tokens that are looked for first; one that is looked for later is none if they take a part of it."""
+        """The finder of the tokens that are found first; a later token is not found if they take part of it."""
         tokens = [token for token in self._added_tokens if token.content]
         return TokenFinder(
             [token.content for token in tokens if not token.normalized] or [token.content for token in tokens]
@@ -308,20 +307,20 @@ class PythonEncoder:
 
 
 class WordsMergedNatively(WordsEncoder):
-    """Splits as the reference does, and leaves the merging to an encoder of the native core."""
+    """Split like the reference, and merge with an encoder of the native core."""
 
     def __init__(self, model: BPEModel, native: Encoder) -> None:
         super().__init__(model)
         self._native = native
 
     def encode_word(self, word: bytes) -> list[int]:
-        if self.lacks_bytes:  # for which the reference has ids of its own
+        if self.lacks_bytes:  # the reference has its own ids for missing bytes
             return super().encode_word(word)
         return self._native.encode(word, Options())
 
 
 def splitter_of(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:
-    """Return what finds added tokens that have crossed the seam."""
+    """Return a splitter for added tokens."""
     flags = ("special", "normalized", "lstrip", "rstrip", "single_word")
     return AddedTokenSplitter(
         {t.id: AddedToken(t.content, **{flag: getattr(t, flag) for flag in flags}) for t in added_tokens}
@@ -334,7 +333,7 @@ def is_skipped(token_id: int, skipped: bytes) -> bool:
 
 
 def as_str(text: AnyText) -> str:
-    """Return a text as str: lone surrogates are repaired, each byte that is not UTF-8 is one of U+DC80 to U+DCFF."""
+    """Return a text as str, with lone surrogates repaired and bytes that are not UTF-8 as U+DC80 to U+DCFF."""
     if isinstance(text, str):
         return repair_surrogates(text)
     if isinstance(text, bytes):
@@ -343,12 +342,12 @@ def as_str(text: AnyText) -> str:
         memoryview(text)
     except TypeError:
         raise TypeError(f"expected str or bytes, got {type(text).__name__}") from None
-    # The native core would read it while another thread changes it.
+    # The native core would read the buffer while another thread changes it.
     raise TypeError(f"expected str or bytes, got {type(text).__name__}, which can change; give bytes(text)")
 
 
 def characters_of_bytes(text: str) -> tuple[list[int], list[int]]:
-    """Return, by byte of the text's UTF-8 once it is repaired, where the character begins that it is of, and ends."""
+    """Return the begin and end of the character that each byte of the repaired text's UTF-8 belongs to."""
     begins: list[int] = []
     ends: list[int] = []
     at = 0
@@ -363,5 +362,5 @@ def characters_of_bytes(text: str) -> tuple[list[int], list[int]]:
 
 
 def tuples_of(added_tokens: Iterable[tuple[int, AddedToken]]) -> tuple[AddedTokenTuple, ...]:
-    """Return added tokens as they cross the seam."""
+    """Return added tokens as tuples."""
     return tuple(AddedTokenTuple.of(token_id, token) for token_id, token in added_tokens)

@@ -1,4 +1,4 @@
-"""What merges make of a token's own bytes: whether they make the token, and of which two."""
+"""Merge trees: whether the merges make a token from its own bytes, and of which two parts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _NEVER = 2**64  # more than any rank
 
 
 def unreachable(model: BPEModel) -> list[int]:
-    """Return the ids of ordinary tokens that the merges do not make of these tokens' bytes, lowest first.
+    """Return the ids of ordinary tokens that the merges do not make from the tokens' own bytes, lowest first.
 
-    Text never becomes such a token, but where it is a whole pre-token and the model has `ignore_merges`.
+    Such a token never occurs, except as a whole pre-token if the model has `ignore_merges`.
 
     >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"ba"}, [(b"a", b"b")])
     >>> unreachable(model)
@@ -31,14 +31,14 @@ def unreachable(model: BPEModel) -> list[int]:
 
 
 def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
-    """Return, for each token that merges make of its own bytes, the two tokens that they merge last.
+    """Return the two tokens merged last for each token that the merges make from its own bytes.
 
-    Followed down to the bytes this is the tree of a token. Wherever text becomes the token, exactly the merges of this
-    tree have made it: what happens inside a stretch of text whose ends no merge has crossed depends on that stretch
-    alone. A token may have several merges; only one of them is ever the last in its tree.
+    Followed down to the bytes, this is the merge tree of a token. Wherever the token occurs, exactly the merges of this
+    tree have made it: what happens inside a segment of text whose ends no merge has crossed depends on that segment
+    alone. A token may have several merges; only one of them is the last in its tree.
 
     Returns:
-        id → ids of the two parts. Bytes, special tokens and tokens that are unreachable are not in it.
+        id → ids of the two parts, without bytes, special tokens and unreachable tokens.
 
     >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"abb"}, [(b"a", b"b"), (b"ab", b"b")])
     >>> parts_of_tokens(model)
@@ -62,7 +62,7 @@ def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
 
 
 def last_pair(token: bytes, rank_of: Callable[[bytes, bytes], int | None]) -> Merge | None:
-    """Return the two parts that a token's bytes come to last, None if they come to more, or the token is a byte.
+    """Return the last two parts to which the merges reduce a token's bytes; None if more than two remain.
 
     Args:
         token: two bytes or more.
@@ -89,12 +89,12 @@ def last_pair(token: bytes, rank_of: Callable[[bytes, bytes], int | None]) -> Me
 
 
 def merged(model: BPEModel, tokens: Iterable[bytes], unknown_id: int = 0) -> list[Sequence[int]]:
-    """Return the ids that the merges of a model make of each token's bytes, taken as a pre-token.
+    """Return the ids that the merges of a model make from each token's bytes, as if it were a pre-token.
 
     Args:
         model: the model.
         tokens: any bytes.
-        unknown_id: what stands for a byte that has no token.
+        unknown_id: the id for a byte without a token.
     """
     plain = replace(model, pattern=None, ignore_merges=False, normalizer=None, drop_missing_bytes=False)
     ids, offsets = make_encoder(plain).encode_to_numpy([*tokens], Options(unknown_id=unknown_id), 1)

@@ -1,11 +1,11 @@
-"""Text brought to NFC before it is split, as `tokenizers` does it: around encoders, which know nothing of it.
+"""NFC normalization before text is split, as in `tokenizers`, as a wrapper of encoders.
 
-Nearly all text is in that form already and goes to the encoder as it is. Of other text each stretch between the added
-tokens that are looked for in the raw text (`normalized=False`) is normalized, and encoded by itself.
+Nearly all text is in NFC already and is passed on unchanged. In other text, each segment between the added tokens that
+are found in the raw text (`normalized=False`) is normalized and encoded by itself.
 
-`tokenizers` normalizes by Unicode 9.0, Python by a newer one. What characters do to each other is never changed once
-they are there; so text that is normalized for Python is normalized for `tokenizers`, and other text has only to be
-parted at the characters that the older version does not know.
+`tokenizers` normalizes by Unicode 9.0, Python by a newer version. Normalization of assigned characters is stable; so
+text that is normalized for Python is normalized for `tokenizers`, and other text only has to be cut at the characters
+that the older version does not know.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ from hf_bpe.engine._encoder import (
 from hf_bpe.engine._token_finder import TokenFinder
 
 Part = bytes | int
-"""A stretch of normalized text, or the id of an added token."""
+"""A segment of normalized text, or the id of an added token."""
 
 Rebuild = Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder]
 
 _UNKNOWN = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNKNOWN_TO_NFC)
 _HAS_UNKNOWN = re.compile(f"[{_UNKNOWN}]")
 _KNOWN = re.compile(f"[^{_UNKNOWN}]+")
-# What may be joined to, or put before, what stands in front of it: marks, vowels and ends of Korean syllables. Between
-# two segments nothing happens.
+# Characters that may compose or reorder with preceding ones: marks, vowels and finals of Korean syllables. Nothing
+# composes across two segments.
 _JOINED = r"[\p{M}\u1161-\u1175\u11a8-\u11c2]"
 _IS_JOINED = regex.compile(_JOINED)
 _SEGMENT = regex.compile(rf"(?s:.){_JOINED}*+")
-_WINDOW = 1 << 16  # characters in which a cut is looked for first
-_CHARACTER = 4  # bytes that one may have
+_WINDOW = 1 << 16  # characters in which a cut is searched for first
+_CHARACTER = 4  # the most bytes of a character
 
 
 def to_nfc(text: str) -> str:
-    r"""Bring text to NFC by Unicode 9.0, as `tokenizers` does; surrogates stay as they are.
+    r"""Normalize text to NFC by Unicode 9.0, as `tokenizers` does; surrogates stay unchanged.
 
     >>> to_nfc("e\u0301") == "\xe9"
     True
@@ -70,11 +70,11 @@ def to_nfc(text: str) -> str:
 
 
 class NormalizedTexts:
-    r"""Texts, or lists of texts, brought to NFC, but for the special tokens in them: to train tokenizers on.
+    r"""An iterable of texts, or lists of texts, normalized to NFC except for their special tokens, to train on.
 
     Args:
-        texts: str, or lists of str; what else there is, is left as it is.
-        special_tokens: those that text will be split at.
+        texts: str, or lists of str; other elements stay unchanged.
+        special_tokens: the special tokens at which text will be split.
 
     >>> list(NormalizedTexts(["o\u0308<x>\u0308", ["u\u0308"]], ["<x>"])) == ["\xf6<x>\u0308", ["\xfc"]]
     True
@@ -99,18 +99,18 @@ class NormalizedTexts:
 
 
 def checked_normalizer(normalizer: str | None, texts: object) -> str | None:
-    """Return a normalizer to train with; ValueError if text is not normalized before it is counted."""
+    """Return the normalizer to train with; raise a ValueError if the texts are not normalized."""
     check_choice("normalizer", normalizer, NORMALIZERS)
     if normalizer is not None and not isinstance(texts, NormalizedTexts):
         raise ValueError(
-            f"normalizer={normalizer!r}: text is counted as it is, and so would not be the text that is encoded later; "
-            "give texts that are normalized first, as hf_bpe.engine._normalizers.NormalizedTexts(texts, special_tokens)"
+            f"normalizer={normalizer!r}: counting does not normalize text, but encoding would; "
+            "normalize the texts first, with hf_bpe.engine.NormalizedTexts(texts, special_tokens)"
         )
     return normalizer
 
 
 def with_normalizer(model: BPEModel, normalizer: str | None) -> BPEModel:
-    """Return a model that normalizes text."""
+    """Return the model with a normalizer."""
     if normalizer == model.normalizer:
         return model
     return replace(model, merges=CheckedMerges(model.merges), normalizer=normalizer)
@@ -120,7 +120,7 @@ class NormalizingEncoder:
     """The `Encoder` of a model with a normalizer.
 
     Args:
-        raw: encodes text as it is, by the same model.
+        raw: the encoder of the same model without normalization.
         rebuild: what pickle calls, with the model and the added tokens.
     """
 
@@ -129,8 +129,8 @@ class NormalizingEncoder:
         self._rebuild = rebuild
         self._added_tokens = added_tokens
         self._raw_tokens = tuple(token for token in added_tokens if not token.normalized)
-        # `tokenizers` normalizes what it looks for in normalized text, too. Of tokens that thereby become equal it
-        # finds one or the other, by chance; here it is the one of the lowest id.
+        # `tokenizers` also normalizes the tokens that it searches in normalized text. Of tokens that become equal it
+        # finds an arbitrary one; here it is the one with the lowest id.
         normalized: dict[str, AddedTokenTuple] = {}
         for token in sorted(added_tokens, key=lambda token: token.id):
             if token.normalized:
@@ -138,7 +138,7 @@ class NormalizingEncoder:
                 normalized.setdefault(content, token._replace(content=content))
         self._stretches = raw.with_added_tokens(tuple(normalized.values()))
         self._whole = raw.with_added_tokens((*self._raw_tokens, *normalized.values()))
-        # An encoder has one token of a content. So where tokens of both kinds share one, all text goes in stretches.
+        # An encoder has one token for each content. If tokens of both kinds share one, all text is encoded in segments.
         self._is_clear = normalized.keys().isdisjoint(token.content for token in self._raw_tokens)
         self._longest_raw = max((len(token.content) for token in self._raw_tokens), default=0)
         self._longest_normalized = max((len(content.encode()) for content in normalized), default=0)
@@ -191,26 +191,26 @@ class NormalizingEncoder:
         return np.concatenate([ids for ids, _ in rows]), offsets, np.concatenate([places for _, places in rows])
 
     def _is_whole(self, text: AnyText) -> bool:
-        """Whether a text gives the same ids as it is: where it is normalized, each stretch of it is, too."""
+        """Whether a text gives the same ids without normalization: if it is normalized, so is each segment."""
         if not self._is_clear or not isinstance(text, (str, bytes)):
-            return self._is_clear  # no text at all is for the encoder to refuse
+            return self._is_clear  # the encoder refuses anything that is not text
         return text.isascii() or _is_nfc(as_str(text))
 
     def _parts(self, text: AnyText, options: Options) -> list[Part] | None:
-        """Return the normalized stretches and the added tokens of a text, None if it may be taken as it is."""
+        """Return the normalized segments and the added tokens of a text; None if it may be encoded unchanged."""
         if self._is_whole(text):
             return None
         parts = self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens)
         return [part if isinstance(part, int) else _utf8(to_nfc(part)) for part in parts]
 
     def _rows(self, texts: list[AnyText], options: Options, threads: int) -> list[Ids] | None:
-        """Return the ids of each text, None if all may be taken as they are."""
+        """Return the ids of each text; None if all may be encoded unchanged."""
         parts = [self._parts(text, options) for text in texts]
         if all(each is None for each in parts):
             return None
         whole = [text for text, each in zip(texts, parts, strict=True) if each is None]
         stretches = [part for each in parts if each for part in each if isinstance(part, bytes)]
-        # Each in one batch, that threads may share.
+        # All in one batch, which threads may share.
         of_whole = _rows_of(self._whole.encode_to_numpy(whole, options, threads))
         of_stretches = _rows_of(self._stretches.encode_to_numpy([*stretches], options, threads))
 
@@ -221,7 +221,7 @@ class NormalizingEncoder:
         return [next(of_whole) if each is None else row_of(each) for each in parts]
 
     def _row_with_offsets(self, text: AnyText, options: Options) -> tuple[Ids, Numbers]:
-        """Return the ids of a text and their places, as `Encoder.encode_with_offsets` does."""
+        """Return the ids of a text and their offsets, see `Encoder.encode_with_offsets`."""
         if self._is_whole(text):
             ids, _, places = self._whole.encode_with_offsets([text], options)
             return ids, places
@@ -255,8 +255,8 @@ class NormalizingEncoder:
 
     def find_last_cut(self, data: bytes, options: Options) -> int:
         text = as_str(data)
-        # What follows may complete the last character and the last token, join the last segment, and be a token that
-        # eats the white space before it. What is left of the text will be normalized and split as it is now.
+        # Later text may complete the last character and the last token, compose with the last segment, and be a token
+        # that strips the preceding white space. The text before that is normalized and split as it is now.
         head = text[: _last_segment(text, len(text) - _CHARACTER - self._longest_raw)].rstrip(WHITE_SPACE)
         if self._is_clear and _is_nfc(head):
             return self._whole.find_last_cut(_utf8(head), options)
@@ -269,7 +269,7 @@ class NormalizingEncoder:
         return 0
 
     def _cut_in(self, stretch: str, options: Options) -> int:
-        """Return the last place at which a stretch may be cut, for both parts to be normalized alone; 0 if none."""
+        """Return the last position at which a cut lets both parts be normalized alone; 0 if there is none."""
         width = _WINDOW
         while stretch:
             start = _last_segment(stretch, len(stretch) - width)
@@ -277,7 +277,7 @@ class NormalizingEncoder:
             # A token that begins before the window is not seen there.
             least = self._longest_normalized + _CHARACTER if start > 0 else 0
             cut = self._stretches.find_last_cut(data, options)
-            while cut > least and ends[cut - 1] > begins[cut]:  # inside of what normalizing has changed
+            while cut > least and ends[cut - 1] > begins[cut]:  # inside a part that normalization changed
                 cut = self._stretches.find_last_cut(data[:cut], options)
             if cut > least:
                 return start + len(as_str(_utf8(stretch[start:])[: begins[cut]]))
@@ -317,9 +317,9 @@ def _rows_of(encoded: tuple[Ids, Numbers]) -> Iterator[Ids]:
 
 
 def _align(stretch: str) -> tuple[bytes, Numbers, Numbers]:
-    """Return a stretch in NFC, and where the bytes begin that each of its bytes comes from, and end.
+    """Return a segment in NFC, and the begin and end of the original bytes of each of its bytes.
 
-    What normalizing leaves as it is comes from itself; what it changes, from its whole segment.
+    Unchanged text maps to itself, changed text to its whole segment.
     """
     data, begins, ends = bytearray(), [], []
     at = 0

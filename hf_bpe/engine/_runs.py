@@ -1,8 +1,8 @@
-"""Sorted runs in plain Python: distinct words in the order of their bytes, each with its count.
+"""Sorted runs in plain Python: distinct words in byte order, each with its count.
 
-What is too much for memory, what is to be gone on from, and what other machines have counted, are all sorted runs; and
-to put them together is to merge them, which needs no more memory than a word of each. native/count/runs.hpp
-describes the format and does the same, faster. A run is bytes, or a function that reads it piece by piece.
+Spilled counts, checkpoints and the counts of other machines are all sorted runs. Merging runs needs no more memory than
+one word of each. native/count/runs.hpp describes the format and implements the same, faster. A run is bytes, or a
+function that reads it piece by piece.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from pathlib import Path
 from typing import Any, BinaryIO, Union
 
 Read = Callable[[int], bytes]
-"""Returns the next bytes, not more than it is asked for, and none only at the end."""
+"""Returns the next bytes, at most as many as requested; no bytes only at the end."""
 Run = Union[bytes, Read]  # noqa: UP007  # a value, in Python 3.10 too
 
-PIECE = 1 << 20  # bytes that are read and written at once
+PIECE = 1 << 20  # bytes to read and write at once
 _MOST = 2**64 - 1
 
 
 class RunMerger:
-    """The merge of runs as a run: read it piece by piece.
+    """A merger of runs, whose result is read piece by piece as a run.
 
     Args:
-        runs: any number of them.
-        multipliers: by which the counts of each are multiplied.
-        least: words whose sum is below are left out.
+        runs: any number of runs.
+        multipliers: the factor for the counts of each run.
+        least: the smallest sum of a word that is kept.
 
     Raises, also while it is read:
-        ValueError: a run that is damaged; the message says how, not which.
-        OverflowError: a sum past 64 bits.
+        ValueError: a run is damaged; the message says how, not which run.
+        OverflowError: a sum exceeds 64 bits.
 
     >>> run = RunMerger.of({b"low": 2, b"lower": 1}).read(100)
     >>> list(read_words(RunMerger([run, run], [1, 10]).read))
@@ -47,7 +47,7 @@ class RunMerger:
 
     @classmethod
     def of(cls, counts: Mapping[bytes, int]) -> RunMerger:
-        """Return that of a mapping, without what it counts as zero."""
+        """Return the merger for a mapping, without counts of zero."""
         merger = cls.__new__(cls)
         merger._start(iter(sorted(counts.items())), 1)
         return merger
@@ -58,7 +58,7 @@ class RunMerger:
         self._records = self._write(words, least)
 
     def read(self, size: int) -> bytes:
-        """Return at least `size` bytes of the run, less only at the end, then none."""
+        """Return at least `size` bytes of the run, fewer only at the end, then none."""
         pieces = []
         length = 0
         while length < size and (record := next(self._records, b"")):
@@ -89,14 +89,14 @@ def read_words(run: Run) -> Iterator[tuple[bytes, int]]:
     """Yield the words of a run with their counts.
 
     Raises:
-        ValueError: it is no run, or ends too early.
+        ValueError: the data is not a run, or ends too early.
     """
     data = _Bytes(run)
     word = b""
     while not data.is_at_end():
         shared = data.varint()
         if shared > len(word):
-            raise ValueError("a word shares more bytes than the one before has")
+            raise ValueError("a word shares more bytes than the preceding word has")
         length = data.varint()
         if length == 0:
             raise ValueError("a word is no longer than what it shares")
@@ -111,7 +111,7 @@ def read_words(run: Run) -> Iterator[tuple[bytes, int]]:
 
 
 class _Bytes:
-    """The bytes of a run, one by one or many at once."""
+    """A reader of the bytes of a run, one by one or many at once."""
 
     def __init__(self, run: Run) -> None:
         self._read = run if callable(run) else None
@@ -140,7 +140,7 @@ class _Bytes:
             number |= (byte & 0x7F) << shift
             if byte < 0x80:
                 if byte == 0 and shift:
-                    raise ValueError("a number is longer than it need be")
+                    raise ValueError("a number is longer than necessary")
                 if number > _MOST:
                     break
                 return number
@@ -148,7 +148,7 @@ class _Bytes:
 
 
 def _shared(word: bytes, before: bytes) -> int:
-    """Return how many bytes two words have in common at their beginnings."""
+    """Return the length of the common prefix of two words."""
     pairs = enumerate(zip(word, before, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(word), len(before)))
 
@@ -163,20 +163,20 @@ def _varint(number: int) -> bytes:
 
 
 class FileRun:
-    """A run inside a file, which stays open, so it may be renamed, replaced or deleted meanwhile.
+    """A run inside an open file, which may be renamed, replaced or deleted meanwhile.
 
     Args:
-        file: without a buffer.
-        begin, size: where the run is in it, in bytes.
+        file: an unbuffered file.
+        begin, size: the position of the run in the file, in bytes.
     """
 
     def __init__(self, file: BinaryIO, begin: int, size: int) -> None:
         self._file, self._begin, self.size = file, begin, size
         self._lock = threading.Lock()
-        weakref.finalize(self, file.close)  # not __del__, before which the file may be found to be garbage, too
+        weakref.finalize(self, file.close)  # not __del__, because the file may be collected before it
 
     def reader(self) -> Read:
-        """Return what reads the run from its beginning; any number may do so at once."""
+        """Return a function that reads the run from its beginning; any number of readers may exist."""
         at = 0
 
         def read(size: int) -> bytes:
@@ -191,17 +191,17 @@ class FileRun:
 
 
 def reader_of(run: bytes | FileRun) -> Run:
-    """Return the run, to be read from its beginning."""
+    """Return a reader of the run from its beginning."""
     return run if isinstance(run, bytes) else run.reader()
 
 
 def gather(
     merger: RunMerger, *, most_in_memory: int = 0, folder: Path | None = None, digest: Any = None
 ) -> bytes | FileRun:
-    """Read a run to its end, into memory, or a file without a name if it is longer than `most_in_memory` bytes.
+    """Read a run into memory, or into an anonymous file if it is longer than `most_in_memory` bytes.
 
     Args:
-        folder: where to put the file; None for where temporary files go.
+        folder: the folder of the file; None for the default temporary folder.
         digest: updated with the bytes of the run.
     """
     pieces: list[bytes] = []
@@ -216,7 +216,7 @@ def gather(
             file = file or tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  # it lives as long as the run
             for whole in pieces:
                 rest = memoryview(whole)
-                while rest:  # without a buffer, a file may take less than it is given
+                while rest:  # an unbuffered file may write less than it is given
                     rest = rest[file.write(rest) :]
             pieces.clear()
     return b"".join(pieces) if file is None else FileRun(file, 0, size)

@@ -1,8 +1,8 @@
-"""Where text may be cut so that no count changes, whatever the text and wherever else it is cut.
+"""Safe cuts: positions at which text may be cut without changing a count, wherever else it is cut.
 
-That is where no special token is across the cut, and either the pattern cannot join what is left and right of it, or a
-special token begins there. Both depend on the bytes next to the cut only. So parts of a file can be counted far from
-each other, and sum up to the counts of the whole.
+A cut is safe if no special token spans it, and either the pattern cannot match across it, or a special token begins
+there. Both depend only on the bytes next to the cut. So the counts of parts of a file, on any machines, sum up to the
+counts of the whole.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hf_bpe.core.pretokenizers import PATTERNS, SAFE_CUT_IN_BYTES
 from hf_bpe.engine._token_finder import TokenFinder
 
-_FIRST_STEP, _STEP = 1 << 6, 1 << 14  # how far the first look goes, and later ones, each twice as far as that before
+_FIRST_STEP, _STEP = 1 << 6, 1 << 14  # the range of the first search, and of later ones, which double
 _NEVER = re.compile(rb"(?!)")
 
 Bytes = bytes | mmap.mmap
@@ -25,14 +25,14 @@ FindLastCut = Callable[[bytes], int]
 
 
 class SafeCuts:
-    """The places where text can be cut for a pattern and special tokens.
+    """The positions at which text can be cut for a pattern and special tokens.
 
-    Only the named patterns are known well enough to be cut at; any other may look anywhere, so there, and where there
-    is no pattern, text can be cut before special tokens only.
+    Only named patterns are analysed; any other pattern may look ahead or behind by any distance. So with such a
+    pattern, and without a pattern, text can be cut only before special tokens.
 
     Args:
         pattern: a canonical pattern.
-        special_tokens: text is split at them, the longest first.
+        special_tokens: the tokens at which text is split, the longest first.
 
     >>> cuts = SafeCuts("gpt2", ["<|x|>"])
     >>> cuts.find_first(b"low lower", 1), cuts.find_last(b"low lower lowest <|")
@@ -44,17 +44,17 @@ class SafeCuts:
         self._finder = special_token_finder(special_tokens)
         self._longest = max(self._finder.longest, 1)
         self.margin = self._longest + 4
-        """How many bytes must follow a place for `find_last` to know whether it is a cut."""
+        """The number of bytes that must follow a position for `find_last` to decide whether it is a cut."""
 
     def find_first(self, data: Bytes, start: int, stop: int | None = None) -> int | None:
-        """Return the first place from `start` on, and before `stop`, at which data can be cut; None if there is none.
+        """Return the first position from `start` to before `stop` at which data can be cut; None if there is none.
 
-        Data must be all that there is: what follows it could make a special token of its end.
+        Data must be complete: text that followed it could complete a special token at its end.
         """
         return next(self.find_all(data, start, len(data) if stop is None else stop), None)
 
     def find_last(self, data: bytes) -> int:
-        """Return the last place at which data can be cut whatever follows it; 0 if there is none."""
+        """Return the last position at which data can be cut, whatever follows it; 0 if there is none."""
         stop, width = min(len(data), len(data) - self._longest + 2), 256
         while stop > 1:
             start = max(stop - width, 1)
@@ -65,17 +65,17 @@ class SafeCuts:
         return 0
 
     def find_all(self, data: Bytes, start: int, stop: int) -> Iterator[int]:
-        """Yield the places from `start` on, and before `stop`, at which data can be cut; as `find_first` says."""
+        """Yield the positions from `start` to before `stop` at which data can be cut; see `find_first`."""
         at = max(start, 1)
-        seen = max(at - self._longest, 0)  # tokens that begin before this end before `at`
-        inside = 0  # a token that has begun ends here
+        seen = max(at - self._longest, 0)  # tokens that begin before this position end before `at`
+        inside = 0  # the end of the current token
         step = min(_FIRST_STEP, _STEP)
         while at < stop:
             end = min(at + step, stop)
             safe = ((match.start(), b"") for match in self._pattern.finditer(data, at, end))
             last = 0
             for place, token in heapq.merge(safe, self._finder.find_begins(data, seen, end)):
-                # No special token may be across a cut, be it one that text is split at or not.
+                # No special token may span a cut, whether text is split at it or not.
                 if at <= place and inside <= place and last < place:
                     yield place
                     last = place
@@ -86,23 +86,23 @@ class SafeCuts:
 
 @functools.lru_cache(maxsize=16)
 def safe_cuts(pattern: str | None, special_tokens: tuple[str, ...]) -> SafeCuts:
-    """Return the cuts for a pattern and special tokens, made once."""
+    """Return the cached cuts for a pattern and special tokens."""
     return SafeCuts(pattern, special_tokens)
 
 
 class TooLong(ValueError):
-    """Text without a place to be cut is longer than allowed."""
+    """Text without a safe cut is longer than allowed."""
 
 
 def cut_into_blocks(
     pieces: Iterable[bytes], find_last_cut: FindLastCut, block_bytes: int, longest: int = sys.maxsize
 ) -> Iterator[bytes]:
-    """Yield the concatenation of pieces in blocks of about so many bytes, each cut where it can be.
+    """Yield the concatenation of pieces in blocks of about `block_bytes` bytes that end at safe cuts.
 
-    Holds a block and no more, or what there is up to the next place where the text may be cut.
+    Memory holds one block, or the text up to the next safe cut if that is longer.
 
     Raises:
-        TooLong: there is no such place within `longest` bytes, after what was yielded.
+        TooLong: there is no safe cut within `longest` bytes after the last block.
     """
     held: list[bytes] = []
     size, enough = 0, min(block_bytes, longest + 1)
@@ -119,23 +119,23 @@ def cut_into_blocks(
         size -= cut
         if size > longest:
             raise TooLong
-        # So that a text without cuts is not joined and searched again and again.
+        # Avoids joining and searching a text without cuts repeatedly.
         enough = min(max(block_bytes, 2 * size), longest + 1)
     if size > 0:
         yield b"".join(held)
 
 
 def find_too_long(data: Bytes, cuts: SafeCuts, start: int, stop: int | None, longest: int) -> int | None:
-    """Return where the first stretch of more than `longest` bytes begins that has no place to be cut.
+    """Return the beginning of the first segment of more than `longest` bytes without a safe cut.
 
     Args:
-        data: all that there is of the text.
-        cuts: where it can be cut.
-        start, stop: the part of it that is looked at, as in `cut_into_documents`.
-        longest: of a stretch, in bytes. No more is looked at to find the next cut.
+        data: the complete text.
+        cuts: the safe cuts.
+        start, stop: the range to search, as in `cut_into_documents`.
+        longest: the longest allowed segment, in bytes. The search for the next cut reads no more than this.
 
     Returns:
-        The place, None if there is none.
+        The position, None if there is none.
 
     >>> [find_too_long(b"low lowest", SafeCuts("gpt2", []), 0, None, longest) for longest in (6, 7)]
     [3, None]
@@ -156,14 +156,14 @@ def find_too_long(data: Bytes, cuts: SafeCuts, start: int, stop: int | None, lon
 def cut_into_documents(
     data: Bytes, start: int, stop: int | None, pattern: str | None, special_tokens: Sequence[str], limit: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each stretch between special tokens, a long one in parts, empty ones left out.
+    """Yield start and end of each segment between special tokens, long ones in parts, without empty ones.
 
     Args:
-        data: text with its special tokens.
-        start, stop: the part of it that is from the first safe cut from `start` on (0: its beginning) to the first from
-            `stop` on (None: its end).
-        pattern, special_tokens: as `SafeCuts` takes them.
-        limit: a part ends at the first safe cut behind so many bytes.
+        data: text with special tokens.
+        start, stop: the range from the first safe cut at or after `start` (0: the beginning) to the first at or after
+            `stop` (None: the end).
+        pattern, special_tokens: see `SafeCuts`.
+        limit: a part ends at the first safe cut after this many bytes.
 
     >>> [*cut_into_documents(b"low lower<|x|>lowest", 0, None, "gpt2", ["<|x|>"], 2)]
     [(0, 3), (3, 9), (14, 20)]
@@ -183,7 +183,7 @@ def cut_into_documents(
 def between_special_tokens(
     finder: TokenFinder[bytes], data: Bytes, start: int = 0, stop: int | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Yield start and end of what is before, between and after special tokens, empty or not."""
+    """Yield start and end of each segment before, between and after special tokens, including empty ones."""
     stop = len(data) if stop is None else stop
     for begin, token in finder.find_all(data, start, stop):
         yield start, begin
@@ -192,5 +192,5 @@ def between_special_tokens(
 
 
 def special_token_finder(special_tokens: Sequence[str]) -> TokenFinder[bytes]:
-    """Return what finds the special tokens' UTF-8, the longest where several begin at one place."""
+    """Return a finder of the special tokens' UTF-8, which prefers the longest at each position."""
     return TokenFinder([token.encode() for token in special_tokens])

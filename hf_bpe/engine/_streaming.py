@@ -1,6 +1,6 @@
-"""Texts too long for memory: cut into blocks that give the ids of the whole, and ids written to files as they come.
+"""Streaming encoding of texts too long for memory, in blocks that give the ids of the whole, and files of ids.
 
-Where a block may end the encoder says: where neither the pattern nor an added token can join what is left and right.
+The encoder decides where a block may end: where neither the pattern nor an added token can span the cut.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ BLOCK_BYTES = 1 << 24
 def encode_blocks(
     encoder: Encoder, pieces: Iterable[str | bytes], options: Options, threads: int, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[Ids]:
-    """Yield the ids of the concatenation of pieces, an array for about each `block_bytes` bytes.
+    """Yield the ids of the concatenation of pieces, one array for about every `block_bytes` bytes.
 
-    Holds a block and no more, or what there is up to the next place where the text may be cut.
+    Memory holds one block, or the text up to the next safe cut if that is longer.
 
     Raises:
-        TypeError: a piece that is neither str nor bytes.
-        ValueError: a byte that the model has no token for.
+        TypeError: a piece is neither str nor bytes.
+        ValueError: a byte has no token.
     """
     blocks = cut_into_blocks(_as_bytes(pieces), lambda data: encoder.find_last_cut(data, options), block_bytes)
     for block in blocks:
@@ -37,7 +37,7 @@ def encode_blocks(
 
 
 def _as_bytes(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
-    """Yield pieces as UTF-8. A lone surrogate at the end of one may form a pair with the beginning of the next."""
+    """Yield pieces as UTF-8. A surrogate at the end of a piece may form a pair with the beginning of the next piece."""
     surrogate = ""
     for index, piece in enumerate(check_sequence("pieces", pieces, "texts, such as a list or an open file")):
         if isinstance(piece, str):
@@ -53,9 +53,9 @@ def _as_bytes(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
 
 
 class NpyWriter:
-    """Writes an array of one dimension to a `.npy` file, part by part; its length need not be known before the end.
+    """Write a one-dimensional array of unknown length to a `.npy` file, part by part.
 
-    Until it is finished the file is called `.npy.part` and has no header, so nobody takes a part of an array for one.
+    Until it is complete the file is named `.npy.part` and has no header, so it cannot be mistaken for a whole array.
     """
 
     def __init__(self, path: Path, dtype: npt.DTypeLike) -> None:
@@ -66,7 +66,7 @@ class NpyWriter:
         self._file.write(bytes(len(self._header())))
 
     def append(self, array: npt.NDArray[np.generic]) -> None:
-        """Write more numbers, converted to the type of the file."""
+        """Append numbers, converted to the type of the file."""
         self._file.write(np.ascontiguousarray(array, self.dtype).data)
         self.size += len(array)
 
@@ -82,7 +82,7 @@ class NpyWriter:
             self._part.replace(self._path)
 
     def _header(self) -> bytes:
-        # numpy leaves room for a first dimension of any length, so the header of no numbers is as long as the last.
+        # numpy leaves room for a first dimension of any length, so the header of an empty array has the final length.
         header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.size,)}
         buffer = BytesIO()
         np.lib.format.write_array_header_1_0(buffer, header)

@@ -1,8 +1,8 @@
-"""Find tokens in text, in time linear in the text, however long the tokens are and whatever they share.
+"""Find tokens in text in linear time, however long the tokens are and whatever they share.
 
-A filter finds where a token may begin. From there on a block of text is read by the automaton of Aho and Corasick
-("Efficient string matching", 1975) for the reversed tokens, backwards: so wherever it stands, it knows the longest
-token that begins there, and it looks at every character once. The native core does the same.
+A filter finds positions at which a token may begin. From there a block of text is read by the automaton of Aho and
+Corasick ("Efficient string matching", 1975) for the reversed tokens, backwards: so at each position it knows the
+longest token that begins there, and it reads every character once. The native core does the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 Text = TypeVar("Text", str, bytes)
 
-_FEW = 64  # beginnings for which an expression is a good filter
+_FEW = 64  # the most distinct beginnings for which an expression is a good filter
 _BLOCK = 16
 
 
@@ -24,7 +24,7 @@ class TokenFinder(Generic[Text]):
     """Find tokens in text: str in str, or bytes in bytes.
 
     Args:
-        tokens: any; empty ones are never found.
+        tokens: any tokens; empty ones are never found.
 
     >>> [*TokenFinder(["ab", "abc", "cd"]).find_all("abcd abd")]
     [(0, 'abc'), (5, 'ab')]
@@ -39,11 +39,11 @@ class TokenFinder(Generic[Text]):
         return type(self), (self._tokens,)
 
     def find_all(self, text: Text | mmap.mmap, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Text]]:
-        """Yield tokens that do not overlap, and where they begin: the leftmost, and of several there the longest.
+        """Yield position and content of tokens that do not overlap: leftmost first, and the longest at each position.
 
         Args:
             text: any text.
-            start, stop: the part of it to look at.
+            start, stop: the range to search.
         """
         stop = len(text) if stop is None else stop
         at = start
@@ -55,20 +55,20 @@ class TokenFinder(Generic[Text]):
     def find_begins(
         self, text: Text | mmap.mmap, start: int, stop: int, end: int | None = None
     ) -> Iterator[tuple[int, Text]]:
-        """Yield each place at which a token begins, from left to right, and the longest token that begins there.
+        """Yield each position at which a token begins, from left to right, and the longest token there.
 
         Args:
             text: any text.
-            start, stop: where to look for places.
-            end: where the tokens must have ended; None for the end of the text.
+            start, stop: the range of positions.
+            end: the position at which all tokens must have ended; None for the end of the text.
 
         >>> [*TokenFinder(["ab", "abc", "cd"]).find_begins("abcd", 0, 4)]
         [(0, 'abc'), (2, 'cd')]
         """
         end = len(text) if end is None else end
-        block = max(self.longest, _BLOCK)  # what has to be read after it is no longer
+        block = max(self.longest, _BLOCK)  # at most as much text has to be read after the block
         while start < stop and self._filter is not None:
-            # One character more than `stop` lets see of tokens.
+            # The filter needs one character after `stop`.
             match = self._filter.search(text, start, min(stop + 1, end))  # type: ignore[arg-type]
             if match is None or match.start() >= stop:
                 return
@@ -84,24 +84,24 @@ class TokenFinder(Generic[Text]):
 
 
 class _Automaton:
-    """The automaton of the reversed tokens.
+    """The Aho-Corasick automaton of the reversed tokens.
 
-    The nodes of a trie are numbered so that the next node is a child of this one if its character is not `_NOTHING`.
+    The nodes of the trie are numbered so that node n + 1 is a child of node n unless its character is `_NOTHING`.
     """
 
     _NOTHING = -1
 
     def __init__(self, tokens: Sequence[str | bytes]) -> None:
-        self._codes = array("i", [self._NOTHING] * 2)  # of each node, the character that leads to it
-        self._more_children: dict[int, dict[int, int]] = {}  # node → character → child, but for the next node
-        self._tokens = array("i", [-1, -1])  # of each node, the longest token that begins there; -1 if none does
+        self._codes = array("i", [self._NOTHING] * 2)  # node → the character that leads to it
+        self._more_children: dict[int, dict[int, int]] = {}  # node → character → child, except node + 1
+        self._tokens = array("i", [-1, -1])  # node → the longest token that begins there; -1 if none does
         for number, token in enumerate(tokens):
             self._tokens[self._insert(token)] = number
-        self._fallbacks = array("i", [0]) * len(self._codes)  # of each node, the longest other one that it ends with
+        self._fallbacks = array("i", [0]) * len(self._codes)  # node → the longest other node that is a suffix
         self._find_fallbacks()
 
     def find(self, text: Any, stop: int) -> list[tuple[int, int]]:
-        """Return each place before `stop` at which a token begins, and the longest one, from right to left."""
+        """Return each position before `stop` at which a token begins, and the longest one, from right to left."""
         codes, more, fallbacks, tokens = self._codes, self._more_children, self._fallbacks, self._tokens
         found = []
         node, at = 0, len(text)
@@ -127,7 +127,7 @@ class _Automaton:
         return self._more_children.get(node, {}).get(code)
 
     def _insert(self, token: str | bytes) -> int:
-        """Return the node of a token."""
+        """Insert a token and return its node."""
         codes = _codes_of(token)[::-1]
         node = 0
         for depth, code in enumerate(codes):
@@ -142,7 +142,7 @@ class _Automaton:
         return node
 
     def _find_fallbacks(self) -> None:
-        """Find them level by level, for those of a node depend on shorter ones."""
+        """Compute the fallbacks level by level, because they depend on shorter nodes."""
         level = [0]
         while level:
             below = []
@@ -169,7 +169,7 @@ def _codes_of(text: str | bytes) -> Sequence[int]:
 
 
 def _filter_of(tokens: Sequence[Text]) -> re.Pattern[Text] | None:
-    """Return an expression that matches wherever a token begins, and at few other places; None if there is no token."""
+    """Return an expression that matches where a token begins, and at few other positions; None without tokens."""
     if not tokens:
         return None
     starts = {token[:2] for token in tokens}

@@ -245,7 +245,7 @@ class TestExtend:
 
     def test_a_model_that_normalizes_goes_on_from_normalized_text(self):
         model = replace(train(["e\u0301"], num_merges=1), normalizer="NFC")
-        with pytest.raises(ValueError, match="give texts that are normalized first"):
+        with pytest.raises(ValueError, match="normalize the texts first"):
             extend(model, ["e\u0301"], 1)
         longer, _ = extend(model, NormalizedTexts(["e\u0301"]), 1)
         assert longer.normalizer == "NFC"

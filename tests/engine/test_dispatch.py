@@ -30,7 +30,7 @@ def test_a_missing_core_is_told_once_and_the_results_are_the_same():
     ran = run(f"{MISSING} {TRAIN}; train_bpe(['low low'], 257)")
     assert ran.stdout == "[(b'o', b'w')] False\n"
     assert ran.stderr.count("RuntimeWarning: the native core of hf_bpe is not built") == 1
-    assert "Install hf_bpe again with a C++20 compiler, or set HF_BPE_ENGINE=reference" in ran.stderr
+    assert "Reinstall hf_bpe with a C++20 compiler, or set HF_BPE_ENGINE=reference" in ran.stderr
 
 
 def test_a_missing_core_is_nothing_to_those_who_chose_the_reference():

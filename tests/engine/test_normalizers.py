@@ -398,7 +398,7 @@ def test_a_new_tokenizer_learns_from_normalized_text(tokenizer, tmp_path):
 
 
 def test_text_is_not_counted_for_a_tokenizer_that_would_change_it(tokenizer):
-    with pytest.raises(ValueError, match=r"normalizer='NFC': text is counted as it is.*NormalizedTexts"):
+    with pytest.raises(ValueError, match=r"normalizer='NFC': counting does not normalize text.*NormalizedTexts"):
         BPETokenizer.train(["low"], 260, normalizer="NFC")
     with pytest.raises(ValueError, match=r"initial: its normalizer is 'NFC'.*replace\(initial, normalizer=None\)"):
         train(["low"], 400, initial=tokenizer.model)

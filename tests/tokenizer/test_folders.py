@@ -125,13 +125,13 @@ def test_an_added_token_that_would_get_the_id_of_another_is_refused(write):
 def test_two_tokens_with_one_id_are_refused_where_there_is_no_tokenizer_json(tmp_path):
     BPETokenizer(model=BPEModel(BYTES, [])).save_vocabulary(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(as_config({97: "<s>"})))
-    with pytest.raises(ValueError, match="added_tokens_decoder: '<s>' has the id 97, which is that of 'a'"):
+    with pytest.raises(ValueError, match="added_tokens_decoder: '<s>' has the id 97, which is the id of 'a'"):
         BPETokenizer.from_pretrained(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(as_config({256: "a"})))
-    with pytest.raises(ValueError, match="added_tokens_decoder: 'a' has the id 256, and is token 97 already"):
+    with pytest.raises(ValueError, match="added_tokens_decoder: 'a' has the id 256, but is already token 97"):
         BPETokenizer.from_pretrained(tmp_path)
     tokens = {256: AddedToken("<s>"), 257: AddedToken("<s>")}
-    with pytest.raises(ValueError, match="added_tokens_decoder: '<s>' has the id 256, and is token 257 already"):
+    with pytest.raises(ValueError, match="added_tokens_decoder: '<s>' has the id 256, but is already token 257"):
         BPETokenizer(model=BPEModel(BYTES, []), added_tokens_decoder=tokens)
 
 

@@ -428,7 +428,7 @@ def test_a_fast_tokenizer_may_be_saved_in_the_folder_with_more_tokens(two_folder
     fast.save_pretrained(folder)
     assert BPETokenizer.from_pretrained(folder).encode("low<more>") == fast.encode("low<more>")
     fast.train_new_from_iterator(["another text"], fast.vocab_size).save_pretrained(folder)
-    with pytest.raises(ValueError, match=r"added_tokens_decoder: .* has the id 0, which is that of"):
+    with pytest.raises(ValueError, match=r"added_tokens_decoder: .* has the id 0, which is the id of"):
         BPETokenizer.from_pretrained(folder)
 
 
