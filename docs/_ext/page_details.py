@@ -1,11 +1,15 @@
 """What the pages leave out, and which types of the reference are Python's own."""
 
 import builtins
+import re
 from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
+
+from hf_bpe import train
 
 PAGES_OF_NAMES = {
     "BPEModel": "hf_bpe",
@@ -37,6 +41,28 @@ def find_names(app: Sphinx, document: nodes.document) -> None:
                 node.attributes.pop("refspecific", None)
 
 
+def shorten(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, result: str | None
+) -> Any:
+    """Leave out which keywords `**options` takes: the description says it."""
+    return signature and re.sub(r"(\*\*\w+): [\w.~]*Unpack\[[^\]]*\]", r"\1", signature), result
+
+
+def forget_overloads(app: Sphinx) -> None:
+    """Show `train` once, with its options and their defaults, not once for each type of result."""
+    analyzer = ModuleAnalyzer.for_module(train.__module__)
+    analyzer.analyze()
+    analyzer.overloads.clear()
+
+
+def write_dashes(app: Sphinx, document: nodes.document) -> None:
+    """Put a dash between a parameter and its description."""
+    for field in document.findall(nodes.field):
+        for text in [*field.findall(nodes.Text)]:
+            if text.startswith(" -- "):
+                text.parent.replace(text, nodes.Text(" – " + text[4:]))
+
+
 def trim_code(app: Sphinx, document: nodes.document) -> None:
     """Leave out the empty line that ends a session for doctest."""
     for block in document.findall(nodes.literal_block):
@@ -49,4 +75,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-skip-member", skip)
     app.connect("doctree-read", find_names)
     app.connect("doctree-read", trim_code)
+    app.connect("doctree-read", write_dashes)
+    app.connect("autodoc-process-signature", shorten)
+    app.connect("builder-inited", forget_overloads)
     return {"parallel_read_safe": True}
