@@ -41,11 +41,13 @@ def find_names(app: Sphinx, document: nodes.document) -> None:
                 node.attributes.pop("refspecific", None)
 
 
-def shorten(
-    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, result: str | None
-) -> Any:
-    """Leave out which keywords `**options` takes: the description says it."""
-    return signature and re.sub(r"(\*\*\w+): [\w.~]*Unpack\[[^\]]*\]", r"\1", signature), result
+def shorten(app: Sphinx, *about: Any) -> tuple[str | None, str | None]:
+    """Write aliases of types by their names, and leave out which keywords `**options` takes."""
+    *_, signature, result = about
+    if signature:
+        signature = re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", signature)
+        signature = re.sub(r"(\*\*\w+): [\w.~]*Unpack\[[^\]]*\]", r"\1", signature)
+    return signature, result
 
 
 def forget_overloads(app: Sphinx) -> None:
