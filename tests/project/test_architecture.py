@@ -31,8 +31,9 @@ def packages():
 
 
 def folders_in(folder):
-    inside = (ROOT / folder).iterdir()
-    return {f"{folder}/{path.name}" for path in inside if path.is_dir() and path.name != "__pycache__"}
+    """Return the folders with sources; others may be left from builds or from other versions."""
+    sources = [path for path in (ROOT / folder).glob("*/*") if path.suffix in (".py", ".hpp", ".cpp")]
+    return {f"{folder}/{path.parent.name}" for path in sources}
 
 
 def layers():

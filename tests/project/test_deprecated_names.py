@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+from hf_bpe import train
+from hf_bpe.analysis import report
+
 FORMER = {
     "hf_bpe.distributed": "hf_bpe.counting.on_ray",
     "hf_bpe.embeddings": "hf_bpe.editing.embeddings",
@@ -13,6 +16,7 @@ FORMER = {
     "hf_bpe.report": "hf_bpe.analysis",
     "hf_bpe.show": "hf_bpe.analysis",
 }
+RENAMED = {"Ladder": "CompressionCurve"}
 
 
 @pytest.mark.parametrize("former", FORMER)
@@ -24,4 +28,12 @@ def test_former_module_exports_the_same_objects_and_warns(former):
         module = importlib.import_module(former)
     now = importlib.import_module(FORMER[former])
     assert module.__all__
-    assert all(getattr(module, name) is getattr(now, name) for name in module.__all__)
+    assert all(getattr(module, name) is getattr(now, RENAMED.get(name, name)) for name in module.__all__)
+
+
+def test_former_attributes_of_a_report_give_the_same_and_warn():
+    found = report(train(["low low lower lowest"], vocab_size=259), ["low lowest"])
+    with pytest.warns(DeprecationWarning, match=r"Report.ladder is now Report.compression_curve"):
+        assert found.ladder is found.compression_curve
+    with pytest.warns(DeprecationWarning, match=r"Report.why_no_ladder is now Report.why_no_compression_curve"):
+        assert found.why_no_ladder == found.why_no_compression_curve

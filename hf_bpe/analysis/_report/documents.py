@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +17,19 @@ from hf_bpe.analysis._report.tables import Table, as_rich, as_text
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from hf_bpe.analysis._report.compression_curve import CompressionCurve
+
     _Results = ReportValues | ComparisonValues
 else:
     _Results = object
+
+
+def _warn_of(former: str, now: str) -> None:
+    warnings.warn(
+        f"Report.{former} is now Report.{now}; the old name will be removed in the next release",
+        DeprecationWarning,
+        stacklevel=3,
+    )
 
 
 class _Rendering:
@@ -56,6 +67,18 @@ class _Rendering:
 @dataclass(frozen=True, eq=False, repr=False)
 class Report(_Rendering, ReportValues):
     __doc__ = ReportValues.__doc__
+
+    @property
+    def ladder(self) -> CompressionCurve | None:
+        """Deprecated: `compression_curve` under its former name."""
+        _warn_of("ladder", "compression_curve")
+        return self.compression_curve
+
+    @property
+    def why_no_ladder(self) -> str:
+        """Deprecated: `why_no_compression_curve` under its former name."""
+        _warn_of("why_no_ladder", "why_no_compression_curve")
+        return self.why_no_compression_curve
 
     def __repr__(self) -> str:
         compression = self.total.bytes_per_token
