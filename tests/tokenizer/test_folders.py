@@ -374,3 +374,14 @@ def test_only_panics_become_errors():
     panicking.post_processor = processors.TemplateProcessing("$B", "$A $B", [])
     with pytest.raises(ValueError, match="tokenizers panics: index out of bounds"), panics_as_errors():
         panicking.encode("")
+
+
+@pytest.mark.parametrize("flags", [{"add_bos_token": True}, {"add_bos_token": False}, {"add_eos_token": True}])
+def test_flags_of_the_caller_replace_the_template_as_in_the_fast_tokenizers(tmp_path, flags):
+    ours = BPETokenizer.train(
+        ["low lower"], 262, ["<s>", "</s>"], bos_token="<s>", eos_token="</s>", add_eos_token=True
+    )
+    ours.backend_tokenizer.save(str(tmp_path / "tokenizer.json"))
+    names = {"bos_token": "<s>", "eos_token": "</s>"}
+    expected = PreTrainedTokenizerFast.from_pretrained(tmp_path, **names, **flags)("low").input_ids
+    assert BPETokenizer.from_pretrained(tmp_path, **names, **flags)("low").input_ids == expected
