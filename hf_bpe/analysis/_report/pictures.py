@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hf_bpe.analysis._report.compression_curve import CompressionCurve
 from hf_bpe.analysis._report.contents import binned, length_name, shown_groups, shown_scripts
@@ -67,7 +67,7 @@ def draw(name: str, shown: ReportValues | ComparisonValues) -> Picture | None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("the pictures of a report need matplotlib; pip install 'hf_bpe[report]'") from error
-    drawing = _DRAWINGS[name]([*shown.reports] if isinstance(shown, ComparisonValues) else [cast(ReportValues, shown)])
+    drawing = _DRAWINGS[name]([*shown.reports] if isinstance(shown, ComparisonValues) else [shown])
     if drawing is None:
         return None
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
