@@ -1,4 +1,4 @@
-"""Counting: from files, datasets and iterables of text to the number of occurrences of each pre-token."""
+"""Counting of pre-tokens in files, datasets and iterables of text."""
 
 from hf_bpe.counting._count import count
 from hf_bpe.counting._sources import Source, plan

@@ -1,8 +1,8 @@
-"""A folder that counting can be gone on from: what is done, as sorted runs, and a manifest of what they count.
+"""The checkpoint folder of counting: finished work as sorted runs, and a manifest of what the runs count.
 
-The manifest has a line for each commit: shards that are finished, and the runs with their counts. It is only ever added
-to, each line flushed to the disk after the runs that it names. So whatever ends the process, at any moment, every whole
-line is true; a last one that is not whole is taken away, and so are runs that no line names.
+The manifest has a line for each commit: the finished shards, and the runs with their counts. The manifest is
+append-only, and each line is flushed to disk after the runs that it names. So whenever the process ends, every complete
+line is valid; an incomplete last line is removed, and so are runs that no line names.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _FORMAT = "hf_bpe counting 1"
 
 
 class WorkFolder:
-    """Finished shards and their runs; as a context manager, it keeps other processes out until it is left.
+    """Finished shards and their runs; as a context manager, it locks the folder against other processes.
 
     Args:
-        path: of the folder; made if need be.
-        settings: what the counts depend on, apart from the shards; as JSON has it.
+        path: the folder; created if it does not exist.
+        settings: what the counts depend on, apart from the shards, as JSON values.
 
     Raises:
-        ValueError: the folder is of another count, or damaged.
-        BlockingIOError: another process is at work in it.
+        ValueError: the folder belongs to another count, or is damaged.
+        BlockingIOError: another process uses the folder.
     """
 
     def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any]) -> None:
@@ -50,25 +50,25 @@ class WorkFolder:
         try:
             lines = [json.loads(line) for line in read_lines(self._manifest)]
         except ValueError as error:
-            raise ValueError(f"{self._manifest} is damaged ({error}); delete {self.path} to begin anew") from None
+            raise ValueError(f"{self._manifest} is damaged ({error}); delete {self.path} to count again") from None
         if not lines:
             append_line(self._manifest, json.dumps(header))
         elif lines[0] != header:
             differ = {name: (lines[0].get(name), header.get(name)) for name in {**lines[0], **header}}
             name, (its, wanted) = next((name, both) for name, both in differ.items() if both[0] != both[1])
             raise ValueError(
-                f"{self.path} holds a count with {name} {its!r}, not {wanted!r}; "
-                "go on with the same options, or use another folder"
+                f"{self.path}: expected a count with {name} {wanted!r}, got {its!r}; "
+                "resume with the same options, or use another folder"
             )
         named = {name: size for commit in lines[1:] for name, size in commit["runs"].items()}
-        if lines:  # else what is there is not of ours
+        if lines:  # without lines, the files in the folder are not ours
             for path in self._run_files():
                 if path.name not in named:
                     path.unlink()
         for name, size in named.items():
             path = self.path / name
             if not path.is_file() or path.stat().st_size != size:
-                raise ValueError(f"{path} is missing or damaged; delete {self.path} to begin anew")
+                raise ValueError(f"{path} is missing or damaged; delete {self.path} to count again")
         return lines[1:]
 
     def __enter__(self) -> WorkFolder:
@@ -78,18 +78,18 @@ class WorkFolder:
         self._lock.release()
 
     def unfinished(self, shards: Sequence[Shard]) -> list[Shard]:
-        """Return the shards that are still to be counted.
+        """Return the shards that are not counted yet.
 
         Raises:
-            ValueError: something is counted already that is none of the shards, or has changed since.
+            ValueError: a counted file is not among the shards, or has changed since.
         """
-        planned = Counter(shard.key for shard in shards)  # for a file that is named twice counts twice
+        planned = Counter(shard.key for shard in shards)  # a file that is named twice counts twice
         finished = Counter(key for commit in self._commits for key, _ in commit["shards"])
         for key, name in ((key, name) for commit in self._commits for key, name in commit["shards"]):
             if finished[key] > planned[key]:
                 is_there = name in {shard.name for shard in shards}
-                why = "has changed, or is to be read otherwise," if is_there else "is not among the sources"
-                raise ValueError(f"{name} {why} since it was counted in {self.path}; use another folder to begin anew")
+                why = "has changed, or is read with other options," if is_there else "is not among the sources"
+                raise ValueError(f"{name} {why} since it was counted in {self.path}; use another folder to count again")
         left = []
         for shard in shards:
             if finished[shard.key] > 0:
@@ -99,14 +99,14 @@ class WorkFolder:
         return left
 
     def skipped(self) -> dict[str, int]:
-        """Return the sums of what the commits say was skipped."""
+        """Return how much was skipped in all commits."""
         total: Counter[str] = Counter()
         for commit in self._commits:
             total.update(commit["skipped"])
         return dict(total)
 
     def run(self, name: str) -> Run:
-        """Return a run, to be read from its beginning; it is open only while it is read, for there may be many."""
+        """Return a reader of a run from its beginning; its file is open only while it is read."""
         path = self.path / name
         reader: Read | None = None
 
@@ -116,7 +116,7 @@ class WorkFolder:
                 reader = FileRun(path.open("rb", buffering=0), 0, path.stat().st_size).reader()
             piece = reader(size)
             if not piece:
-                reader = _at_end  # which lets go of the file
+                reader = _at_end  # releases the file
             return piece
 
         return read
@@ -126,7 +126,7 @@ class WorkFolder:
         return [self.run(name) for commit in self._commits for name in commit["runs"]]
 
     def write_run(self, merger: RunMerger) -> str:
-        """Write a run, and return the name by which it can be committed."""
+        """Write a run, and return its name for `commit`."""
         number = max((int(path.stem) for path in self._run_files()), default=0) + 1
         path = self.path / f"{number:09}.run"
         with path.open("xb") as file:
@@ -140,8 +140,8 @@ class WorkFolder:
         return [path for path in self.path.glob("*.run") if re.fullmatch("[0-9]{9}", path.stem)]
 
     def commit(self, shards: Sequence[Shard], runs: Sequence[str], skipped: dict[str, int]) -> None:
-        """Note that the shards are finished, and that the runs hold their counts."""
-        flush(self.path)  # so that no line can outlive what it names
+        """Record that the shards are finished and that the runs hold their counts."""
+        flush(self.path)  # so that every file that a line names is on disk before the line
         sizes = {name: (self.path / name).stat().st_size for name in runs}
         commit = {"shards": [[shard.key, shard.name] for shard in shards], "runs": sizes, "skipped": skipped}
         append_line(self._manifest, json.dumps(commit))

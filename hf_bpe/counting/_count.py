@@ -1,8 +1,8 @@
-"""Count the pre-tokens of any source, in bounded memory and so that it can be stopped and gone on with.
+"""Count the pre-tokens of any source, in bounded memory and resumably.
 
-The result never depends on how that is done. Shards are read one after the other and counted in tables.
-When the memory for these is used up, or it is time to make sure of what is done, they are written as sorted runs; when
-all is read the runs are merged.
+The result never depends on workers, memory or interruptions. Shards are read one after the other and counted in tables.
+When the memory for the tables is used up, or a checkpoint is due, they are spilled as sorted runs; when all shards are
+read the runs are merged.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from hf_bpe.engine._runs import Run, gather, reader_of
 
 logger = logging.getLogger(__name__)
 
-_BATCH_BYTES = 1 << 24  # of text that is held at once; enough for many threads, whatever the length of the texts
-_COMMIT_SECONDS = 30.0  # of work that is lost at most, or that of a shard
-_OF_ROOM = 14  # how many times its length a line takes at most: with one character of four bytes all of it has four
-_MOST_ROOM = 1 << 36  # where the system does not say how much memory there is
-_LEAST_ROOM = 48_000_000  # for the text at hand, what waits to be written, and tables that are not too small
+_BATCH_BYTES = 1 << 24  # of text to hold at once; enough for many threads, whatever the length of the texts
+_COMMIT_SECONDS = 30.0  # of work that an interruption can lose at most, if no shard takes longer
+_OF_ROOM = 14  # memory for a line by its length: one 4-byte character makes its whole str take 4 bytes per character
+_MOST_ROOM = 1 << 36  # where the amount of memory is unknown
+_LEAST_ROOM = 48_000_000  # for the current text, buffers, and tables of a useful size
 
 COUNTING_CHECKS: dict[str, Check] = {
     "num_workers": optional(at_least(1)),
@@ -55,31 +55,30 @@ def count(
     show_progress: bool = False,
     callback: Listener | None = None,
 ) -> WordCounts:
-    """Return how often each pre-token occurs in the source, split at special tokens first.
+    """Count how often each pre-token occurs in the source, after splitting it at special tokens.
 
     Args:
         source: a path, glob, directory or URL, several of them, an iterable of texts, or `Source` objects, which have
-            weights and say how files are read; or shards of these, from `plan`.
+            weights and reading options; or shards of these, from `plan`.
         pattern: how text is cut into pre-tokens, as in `train`.
-        special_tokens: text between them is counted, they are not.
-        num_workers: threads or processes to count in; None for one a core. Where it takes processes, None means one of
-            them where they cannot be forked safely (other than Linux), and a number above 1 starts new interpreters
-            there, so the calling script needs the usual `if __name__ == "__main__":`.
-        max_memory: bound of the memory of this process, in bytes or as "2GB". What does not fit is put in files in
-            `work_dir`, or where temporary files go, and so is the result.
-        work_dir: a folder in which finished work is noted every half minute, and from which the same count goes on
-            after whatever has ended it. Files that are new are counted; if one has changed, or is not among the sources
-            any more, that is an error. Iterables and pipes are counted each time. Once you have the result it may be
-            deleted.
+        special_tokens: text is split at these tokens; they are not counted.
+        num_workers: threads or processes to count in; None for one per core. A pattern that is not built in needs
+            processes; where these cannot be forked safely (other than Linux), None means one process, and a number
+            above 1 starts new interpreters, so the calling script needs the usual `if __name__ == "__main__":`.
+        max_memory: limit for the memory of this process, in bytes or as "2GB". Counts that do not fit are spilled to
+            files in `work_dir`, or in the temporary folder, and so is the result.
+        work_dir: a folder for checkpoints every half minute, from which the same count resumes after an interruption.
+            New files are counted; a file that has changed, or is not among the sources any more, is an error. Iterables
+            and pipes are counted each time. The folder may be deleted once you have the result.
         show_progress: show a bar of the bytes read, on standard error.
-        callback: called with a `progress.Event` for each batch of text that is read, and in a long one about twenty
-            times a second; what it raises ends the counting.
+        callback: called with a `progress.Event` for each batch of text, and about twenty times a second in a long one;
+            an exception of it ends the counting.
 
     Raises:
-        OSError, TypeError, ValueError: what `plan` and `readers.read` raise.
-        ValueError: a wrong number, too little memory, or a `work_dir` of another count.
-        OverflowError: weights by which counts could pass 64 bits.
-        ChildProcessError: a process was killed, as the system does where memory runs out.
+        OSError, TypeError, ValueError: a source is invalid or cannot be read.
+        ValueError: a number is out of range, `max_memory` is too small, or `work_dir` belongs to another count.
+        OverflowError: with these weights counts could exceed 64 bits.
+        ChildProcessError: a process was killed, for example because memory ran out.
 
     >>> sorted(count(["low low<|x|>lower"], special_tokens=["<|x|>"]).items())
     [(b' low', 1), (b'low', 1), (b'lower', 1)]
@@ -91,7 +90,7 @@ def count(
 
 
 class _Counting:
-    """A count under way: a count table, and the runs that have been written of it."""
+    """A running count: a count table, and the runs that have been spilled from it."""
 
     def __init__(
         self,
@@ -107,7 +106,7 @@ class _Counting:
         for shard in self.shards:
             if shard.weight * self.scale >= 2**63:
                 raise OverflowError(
-                    f"weight {shard.weight} with the others makes counts past 64 bits; choose rounder ones"
+                    f"weight {shard.weight} with the others makes counts exceed 64 bits; choose rounder weights"
                 )
         self.is_limited = max_memory is not None
         room = 0 if max_memory is None else _room(parse_bytes(max_memory, "max_memory"))
@@ -116,11 +115,11 @@ class _Counting:
         self.table = make_count_table(settings, num_workers, room // 2)
         self.work = None if work_dir is None else WorkFolder(work_dir, {**settings.identity(), "scale": self.scale})
         self.folder = None if self.work is None else self.work.path
-        # Of what no commit has: shards, runs and what was skipped.
+        # Shards, runs and skip counts that are not committed yet.
         self.open_shards: list[Shard] = []
         self.open_runs: list[str] = []
         self.skipped = Skipped()
-        self.runs: list[Run] = []  # where there is no work folder
+        self.runs: list[Run] = []  # only without a work folder
 
     def __enter__(self) -> _Counting:
         return self
@@ -130,15 +129,16 @@ class _Counting:
             self.work.__exit__()
 
     def count_all(self, show_progress: bool, callback: Listener | None) -> None:
-        left, once_more = self.shards, []
+        left, uncommittable = self.shards, []
         if self.work is not None:
             left = self.work.unfinished([shard for shard in self.shards if shard.version is not None])
-            once_more = [shard for shard in self.shards if shard.version is None]  # it may be another the next time
-        finished = len(self.shards) - len(left) - len(once_more)
+            # Data without a version may have other content the next time.
+            uncommittable = [shard for shard in self.shards if shard.version is None]
+        finished = len(self.shards) - len(left) - len(uncommittable)
         if finished:
             logger.info("%d of %d shards were counted before", finished, len(self.shards))
         total = None if any(shard.size is None for shard in self.shards) else _bytes(self.shards)
-        done = _bytes(self.shards) - _bytes(left) - _bytes(once_more)
+        done = _bytes(self.shards) - _bytes(left) - _bytes(uncommittable)
         committed = time.monotonic()
         with Progress("counting", total, done=done, show=show_progress, listener=callback) as progress:
             for group in _in_groups(left, self.batch_bytes):
@@ -149,7 +149,7 @@ class _Counting:
                     committed = time.monotonic()
             if self.work is not None:
                 self._commit()
-            for group in _in_groups(once_more, self.batch_bytes):
+            for group in _in_groups(uncommittable, self.batch_bytes):
                 self._count(group, progress)
         self._report()
 
@@ -162,7 +162,7 @@ class _Counting:
         progress.show(before + _bytes(group))
 
     def _read(self, group: Sequence[Shard]) -> Generator[Batch, None, None]:
-        """Yield what small files have as one batch, what a large one has as several."""
+        """Yield the texts of several small files as one batch, those of a large file as several batches."""
         parts = (
             read(
                 shard,
@@ -185,7 +185,7 @@ class _Counting:
             self.open_runs.append(self.work.write_run(merger))
         else:
             self.runs.append(reader_of(gather(merger)))
-        logger.info("the memory is used up: %d distinct pre-tokens put in a file", merger.words)
+        logger.info("memory limit reached: %d distinct pre-tokens spilled to a file", merger.words)
 
     def _commit(self) -> None:
         assert self.work is not None
@@ -203,7 +203,7 @@ class _Counting:
             Counted(shard.name, str(shard.weight), int(shard.is_file and shard.start == 0), shard.size or 0)
             for shard in self.shards
         ]
-        # What was in memory may stay there: a run is smaller than a table.
+        # What was in memory may stay in memory, because a run is smaller than a table.
         most_in_memory = 0 if self.is_limited else None if runs else sys.maxsize
         return WordCounts.of_run(
             merger,
@@ -224,7 +224,7 @@ class _Counting:
         logger.info("read %d shards, %s", len(self.shards), format_bytes(_bytes(self.shards)))
         if any(skipped.values()):
             logger.warning(
-                "left out: the rest of %(files)d files and %(documents)d documents; shortened: %(shortened)d documents",
+                "skipped: the rest of %(files)d files and %(documents)d documents; shortened: %(shortened)d documents",
                 skipped,
             )
 
@@ -234,19 +234,19 @@ def _bytes(shards: Iterable[Shard]) -> int:
 
 
 def _room(max_memory: int) -> int:
-    """Return what of the memory is left for counting."""
+    """Return the memory that is left for counting."""
     used = resident_bytes()
     if max_memory - used < _LEAST_ROOM:
         raise ValueError(
-            f"max_memory: {format_bytes(max_memory)} is too little: this process takes {format_bytes(used)} already; "
+            f"max_memory: {format_bytes(max_memory)} is too little: this process already uses {format_bytes(used)}; "
             f"give at least {format_bytes(used + _LEAST_ROOM)}"
         )
-    # Tables have their full size from the beginning, which must not be more than there is.
+    # Tables have their full size from the beginning, so it must not exceed the available memory.
     return min(max_memory - used, max(available_bytes() or _MOST_ROOM, _LEAST_ROOM))
 
 
 def _in_groups(shards: Iterable[Shard], size: int) -> Iterator[list[Shard]]:
-    """Yield small files that follow each other and count alike together, as long as they have so many bytes in all."""
+    """Yield groups of consecutive small files with the same weight, of at most `size` bytes in all."""
     group: list[Shard] = []
     room = 0
     for shard in shards:

@@ -1,7 +1,7 @@
-"""Counts in memory: in threads of the native core, or in processes where Python splits.
+"""Count tables in memory, filled by threads of the native core or by processes that split in Python.
 
-Threads count for the patterns that are built in. Others are `regex`'s to read, under Python's lock, so they are shared
-out to processes; so is everything where the native core is not built.
+Threads count for the built-in patterns. Other patterns are matched by `regex`, under Python's global lock, so they are
+counted in processes; so is everything where the native core is not built.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from hf_bpe.engine._safe_cuts import cut_into_documents
 if TYPE_CHECKING:
     from hf_bpe._native import Counter
 
-_PIECE_BYTES = 1 << 20  # that a process counts at a time
-_WORD_BYTES = 500  # that Python takes for a word and its count, in a dict and while they are sorted
+_PIECE_BYTES = 1 << 20  # of text that a process counts at a time
+_WORD_BYTES = 500  # memory of a word and its count, in a dict and during sorting
 
 
 class CountTable(Protocol):
     """Counts in memory."""
 
     def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
-        """Count batches, each text as if it stood there `weight` times.
+        """Count batches, each text `weight` times.
 
-        Yields when the memory is used up; then the table must be drained before this goes on. Calls `show` with the
-        number of bytes that are done, as they are stored.
+        Yields when the memory is used up; then the table must be drained before counting resumes. Calls `show` with the
+        number of stored bytes that are done.
         """
 
     def drain(self) -> RunMerger:
-        """Return all counts, sorted, and begin anew."""
+        """Return all counts, sorted, and reset the table."""
 
 
 def make_count_table(settings: Settings, num_workers: int | None, memory: int) -> CountTable:
@@ -47,8 +47,8 @@ def make_count_table(settings: Settings, num_workers: int | None, memory: int) -
 
     Args:
         settings: how text is split.
-        num_workers: threads or processes, None for one a core; but for one process where they cannot be forked.
-        memory: what the counts may take, 0 for as much as they need.
+        num_workers: threads or processes, None for one per core, or for one process where processes cannot be forked.
+        memory: the limit for the counts in bytes, 0 for no limit.
     """
     counter = native_counter(settings.pattern, settings.special_tokens, num_workers or usable_cores(), memory)
     if counter is not None:
@@ -65,11 +65,12 @@ class NativeCountTable:
         self._counter = counter
 
     def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
-        """Count batches, as `CountTable` says."""
+        """Count batches; see `CountTable`."""
         for batch in batches:
             for must_be_utf8, group in itertools.groupby(batch.texts, lambda text: text.must_be_utf8):
                 texts = [*group]
-                is_whole = len(batch.texts) == 1 and texts[0].path is not None  # so what is done of it tells something
+                # Progress within a batch is meaningful only for a mapped file.
+                is_whole = len(batch.texts) == 1 and texts[0].path is not None
                 chunk: int | None = 0
                 while chunk is not None:
                     chunk, invalid = self._counter.add(
@@ -89,20 +90,21 @@ class NativeCountTable:
             show(batch.read)
 
     def drain(self) -> RunMerger:
-        """Return all counts, sorted, and begin anew."""
+        """Return all counts, sorted, and reset the table."""
         return self._counter.drain()
 
 
 class PythonCountTable:
-    """Counts by the definition, in processes."""
+    """Counts by the reference implementation, in processes."""
 
     def __init__(self, settings: Settings, workers: int, memory: int) -> None:
         self._settings, self._workers, self._memory = settings, workers, memory
-        self._piece_bytes = min(_PIECE_BYTES, memory // 100) if memory else _PIECE_BYTES  # whose counts wait, too
+        # The counts of waiting pieces take memory, too.
+        self._piece_bytes = min(_PIECE_BYTES, memory // 100) if memory else _PIECE_BYTES
         self._counts: collections.Counter[bytes] = collections.Counter()
 
     def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
-        """Count batches, as `CountTable` says."""
+        """Count batches; see `CountTable`."""
         for partial in self._count_each(self._pieces(batches, show)):
             for word, count in partial.items():
                 self._counts[word] += count * weight
@@ -110,7 +112,7 @@ class PythonCountTable:
                 yield
 
     def _pieces(self, batches: Iterable[Batch], show: Callable[[int], object]) -> Iterator[list[bytes]]:
-        """Yield documents without special tokens, some at a time, a long one in parts."""
+        """Yield lists of documents without special tokens; a long document is yielded in parts."""
         pattern, specials = self._settings.pattern, self._settings.special_tokens
         piece: list[bytes] = []
         size = 0
@@ -133,7 +135,7 @@ class PythonCountTable:
         count_piece = functools.partial(count_pre_tokens, pattern=self._settings.pattern)
         first = list(itertools.islice(pieces, 2))
         pieces = itertools.chain(first, pieces)
-        if self._workers == 1 or len(first) < 2:  # not worth a process
+        if self._workers == 1 or len(first) < 2:  # too little work for a process
             yield from map(count_piece, pieces)
             return
         try:
@@ -143,7 +145,7 @@ class PythonCountTable:
             raise ChildProcessError(f"{error}, most likely for lack of memory; give fewer num_workers") from None
 
     def drain(self) -> RunMerger:
-        """Return all counts, sorted, and begin anew."""
+        """Return all counts, sorted, and reset the table."""
         counts, self._counts = self._counts, collections.Counter()
         if max(counts.values(), default=0) >= 2**64:
             raise OverflowError("a pre-token was counted more than 2**64 - 1 times; choose smaller weights")

@@ -1,6 +1,6 @@
-"""What files, datasets and iterables hold: blocks of bytes, or documents, which are bytes or any str.
+"""Readers of file formats, datasets and iterables, which yield blocks of bytes or documents (bytes or any str).
 
-Packages that not everybody has are imported where they are needed.
+Optional packages are imported where they are needed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from hf_bpe.counting._locations import open_file
 Document = str | bytes
 
 _BLOCK_BYTES = 1 << 18
-_PACKED_BYTES = 1 << 10  # at a time, for there can be 2**15 times as much in them
+_PACKED_BYTES = 1 << 10  # at a time, because they can unpack to 2**15 times as much
 _LEAST_WINDOW = 1 << 20
-_MOST_WINDOW = 1 << 31  # as much as --long=31 of the program zstd, by which some large corpora are packed, can ask for
-_ROWS = 1 << 7  # of a dataset at a time
-_ARROW_BYTES, _ARROW_ROWS = 1 << 20, 1 << 10  # of Parquet; whichever is less
+_MOST_WINDOW = 1 << 31  # the most that zstd --long=31 needs, with which some large corpora are compressed
+_ROWS = 1 << 7  # rows of a dataset to read at a time
+_ARROW_BYTES, _ARROW_ROWS = 1 << 20, 1 << 10  # of Parquet to read at a time; whichever is less
 
 _DECODING = {"strict": "strict", "replace": "replace", "bytes": "surrogateescape"}
-# An escape in JSON: of a pair of surrogates, a lone one, anything else.
+# An escape in JSON: a surrogate pair, a lone surrogate, or anything else.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
@@ -37,13 +37,13 @@ _ARROW_TEXT = re.compile(r"(large_)?(string|binary)(_view)?|fixed_size_binary\[\
 
 
 def not_utf8(byte: int, offset: int, reason: str, where: str) -> str:
-    """Say that a byte is not UTF-8, and what to do."""
-    advice = "convert the file, or have it read by Source(…, errors='replace') or errors='bytes'"
+    """Return the message for a byte that is not UTF-8, with advice."""
+    advice = "convert the file, or read it with Source(…, errors='replace') or errors='bytes'"
     return f"not UTF-8: byte 0x{byte:02X} at offset {offset} ({reason}) {where}; {advice}"
 
 
 def read_blocks(policy: ErrorPolicy) -> Iterator[bytes]:
-    """Yield the bytes of a file, unpacked."""
+    """Yield the decompressed bytes of a file."""
     compression = policy.shard.compression
     with open_file(policy.shard.name) as file:
         if compression is None:
@@ -60,7 +60,7 @@ def _read_stored(policy: ErrorPolicy, file: BinaryIO, size: int) -> Iterator[byt
 
 
 def _unpack(policy: ErrorPolicy, blocks: Iterable[bytes], compression: str) -> Iterator[bytes]:
-    """Unpack what may have several parts, one behind the other, with zeros between them and at the end."""
+    """Decompress data that may have several frames, with zeros between them and at the end."""
     if compression == "gzip":
         failure: type[Exception] = zlib.error
     else:
@@ -82,20 +82,20 @@ def _unpack(policy: ErrorPolicy, blocks: Iterable[bytes], compression: str) -> I
             except failure as error:
                 if "too much memory" in str(error):
                     raise MemoryError(
-                        f"{policy.shard.name}: unpacking its zstd data takes more than {window} bytes, which is all "
-                        "that max_memory leaves for it; give a greater max_memory"
+                        f"{policy.shard.name}: decompressing its zstd data takes more than {window} bytes, the "
+                        "limit by max_memory; give a greater max_memory"
                     ) from None
-                policy.give_up(f"not {compression}, within its first {policy.position} bytes: {error}; get it again")
+                policy.give_up(f"not {compression}, within its first {policy.position} bytes: {error}; copy it again")
                 return
             if data:
                 yield data
             block = part.unused_data
     if part is not None and not part.eof:
-        policy.give_up(f"its {compression} data end too early, after {policy.position} bytes; get it again")
+        policy.give_up(f"its {compression} data end too early, after {policy.position} bytes; copy it again")
 
 
 def read_json_lines(policy: ErrorPolicy) -> Iterator[Document]:
-    """Yield the text of each line, which is an object; empty lines are passed over."""
+    """Yield the text of each line, which is a JSON object; skip empty lines."""
     column, errors = policy.shard.source.column, policy.shard.source.errors
     for number, line in enumerate(_read_lines(policy), start=1):
         if number == 1 and line is not None:
@@ -104,7 +104,7 @@ def read_json_lines(policy: ErrorPolicy) -> Iterator[Document]:
             continue
         try:
             decoded = line.decode("utf-8", _DECODING[errors])
-            if errors == "bytes":  # then a lone surrogate must stand for a byte
+            if errors == "bytes":  # then only escaped bytes may be lone surrogates
                 decoded = _without_lone_surrogates(decoded)
             row = json.loads(decoded)
         except UnicodeDecodeError as error:
@@ -124,7 +124,7 @@ def read_json_lines(policy: ErrorPolicy) -> Iterator[Document]:
 def _without_lone_surrogates(json_text: str) -> str:
     parts: list[str] = []
     end = 0
-    for escape in _ESCAPE.finditer(json_text):  # there may be millions of others
+    for escape in _ESCAPE.finditer(json_text):  # most text has no such escape
         if escape[1] is not None:
             parts += [json_text[end : escape.start()], r"\ufffd"]
             end = escape.end()
@@ -132,7 +132,7 @@ def _without_lone_surrogates(json_text: str) -> str:
 
 
 def _read_lines(policy: ErrorPolicy) -> Iterator[bytes | None]:
-    """Yield lines without their ends, None for one that is too long; no more than that is held."""
+    """Yield lines without their ends, None for one that is too long; memory is bounded by the longest allowed line."""
     begun: list[bytes] = []
     size, number, is_left_out = 0, 1, False
     for block in read_blocks(policy):
@@ -148,7 +148,7 @@ def _read_lines(policy: ErrorPolicy) -> Iterator[bytes | None]:
             if is_end:
                 yield None if is_left_out else b"".join(begun)
                 begun, size, number, is_left_out = [], 0, number + 1, False
-    if not (policy.gave_up or is_left_out):  # then the last line is not whole
+    if not (policy.gave_up or is_left_out):  # otherwise the last line is incomplete
         yield b"".join(begun)
 
 
@@ -159,7 +159,7 @@ def _what_is(row: dict[str, Any], column: str) -> str:
 
 
 def read_parquet(policy: ErrorPolicy) -> Iterator[Document]:
-    """Yield the texts of a column."""
+    """Yield the texts of a column of a Parquet file."""
     errors = policy.shard.source.errors
     for number, (value, is_text) in enumerate(_read_column(policy)):
         problem = "expected a string, got null"
@@ -175,7 +175,7 @@ def read_parquet(policy: ErrorPolicy) -> Iterator[Document]:
 
 
 def _read_column(policy: ErrorPolicy) -> Iterator[tuple[bytes | None, bool]]:
-    """Yield the rows of a Parquet file, as bytes, and whether these are text."""
+    """Yield the rows of a Parquet column as bytes, and whether they are text."""
     arrow, column = _import("pyarrow", "parquet", policy), policy.shard.source.column
     with open_file(policy.shard.name) as opened:
         try:
@@ -184,7 +184,7 @@ def _read_column(policy: ErrorPolicy) -> Iterator[tuple[bytes | None, bool]]:
             )
             if column not in file.schema_arrow.names:
                 names = ", ".join(map(repr, file.schema_arrow.names[:20]))
-                return policy.give_up(f"there is no column {column!r}; give the one of the text: {names}")
+                return policy.give_up(f"there is no column {column!r}; give the column of the text: {names}")
             kind = file.schema_arrow.field(column).type
             kind = kind.value_type if arrow.types.is_dictionary(kind) else kind
             if not _ARROW_TEXT.fullmatch(str(kind)):
@@ -200,22 +200,22 @@ def _read_column(policy: ErrorPolicy) -> Iterator[tuple[bytes | None, bool]]:
                 policy.position = size * done // total
         except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError, OSError) as error:
             if isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None):
-                raise  # the system's; pyarrow says by a plain one that data are bad
-            policy.give_up(f"not Parquet that can be read: {error}; get it again")
+                raise  # a system error; pyarrow raises a plain OSError for damaged data
+            policy.give_up(f"cannot be read as Parquet: {error}; copy it again")
 
 
 def read_dataset(policy: ErrorPolicy) -> Iterator[Document]:
-    """Yield the texts of a column of a dataset of the library `datasets`, be it in memory, on disk or streaming."""
+    """Yield the texts of a column of a dataset of the library `datasets`: in memory, on disk or streaming."""
     column = policy.shard.source.column
     data = policy.shard.source.data.with_format(None)
-    if data.column_names is None:  # streaming, and nothing is known before it is read
+    if data.column_names is None:  # streaming: the columns are unknown before it is read
         rows = iter(data)
     elif column in data.column_names:
         batches = data.select_columns(column).iter(batch_size=_ROWS)
         rows = ({column: value} for batch in batches for value in batch[column])
     else:
         names = ", ".join(map(repr, data.column_names[:20]))
-        raise ValueError(f"{policy.shard.name}: there is no column {column!r}; give the one of the text: {names}")
+        raise ValueError(f"{policy.shard.name}: there is no column {column!r}; give the column of the text: {names}")
     for number, row in enumerate(rows):
         if isinstance(row.get(column), (str, bytes)):
             yield row[column]
@@ -224,12 +224,12 @@ def read_dataset(policy: ErrorPolicy) -> Iterator[Document]:
 
 
 def is_dataset(data: object) -> bool:
-    """Say whether something is a dataset of the library `datasets`, without importing it."""
+    """Return whether an object is a dataset of the library `datasets`, without importing it."""
     return all(hasattr(type(data), name) for name in ("column_names", "with_format", "select_columns", "iter"))
 
 
 def read_iterable(policy: ErrorPolicy) -> Iterator[Document]:
-    """Yield the texts of an iterable, and those of lists in it."""
+    """Yield the texts of an iterable, including those in nested lists."""
     for index, element in enumerate(policy.shard.source.data):
         for text in element if isinstance(element, (list, tuple)) else [element]:
             if isinstance(text, (str, bytes)):
@@ -244,4 +244,4 @@ def _import(name: str, extra: str, policy: ErrorPolicy) -> ModuleType:
         return importlib.import_module(name)
     except ImportError:
         advice = f"pip install 'hf_bpe[{extra}]'"
-        raise ImportError(f"{policy.shard.name}: it is read by {name}, which is not installed; {advice}") from None
+        raise ImportError(f"{policy.shard.name}: reading it needs {name}, which is not installed; {advice}") from None

@@ -1,6 +1,6 @@
-"""What names stand for: files, directories and globs, on this machine or wherever fsspec reaches by a URL.
+"""Resolve paths, directories, globs and fsspec URLs to files.
 
-Names, sizes and times are looked at here, nothing is read.
+Only names, sizes and times are used; no content is read.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Compression = Literal["gzip", "zstd"]
 
 _FORMATS: dict[str, Format] = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
-_SUFFIXES = f"{' '.join(_FORMATS)}, or the first three with {' or '.join(_COMPRESSIONS)} behind"
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # of a drive of Windows there is one letter
+_SUFFIXES = f"{' '.join(_FORMATS)}, or the first three followed by {' or '.join(_COMPRESSIONS)}"
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # a drive of Windows has one letter
 _GLOB = re.compile(r"[*?\[]")
-_LONGEST_NAME = 4096  # bytes; no system takes more
+_LONGEST_NAME = 4096  # bytes; no system allows more
 
 logger = logging.getLogger(__name__)
 
 
 class File(NamedTuple):
-    """A file as it is found; size and version are None where they cannot be known, as those of a pipe."""
+    """A file that was found; size and version are None if they are unknown, as for a pipe."""
 
     name: str  # absolute path or URL
     size: int | None
@@ -41,7 +41,7 @@ class File(NamedTuple):
 
 
 def is_url(name: str) -> bool:
-    """Say whether a name is a URL rather than a path."""
+    """Return whether a name is a URL rather than a path."""
     return _URL.match(name) is not None
 
 
@@ -50,7 +50,7 @@ def _is_glob(name: str) -> bool:
 
 
 def kind_of(name: str) -> tuple[Format | None, Compression | None]:
-    """Return what the end of a name tells: the format, None for one that is not known, and the compression.
+    """Return the format and compression by the end of a file name; None if unknown.
 
     >>> kind_of("a.jsonl.gz"), kind_of("a.md")
     (('jsonl', 'gzip'), (None, None))
@@ -66,13 +66,13 @@ def find_files(name: str, wanted: Format | None = None) -> list[File]:
     """Return the files that a path, glob, directory or URL names, in the order of their names.
 
     Args:
-        name: in a glob, `**` stands for directories at any depth. Of a directory, files at any depth are taken whose
-            names end as those of a known format do; hidden ones are left out.
+        name: in a glob, `**` stands for directories at any depth. From a directory, files at any depth with the suffix
+            of a known format are taken, except hidden ones.
         wanted: take only files of this format from a directory.
 
     Raises:
-        FileNotFoundError: it names no file.
-        OSError: what the system or fsspec raises.
+        FileNotFoundError: there is no such file.
+        OSError: an error of the system or fsspec.
         ImportError: fsspec needs another package for this URL.
         ValueError: fsspec does not know the protocol.
     """
@@ -86,20 +86,20 @@ def find_files(name: str, wanted: Format | None = None) -> list[File]:
     if _is_glob(name):
         matches = sorted({*_glob(name, recursive=True)})
         return [_local_file(Path(match)) for match in _only_files(name, {m: Path(m).is_dir() for m in matches})]
-    raise FileNotFoundError(f"no file {name[:80]!r}; a str is a path: to train on a text itself give [text]")
+    raise FileNotFoundError(f"no file {name[:80]!r}; a str is a path: to train on a text give [text]")
 
 
 def are_paths(strings: Iterable[str]) -> bool:
-    """Say whether every string of a list names something that there is, rather than being a text itself.
+    """Return whether all strings of a list are existing paths (True) or texts (False).
 
     Raises:
-        ValueError: some do and some do not.
+        ValueError: some strings are paths and some are not.
     """
-    names = sorted(strings, key=_is_glob)  # a glob may have to look far
+    names = sorted(strings, key=_is_glob)  # a glob may be slow
     if all(_is_name(name, recursive=True) for name in names):
         return bool(names)
     for name in names:
-        # A sentence with a question mark is no glob, and there may be millions of them.
+        # A sentence with a question mark is not a glob, and there may be millions of sentences.
         if not (_is_glob(name) and re.search(r"\s", name)) and _is_name(name):
             other = next(other for other in names if not _is_name(other, recursive=True))
             raise ValueError(
@@ -110,7 +110,7 @@ def are_paths(strings: Iterable[str]) -> bool:
 
 
 def _is_name(text: str, recursive: bool = False) -> bool:
-    # A dot or a slash by itself would be a directory, and a star match something, but each is rather a text.
+    # A lone dot or slash would be a directory, and a star would match files, but each is more likely a text.
     if len(text) > _LONGEST_NAME or "\n" in text or not re.search(r"\w", text):
         return False
     if is_url(text):
@@ -122,12 +122,12 @@ def _is_name(text: str, recursive: bool = False) -> bool:
 
 
 def _glob(pattern: str, recursive: bool) -> Iterator[str]:
-    with suppress(RecursionError, ValueError):  # too many slashes, a null character: it is no name
+    with suppress(RecursionError, ValueError):  # too many slashes, or a null character: not a file name
         yield from glob.iglob(pattern, recursive=recursive)  # noqa: PTH207  # Path.glob takes no absolute ones
 
 
 def _status(name: str) -> os.stat_result | None:
-    """Return what the system says of a path, None if there is nothing."""
+    """Return the status of a path, None if it does not exist."""
     try:
         return Path(name).stat() if name else None
     except ValueError:  # a null character
@@ -140,7 +140,7 @@ def _status(name: str) -> os.stat_result | None:
 
 def _local_file(path: Path) -> File:
     status = path.stat()
-    name = str(path.absolute())  # as it is called, for the name of a link tells the format, that of its target may not
+    name = str(path.absolute())  # not resolved: the name of a link tells the format, that of its target may not
     if is_open_pipe(name, status.st_mode):
         return File(name, None, None)
     check_regular(name, status.st_mode)
@@ -148,7 +148,7 @@ def _local_file(path: Path) -> File:
 
 
 def _walk(folder: Path) -> list[str]:
-    """Return the names of all files within a directory; links are followed, but no directory is entered twice."""
+    """Return the names of all files in a directory tree; links are followed, but no directory is entered twice."""
 
     def fail(error: OSError) -> None:
         raise error
@@ -165,21 +165,21 @@ def _walk(folder: Path) -> list[str]:
 
 
 def _choose(folder: str, names: Iterable[str], wanted: Format | None) -> list[str]:
-    """Return which files of a directory are taken, of their names within it."""
+    """Return the names of the files to take from a directory."""
     visible = [name for name in names if not any(part.startswith(".") for part in name.split("/"))]
     known = sorted(name for name in visible if (kind := kind_of(name)[0]) and wanted in (None, kind))
     if len(visible) > len(known):
-        logger.info("%s: left out %d files that end otherwise than %s", folder, len(visible) - len(known), _SUFFIXES)
+        logger.info("%s: left out %d files that do not end in %s", folder, len(visible) - len(known), _SUFFIXES)
     if not known:
         raise FileNotFoundError(
             f"{folder!r} is a directory without {wanted or 'text'} files: expected names that end in {_SUFFIXES}; "
-            f"for others give a glob, such as {folder.rstrip('/') + '/**/*.md'!r}"
+            f"for other files give a glob, such as {folder.rstrip('/') + '/**/*.md'!r}"
         )
     return known
 
 
 def _only_files(pattern: str, matches: dict[str, bool]) -> list[str]:
-    """Return which matches of a glob are no directories."""
+    """Return the matches of a glob that are not directories."""
     files = [name for name, is_folder in matches.items() if not is_folder]
     if not files and matches:
         raise FileNotFoundError(f"{pattern!r} matches directories only; give {pattern.rstrip('/') + '/**'!r}")
@@ -192,7 +192,7 @@ def _only_files(pattern: str, matches: dict[str, bool]) -> list[str]:
 def open_file(name: str) -> Iterator[BinaryIO]:
     """Open a local file or a URL for policy."""
     if is_url(name):
-        system, path = _file_system(name)  # which must live as long as its file
+        system, path = _file_system(name)  # must live as long as its file
         with system.open(path, "rb") as file:
             yield file
     else:
@@ -201,19 +201,19 @@ def open_file(name: str) -> Iterator[BinaryIO]:
 
 
 def _file_system(url: str) -> tuple[Any, str]:
-    """Return what has a URL, and the name by which that knows it."""
+    """Return the file system of a URL, and the path of the URL in it."""
     try:
         system, path = importlib.import_module("fsspec.core").url_to_fs(url)
     except ValueError as error:
         raise ValueError(f"{url}: {error}") from None
     except ImportError as error:
-        raise ImportError(f"{url}: URLs are read by fsspec: {error}") from None
+        raise ImportError(f"{url}: reading URLs needs fsspec: {error}") from None
     return system, path
 
 
 def _find_remote_files(url: str, wanted: Format | None) -> list[File]:
     system, path = _file_system(url)
-    archive = "".join("::" + link for link in url.split("::")[1:])  # that holds the file, as in zip://a.txt::s3://b/c
+    archive = "".join("::" + link for link in url.split("::")[1:])  # of the file, as in zip://a.txt::s3://b/c
 
     def remote_file(name: str, details: dict[str, Any]) -> File:
         return File(system.unstrip_protocol(name) + archive, details.get("size"), system.ukey(name))
@@ -227,8 +227,8 @@ def _find_remote_files(url: str, wanted: Format | None) -> list[File]:
         found = {name: found[name] for name in found if "/." not in name or "/." in path}  # as a local glob does
         names = _only_files(url, {name: found[name]["type"] == "directory" for name in sorted(found)})
         return [remote_file(name, found[name]) for name in names]
-    if details["type"] == "other":  # as fsspec calls FIFOs, devices and sockets on this machine
-        raise OSError(f"{url} is no regular file; expected one, or a directory")
+    if details["type"] == "other":  # fsspec's name for local FIFOs, devices and sockets
+        raise OSError(f"{url} is not a regular file; expected a file or a directory")
     if details["type"] != "directory":
         return [File(url, details.get("size"), system.ukey(path))]
     inside = {item[0].removeprefix(path).lstrip("/"): item for item in system.find(path, detail=True).items()}

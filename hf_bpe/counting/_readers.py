@@ -1,7 +1,7 @@
-"""A shard, read: batches of texts, in bounded memory.
+"""Read a shard in batches of texts, in bounded memory.
 
-A large local file of plain text is mapped, for the native core to cut it itself. Everything else comes in blocks that
-are cut where no count can change, or as documents. The same bytes give the same counts, whichever way they are read.
+A large local file of plain text is memory-mapped, and the native core cuts it. Everything else is read in blocks that
+end at safe cuts, or as documents. The same bytes give the same counts, however they are read.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from hf_bpe.engine._safe_cuts import (
 
 __all__ = ["Batch", "Skipped", "Text", "read"]
 
-_SMALL = 1 << 18  # what is smaller is not worth a mapping
+_SMALL = 1 << 18  # smaller files are not worth a memory mapping
 _WINDOW = 1 << 20
 
 
 @dataclass(frozen=True)
 class Text:
-    """A document, or a stretch of text from one safe cut to another, with its special tokens.
+    """A document, or a segment of text between two safe cuts, with its special tokens.
 
     Attributes:
-        data: UTF-8 or any bytes, or a str without lone surrogates.
-        start, stop: what of a mapping it is, as `Shard` says; to be cut by who counts.
-        path: of the file that the data are.
-        must_be_utf8: bytes that are not are an error, which `check_utf8` raises.
+        data: bytes, UTF-8 or not, or a str without lone surrogates.
+        start, stop: the range of a memory mapping, as in `Shard`; the counter cuts it.
+        path: the path of the mapped file.
+        must_be_utf8: whether invalid UTF-8 is an error, which `check_utf8` raises.
     """
 
     data: str | bytes | mmap.mmap
@@ -64,7 +64,7 @@ class Text:
     must_be_utf8: bool = False
 
     def check_utf8(self, start: int, end: int) -> None:
-        """Raise a ValueError that names the file and the place if a part of the data is not UTF-8."""
+        """Raise a ValueError with the file and location if a part of the data is not UTF-8."""
         assert not isinstance(self.data, str)
         try:
             self.data[start:end].decode()
@@ -76,17 +76,17 @@ class Text:
 
 
 def _count_lines(data: bytes | mmap.mmap, stop: int) -> int:
-    """Return how many lines end before a place."""
+    """Return the number of lines that end before a position."""
     return sum(data[i : min(i + _WINDOW, stop)].count(b"\n") for i in range(0, stop, _WINDOW))
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some texts of a shard.
+    """A batch of texts of a shard.
 
     Attributes:
-        texts: what is to be counted.
-        read: bytes of the shard's file that have been read once they are, as stored; 0 for iterables.
+        texts: the texts to count.
+        read: stored bytes of the shard's file up to the end of the batch; 0 for iterables.
     """
 
     texts: list[Text]
@@ -102,21 +102,21 @@ def read(
     skipped: Skipped,
     most_bytes: int | None = None,
 ) -> Iterator[Batch]:
-    """Yield the texts of a shard, in batches of about so many bytes; a large text by itself may be more.
+    """Yield the texts of a shard in batches of about `batch_bytes` bytes; one large text may be more.
 
     Args:
-        shard: what `corpus.plan` gives.
-        pattern, special_tokens: what the texts will be split by; text is cut where this cannot change.
-        batch_bytes: how much to hold.
-        skipped: what is skipped or shortened is added to it.
-        most_bytes: of a text, by the memory that there is; None for no limit but that of the source.
+        shard: a shard from `plan`.
+        pattern, special_tokens: how the texts will be split; text is cut where the pre-tokens cannot change.
+        batch_bytes: how many bytes to hold.
+        skipped: updated with what is skipped or shortened.
+        most_bytes: the longest text that memory allows; None for no limit except that of the source.
 
     Raises:
-        OSError: a file that cannot be opened or read.
-        MemoryError: a text of more than `most_bytes`.
-        ImportError: a package is missing; the message says which.
-        ValueError: what is wrong in a file, and where.
-        TypeError: an element of an iterable that is no text.
+        OSError: a file cannot be opened or read.
+        MemoryError: a text has more than `most_bytes` bytes.
+        ImportError: a package is not installed; the message names it.
+        ValueError: a file is malformed; the message gives the location.
+        TypeError: an element of an iterable is not a text.
 
     >>> from hf_bpe import plan
     >>> [shard] = plan(["low", ["lower", "lowest"]])
@@ -149,7 +149,7 @@ def _texts(policy: ErrorPolicy, pattern: str | None, special_tokens: Sequence[st
         return
     for document in _documents(policy):
         if cap is None:
-            # What is ASCII can be read as it is.
+            # ASCII text needs no decoding.
             yield Text(document if isinstance(document, bytes) or document.isascii() else _to_utf8(document))
         else:
             cap.begin()
@@ -171,7 +171,7 @@ def _to_utf8(text: str) -> bytes:
 
 
 def _can_be_mapped(shard: Shard) -> bool:
-    """Say whether a plain text is a regular local file, of which nothing is replaced or left out."""
+    """Return whether a shard is a regular local text file of which nothing is replaced or skipped."""
     source = shard.source
     is_stored = shard.is_local and shard.size is not None and shard.compression is None
     return is_stored and source.errors != "replace" and source.max_document_bytes is None
@@ -180,7 +180,7 @@ def _can_be_mapped(shard: Shard) -> bool:
 def _blocks(
     policy: ErrorPolicy, pattern: str | None, special_tokens: Sequence[str], block_bytes: int
 ) -> Iterator[bytes]:
-    """Yield a text in blocks, each cut where it can be; up to where there is no such place for too long."""
+    """Yield a text in blocks that end at safe cuts, up to a segment without a safe cut that is too long."""
     cuts, longest = safe_cuts(pattern, tuple(special_tokens)), policy.longest
 
     def last_cut(data: bytes) -> int:
@@ -201,8 +201,8 @@ def _blocks(
 
 def _give_up_long_text(policy: ErrorPolicy, place: int, line: int) -> None:
     where = f"line {line}, byte {place} on"
-    problem = policy.too_long(where, "text without a place to be cut,")
-    policy.give_up(f"{where}: {problem}, or the special tokens at which documents end")
+    problem = policy.too_long(where, "text without a safe cut,")
+    policy.give_up(f"{where}: {problem}, or give the special tokens at which documents end")
 
 
 def _map(policy: ErrorPolicy, cuts: SafeCuts) -> Iterator[Text]:
@@ -222,18 +222,18 @@ def _map(policy: ErrorPolicy, cuts: SafeCuts) -> Iterator[Text]:
     stop = shard.stop
     if (begin := find_too_long(data, cuts, shard.start, stop, policy.longest)) is not None:
         _give_up_long_text(policy, begin, 1 + _count_lines(data, begin))
-        stop = begin  # where it can be cut
+        stop = begin  # the last safe cut
     if stop != 0:
         yield Text(data, shard.start, stop, path, is_strict)
 
 
 def _size_of_utf8(policy: ErrorPolicy, file: BinaryIO) -> int:
-    """Return up to where a file is UTF-8."""
+    """Return the length of the valid UTF-8 at the beginning of a file."""
     return sum(map(len, _decode(policy, iter(lambda: file.read(_WINDOW), b""))))
 
 
 def _checked(policy: ErrorPolicy) -> Iterator[bytes]:
-    """Yield the blocks of a text file, with what is not UTF-8 handled as its source says."""
+    """Yield the blocks of a text file, with invalid UTF-8 handled by the source's `errors`."""
     blocks = read_blocks(policy)
     return blocks if policy.shard.source.errors == "bytes" else _decode(policy, blocks)
 
@@ -243,7 +243,7 @@ def _decode(policy: ErrorPolicy, blocks: Iterable[bytes]) -> Iterator[bytes]:
     held, offset, line = b"", 0, 1
     for block in itertools.chain(blocks, [None]):
         data = held if block is None else held + block
-        is_end = block is None and not policy.gave_up  # else a character that is not whole says nothing new
+        is_end = block is None and not policy.gave_up  # otherwise an incomplete character has been reported already
         try:
             text, size = codecs.utf_8_decode(data, errors, is_end)
         except UnicodeDecodeError as error:
@@ -258,28 +258,28 @@ def _decode(policy: ErrorPolicy, blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class _Cap:
-    """Shortens documents, which end at special tokens.
+    """Shorten documents, which end at special tokens.
 
     Args:
-        limit: bytes that are kept of a document.
-        special_tokens: text is split at them, the longest first.
-        policy: counts the documents that are shortened.
+        limit: the number of bytes to keep of a document.
+        special_tokens: the tokens at which text is split, the longest first.
+        policy: counts the shortened documents.
     """
 
     def __init__(self, limit: int, special_tokens: Sequence[str], policy: ErrorPolicy) -> None:
         self._limit = limit
         self._finder = special_token_finder(special_tokens)
         self._skipped = policy.skipped
-        self._size = 0  # of the document so far
+        self._size = 0  # bytes of the document so far
 
     def begin(self) -> None:
         """Begin a new document."""
         self._size = 0
 
     def shorten(self, data: bytes) -> Iterator[bytes]:
-        """Yield what is kept of text that goes on with the document and perhaps has more, without special tokens.
+        """Yield the kept text, without special tokens, of data that continues the document and may begin others.
 
-        It begins where text is cut safely, so with no rest of a character.
+        The data begins at a safe cut, so not inside a character.
         """
         for number, (start, stop) in enumerate(between_special_tokens(self._finder, data)):
             if number > 0:
@@ -287,14 +287,14 @@ class _Cap:
             room = self._limit - self._size
             self._size += stop - start
             if self._size > self._limit:
-                self._skipped.shortened += room >= 0  # not yet when it was read so far
+                self._skipped.shortened += room >= 0  # it was not too long before
                 stop = _end_of_character(data, start, start + max(room, 0))
             if start < stop:
                 yield data[start:stop]
 
 
 def _end_of_character(data: bytes, start: int, at: int) -> int:
-    """Return the last place up to `at` that is not in the middle of a character; there is one from `start` on."""
+    """Return the last position up to `at` that is not inside a character; there is one from `start` on."""
     if data[at] & 0xC0 != 0x80:
         return at
     tail = data[max(at - 3, start) : at]

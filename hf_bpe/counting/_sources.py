@@ -1,6 +1,6 @@
-"""Sources of text: what users name, as shards, each of which one reader reads at a time.
+"""Sources of text, and their division into shards, each of which one reader reads at a time.
 
-Nothing is read here; `hf_bpe.counting._locations` looks at names and sizes, `hf_bpe.counting._readers` reads.
+Nothing is read here: `_locations` resolves names and sizes, `_readers` reads.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ LINE_BYTES = 1 << 28
 
 @dataclass(frozen=True)
 class Source:
-    """Text to count or train on, and how to read it.
+    """A source of text to count or train on, and how to read it.
 
     Args:
         data: a path, glob, directory or URL (`s3://…`, `hf://…`: whatever fsspec reads), or a list of these; an
-            iterable of texts (str, bytes, or lists of str); or a dataset of the library `datasets`, streaming or not.
-            A list of str is a list of paths if every one names something that there is, of texts if none does. Bytes in
-            an iterable are taken as they are, UTF-8 or not.
-        weight: how many times each text counts. A float means the decimal number that Python prints for it, 0.1 one
-            tenth; so a weight is an exact fraction, and so are the counts.
-        format: "text", "jsonl" (an object a line) or "parquet"; None for what a file's name says, and text if it says
-            nothing. What ends in .gz or .zst is unpacked.
-        column: what has the text in objects, Parquet files and datasets.
-        errors: what to do with invalid UTF-8 in files: "strict" for an error, "replace" for U+FFFD in its place,
-            "bytes" to count the bytes as they are.
-        on_error: "raise" an error for what is wrong, or "skip" it with a warning in the log: a line, row or text, or
-            the rest of a file that cannot be read any further. An error of the system is always raised.
-        max_document_bytes: leave out what is beyond so many bytes of a document, from the end of a character on. A
-            document ends at a special token, and where the file, line, row or text does.
-        max_line_bytes: the most bytes of a line of JSON lines, a row of Parquet, or a stretch of plain text that has no
-            place to be cut; unpacked. A longer one is an error, or is skipped, as `on_error` says: a line or row, or of
-            plain text the rest of the file. See docs/how-to/train-at-scale.md for how much memory one takes.
+            iterable of texts (str, bytes, or lists of str); or a dataset of the library `datasets`, streaming or not. A
+            list of str is a list of paths if all of them exist, and of texts if none does. Bytes in an iterable need
+            not be UTF-8.
+        weight: how many times each text counts. A float means the decimal number that Python prints for it, so 0.1 is
+            one tenth; weights and counts are exact fractions.
+        format: "text", "jsonl" (an object a line) or "parquet"; None to tell it by a file's name, and text if the name
+            does not tell. Files that end in .gz or .zst are decompressed.
+        column: the name of the text column in JSON objects, Parquet files and datasets.
+        errors: the handling of invalid UTF-8 in files: "strict" to raise an error, "replace" to insert U+FFFD, "bytes"
+            to count the bytes unchanged.
+        on_error: the error policy for malformed input: "raise" an error, or "skip" the line, row or text, or the rest
+            of an unreadable file, with a warning in the log. System errors are always raised.
+        max_document_bytes: cut each document to this many bytes, at the end of a character. A document ends at a
+            special token, and at the end of the file, line, row or text.
+        max_line_bytes: the most bytes, decompressed, of a line of JSON lines, a row of Parquet, or a segment of plain
+            text without a safe cut. A longer one is handled by `on_error`; of plain text the rest of the file is
+            skipped. See docs/how-to/train-at-scale.md for the memory that one takes.
 
     Raises:
-        TypeError, ValueError: an argument that is none of these; the message says which.
+        TypeError, ValueError: an argument is invalid; the message names it.
 
     >>> Source("wikipedia/*.jsonl.zst", weight=0.1).weight
     Fraction(1, 10)
@@ -90,15 +90,15 @@ TextSource = Union[
 
 @dataclass(frozen=True)
 class Shard:
-    """What one reader reads at a time: a file, a range of a large one, or an iterable. That of a file can be pickled.
+    """A unit of reading: a file, a range of a large file, or an iterable. Shards of files can be pickled.
 
     Attributes:
-        source: how to read it; its data are the name of the file, or the iterable.
+        source: how to read the shard; its data is the name of the file, or the iterable.
         name: the absolute path or URL, or "iterable 0" and so on.
-        size: how many bytes of the file it has, as stored; None if that is not known.
-        version: changes when the file does; None for what can be read only once.
-        start, stop: the text from the first safe cut from `start` on (0: from the beginning) to the first safe cut from
-            `stop` on (None: to the end).
+        size: the number of stored bytes; None if unknown.
+        version: changes when the file changes; None for data that can be read only once.
+        start, stop: the range of text from the first safe cut at or after `start` (0: the beginning) to the first at or
+            after `stop` (None: the end).
     """
 
     source: Source
@@ -110,50 +110,51 @@ class Shard:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is of a file, rather than an iterable."""
+        """Whether this is a shard of a file, rather than an iterable."""
         return isinstance(self.source.data, str)
 
     @property
     def is_local(self) -> bool:
-        """Whether it is of a file that has a path."""
+        """Whether this is a shard of a local file."""
         return self.is_file and not is_url(self.name)
 
     @property
     def format(self) -> Format:
-        """How its file is read."""
+        """The format of the file."""
         return self.source.format or kind_of(self.name)[0] or "text"
 
     @property
     def compression(self) -> Compression | None:
-        """How its file is packed."""
+        """The compression of the file."""
         return kind_of(self.name)[1]
 
     @property
     def weight(self) -> Fraction:
-        """How many times each text counts."""
+        """The number of times each text counts."""
         return Fraction(self.source.weight)
 
     @property
     def key(self) -> str:
-        """What it gives, in short: equal for shards of equal counts, as far as names, sizes and times tell."""
+        """An identifier that is equal for shards with equal counts, as far as names, sizes and times tell."""
         source = self.source
         options = [self.format, source.column, source.errors, source.on_error, source.max_document_bytes]
-        options += [] if source.max_line_bytes == LINE_BYTES else [source.max_line_bytes]  # as before there was this
+        # The default is left out, so that keys of older versions stay valid.
+        options += [] if source.max_line_bytes == LINE_BYTES else [source.max_line_bytes]
         return json.dumps([self.name, self.version, self.start, self.stop, str(self.weight), *options])
 
 
 def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
-    """Return the shards of a source in its order, those of directories and globs in the order of names.
+    """Divide a source into shards, in its order; files of directories and globs are in the order of their names.
 
     Args:
-        source: what users give. A list may hold shards, too, which are taken as they are: `shards[i::n]` is a part of a
-            plan, for one of n machines.
-        shard_bytes: local files of plain text that are longer are cut into ranges of so many bytes, unless it takes all
-            that is before a place to know what becomes of it, as it does with "replace", "skip" or a cap.
+        source: any source of text. A list may also hold shards, which stay unchanged: `shards[i::n]` is the part of a
+            plan for one of n machines.
+        shard_bytes: longer local files of plain text are cut into ranges of this many bytes, unless the handling of a
+            position depends on all text before it, as with "replace", "skip" or `max_document_bytes`.
 
     Raises:
-        OSError, ImportError: what `locations.find_files` raises; FileNotFoundError for what names nothing.
-        TypeError, ValueError: a source that is none.
+        OSError, ImportError: a file cannot be found; FileNotFoundError if a name matches nothing.
+        TypeError, ValueError: the source is invalid.
 
     >>> from pathlib import Path
     >>> _ = Path("a.txt").write_text("low lower lowest")
@@ -170,7 +171,7 @@ def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
         names = _names(part.data)
         if names is None:
             if part.format is not None:
-                raise ValueError(f"format: goes with files only, got {part.format!r} for an iterable")
+                raise ValueError(f"format: expected None for an iterable, got {part.format!r}")
             shards.append(Shard(part, f"iterable {next(numbers_of_iterables)}", None, None))
             continue
         for file in (file for name in names for file in find_files(name, part.format)):
@@ -185,7 +186,9 @@ def _parts(source: Any) -> list[Source | Shard]:
         return [Source(source)]
     for index, item in enumerate(source):
         if not _is_part(item) and not isinstance(item, (str, os.PathLike)):
-            raise TypeError(f"source: element {index} is {type(item).__name__}, expected a Source or a path as others")
+            raise TypeError(
+                f"source: element {index} is {type(item).__name__}, expected a Source or a path like the others"
+            )
     return [item if _is_part(item) else Source(os.fspath(item)) for item in source]
 
 
@@ -194,7 +197,7 @@ def _is_part(item: object) -> TypeGuard[Source | Shard]:
 
 
 def _names(data: Any) -> list[str] | None:
-    """Return the paths, globs, directories and URLs that data of a source are; None if it is an iterable of texts."""
+    """Return the paths, globs, directories and URLs of a source's data; None if it is an iterable of texts."""
     if isinstance(data, (str, os.PathLike)):
         return [os.fspath(data)]
     if not isinstance(data, (list, tuple)):
@@ -202,7 +205,7 @@ def _names(data: Any) -> list[str] | None:
     if any(isinstance(item, os.PathLike) for item in data):
         for index, item in enumerate(data):
             if not isinstance(item, (str, os.PathLike)):
-                raise TypeError(f"source: element {index} is {type(item).__name__}, expected a path as others")
+                raise TypeError(f"source: element {index} is {type(item).__name__}, expected a path like the others")
         return [os.fspath(item) for item in data]
     return [*data] if all(isinstance(item, str) for item in data) and are_paths(data) else None
 
@@ -239,7 +242,7 @@ def _check_data(data: object) -> None:
 
 
 def exact_weight(weight: object) -> Fraction:
-    """Return a weight as it is meant, a float as the decimal that Python prints; TypeError, ValueError for others."""
+    """Return a weight as an exact fraction; a float stands for the decimal that Python prints."""
     if isinstance(weight, bool) or not isinstance(weight, (numbers.Rational, float, str, Decimal)):
         raise TypeError(f"weight: expected a number or a str such as '0.1' or '1/3', got {short_repr(weight)}")
     try:
@@ -247,8 +250,8 @@ def exact_weight(weight: object) -> Fraction:
             exact = Fraction(int(weight.numerator), int(weight.denominator))
         else:
             exact = Fraction(float.__repr__(weight) if isinstance(weight, float) else weight)
-    except (ValueError, ArithmeticError):  # not a number, or infinite
+    except (ValueError, ArithmeticError):  # NaN or infinite
         raise ValueError(f"weight: expected a finite number, got {short_repr(weight)}") from None
     if exact <= 0:
-        raise ValueError(f"weight: expected more than 0, got {short_repr(weight)}; leave a source out to leave it out")
+        raise ValueError(f"weight: expected more than 0, got {short_repr(weight)}; to ignore a source, remove it")
     return exact

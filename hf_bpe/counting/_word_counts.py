@@ -1,11 +1,10 @@
-r"""WordCounts: how often each pre-token occurs, as a value that can be merged, saved and trained on.
+r"""WordCounts: the counts of pre-tokens, which can be merged, saved and trained on.
 
-It is one sorted run (`runs`), in memory or in a file, with what it was counted by. The file is the run between two
-marks:
+The counts are one sorted run (`runs`), in memory or in a file, with the settings of the count. The file format is:
 
     b"hf_bpe counts 1\n"                 16 bytes
     the run
-    what describes it                     JSON, one object
+    the description                       JSON, one object
     the length of that                    8 bytes, little-endian
     b"hf_bpe counts 1\n"                 16 bytes
 """
@@ -37,15 +36,15 @@ from hf_bpe.engine._dispatch import merge_runs, read_words
 from hf_bpe.engine._runs import PIECE, FileRun, Run, RunMerger, gather, reader_of
 
 MARK = b"hf_bpe counts 1\n"
-FAN_IN = 64  # runs that are merged at once
-_BATCH = 1 << 23  # bytes of words that are worked on at once
-_LEAST_RECORD = 4  # bytes of a word in a run: two lengths, a byte, a count
-_IN_MEMORY = 1 << 26  # bytes up to which a run that is made here stays in memory
+FAN_IN = 64  # runs to merge at once
+_BATCH = 1 << 23  # bytes of words to process at once
+_LEAST_RECORD = 4  # the fewest bytes of a word in a run: two lengths, a byte, a count
+_IN_MEMORY = 1 << 26  # bytes up to which a new run stays in memory
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What two counts must have in common to be merged: what decides the words."""
+    """The settings that decide the words; only counts with equal settings can be merged."""
 
     pattern: str | None
     special_tokens: tuple[str, ...]
@@ -53,27 +52,27 @@ class Settings:
 
     @classmethod
     def checked(cls, pattern: str | None, special_tokens: Iterable[str]) -> Settings:
-        """Return them if they are right; TypeError and ValueError as `train` raises them."""
+        """Return validated settings; raise TypeError or ValueError like `train`."""
         return cls(canonical_pattern(pattern), tuple(check_special_tokens(special_tokens)))
 
     def check_same(self, other: Settings) -> None:
-        """Raise a ValueError that says what differs. The order of special tokens does not count."""
+        """Raise a ValueError that names a difference. The order of special tokens does not matter."""
         mine, its = self.identity(), other.identity()
         for name in mine:
             if mine[name] != its[name]:
                 raise ValueError(
-                    f"counts by different settings: {name} {mine[name]!r} and {its[name]!r}; "
+                    f"counts with different settings: {name} {mine[name]!r} and {its[name]!r}; "
                     "count again with the same settings to merge them"
                 )
 
     def identity(self) -> dict[str, Any]:
-        """Return what decides the words, as JSON has it."""
+        """Return the settings as JSON values."""
         return {**asdict(self), "special_tokens": sorted(self.special_tokens)}
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What was counted from one source."""
+    """The amount that was counted from one source."""
 
     name: str
     weight: str = "1"
@@ -81,7 +80,7 @@ class Counted:
     bytes: int = 0
 
     def checked(self) -> Counted:
-        """Return it, if it may be what a file says."""
+        """Return the value if its fields are valid, for values read from files."""
         check_str("name", self.name)
         exact_weight(check_str("weight", self.weight))
         check_int("files", self.files, 0)
@@ -90,14 +89,14 @@ class Counted:
 
 
 class WordCounts:
-    """How often each pre-token of some text occurs, in 64 bits; never changes once it is made.
+    """The number of occurrences of each pre-token of some text; immutable, with 64-bit counts.
 
     Args:
-        words: pre-token, as bytes or as str, → number of occurrences, 0 or more.
-        pattern, special_tokens: by which the text was cut, as in `train`.
-        scale: the number of times each occurrence was counted, so that weights which are no whole numbers are exact.
+        words: pre-token (bytes or str) → number of occurrences, 0 or more.
+        pattern, special_tokens: how the text was split, as in `train`.
+        scale: the number by which counts are divided, so that fractional weights are exact.
 
-    Two are equal if their fingerprints are.
+    Two WordCounts are equal if their fingerprints are equal.
 
     >>> counts = WordCounts({"low": 5, "lower": 2})
     >>> counts
@@ -107,17 +106,17 @@ class WordCounts:
     """
 
     settings: Settings
-    """What the text was cut by."""
+    """How the text was split."""
     scale: int
-    """What counts are to be divided by: 1, unless there were weights that are no whole numbers."""
+    """The number to divide counts by: 1, unless there were fractional weights."""
     total: int
     """The sum of all counts."""
     sources: tuple[Counted, ...]
-    """What was counted."""
+    """The sources that were counted."""
     skipped: dict[str, int]
-    """How many files and documents were left out as they were read, and how many documents were shortened."""
+    """The numbers of skipped files and documents, and of shortened documents."""
     fingerprint: str
-    """SHA-256, in hex, of the words, their counts, the scale and the settings, but not of where they come from."""
+    """SHA-256, in hex, of the words, their counts, the scale and the settings, but not of the sources."""
 
     def __init__(
         self,
@@ -135,14 +134,14 @@ class WordCounts:
             if not isinstance(data, bytes) or not isinstance(count, int):
                 raise TypeError(f"words: expected str or bytes with an int for each, {got}")
             if not data or not 0 <= count < 2**64:
-                raise ValueError(f"words: expected words that are not empty, of 0 to 2**64 - 1, {got}")
+                raise ValueError(f"words: expected non-empty words with counts of 0 to 2**64 - 1, {got}")
             counts[data] = counts.get(data, 0) + count
         scale = check_int("scale", scale, 1, 10**1000)
         self._take(RunMerger.of(counts), settings, scale)
 
     @classmethod
     def of_run(cls, merger: RunMerger, settings: Settings, scale: int, **about: Any) -> WordCounts:
-        """Return those of a run that is read now; `_take` says what may be given about it."""
+        """Return the counts of a run, which is read to its end; see `_take` for the arguments."""
         counts = cls.__new__(cls)
         counts._take(merger, settings, scale, **about)
         return counts
@@ -178,7 +177,7 @@ class WordCounts:
         """The tokens that the text was split at."""
         return self.settings.special_tokens
 
-    # What it holds.
+    # Content.
 
     def __len__(self) -> int:
         return self._words
@@ -187,18 +186,18 @@ class WordCounts:
         return (word for word, _ in self.items())
 
     def items(self) -> Iterator[tuple[bytes, int]]:
-        """Yield each pre-token and its count, in the order of the bytes."""
+        """Yield each pre-token and its count, in byte order."""
         return read_words(self.run())
 
     def batches(self) -> Iterator[tuple[list[bytes], list[int]]]:
-        """Yield pre-tokens and their counts in the same order, not too many at once: to encode them all."""
+        """Yield lists of pre-tokens and their counts, in byte order and of bounded size."""
         words: list[bytes] = []
         counts: list[int] = []
         size = 0
         for word, count in self.items():
             words.append(word)
             counts.append(count)
-            size += len(word) + 64  # what Python takes for a word
+            size += len(word) + 64  # memory of a word in Python
             if size >= _BATCH:
                 yield words, counts
                 words, counts, size = [], [], 0
@@ -206,30 +205,30 @@ class WordCounts:
             yield words, counts
 
     def top(self, n: int) -> list[tuple[bytes, int]]:
-        """Return the `n` commonest pre-tokens and their counts, the commonest first, equal ones in order of bytes."""
+        """Return the `n` commonest pre-tokens and their counts, the commonest first, ties in byte order."""
         return nlargest(min(check_int("n", n, 0), len(self)), self.items(), key=itemgetter(1))
 
     @cached_property
     def word_bytes(self) -> int:
-        """How many bytes the distinct pre-tokens have in all."""
+        """The total size in bytes of the distinct pre-tokens."""
         return sum(map(len, self))
 
     def run(self) -> Run:
-        """Return the sorted run, to be read from its beginning."""
+        """Return a reader of the sorted run from its beginning."""
         return reader_of(self._run)
 
-    # Others made of it.
+    # Derived counts.
 
     def merge(self, *others: WordCounts, weights: Sequence[object] | None = None) -> WordCounts:
-        """Return the sum of these and other counts; in any order and grouping the result is the same.
+        """Return the sum of these and other counts; the result does not depend on order or grouping.
 
         Args:
-            others: counts by the same pattern and special tokens.
-            weights: one for these and for each of the others, by which their counts are multiplied: as in `Source`.
+            others: counts with the same pattern and special tokens.
+            weights: the factors for these counts and for each of the others, as in `Source`.
 
         Raises:
-            ValueError: counts by other settings, or a wrong number of weights.
-            OverflowError: a count past 64 bits.
+            ValueError: counts have other settings, or the number of weights is wrong.
+            OverflowError: a count exceeds 64 bits.
         """
         all_counts = [self, *others]
         if weights is not None and len(check_sequence("weights", weights)) != len(all_counts):
@@ -251,9 +250,9 @@ class WordCounts:
         return WordCounts.of_run(merger, self.settings, scale, sources=sources, skipped=skipped)
 
     def prune(self, min_count: int) -> WordCounts:
-        """Return those that occur at least `min_count` times.
+        """Return the counts of the pre-tokens that occur at least `min_count` times.
 
-        Training on them takes less memory; merges that rare pre-tokens would have decided change.
+        Training on them takes less memory, but merges that rare pre-tokens would have decided change.
         """
         merger = merge_runs([self.run()], [1], least=check_int("min_count", min_count, 0) * self.scale)
         return WordCounts.of_run(merger, self.settings, self.scale, sources=self.sources, skipped=self.skipped)
@@ -261,10 +260,10 @@ class WordCounts:
     # Files.
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a counts file, whole or not at all.
+        """Write a counts file atomically.
 
         Raises:
-            OSError: what writing raises.
+            OSError: the file cannot be written.
         """
         path = Path(check_path("path", path))
         about = {
@@ -289,11 +288,11 @@ class WordCounts:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> WordCounts:
-        """Open a counts file and check it; its words stay in the file until they are asked for.
+        """Open and check a counts file; its words stay in the file until they are needed.
 
         Raises:
-            OSError: it cannot be read.
-            ValueError: it is no counts file, or is damaged.
+            OSError: the file cannot be read.
+            ValueError: the file is not a counts file, or is damaged.
         """
         path = Path(check_path("path", path))
         file = open_regular(path, buffering=0)
@@ -310,7 +309,7 @@ class WordCounts:
         end = file.read(24)
         file.seek(0)
         if file.read(16) != MARK:
-            raise ValueError(f"{path}: expected a counts file, as WordCounts.save and `hf-bpe count` write it")
+            raise ValueError(f"{path}: expected a counts file, written by WordCounts.save or `hf-bpe count`")
         length = int.from_bytes(end[:8], "little")
         footer = size - 24 - length
         if len(end) != 24 or end[8:] != MARK or footer < 16 or length > MOST_BYTES:
@@ -321,7 +320,9 @@ class WordCounts:
         try:
             about = parse_json(path, file.read(length).decode())
             if about["unicode"] != UNICODE_VERSION:
-                raise ValueError(f"it is by Unicode {about['unicode']}, this version of hf_bpe by {UNICODE_VERSION}")
+                raise ValueError(
+                    f"it was counted with Unicode {about['unicode']}, this version of hf_bpe uses {UNICODE_VERSION}"
+                )
             counts.settings = Settings.checked(about["pattern"], about["special_tokens"])
             counts.sources = tuple(Counted(**source).checked() for source in about["sources"])
             counts.scale = check_int("scale", about["scale"], 1, 10**1000)
@@ -336,12 +337,13 @@ class WordCounts:
         while piece := read(PIECE):
             digest.update(piece)
         if digest.hexdigest() != counts.fingerprint:
-            raise ValueError(f"{path}: this counts file is damaged, its fingerprint does not fit; copy it again")
+            raise ValueError(f"{path}: this counts file is damaged: its fingerprint does not match; copy it again")
         return counts
 
     def __reduce__(self) -> tuple[Any, ...]:
         run = self.run()
-        whole = run if isinstance(run, bytes) else b"".join(iter(lambda: run(PIECE), b""))  # one read has 2 GB at most
+        # Read in pieces, because one read returns at most 2 GB.
+        whole = run if isinstance(run, bytes) else b"".join(iter(lambda: run(PIECE), b""))
         state = {**self.__dict__, "_run": whole}
         return _unpickle, (state,)
 
@@ -366,11 +368,11 @@ def _unpickle(state: dict[str, Any]) -> WordCounts:
 
 
 def merge_all(runs: Sequence[Run], multipliers: Sequence[int] | None = None, folder: Path | None = None) -> RunMerger:
-    """Return the merge of any number of runs, of which few are read at once.
+    """Return a merger of any number of runs, reading only a few at once.
 
     Args:
-        runs, multipliers: as `RunMerger` takes them.
-        folder: where to put what is merged in between, in files without names; None for where temporary files go.
+        runs, multipliers: see `RunMerger`.
+        folder: the folder for anonymous intermediate files; None for the default temporary folder.
     """
     runs, multipliers = [*runs], [*(multipliers or [1] * len(runs))]
     while len(runs) > FAN_IN:
@@ -381,7 +383,7 @@ def merge_all(runs: Sequence[Run], multipliers: Sequence[int] | None = None, fol
 
 
 def _summed(sources: Iterable[Counted]) -> tuple[Counted, ...]:
-    """Return sources in the order of their names, those of one name and weight put together."""
+    """Return sources in the order of their names, with equal names and weights summed."""
     summed: dict[tuple[str, str], Counted] = {}
     for source in sources:
         key = source.name, source.weight

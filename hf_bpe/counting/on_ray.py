@@ -1,8 +1,7 @@
-"""Count on a cluster, with Ray: a task for some shards, and a tree of tasks that merge their counts.
+"""Count on a Ray cluster: tasks that count shards, and a tree of tasks that merge their counts.
 
-There is nothing here but the order in which it is done: `plan`, `count` and `WordCounts.merge` do the work, and any
-other map and reduce may call them (docs/how-to/train-at-scale.md). Counts go from worker to worker; this process gets
-the last only.
+This module only schedules: `plan`, `count` and `WordCounts.merge` do the work, and any other map-reduce system may call
+them (docs/how-to/train-at-scale.md). Counts go from worker to worker; this process receives only the final counts.
 """
 
 from __future__ import annotations
@@ -34,36 +33,36 @@ def count(
     show_progress: bool = False,
     callback: Listener | None = None,
 ) -> WordCounts:
-    """Return how often each pre-token occurs in the source, as `hf_bpe.count` does; by the workers of a cluster.
+    """Count how often each pre-token occurs in the source on the workers of a cluster; see `hf_bpe.count`.
 
-    They must see the same files, by the same names, and have this version of hf_bpe.
+    The workers must see the same files under the same names, and have this version of hf_bpe.
 
     Args:
-        source: files by paths, globs, directories or URLs; or `Source` objects or shards of such.
+        source: files by paths, globs, directories or URLs; or `Source` objects or shards of files.
         pattern, special_tokens: as in `hf_bpe.count`.
-        address: of a running cluster, "auto" for the one that this machine is of, None for one that is begun for this
-            call; of no use if `ray.init` was called before.
-        shard_bytes: about how much a task reads.
-        fan_in: how many counts a task merges.
-        max_retries: how often a task is tried again whose worker is lost.
-        max_memory: bound of the memory of each task, as in `hf_bpe.count`.
+        address: the address of a running cluster, "auto" for the cluster of this machine, None to start one for this
+            call; ignored if `ray.init` was called before.
+        shard_bytes: the approximate number of bytes that a task reads.
+        fan_in: the number of counts that a task merges.
+        max_retries: how often a task is retried if its worker is lost.
+        max_memory: limit for the memory of each task, as in `hf_bpe.count`.
         show_progress, callback: as in `hf_bpe.count`.
 
     Raises:
         ImportError: Ray is not installed.
-        TypeError: an iterable among the sources, which other machines cannot read.
-        ray.exceptions.RayError: tasks that failed, more often than they are tried; the cause stands in it.
+        TypeError: a source is an iterable, which other machines cannot read.
+        ray.exceptions.RayError: a task failed more often than it is retried; the exception holds the cause.
     """
     try:
         import ray
     except ImportError as error:
-        raise ImportError("counting on a cluster takes Ray: pip install 'hf_bpe[ray]'") from error
+        raise ImportError("counting on a cluster needs Ray: pip install 'hf_bpe[ray]'") from error
     fan_in = check_int("fan_in", fan_in, 2)
     settings = Settings.checked(pattern, special_tokens)
     shards = plan(source, shard_bytes=shard_bytes)
     for shard in shards:
         if not shard.is_file:
-            raise TypeError(f"source: {shard.name} is no file; only files can be read by other machines")
+            raise TypeError(f"source: {shard.name} is not a file; other machines can read only files")
 
     with _connected(ray, address):
         task = ray.remote(num_cpus=1, max_retries=max_retries)
@@ -71,7 +70,7 @@ def count(
         at_once = 2 * _cpus(ray)
         total = sum(shard.size or 0 for shard in shards)
         groups = _in_tasks(shards, shard_bytes)
-        levels: defaultdict[int, list[Any]] = defaultdict(list)  # counts by how many merges they have been through
+        levels: defaultdict[int, list[Any]] = defaultdict(list)  # level → counts that have been merged that many times
         running: dict[Any, tuple[int, int]] = {}  # task → the level of its result, and the bytes that it reads
         with Progress("counting", total, show=show_progress, listener=callback) as progress:
             while True:
@@ -108,7 +107,7 @@ def _merge(first: WordCounts, *others: WordCounts) -> WordCounts:
 
 
 def _in_tasks(shards: Sequence[Shard], size: int) -> Iterator[list[Shard]]:
-    """Yield small shards together, so that no task is too small to be worth it."""
+    """Yield groups of small shards, so that no task is too small."""
     group: list[Shard] = []
     total = 0
     for shard in shards:

@@ -102,7 +102,7 @@ class TestCount:
     def test_warns_of_what_is_skipped(self):
         lines = run("count", "latin1.txt", "-o", "out.counts", "--on-error", "skip").stderr.splitlines()
         assert re.fullmatch("hf-bpe: warning: skipped: .*latin1.txt: not UTF-8.*", lines[0])
-        assert "hf-bpe: warning: left out: the rest of 1 files and 0 documents; shortened: 0 documents" in lines
+        assert "hf-bpe: warning: skipped: the rest of 1 files and 0 documents; shortened: 0 documents" in lines
 
     def test_leaves_no_log_handler(self):
         run("count", "a.txt", "-o", "out.counts", "--progress")
@@ -146,7 +146,7 @@ class TestCount:
     def test_refuses_a_work_folder_of_another_count(self):
         counted("a.txt", "--work-dir", "work")
         message = error("count", "a.txt", "-o", "out.counts", "--work-dir", "work", "--pattern", "cl100k")
-        assert message.startswith("work holds a count with pattern 'gpt2', not 'cl100k'")
+        assert message.startswith("work: expected a count with pattern 'cl100k', got 'gpt2'")
 
 
 class TestMergeCounts:
@@ -177,7 +177,7 @@ class TestMergeCounts:
         WordCounts({"a": 1}).save("1.counts")
         WordCounts({"a": 1}, pattern="cl100k").save("2.counts")
         message = error("merge-counts", "1.counts", "1.counts", "2.counts", "-o", "all.counts")
-        assert message.startswith("2.counts: counts by different settings: pattern 'gpt2' and 'cl100k'")
+        assert message.startswith("2.counts: counts with different settings: pattern 'gpt2' and 'cl100k'")
         assert error("merge-counts", "1.counts", "a.txt", "-o", "all.counts").startswith(
             "a.txt: expected a counts file"
         )

@@ -105,7 +105,7 @@ def test_weights_are_exact(weight):
 
 
 def test_weights_past_64_bits_are_refused():
-    with pytest.raises(OverflowError, match="past 64 bits; choose rounder ones"):
+    with pytest.raises(OverflowError, match="exceed 64 bits; choose rounder weights"):
         count([Source(["low"], weight="1/1000000"), Source(["low"], weight=10**15)])
     with pytest.raises(OverflowError, match="2\\*\\*64"):
         count([Source(["low " * 100], weight=2**62)])
@@ -117,7 +117,7 @@ def test_little_memory_gives_the_same_counts(corpus, monkeypatch, caplog):
     monkeypatch.setattr(counting, "_room", lambda limit: ROOM)
     with caplog.at_level(logging.INFO, "hf_bpe"):
         counts = count(corpus, max_memory=memory.resident_bytes() + 10**9, **SETTINGS)
-    assert caplog.text.count("the memory is used up") >= 2
+    assert caplog.text.count("memory limit reached") >= 2
     assert dict(counts.items()) == expected
     assert counts == count(corpus, **SETTINGS)
     # Learning takes what is left of the memory; the process that runs the tests may have much of it.
@@ -150,7 +150,9 @@ print(counts.fingerprint, int(peak) * 1024)
 
 
 def test_too_little_memory_is_refused():
-    with pytest.raises(ValueError, match=r"max_memory: 10.0 MB is too little: this process takes .* give at least"):
+    with pytest.raises(
+        ValueError, match=r"max_memory: 10.0 MB is too little: this process already uses .* give at least"
+    ):
         count(["low"], max_memory="10MB")
 
 
@@ -224,7 +226,7 @@ def test_iterables_are_counted_each_time(corpus, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda corpus: (corpus / "0.txt").write_text("other"), "0.txt has changed, or is to be read otherwise,"),
+        (lambda corpus: (corpus / "0.txt").write_text("other"), "0.txt has changed, or is read with other options,"),
         (lambda corpus: (corpus / "0.txt").unlink(), "0.txt is not among the sources"),
     ],
 )
@@ -274,7 +276,7 @@ def test_a_damaged_folder_is_refused(corpus, tmp_path, damage):
     work = tmp_path / "work"
     count(corpus, work_dir=work, **SETTINGS)
     damage(next(work.glob("*.run")))
-    with pytest.raises(ValueError, match=r"run is missing or damaged; delete .* to begin anew"):
+    with pytest.raises(ValueError, match=r"run is missing or damaged; delete .* to count again"):
         count(corpus, work_dir=work, **SETTINGS)
 
 
@@ -367,4 +369,4 @@ def test_what_is_left_out_is_counted_and_logged(tmp_path, caplog, monkeypatch):
             counts = count(source, work_dir=work)
         assert counts.skipped == {"files": 1, "documents": 1, "shortened": 1}
         assert dict(counts.items()) == {b"low": 2, b"lower": 1, b" ": 1}
-        assert "left out: the rest of 1 files and 1 documents; shortened: 1 documents" in caplog.text
+        assert "skipped: the rest of 1 files and 1 documents; shortened: 1 documents" in caplog.text

@@ -73,7 +73,7 @@ def test_long_text_is_refused_or_ends_the_file_whichever_way_it_is_read(
         assert dict(counts.items()) == expected_counts([text[:begin]], pattern, special_tokens)
         assert skipped == Skipped(files=0 if begin is None else 1)
         if begin is not None:
-            place = rf"line {1 + text.count(10, 0, begin)}, byte {begin} on: text without a place to be cut, of more"
+            place = rf"line {1 + text.count(10, 0, begin)}, byte {begin} on: text without a safe cut, of more"
             with (
                 blocks_of(block),
                 pytest.raises(ValueError, match=rf"long\.txt.*: {place} than {longest} bytes, .*max_l"),
@@ -95,7 +95,7 @@ def test_long_lines_of_json_are_refused_or_skipped(tmp_path_factory, pack, all_d
     assert found == expected_counts(kept, "gpt2", [])
     assert skipped == Skipped(documents=len(long))
     if long:
-        place = rf"long\.jsonl.*: line {long[0]}: a line of more than {longest} bytes, the most by max_line_bytes; "
+        place = rf"long\.jsonl.*: line {long[0]}: a line of more than {longest} bytes, the limit by max_line_bytes; "
         with blocks_of(block), pytest.raises(ValueError, match=place):
             joined(Source(path, max_line_bytes=longest))
 
@@ -106,7 +106,9 @@ def test_long_rows_of_parquet_are_refused_or_skipped(tmp_path):
     skipped = Skipped()
     assert joined(Source(path, max_line_bytes=5, on_error="skip"), skipped=skipped) == b"lowlow"
     assert skipped == Skipped(documents=1)
-    with pytest.raises(ValueError, match=r"a\.parquet: row 1: a text of more than 5 bytes, the most by max_line_bytes"):
+    with pytest.raises(
+        ValueError, match=r"a\.parquet: row 1: a text of more than 5 bytes, the limit by max_line_bytes"
+    ):
         joined(Source(path, max_line_bytes=5))
 
 
@@ -119,9 +121,7 @@ def test_what_memory_does_not_allow_is_an_error_whatever_is_skipped(tmp_path, na
     [shard] = plan(Source(tmp_path / name, on_error=on_error))
     options = {"pattern": "gpt2", "special_tokens": [], "batch_bytes": 10, "skipped": Skipped()}
     assert [*read(shard, **options, most_bytes=100)]
-    with pytest.raises(
-        MemoryError, match=rf"{name}: line 1.* of more than 20 bytes, which is all that max_memory leaves"
-    ):
+    with pytest.raises(MemoryError, match=rf"{name}: line 1.* of more than 20 bytes, the limit by max_memory"):
         [*read(shard, **options, most_bytes=20)]
 
 
@@ -145,7 +145,7 @@ def test_no_more_is_unpacked_than_is_allowed(tmp_path, monkeypatch):
     )
     for name in bombs(tmp_path, 64 * MB):
         unpacked.clear()
-        with pytest.raises(ValueError, match=rf"{name}: line 1.* more than 1000000 bytes, the most by max_line_bytes"):
+        with pytest.raises(ValueError, match=rf"{name}: line 1.* more than 1000000 bytes, the limit by max_line_bytes"):
             counting.count(Source(tmp_path / name, max_line_bytes=10**6))
         assert sum(unpacked) < 4 * MB
 

@@ -76,7 +76,7 @@ def test_shards_of_a_plan_are_counted(corpus):
 
 
 def test_what_other_machines_cannot_read_is_refused():
-    with pytest.raises(TypeError, match="iterable 0 is no file; only files can be read by other machines"):
+    with pytest.raises(TypeError, match="iterable 0 is not a file; other machines can read only files"):
         distributed.count(["low"], **SETTINGS)
     with pytest.raises(ValueError, match="fan_in: expected at least 2, got 1"):
         distributed.count(["low"], fan_in=1, **SETTINGS)

@@ -341,7 +341,7 @@ def test_what_is_skipped_is_logged_one_by_one_up_to_a_number_only(tmp_path, capl
     assert skipped == Skipped(documents=300)
     assert len(caplog.records) == 101
     assert "line 101" in caplog.records[-1].message
-    assert caplog.records[-1].message.endswith("; from here on it is only counted")
+    assert caplog.records[-1].message.endswith("; further skips are counted but not logged")
 
 
 def test_what_was_skipped_adds_up():
@@ -375,7 +375,7 @@ class TestCompressed:
         path = tmp_path / f"a.jsonl{pack}"
         path.write_bytes(b"low lower lowest")
         with pytest.raises(
-            ValueError, match=rf"a\.jsonl{pack}: not {name}, within its first 16 bytes: .*; get it again"
+            ValueError, match=rf"a\.jsonl{pack}: not {name}, within its first 16 bytes: .*; copy it again"
         ):
             joined(path)
         skipped = Skipped()
@@ -456,12 +456,12 @@ class TestParquet:
     @pytest.mark.parametrize(
         ("table", "problem"),
         [
-            ({"body": ["a"], "id": [1]}, "there is no column 'text'; give the one of the text: 'body', 'id'"),
+            ({"body": ["a"], "id": [1]}, "there is no column 'text'; give the column of the text: 'body', 'id'"),
             ({"text": [5]}, "column 'text': expected strings or bytes, got int64"),
             ({"text": [["a"]]}, "column 'text': expected strings or bytes, got list<"),
-            (b"low lower lowest", "not Parquet that can be read: Parquet magic bytes not found"),
-            (b"", "not Parquet that can be read: "),
-            (b"PAR1" + b"\xff" * 100 + b"\x10\0\0\0PAR1", "not Parquet that can be read: "),
+            (b"low lower lowest", "cannot be read as Parquet: Parquet magic bytes not found"),
+            (b"", "cannot be read as Parquet: "),
+            (b"PAR1" + b"\xff" * 100 + b"\x10\0\0\0PAR1", "cannot be read as Parquet: "),
         ],
         ids=lambda value: str(value)[:20],
     )
@@ -483,7 +483,7 @@ class TestParquet:
         data = bytearray(path.read_bytes())
         data[4:120] = b"\xff" * 116
         path.write_bytes(data)
-        with pytest.raises(ValueError, match=r"a\.parquet: not Parquet that can be read"):
+        with pytest.raises(ValueError, match=r"a\.parquet: cannot be read as Parquet"):
             joined(path)
         skipped = Skipped()
         joined(Source(path, on_error="skip"), skipped=skipped)
@@ -629,7 +629,7 @@ def test_an_element_that_is_no_text_can_be_skipped():
 def test_a_missing_package_is_named_with_its_extra_whatever_is_skipped(tmp_path, monkeypatch, name, module, extra):
     (tmp_path / name).write_bytes(b"x")
     monkeypatch.setitem(sys.modules, module, None)
-    message = rf"{name}: it is read by {module}, which is not installed; pip install 'hf_bpe\[{extra}\]'"
+    message = rf"{name}: reading it needs {module}, which is not installed; pip install 'hf_bpe\[{extra}\]'"
     with pytest.raises(ImportError, match=message):
         joined(Source(tmp_path / name, on_error="skip"))
 

@@ -106,7 +106,7 @@ def test_links_are_followed_once_and_keep_their_names(here):
 def test_other_files_of_a_directory_are_counted_in_the_log(caplog):
     with caplog.at_level(logging.INFO, "hf_bpe"):
         plan("data")
-    assert "data: left out 1 files that end otherwise than .txt .jsonl" in caplog.text
+    assert "data: left out 1 files that do not end in .txt .jsonl" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_what_names_nothing_is_texts(texts):
 @pytest.mark.parametrize(
     ("source", "error", "message"),
     [
-        ("no-such.txt", FileNotFoundError, "no file 'no-such.txt'; a str is a path: to train on a text itself give"),
+        ("no-such.txt", FileNotFoundError, "no file 'no-such.txt'; a str is a path: to train on a text give"),
         (Path("no-such.txt"), FileNotFoundError, "no file 'no-such.txt'"),
         ([Path("a.txt"), Path("no-such.txt")], FileNotFoundError, "no file 'no-such.txt'"),
         ([Source("a.txt"), "no-such.txt"], FileNotFoundError, "no file 'no-such.txt'"),
@@ -163,11 +163,15 @@ def test_what_names_nothing_is_texts(texts):
         (5, TypeError, "expected a path, paths or an iterable of texts, got int"),
         (None, TypeError, "got NoneType"),
         ({"en/*.txt": 3}, TypeError, r"got dict; give \[Source\(path\), …\]"),
-        ([Path("a.txt"), b"a.txt"], TypeError, "source: element 1 is bytes, expected a path as others"),
-        ([5, Path("a.txt")], TypeError, "source: element 0 is int, expected a path as others"),
-        ([Source("a.txt"), ["low"]], TypeError, "source: element 1 is list, expected a Source or a path as others"),
+        ([Path("a.txt"), b"a.txt"], TypeError, "source: element 1 is bytes, expected a path like the others"),
+        ([5, Path("a.txt")], TypeError, "source: element 0 is int, expected a path like the others"),
+        (
+            [Source("a.txt"), ["low"]],
+            TypeError,
+            "source: element 1 is list, expected a Source or a path like the others",
+        ),
         ("a.parquet.gz", ValueError, "a.parquet.gz: Parquet is compressed inside; unpack the file"),
-        (Source(["low"], format="jsonl"), ValueError, "format: goes with files only, got 'jsonl' for an iterable"),
+        (Source(["low"], format="jsonl"), ValueError, "format: expected None for an iterable, got 'jsonl'"),
         ("nosuch://bucket/a.txt", ValueError, "nosuch://bucket/a.txt: Protocol not known: nosuch"),
         ("memory://no-such.txt", FileNotFoundError, "no file 'memory://no-such.txt'"),
         ("memory://no-*.txt", FileNotFoundError, r"no file matches 'memory://no-\*\.txt'"),
@@ -423,10 +427,10 @@ class TestUrls:
     def test_without_the_package_of_a_protocol_say_which_it_is(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "s3fs", None)
         monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)
-        with pytest.raises(ImportError, match=re.escape("s3://bucket/a.txt: URLs are read by fsspec: Install s3fs")):
+        with pytest.raises(ImportError, match=re.escape("s3://bucket/a.txt: reading URLs needs fsspec: Install s3fs")):
             plan("s3://bucket/a.txt")
 
     def test_without_fsspec_say_so(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "fsspec.core", None)
-        with pytest.raises(ImportError, match=r"memory://a.txt: URLs are read by fsspec: .*fsspec"):
+        with pytest.raises(ImportError, match=r"memory://a.txt: reading URLs needs fsspec: .*fsspec"):
             plan("memory://a.txt")

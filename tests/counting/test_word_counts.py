@@ -117,7 +117,7 @@ def test_a_damaged_file_is_refused_whatever_the_damage(tmp_path):
 def test_a_file_by_another_unicode_is_refused(tmp_path, monkeypatch):
     WordCounts({"low": 2}).save(tmp_path / "some.counts")
     monkeypatch.setattr(counts_module, "UNICODE_VERSION", "17.0")
-    with pytest.raises(ValueError, match=r"by Unicode 16.0, this version of hf_bpe by 17.0"):
+    with pytest.raises(ValueError, match=r"with Unicode 16.0, this version of hf_bpe uses 17.0"):
         WordCounts.load(tmp_path / "some.counts")
 
 
