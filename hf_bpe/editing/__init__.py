@@ -1,4 +1,4 @@
-"""Edits of a model, each with a `Remap` from the old ids to the new ones."""
+"""Edits of a model: each returns the new model and a `Remap` from old ids to new ids."""
 
 from hf_bpe.editing._edits import (
     Edited,

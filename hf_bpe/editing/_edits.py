@@ -1,8 +1,8 @@
-"""The doors to editing: a model with less tokens, or more, and what becomes of its ids.
+"""The editing API: models with fewer or more tokens, and the remap of their ids.
 
-Each takes a `BPEModel` and returns another one with a `Remap` from the ids of the first to those of the second. A whole
-tokenizer, with settings and tokens that were added to it, takes the result by `BPETokenizer.with_model`; the embeddings
-of a model of transformers take the remap by `hf_bpe.editing.embeddings.remap_embeddings`.
+Each function takes a `BPEModel` and returns a new one with a `Remap` from the old ids to the new ids.
+`BPETokenizer.with_model` applies the result to a whole tokenizer, with settings and added tokens;
+`hf_bpe.editing.embeddings.remap_embeddings` applies the remap to the embeddings of a transformers model.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _GREATEST_MULTIPLE = 1 << 24
 
 
 class Edited(NamedTuple):
-    """What an edit gives.
+    """The result of an edit.
 
     Attributes:
         model: the new model.
@@ -52,12 +52,13 @@ class Edited(NamedTuple):
 
 
 def truncate(model: BPEModel, vocab_size: int) -> Edited:
-    """Take away the last merges, as `BPEModel.truncate` does: a trained model becomes that of a smaller training.
+    """Remove the last merges, as `BPEModel.truncate` does: a trained model becomes that of a smaller training.
 
-    All tokens that are left keep their ids; `renumber` closes the gaps where special tokens stand behind the merges.
+    The remaining tokens keep their ids; `renumber` closes the gaps if special tokens come after the merges.
 
     Raises:
-        ValueError: more tokens than there are, or less than no merge makes.
+        ValueError: `vocab_size` is larger than the vocabulary, or smaller than the number of tokens that no merge
+            makes.
 
     >>> model = BPEModel({0: b"a", 1: b"b", 2: b"ab", 3: b"abb", 4: b"<|x|>"}, [(b"a", b"b"), (b"ab", b"b")], ["<|x|>"])
     >>> smaller, remap = truncate(model, 4)
@@ -68,7 +69,7 @@ def truncate(model: BPEModel, vocab_size: int) -> Edited:
 
 
 def renumber(model: BPEModel) -> Edited:
-    """Close the gaps in the ids: they become 0, 1, 2 and so on, in the old order.
+    """Close the gaps in the ids: they become 0, 1, 2, … in the old order.
 
     >>> renumber(BPEModel({3: b"a", 7: b"b"}, [])).remap
     Remap(new_ids={3: 0, 7: 1}, added={}, removed=())
@@ -85,22 +86,22 @@ def extend(
     reserved: Collection[int] = (),
     **options: Unpack[ContinuingOptions],
 ) -> Edited:
-    """Learn more tokens from text, behind those that there are: the continued training of Purason et al., 2025.
+    """Learn more tokens from text, with ids after the old ones: the continued training of Purason et al., 2025.
 
-    Old merges go first, so text becomes what it was before, and then new merges join what has become neighbours. Old
-    ids stay, and text in which no two neighbours are merged anew keeps its ids.
+    Old merges apply first, so text is encoded as before, and then new merges join neighbouring tokens. Old ids stay,
+    and text to which no new merge applies keeps its ids.
 
     Args:
-        model: what to go on from. If it has a normalizer, the input must be `hf_bpe.engine.NormalizedTexts`.
-        input: text or counts, as `hf_bpe.train` takes them.
-        number: how many tokens to add. Bytes and special tokens that the model lacks are among them, and come first.
-        special_tokens: as `hf_bpe.train` takes them.
-        reserved: ids that are taken by tokens outside the model, such as those added to a tokenizer
+        model: the model to continue from. If it has a normalizer, the input must be `hf_bpe.engine.NormalizedTexts`.
+        input: text or counts, as for `hf_bpe.train`.
+        number: number of tokens to add, including missing bytes and special tokens, which come first.
+        special_tokens: as for `hf_bpe.train`.
+        reserved: ids that are in use outside the model, such as those of added tokens
             (`tokenizer.added_tokens_decoder`). New ids are higher than all of these.
-        options: of `hf_bpe.train`, such as `tie_break`, `max_token_bytes` and `num_workers`.
+        options: options of `hf_bpe.train`, such as `tie_break`, `max_token_bytes` and `num_workers`.
 
     Raises, warns:
-        What `hf_bpe.train` does.
+        See `hf_bpe.train`.
 
     >>> model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [])
     >>> longer, remap = extend(model, ["low lower lowest"], 2)
@@ -126,34 +127,33 @@ def prune(
     vocab_size: int | None = None,
     min_count: int | None = None,
 ) -> Edited:
-    """Take tokens away: all but some, or those used least.
+    """Remove tokens: all but some, or the least used ones.
 
-    Bytes and special tokens always stay, and so does every token that a token which stays is made of. Tokens that text
-    can never become go first, whatever is asked for; a model that takes whole words before it merges has none.
-    The ids become 0, 1, 2 and so on, in the old order.
+    Bytes and special tokens always stay, and so do all parts of a token that stays. Unreachable tokens are always
+    removed first; a model with `ignore_merges` has none. The ids become 0, 1, 2, … in the old order.
 
-    Every token that stays can still be met, and text whose old tokens all stay has the same tokens. For let a pre-token
-    come to tokens that stay. The merges that were applied are those in the trees of these tokens
-    (`merge_trees.parts_of_tokens`). Their parts and results have stayed, hence the merges themselves, in the same
-    order. Of the merges that can be applied at any moment the old model took the first; it is still there, and the new
-    model, which has no others, takes it, too. And a token that can be met is what its own bytes come to.
+    Every remaining token can still occur, and text whose old tokens all remain has the same tokens. Proof: let all
+    tokens of a pre-token remain. The applied merges are those in the trees of these tokens (`parts_of_tokens`). Their
+    parts and results remain, hence the merges themselves, in the same order. At each step the old model took the first
+    applicable merge; it still exists, and the new model, which has no other merges, takes it, too. And a token that can
+    occur is the encoding of its own bytes.
 
-    With counts, the least used token that no other one is made of is taken away, again and again; what it was used for
-    its two parts are then used for, which is nearly but not always how the text is encoded afterwards. Of tokens that
-    are used alike the highest id goes first.
+    With counts, the least used token that is not part of another is removed repeatedly; its uses are then counted for
+    its two parts, which is nearly but not always how the text is encoded afterwards. Of equally used tokens the one
+    with the highest id is removed first.
 
     Args:
         model: the model.
-        keep: ids of tokens to keep. Without counts all others go that need not stay.
-        counts: counts of text, by the pattern of the model.
-        vocab_size: with counts, number of tokens to come to.
-        min_count: with counts, take tokens away as long as one is used less often than this; instead of `vocab_size`.
+        keep: ids of tokens to keep. Without counts all other tokens that need not stay are removed.
+        counts: counts of text, with the pattern of the model.
+        vocab_size: with counts, the number of tokens to reach.
+        min_count: with counts, remove tokens until none is used less often than this; instead of `vocab_size`.
 
     Raises:
-        TypeError: a wrong combination of arguments.
-        ValueError: an id in `keep` of no token, or of one that text can never become; a vocabulary size that is
-            impossible; counts by another pattern.
-        OverflowError: counts past 63 bits.
+        TypeError: the combination of arguments is invalid.
+        ValueError: `keep` has an id of no token, or of an unreachable token; the vocabulary size is impossible; the
+            counts have another pattern.
+        OverflowError: a count exceeds 63 bits.
 
     >>> model = BPEModel({0: b"a", 1: b"b", 2: b"ab", 3: b"ba", 4: b"abb"}, [(b"a", b"b"), (b"b", b"a"), (b"ab", b"b")])
     >>> prune(model, keep=[4]).model.merges
@@ -185,8 +185,8 @@ def prune(
             pass
     elif not isinstance(vocab_size, int) or not len(stays) <= vocab_size <= len(pruning.kept):
         raise ValueError(
-            f"vocab_size: expected {len(stays)} to {len(pruning.kept)}, the number of tokens that must stay and of "
-            f"those that can, got {vocab_size!r}"
+            f"vocab_size: expected {len(stays)} to {len(pruning.kept)}, the number of tokens that must stay and the "
+            f"number that can, got {vocab_size!r}"
         )
     else:
         for _ in range(len(pruning.kept) - vocab_size):
@@ -197,16 +197,17 @@ def prune(
 def add_special_tokens(
     model: BPEModel, tokens: Iterable[str] | Mapping[str, int], *, reserved: Collection[int] = ()
 ) -> Edited:
-    """Add special tokens at ids that are free.
+    """Add special tokens with unused ids.
 
     Args:
         model: the model.
-        tokens: what to add: to the lowest free ids, first in gaps, then behind the highest; or a mapping to ids.
-        reserved: ids that are taken by tokens outside the model, such as those added to a tokenizer.
+        tokens: the tokens to add, which get the lowest unused ids, first in gaps, then after the highest; or a mapping
+            of token to id.
+        reserved: ids that are in use outside the model, such as those of added tokens.
 
     Raises:
-        TypeError: tokens that are no str.
-        ValueError: a token that the model has or cannot have, or an id that is taken or impossible.
+        TypeError: a token is not a str.
+        ValueError: the model has or cannot have a token, or an id is in use or invalid.
 
     >>> model = BPEModel({0: b"a", 2: b"b"}, [])
     >>> add_special_tokens(model, ["<|x|>", "<|y|>"]).model.vocab
@@ -233,17 +234,17 @@ def add_special_tokens(
 
 
 def pad_to_multiple_of(model: BPEModel, multiple: int, *, reserved: Collection[int] = ()) -> Edited:
-    """Add placeholders until all ids below a multiple of a number are taken, as fast matrix products like it.
+    """Add placeholder tokens until the number of ids is a multiple of `multiple`, for fast matrix products.
 
-    They are special tokens, called `<|unused_300|>` after their ids, in gaps of the ids and behind the highest.
+    Placeholders are special tokens, named `<|unused_300|>` after their ids, in gaps of the ids and after the highest.
 
     Args:
         model: the model.
-        multiple: what one more than the highest id becomes a multiple of.
-        reserved: ids that are taken by tokens outside the model, such as those added to a tokenizer.
+        multiple: the highest id plus one becomes a multiple of this number.
+        reserved: ids that are in use outside the model, such as those of added tokens.
 
     Raises:
-        TypeError, ValueError: no number from 1 on, or far more gaps than tokens.
+        TypeError, ValueError: the number is less than 1, or there are far more gaps than tokens.
 
     >>> pad_to_multiple_of(BPEModel({0: b"a", 2: b"b"}, []), 4).model.special_tokens
     ('<|unused_1|>', '<|unused_3|>')
@@ -259,7 +260,7 @@ def pad_to_multiple_of(model: BPEModel, multiple: int, *, reserved: Collection[i
 
 
 def _with_same_ids(old: BPEModel, new: BPEModel) -> Edited:
-    """Return an edit in which every token has kept its id or is gone."""
+    """Return an edit in which every token keeps its id or is removed."""
     kept = {token_id: token_id for token_id in old.vocab if token_id in new.vocab}
     added = [token_id for token_id in new.vocab if token_id not in kept]
     specials = {*new.special_ids().values()}
@@ -269,7 +270,7 @@ def _with_same_ids(old: BPEModel, new: BPEModel) -> Edited:
 
 
 def _renumbered(model: BPEModel, ids: Collection[int]) -> Edited:
-    """Return the model of some tokens, among them all parts of each, numbered from 0 on in the old order."""
+    """Return the model of a set of tokens that is closed under parts, numbered from 0 in the old order."""
     new_ids = {old: new for new, old in enumerate(sorted(ids))}
     vocab = {new: model.vocab[old] for old, new in new_ids.items()}
     tokens = {*vocab.values()}
@@ -279,13 +280,13 @@ def _renumbered(model: BPEModel, ids: Collection[int]) -> Edited:
 
 
 def _made_of(model: BPEModel, tokens: Iterable[bytes]) -> list[tuple[int, ...]]:
-    """Return the ids that merges make of each token's bytes, without the bytes that the model does not have."""
+    """Return the ids that the merges make from each token's bytes, without missing bytes."""
     free = next(token_id for token_id in count() if token_id not in model.vocab)
     return [tuple(token_id for token_id in ids if token_id != free) for ids in merged(model, tokens, free)]
 
 
 def _closed(ids: Iterable[int], parts: Mapping[int, tuple[int, int]]) -> set[int]:
-    """Return tokens with all that they are made of."""
+    """Return tokens together with all their parts."""
     closed: set[int] = set()
     left = [*ids]
     while left:
@@ -302,6 +303,6 @@ def _check_kept(model: BPEModel, ids: Iterable[int], lost: Collection[int]) -> N
             raise ValueError(f"keep: the model has no token {token_id}")
         if token_id in lost:
             raise ValueError(
-                f"keep: text never becomes token {token_id}, {model.vocab[token_id]!r}, for merges do not make it of "
+                f"keep: token {token_id}, {model.vocab[token_id]!r}, is unreachable: merges do not make it from "
                 "its bytes; leave it out"
             )

@@ -1,6 +1,6 @@
-"""Which tokens to take away from a vocabulary: those used least, never one that a token which stays is made of.
+"""Choose the tokens to remove from a vocabulary: the least used ones, but never a part of a remaining token.
 
-Taking away only tokens that nothing else is made of, the least used first, is the leaf-based pruning of Purason et al.,
+Removing only tokens that are not part of others, the least used first, is the leaf-based pruning of Purason et al.,
 "Teaching Old Tokenizers New Words" (arXiv:2512.03989, 2025).
 """
 
@@ -22,11 +22,11 @@ from hf_bpe.engine._encoder import Options
 
 
 def count_tokens(model: BPEModel, counts: WordCounts) -> dict[int, int]:
-    """Return how often each token is met in the counted text, for all ids of the model, in units of `counts.scale`.
+    """Return how often each token occurs in the counted text, for all ids of the model, in units of `counts.scale`.
 
     Raises:
-        ValueError: counts by another pattern.
-        OverflowError: counts past 63 bits.
+        ValueError: the counts have another pattern.
+        OverflowError: a count exceeds 63 bits.
 
     >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab"}, [(b"a", b"b")])
     >>> count_tokens(model, WordCounts({"ab": 5, "abb": 2}))
@@ -34,31 +34,31 @@ def count_tokens(model: BPEModel, counts: WordCounts) -> dict[int, int]:
     """
     if counts.pattern != model.pattern:
         raise ValueError(
-            f"counts: their pattern is {counts.pattern!r}, that of the model {model.pattern!r}; count the text by the "
+            f"counts: expected the model's pattern {model.pattern!r}, got {counts.pattern!r}; count the text with the "
             "pattern of the model"
         )
-    # By place, not by id, for ids may be anything below 2**32; what is behind the last place stands for unknown bytes.
+    # Indexed by position, not by id, because ids may be any number below 2**32; the last index is for unknown bytes.
     dense = replace(model, vocab=dict(enumerate(model.vocab.values())), pattern=None, normalizer=None)
     encoder, options = make_encoder(dense), Options(unknown_id=model.vocab_size)
     totals, weight = np.zeros(model.vocab_size + 1, dtype=np.int64), 0
     for words, numbers in counts.batches():
         weight += sum(map(mul, map(len, words), numbers))
         if weight >= 2**63:
-            raise OverflowError("counts: more tokens than 63 bits can count; give smaller weights when you count")
+            raise OverflowError("counts: the number of tokens exceeds 63 bits; count with smaller weights")
         ids, offsets = encoder.encode_to_numpy([*words], options, default_threads())
         np.add.at(totals, ids, np.repeat(np.array(numbers, dtype=np.int64), np.diff(offsets)))
     return dict(zip(model.vocab, totals.tolist(), strict=False))
 
 
 class Pruning:
-    """A vocabulary from which tokens are taken away.
+    """A vocabulary from which tokens are removed.
 
     Args:
-        parts: id → ids of the two tokens that it is made of, as `merge_trees.parts_of_tokens` has them.
-        kept: the ids to begin with. With every token its parts are among them.
-        fixed: those of them that stay, whatever they are made of.
-        used: id → how often it is met.
-        replacements: id → ids that are met instead where it is taken away; those of its parts need not be there.
+        parts: id → ids of the two parts, see `parts_of_tokens`.
+        kept: the ids to start with, which include all parts of each token.
+        fixed: the ids that are never removed.
+        used: id → number of occurrences.
+        replacements: id → the ids that replace it when it is removed; by default its parts.
     """
 
     def __init__(
@@ -78,13 +78,13 @@ class Pruning:
             self._offer(token_id)
 
     def _offer(self, token_id: int) -> None:
-        """Note a token among those that may be taken away, if it is one; what was noted before is out of date."""
+        """Queue a token for removal if it may be removed; older queue entries of it become stale."""
         if token_id in self.kept and not self._parents[token_id] and token_id not in self._fixed:
-            # Of tokens that are used alike the one of the highest id goes first.
+            # Of equally used tokens the one with the highest id is removed first.
             heapq.heappush(self._leaves, (self._used[token_id], -token_id))
 
     def take_least_used(self, below: int | None = None) -> bool:
-        """Take away the least used token that no other is made of, if there is one, and one used less than `below`."""
+        """Remove the least used token that is not part of another, if used less than `below`; return whether it was."""
         while self._leaves:
             used, negative_id = self._leaves[0]
             token_id = -negative_id

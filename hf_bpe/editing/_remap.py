@@ -1,4 +1,4 @@
-"""Remap: what an edit of a vocabulary does to its ids, as a value that can be composed, saved and applied to arrays."""
+"""Remap: the mapping of ids by an edit of a vocabulary, which can be composed, saved and applied to arrays."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from hf_bpe._utils.input_files import read_json
 
 @dataclass(frozen=True)
 class Remap:
-    """From the ids of a tokenizer to those of what was made of it.
+    """A mapping from the ids of a tokenizer to those of its edited version.
 
     Args:
-        new_ids: old id → new id of every token that was kept.
-        added: new id → old ids, of tokens that the old tokenizer has not. The old ids are what it makes of the bytes of
-            the new token, so the mean of their embeddings is where a new embedding may begin; there are none for
+        new_ids: old id → new id of every kept token.
+        added: new id → old ids, for tokens that the old tokenizer does not have. The old ids are its encoding of the
+            new token's bytes, so the mean of their embeddings can initialize the new embedding; there are none for
             special tokens and padding.
-        removed: the old ids of tokens that are gone.
+        removed: the old ids of removed tokens.
 
     Raises:
-        TypeError, ValueError: something that is no id, or an id that stands where it cannot.
+        TypeError, ValueError: an id is invalid or in the wrong field.
 
     >>> remap = Remap({0: 0, 1: 1, 3: 2}, {3: (0, 1)}, [2])
     >>> remap.sources
@@ -46,7 +46,7 @@ class Remap:
         for token_id in chain(self.new_ids, self.new_ids.values(), self.added, *self.added.values(), self.removed):
             if not isinstance(token_id, int) or isinstance(token_id, bool):
                 raise TypeError(f"remap: id {token_id!r} is {type(token_id).__name__}, expected int")
-        set_field = object.__setattr__  # the one way to normalize a field of a frozen dataclass
+        set_field = object.__setattr__  # the only way to set a field of a frozen dataclass
         set_field(self, "new_ids", dict(sorted(self.new_ids.items())))
         set_field(self, "added", {new: tuple(old) for new, old in sorted(self.added.items())})
         set_field(self, "removed", tuple(sorted(self.removed)))
@@ -54,9 +54,9 @@ class Remap:
         if len({*new}) < len(new):
             raise ValueError("remap: two tokens have the same new id")
         if not self.new_ids.keys().isdisjoint(self.removed):
-            raise ValueError("remap: a token that was kept is among those that are gone")
+            raise ValueError("remap: a token is both kept and removed")
         if unknown := {*chain(*self.added.values())} - self.old_ids:
-            raise ValueError(f"remap: id {min(unknown)} is a source of a new token, but no old id")
+            raise ValueError(f"remap: id {min(unknown)} is a source of a new token, but not an old id")
 
     @property
     def old_ids(self) -> frozenset[int]:
@@ -65,24 +65,24 @@ class Remap:
 
     @property
     def sources(self) -> dict[int, tuple[int, ...]]:
-        """New id → the old ids that it comes from: its one old id if it was kept."""
+        """New id → the old ids that it comes from; one old id if the token was kept."""
         return dict(sorted([*((new, (old,)) for old, new in self.new_ids.items()), *self.added.items()]))
 
     @property
     def moves(self) -> bool:
-        """Whether a token that was kept has another id."""
+        """Whether a kept token has a different id."""
         return any(old != new for old, new in self.new_ids.items())
 
     @property
     def is_identity(self) -> bool:
-        """Whether nothing has changed."""
+        """Whether nothing changes."""
         return not (self.added or self.removed or self.moves)
 
     def then(self, other: Remap) -> Remap:
         """Return the remap of this edit followed by another.
 
         Raises:
-            ValueError: the other does not begin with the ids that this one ends with.
+            ValueError: the other remap does not start with the ids that this one ends with.
 
         >>> Remap({0: 0, 1: 1}, {2: (0, 1)}).then(Remap({0: 0, 2: 1}, {}, [1]))
         Remap(new_ids={0: 0}, added={1: (0, 1)}, removed=(1,))
@@ -90,8 +90,8 @@ class Remap:
         sources = self.sources
         if differing := other.old_ids ^ sources.keys():
             raise ValueError(
-                f"then: between the two edits one remap has the id {min(differing)} and the other has not; expected "
-                "the remap of an edit of what this one has made"
+                f"then: between the two edits only one remap has the id {min(differing)}; expected "
+                "the remap of an edit of the result of this one"
             )
         added = {
             new: tuple(old for middle in middles for old in sources[middle]) for new, middles in other.added.items()
@@ -101,35 +101,35 @@ class Remap:
         return Remap(kept, added, tuple(self.old_ids - kept.keys()))
 
     def ids(self, ids: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return old ids as new ones, in an array of the same shape; of the same type, too, if they fit.
+        """Convert old ids to new ids, in an array of the same shape, and of the same type if they fit.
 
         Args:
-            ids: an array, or lists, such as a tokenized corpus.
+            ids: an array or lists of ids, such as a tokenized corpus.
 
         Raises:
-            TypeError: something else than whole numbers.
-            ValueError: an id whose token is gone, or that no token had.
+            TypeError: the values are not integers.
+            ValueError: the token of an id was removed, or the old tokenizer has no such id.
         """
         given = np.asarray(ids)
         if given.size and given.dtype.kind not in "iu":
-            raise TypeError(f"ids: expected whole numbers, got an array of {given.dtype}")
+            raise TypeError(f"ids: expected integers, got an array of {given.dtype}")
         olds, news = (np.array([*part], dtype=np.int64) for part in (self.new_ids, self.new_ids.values()))
         flat = given.ravel()
         places = np.minimum(np.searchsorted(olds, flat), max(len(olds) - 1, 0))
         wrong = olds[places] != flat if len(olds) else np.ones(len(flat), dtype=bool)
         if wrong.any():
             first = int(flat[wrong.argmax()])
-            reason = "its token is gone" if first in self.removed else "the old tokenizer has no such token"
+            reason = "its token was removed" if first in self.removed else "the old tokenizer has no such token"
             raise ValueError(f"ids: {first} has no new id: {reason}; encode the text again")
         found = news[places] if len(olds) else news
         fits = given.dtype.kind in "iu" and (not len(news) or news.max() <= np.iinfo(given.dtype).max)
         return found.reshape(given.shape).astype(given.dtype if fits else np.int64, copy=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a JSON file, whole or not at all.
+        """Write the remap to a JSON file atomically.
 
         Raises:
-            OSError: what writing raises.
+            OSError: the file cannot be written.
         """
         content = {
             "new_ids": [*map(list, self.new_ids.items())],
@@ -140,11 +140,11 @@ class Remap:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Remap:
-        """Read what `save` has written.
+        """Read a file that `save` wrote.
 
         Raises:
-            OSError: it cannot be read.
-            ValueError: it is no such file.
+            OSError: the file cannot be read.
+            ValueError: the file is not a remap.
 
         >>> Remap({0: 1}).save("remap.json")
         >>> Remap.load("remap.json")
@@ -155,7 +155,7 @@ class Remap:
             added = {new: tuple(old) for new, old in content["added"]}
             remap = cls(dict(content["new_ids"]), added, tuple(content["removed"]))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path}: expected a file that Remap.save or --remap has written: {error!r}") from None
+            raise ValueError(f"{path}: expected a file written by Remap.save or --remap: {error!r}") from None
         if [len(remap.new_ids), len(remap.added)] != [len(content["new_ids"]), len(content["added"])]:
-            raise ValueError(f"{path}: an id is there twice; write the file again")
+            raise ValueError(f"{path}: an id occurs twice; write the file again")
         return remap

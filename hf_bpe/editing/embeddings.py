@@ -1,4 +1,4 @@
-"""A model of transformers after its tokenizer was edited: every token finds its own rows under its new id.
+"""Remap the embeddings of a transformers model after an edit of its tokenizer.
 
 Needs torch: `pip install 'hf_bpe[torch]'`.
 """
@@ -17,35 +17,36 @@ __all__ = ["remap_embeddings"]
 try:
     import torch
 except ImportError as error:
-    raise ImportError("embeddings are torch's; install it: pip install 'hf_bpe[torch]'") from error
+    raise ImportError("remapping embeddings needs torch: pip install 'hf_bpe[torch]'") from error
 
 logger = logging.getLogger(__name__)
 
-# Settings of generation that hold ids, or lists of them, besides those that are called `…_token_id`.
+# Settings of generation that hold ids or lists of ids, besides those named `…_token_id`.
 _LISTS_OF_IDS = ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids")
 _ENDS_OF_NAMES = ("_token_id", "_token_ids", "_token_index")
 
 
 def remap_embeddings(model: Any, remap: Remap, *, pad_to_multiple_of: int = 1) -> None:
-    """Resize and reorder the embeddings of a model of transformers, in place, for an edited tokenizer.
+    """Resize and reorder the embeddings of a transformers model in place for an edited tokenizer.
 
     Input and output embeddings, tied or not, and the bias of the output get the rows of the kept tokens at their new
     ids, so text whose tokens were all kept has the same logits for these. The row of a new token is the mean of the
-    rows of its sources, or of all old tokens where it has none; so is a row that belongs to no token. The ids in
+    rows of its sources, or of all old tokens where it has none; so is a row without a token. The ids in
     `model.config` and `model.generation_config` (`eos_token_id`, …) and the padding index become the new ones; an id
-    that no token had stays. Type, device and `requires_grad` stay; gradients are dropped, and an optimizer has to be
-    made anew.
+    without an old token stays. Type, device and `requires_grad` stay; gradients are dropped, and optimizers must be
+    created again.
 
     Args:
         model: a `PreTrainedModel`.
-        remap: from the tokenizer of the model to the new one. For a tokenizer it is the one that
-            `BPETokenizer.with_model` returns, in which added tokens are; rows of ids that it does not know are dropped.
+        remap: the remap from the model's tokenizer to the new one. For a BPETokenizer it is the one that
+            `BPETokenizer.with_model` returns, which includes added tokens. Rows of ids that it does not know are
+            dropped.
         pad_to_multiple_of: add rows until their number is a multiple of this.
 
     Raises:
-        ValueError: embeddings that are no table of rows, less rows than tokens, an id in the configuration whose token
-            is gone, or a padding token that would move where positions are counted from its id. Then nothing was
-            changed.
+        ValueError: the embeddings are not a table of rows, there are fewer rows than tokens, the token of an id in the
+            configuration was removed, or a padding token would move although positions are counted from its id. The
+            model is then unchanged.
 
     >>> from transformers import GPT2Config, GPT2LMHeadModel
     >>> model = GPT2LMHeadModel(GPT2Config(vocab_size=3, n_embd=4, n_head=1, n_layer=1, n_positions=8))
@@ -66,20 +67,20 @@ def remap_embeddings(model: Any, remap: Remap, *, pad_to_multiple_of: int = 1) -
             tables[name] = table.transpose(0, -1)
     for name, table in tables.items():
         if table.shape[0] != rows:
-            raise ValueError(f"{name} embeddings: expected {rows} rows as the input embeddings have, got {len(table)}")
+            raise ValueError(f"{name} embeddings: expected {rows} rows like the input embeddings, got {len(table)}")
     if (highest := max(remap.old_ids, default=-1)) >= rows:
         raise ValueError(
-            f"the model has {rows} rows, but the old tokenizer an id {highest}; take the one it was made with"
+            f"the model has {rows} rows, but the old tokenizer has an id {highest}; use the remap of its tokenizer"
         )
     changes = [*_changed_ids(model, remap, rows)]
     lost = rows - len(remap.old_ids)
     if lost and (remap.removed or remap.moves):
-        logger.info("%d rows of the embeddings belong to no token of the old tokenizer, and are dropped", lost)
+        logger.info("%d rows of the embeddings belong to no token of the old tokenizer and are dropped", lost)
 
     size = max(remap.sources, default=-1) + 1
     size += -size % pad_to_multiple_of
     made = {name: _remapped(table.detach(), remap, size) for name, table in tables.items()}
-    model.resize_token_embeddings(size, mean_resizing=False)  # it knows what else has as many rows in which model
+    model.resize_token_embeddings(size, mean_resizing=False)  # it also resizes the other tables that a model may have
     inputs, outputs = model.get_input_embeddings(), model.get_output_embeddings()
     _set(inputs.weight, made["input"])
     if "output" in made:
@@ -95,12 +96,12 @@ def remap_embeddings(model: Any, remap: Remap, *, pad_to_multiple_of: int = 1) -
 def _rows(inputs: Any) -> int:
     weight = getattr(inputs, "weight", None)
     if weight is None or weight.dim() != 2:
-        raise ValueError(f"input embeddings: expected a table of one row a token, got {type(inputs).__name__}")
+        raise ValueError(f"input embeddings: expected a table of one row per token, got {type(inputs).__name__}")
     return int(weight.shape[0])
 
 
 def _remapped(table: torch.Tensor, remap: Remap, size: int) -> torch.Tensor:
-    """Return the rows of a table in their new order."""
+    """Return a table with its rows in the new order."""
     old = torch.tensor(sorted(remap.old_ids), dtype=torch.long, device=table.device)
     mean = table[old].to(torch.float32).mean(0) if len(old) else torch.zeros(table.shape[1:], device=table.device)
     new = mean.to(table.dtype).expand(size, *table.shape[1:]).clone()
@@ -119,10 +120,10 @@ def _set(parameter: Any, value: torch.Tensor) -> None:
 
 
 def _changed_ids(model: Any, remap: Remap, rows: int) -> Iterator[Callable[[], None]]:
-    """Yield what sets the ids in a model's configuration and modules to the new ones.
+    """Yield functions that set the ids in a model's configuration and modules to the new ids.
 
     Raises:
-        ValueError: an id whose token is gone, or one that must not change.
+        ValueError: the token of an id was removed, or an id must not change.
     """
 
     def new_id(old: Any, name: str) -> Any:
@@ -131,7 +132,7 @@ def _changed_ids(model: Any, remap: Remap, rows: int) -> Iterator[Callable[[], N
         if not isinstance(old, int) or isinstance(old, bool) or not 0 <= old < rows:
             return old
         if old not in remap.new_ids:
-            reason = "is gone" if old in remap.removed else "is none of the old tokenizer that the remap is of"
+            reason = "was removed" if old in remap.removed else "is not in the old tokenizer of the remap"
             raise ValueError(f"{name} is {old}, and the token of this id {reason}; keep it, or change {name} first")
         return remap.new_ids[old]
 
@@ -147,14 +148,14 @@ def _changed_ids(model: Any, remap: Remap, rows: int) -> Iterator[Callable[[], N
             is_other_table = isinstance(module, torch.nn.Embedding) and module.weight is not inputs.weight
             if is_other_table and new_index != index:
                 raise ValueError(
-                    f"{name} counts from the id of padding, {index}, which would become {new_index}; the edit has to "
+                    f"{name} counts from the id of padding, {index}, which would become {new_index}; the edit must "
                     "leave that id as it is"
                 )
             yield _setter(module, "padding_idx", new_index)
 
 
 def _settings(model: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what holds settings of a model, each once, and what it is called."""
+    """Yield each object that holds settings of a model once, and its name."""
     seen: set[int] = set()
     waiting = [("config", model.config), ("generation_config", getattr(model, "generation_config", None))]
     while waiting:

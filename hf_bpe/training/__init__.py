@@ -1,4 +1,4 @@
-"""Training: from counts, or text, to a model."""
+"""Training of models from counts or text."""
 
 from hf_bpe.training._train import train, train_bpe
 

@@ -1,7 +1,7 @@
-"""The merges of a training under way, in a file that it can be gone on from.
+"""The checkpoint log of training: the merges learned so far, in a file from which training resumes.
 
-The first line says what they are learned from and by which options. Each other line is a merge, its two parts in hex.
-The file is only ever added to, so whatever ends the process, every whole line is true.
+The first line holds the fingerprint of the counts and the options. Each other line is a merge, its two parts in hex.
+The file is append-only, so whenever the process ends, every complete line is valid.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Any
 from hf_bpe._utils.files import append_line, lock_folder, read_lines
 
 _FORMAT = "hf_bpe training 1"
-_SECONDS = 10.0  # of work that is lost at most
+_SECONDS = 10.0  # of work that an interruption can lose at most
 
 Merge = tuple[bytes, bytes]
 
 
 class MergeLog:
-    """Merges learned so far; `write` writes what is not written yet, `close` lets other processes in.
+    """The log of merges learned so far; `write` flushes it, `close` releases the folder.
 
     Args:
-        folder: where the file is; made if need be.
-        settings: what the merges depend on; as JSON has it.
+        folder: the folder of the file; created if it does not exist.
+        settings: what the merges depend on, as JSON values.
 
     Raises:
-        ValueError: the file is of another training, or damaged.
-        BlockingIOError: another process is at work in the folder.
+        ValueError: the file belongs to another training, or is damaged.
+        BlockingIOError: another process uses the folder.
     """
 
     def __init__(self, folder: str | os.PathLike[str], settings: dict[str, Any]) -> None:
@@ -49,12 +49,12 @@ class MergeLog:
             found = json.loads(lines[0]) if lines else header
             self.merges = [_merge_of(line) for line in lines[1:]]
         except ValueError as error:
-            raise ValueError(f"{path} is damaged ({error}); delete it to train anew") from None
+            raise ValueError(f"{path} is damaged ({error}); delete it to train from scratch") from None
         for name in {**found, **header}:
             if found.get(name) != header.get(name):
                 raise ValueError(
-                    f"{path} is of a training with {name} {found.get(name)!r}, not {header.get(name)!r}; "
-                    "go on with the same text and options, or delete it to train anew"
+                    f"{path}: expected a training with {name} {header.get(name)!r}, got {found.get(name)!r}; "
+                    "resume with the same text and options, or delete it to train from scratch"
                 )
         if not lines:
             append_line(path, json.dumps(header))
@@ -62,17 +62,17 @@ class MergeLog:
         self._last = time.monotonic()
 
     def add(self, merges: Sequence[Merge]) -> None:
-        """Note merges that were learned; they are written now and then."""
+        """Record learned merges; they are written from time to time."""
         self.merges += merges
         if time.monotonic() - self._last >= _SECONDS:
             self.write()
 
     def close(self) -> None:
-        """Let other processes work in the folder."""
+        """Release the folder for other processes."""
         self._lock.release()
 
     def write(self) -> None:
-        """Write what is not written yet."""
+        """Write the merges that are not written yet."""
         lines = [f"{first.hex()} {second.hex()}" for first, second in self.merges[self._written :]]
         if lines:
             append_line(self._path, "\n".join(lines))

@@ -1,4 +1,4 @@
-"""Learning merges from counts: the memory it takes, the log it can be gone on from, and what is said meanwhile."""
+"""Learning merges from counts, with a memory check, a checkpoint log and progress."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ Merge = tuple[bytes, bytes]
 
 
 class Learning:
-    """Merges learned from counts, as many as are asked for, and more when more are; a context manager.
+    """A resumable training on counts; a context manager.
 
     Args:
-        words: the counts.
-        initial: merges that go before.
-        max_memory: bound of the memory of this process, in bytes.
-        work_dir: a folder from which learning goes on.
-        options: of `engine.learn_merges`, for the counts as they are.
+        words: the counts to learn from.
+        initial: merges with lower ranks than the learned ones.
+        max_memory: limit for the memory of this process, in bytes.
+        work_dir: a folder for the checkpoint log, from which training resumes.
+        options: options of `engine.learn_merges`, for the unscaled counts.
 
     Raises:
-        ValueError: the folder is of another training.
-        BlockingIOError: another process is at work in the folder.
+        ValueError: the folder belongs to another training.
+        BlockingIOError: another process uses the folder.
     """
 
     def __init__(
@@ -62,15 +62,15 @@ class Learning:
             self._log.close()
 
     def learn(self, number: int, *, show_progress: bool, callback: Listener | None) -> list[Merge]:
-        """Return the first so many merges, less if there are no more.
+        """Return the first `number` merges, or fewer if there are no more.
 
         Args:
-            number: how many.
+            number: number of merges.
             show_progress, callback: as in `train`.
 
         Raises:
-            MemoryError: there is too little; the message says how much it takes.
-            OverflowError, ValueError: counts or words that are too much to learn from.
+            MemoryError: there is too little memory; the message says how much is needed.
+            OverflowError, ValueError: the counts or words are too large to learn from.
         """
         self.wanted = number
         if number > len(self.merges):
@@ -105,18 +105,18 @@ class Learning:
                     self._log.write()
 
     def _check_memory(self, max_merges: int) -> None:
-        """Say how much memory learning takes, and refuse if there is not as much."""
+        """Log how much memory training takes, and raise a MemoryError if there is less."""
         needed = training_bytes(self._words, max_merges)
         there = available_bytes() if self._max_memory is None else self._max_memory - resident_bytes()
         logger.info("training on %d distinct pre-tokens takes up to %s", len(self._words), format_bytes(needed))
         if there is not None and needed > there:
             raise MemoryError(
-                f"training on {len(self._words)} distinct pre-tokens takes up to {format_bytes(needed)}, and there is "
+                f"training on {len(self._words)} distinct pre-tokens takes up to {format_bytes(needed)}, there is "
                 f"{format_bytes(max(there, 0))}; {self._advice(needed, there)}"
             )
 
     def _advice(self, needed: int, there: int) -> str:
-        """Say from which count on the words would fit."""
+        """Return advice: the `min_count` with which the words would fit in memory."""
         limits = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
         sizes = dict.fromkeys(limits, 0)
         numbers = dict.fromkeys(limits, 0)

@@ -1,4 +1,4 @@
-"""How models are numbered as they grow: what they begin with, then a token a merge, old ids never changed."""
+"""Target sizes, and the ids of growing models: the base model, then one new id per merge; old ids never change."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Merge = tuple[bytes, bytes]
 
 
 class Goal:
-    """What sizes of models training is to reach.
+    """The sizes of models that training must reach.
 
     Raises:
-        TypeError, ValueError: not exactly one of the two arguments of `train`, or a wrong number.
+        TypeError, ValueError: not exactly one of the two arguments is given, or a size is invalid.
     """
 
     def __init__(self, vocab_size: int | Sequence[int] | None, num_merges: int | Sequence[int] | None) -> None:
@@ -35,7 +35,7 @@ class Goal:
         self._sizes = [check_int(name, size, least, MOST) for size in self._sizes]
 
     def check_room(self, base: BPEModel) -> None:
-        """Raise a ValueError if a size is too small for what models begin with."""
+        """Raise a ValueError if a size is too small for the base model."""
         if self._is_total and min(self._sizes) < base.vocab_size:
             specials = len(base.special_tokens)
             raise ValueError(
@@ -44,15 +44,15 @@ class Goal:
             )
 
     def wanted(self, base: BPEModel) -> int:
-        """Return how many merges make the largest model, if each makes a token."""
+        """Return the number of merges of the largest model, if each makes a new token."""
         return max(self._sizes) - (base.vocab_size if self._is_total else 0)
 
     def reach(self, base: BPEModel, learn: Callable[[int], list[Merge]]) -> list[BPEModel]:
-        """Return a model of each size.
+        """Return a model for each size.
 
         Args:
-            base: what they begin with.
-            learn: returns the first so many merges, or as many as there are.
+            base: the model that training starts from.
+            learn: returns the first n merges, or fewer if there are no more.
         """
         wanted = self.wanted(base)
         merges = learn(wanted)
@@ -60,7 +60,7 @@ class Goal:
             return [grow(base, merges[:size]) for size in self._sizes]
         most = max(self._sizes)
         largest = grow(base, merges, most)
-        while largest.vocab_size < most and len(merges) == wanted:  # some made tokens that there were
+        while largest.vocab_size < most and len(merges) == wanted:  # some merges made existing tokens
             wanted += most - largest.vocab_size
             merges = learn(wanted)
             largest = grow(base, merges, most)
@@ -70,14 +70,14 @@ class Goal:
 def base_model(
     alphabet: Iterable[int], special_tokens: Sequence[str], pattern: str | None, initial: BPEModel | None
 ) -> BPEModel:
-    """Return the model that training begins with.
+    """Return the model that training starts from.
 
     Args:
-        alphabet: the bytes that need a token.
-        special_tokens: with those of the initial model.
-        pattern: how text is cut into pre-tokens.
-        initial: what comes first; the bytes and special tokens that it lacks follow behind its highest id, in this
-            order. None for nothing.
+        alphabet: the bytes that must have a token.
+        special_tokens: all special tokens, including those of the initial model.
+        pattern: the split pattern.
+        initial: the model to extend, or None; bytes and special tokens missing from it get ids after its highest, in
+            this order.
     """
     vocab = {} if initial is None else dict(initial.vocab)
     wanted = [*(bytes([byte]) for byte in sorted(alphabet)), *(special.encode() for special in special_tokens)]
@@ -90,10 +90,10 @@ def base_model(
 
 
 def grow(base: BPEModel, merges: Sequence[tuple[bytes, bytes]], vocab_size: int | None = None) -> BPEModel:
-    """Return a model with more merges, up to a number of tokens.
+    """Return a model with more merges, up to `vocab_size` tokens.
 
-    A token that a merge makes gets the next id; one that there is already keeps its own. The origin of `base` is
-    what is told of how they were learned.
+    A new token gets the next id; an existing token keeps its id. The origin of `base` describes how the merges were
+    learned.
     """
     vocab = dict(base.vocab)
     known = {*vocab.values()}

@@ -1,4 +1,4 @@
-"""The doors to training: `train_bpe`, small and plain, and `train`, which returns a whole BPEModel."""
+"""The training API: `train_bpe`, a minimal function, and `train`, which returns a BPEModel."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Shown(TypedDict):
 
 
 class ContinuingOptions(TypedDict, total=False):
-    """The keyword options of whatever goes on from a model; `train` explains them."""
+    """The keyword options of functions that continue from a model; see `train`."""
 
     pattern: str | None
     tie_break: TieBreak
@@ -58,7 +58,7 @@ class _OtherOptions(ContinuingOptions, total=False):
 
 
 class TrainingOptions(_OtherOptions, total=False):
-    """The keyword options of every training door; `train` explains them."""
+    """The keyword options of all training functions; see `train`."""
 
     num_merges: int | None
 
@@ -71,7 +71,7 @@ def train_bpe(
 ) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
     """Train byte-level BPE and return the vocabulary and the merges.
 
-    Takes, raises and warns what `train` does.
+    The arguments, errors and warnings are those of `train`.
 
     Returns:
         id → bytes of every token (0 to 255 the bytes, then the special tokens, then a token a merge), and the merges
@@ -85,7 +85,7 @@ def train_bpe(
     (b'<|endoftext|>', b'ow')
     """
     if isinstance(vocab_size, (list, tuple, range)):
-        raise TypeError(f"vocab_size: expected one size, got {short_repr(vocab_size)}; `train` gives several models")
+        raise TypeError(f"vocab_size: expected one size, got {short_repr(vocab_size)}; use `train` for several models")
     model = train(input, vocab_size, special_tokens, **options)
     return model.vocab, model.merges
 
@@ -146,42 +146,42 @@ def train(
     """Train a byte-level BPE model. The result depends on the text and the options only, never on how it is counted.
 
     Args:
-        input: what to learn from: a path, glob, directory or URL, several of them, `Source` objects, an iterable of
-            texts (str, bytes, or lists of str), or `WordCounts`. A str is a path; strings in a list are paths if every
-            one names an existing file, texts if none does.
-        vocab_size: number of tokens in all: bytes, special tokens and merges. Of several sizes each gives a model, by
-            one training: the smaller are beginnings of the larger.
+        input: a path, glob, directory or URL, several of them, `Source` objects, an iterable of texts (str, bytes, or
+            lists of str), or `WordCounts`. A str is a path; strings in a list are paths if all of them exist, and texts
+            if none does.
+        vocab_size: total number of tokens: bytes, special tokens and merges. A list of sizes gives a list of models
+            from one training; each smaller model is the beginning of the larger ones.
         special_tokens: tokens that are never split and never learned; text is split at them, the longest first. None
-            for those of the counts and the initial model.
-        num_merges: number of merges to learn, or several, instead of `vocab_size`.
+            for the special tokens of the counts and the initial model.
+        num_merges: number of merges to learn, or a list of numbers, instead of `vocab_size`.
         pattern: how text is cut into pre-tokens: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular
-            expression of the `regex` package, or None to merge across whole documents. "auto" is that of
-            the counts or the initial model, or else "gpt2".
-        tie_break: among pairs of equal count take the greatest, compared as (bytes, bytes): "lexicographic"; or the
-            one that `tokenizers.trainers.BpeTrainer` takes, so that its merges result: "huggingface".
-        min_frequency: pairs that occur less often, by the weights of the text, are not merged.
+            expression of the `regex` package, or None to merge across whole documents. "auto" is the pattern of the
+            counts or the initial model, or else "gpt2".
+        tie_break: the choice among pairs of equal count: "lexicographic" takes the greatest, compared as (bytes,
+            bytes); "huggingface" gives merges identical to those of `tokenizers.trainers.BpeTrainer`.
+        min_frequency: do not merge pairs that occur less often (weights included).
         max_token_bytes: longest token a merge may make, in bytes.
-        length_penalty: λ of the score count − λ·(bytes of both parts) by which pairs are ordered; 0 for the count.
-        initial_alphabet: "bytes" for all 256, or "observed" for only those that occur, in the order of the bytes.
-        initial: a model to go on from: its tokens keep their ids and its merges go first; missing bytes, special
-            tokens and merges that are new follow behind the highest id. A merge that makes a token it has already takes
-            no new one. If it ignores merges for whole words, so do the models that come of it, but what there is to
-            merge is counted as if it did not. It must have no normalizer, for text is counted as it is.
-        num_workers: threads to count in, or processes for a pattern of your own; None for one a core (see `count`).
-        max_memory: bound of the memory of this process, in bytes or as "2GB" (see `count`).
-        work_dir: a folder from which the same training goes on after whatever has ended it: it has what was counted and
-            the merges that were learned, every ten seconds. Delete it once you have the result.
-        show_progress: show bars on standard error, with rate, time left, and the merge just made.
-        callback: called with a `progress.Event` now and then; what it raises ends the training.
+        length_penalty: λ in the score count − λ·(bytes of both parts) that orders the pairs; 0 to order by count.
+        initial_alphabet: "bytes" for all 256 bytes, or "observed" for only the bytes that occur, in byte order.
+        initial: a model to continue from: its tokens keep their ids and its merges keep their ranks; missing bytes, new
+            special tokens and new merges get ids after its highest id. A merge that makes an existing token gets no new
+            id. If the model has `ignore_merges`, so do the resulting models, but training ignores it. The model must
+            have no normalizer, because counting does not normalize text.
+        num_workers: threads to count in, or processes for a custom pattern; None for one per core (see `count`).
+        max_memory: limit for the memory of this process, in bytes or as "2GB" (see `count`).
+        work_dir: a folder for checkpoints, from which the same training resumes after an interruption: the counts, and
+            the merges learned, every ten seconds. Delete it once you have the result.
+        show_progress: show bars on standard error, with rate, time left, and the last merge.
+        callback: called with a `progress.Event` from time to time; an exception of it ends the training.
 
     Raises:
-        TypeError, ValueError: a wrong argument, or a file that is not as it should be; the message says which.
-        OSError: a file that cannot be read; BlockingIOError: another process is at work in `work_dir`.
-        MemoryError: learning would take more memory than there is; the message says how much, and what to do.
-        OverflowError: counts and weights by which pairs could be counted past 64 bits.
+        TypeError, ValueError: an argument is invalid, or a file is malformed; the message names it.
+        OSError: a file cannot be read; BlockingIOError: another process uses `work_dir`.
+        MemoryError: training would need more memory than there is; the message says how much, and what to do.
+        OverflowError: counts of pairs could exceed 64 bits.
 
     Warns:
-        UserWarning: the text has fewer merges than were asked for; the model has as many tokens as there are.
+        UserWarning: the text gives fewer merges than requested, so the model is smaller.
 
     >>> train(["low lower lowest"], vocab_size=258)
     BPEModel(vocab_size=258, merges=2, special_tokens=[], pattern='gpt2', fingerprint='4065a1dbec78')
@@ -236,7 +236,7 @@ def train(
         models = goal.reach(replace(base, origin=origin), lambda number: learning.learn(number, **shown))
     if len(learning.merges) < learning.wanted:
         warnings.warn(
-            f"the text gives {len(learning.merges)} of the {learning.wanted} merges asked for: no pair is left to "
+            f"the text gives {len(learning.merges)} of the {learning.wanted} requested merges: no pair is left to "
             "merge; train on more text, or change min_frequency or max_token_bytes",
             stacklevel=2,
         )
@@ -246,19 +246,19 @@ def train(
 def _settings(
     input: TextSource | WordCounts, special_tokens: Sequence[str] | None, pattern: str | None, initial: BPEModel | None
 ) -> Settings:
-    """Return the pattern and special tokens to train with, if counts, initial model and arguments agree on them."""
+    """Return the pattern and special tokens on which counts, initial model and arguments agree."""
     if initial is not None and initial.normalizer is not None:
         raise ValueError(
-            f"initial: its normalizer is {initial.normalizer!r}, but text is counted as it is; bring the text to that "
-            "form yourself, and go on from dataclasses.replace(initial, normalizer=None)"
+            f"initial: its normalizer is {initial.normalizer!r}, but counting does not normalize; normalize the text "
+            "first, and continue from dataclasses.replace(initial, normalizer=None)"
         )
     first = [] if initial is None else [*initial.special_tokens]
     known = [*input.special_tokens] if isinstance(input, WordCounts) else []
     given = known if special_tokens is None else check_special_tokens(special_tokens)
     if lacking := set(known).difference(given, first):
         raise ValueError(
-            f"special_tokens: {sorted(lacking)} are missing, at which the text of these counts was split; "
-            "give all, or None for just those"
+            f"special_tokens: {sorted(lacking)} are missing, but the text of these counts was split at them; "
+            "give all of them, or None"
         )
     patterns = {
         "that of the counts": input.pattern if isinstance(input, WordCounts) else "auto",
@@ -276,21 +276,24 @@ def _settings(
 
 
 def _check_not_inside(specials: set[str], words: WordCounts) -> None:
-    """Refuse special tokens that the text was not split at and that pre-tokens hold: merges could make them."""
+    """Refuse special tokens inside pre-tokens, where the text was not split at them: merges could make them."""
     if not specials:
         return
-    logger.warning("these counts were not split at %s: right only where the text has none", sorted(specials))
+    logger.warning(
+        "these counts were not split at %s: right only if the text has none",
+        sorted(specials),
+    )
     finder = re.compile(b"|".join(re.escape(special.encode()) for special in specials))
     for word in words:
         if found := finder.search(word):
             raise ValueError(
-                f"special token {found[0].decode()!r}: these counts were not split at it, and the pre-token "
+                f"special token {found[0].decode()!r}: the text of these counts was not split at it, and the pre-token "
                 f"{word[:80]!r} holds it; count again with special_tokens"
             )
 
 
 def _refuse_printable_twins(specials: Sequence[str]) -> None:
-    """Refuse before training, not after, what a learned token could clash with in `vocab.json`."""
+    """Refuse, before training, special tokens that could clash with the printable form of a learned token."""
     for special in specials:
         twin = from_printable(special)
         if twin is not None and twin != special.encode():

@@ -56,7 +56,7 @@ std::uint64_t RunReader::varint() {
     if (shift == 63 && next > 1) break;
     number |= std::uint64_t{next & 0x7Fu} << shift;
     if (next < 0x80) {
-      if (next == 0 && shift != 0) refuse("a number is longer than it need be");
+      if (next == 0 && shift != 0) refuse("a number is longer than necessary");
       return number;
     }
   }
@@ -66,7 +66,7 @@ std::uint64_t RunReader::varint() {
 bool RunReader::next() {
   if (is_at_end()) return false;
   const std::uint64_t shared = varint();
-  if (shared > bytes_.size()) refuse("a word shares more bytes than the one before has");
+  if (shared > bytes_.size()) refuse("a word shares more bytes than the preceding word has");
   std::uint64_t rest = varint();
   if (rest == 0) refuse("a word is no longer than what it shares");
   // The byte that follows must be greater than the one it takes the place of.

@@ -160,7 +160,7 @@ class TestTrain:
     def test_warns_in_one_line(self, tmp_path):
         result = run("train", "-", "-o", tmp_path, "--num-merges", 9, stdin=b"low low")
         *_, warning, saved_line = result.stderr.splitlines()
-        assert warning.startswith("hf-bpe: warning: the text gives 3 of the 9 merges asked for")
+        assert warning.startswith("hf-bpe: warning: the text gives 3 of the 9 requested merges")
         assert saved_line.startswith("hf-bpe: 259 tokens")
 
     def test_reads_files_and_stdin_in_order(self, tmp_path, monkeypatch):

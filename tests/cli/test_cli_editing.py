@@ -130,7 +130,7 @@ class TestPrune:
         assert "expected an id a line, got low" in error("prune", folder, *out, "--keep", text)
         WordCounts({"a": 1}, pattern="o200k").save(tmp_path / "counts")
         message = error("prune", folder, *out, "--counts", tmp_path / "counts", "--vocab-size", 260)
-        assert "their pattern is 'o200k', that of the model 'gpt2'" in message
+        assert "counts: expected the model's pattern 'gpt2', got 'o200k'" in message
 
 
 def test_special_tokens_and_padding_take_ids_that_nothing_has(folder, tmp_path):

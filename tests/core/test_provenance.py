@@ -87,7 +87,7 @@ def test_what_is_left_of_a_training_has_the_signature_of_a_training_to_that_size
 
 def train_quietly(counts, num_merges, ties):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of fewer merges than were asked for
+        warnings.simplefilter("ignore")  # about fewer merges than requested
         return train(counts, num_merges=num_merges, tie_break=ties)
 
 

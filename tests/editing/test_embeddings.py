@@ -152,10 +152,10 @@ def test_nested_configurations_follow_too():
             "gpt2",
             {"eos_token_id": 2},
             Remap({0: 0}, {}, range(1, SIZE)),
-            "config.eos_token_id is 2, .* is gone; keep it",
+            "config.eos_token_id is 2, .* was removed; keep it",
         ),
-        ("gpt2", {"eos_token_id": [0, 2]}, Remap({0: 0, 1: 1}), "is 2, .* is none of the old tokenizer"),
-        ("gpt2", {}, Remap({SIZE: 0}), f"has {SIZE} rows, but the old tokenizer an id {SIZE}"),
+        ("gpt2", {"eos_token_id": [0, 2]}, Remap({0: 0, 1: 1}), "is 2, .* is not in the old tokenizer"),
+        ("gpt2", {}, Remap({SIZE: 0}), f"has {SIZE} rows, but the old tokenizer has an id {SIZE}"),
         ("roberta", {}, Remap({0: 1, 1: 0}), "counts from the id of padding, 1, which would become 0"),
     ],
 )

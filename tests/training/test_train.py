@@ -83,10 +83,10 @@ def test_too_small_a_vocab_size_is_refused(options, needed):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"vocab_size": 300}, "the text gives 2 of the 43 merges asked for: .*; train on more text, or change"),
-        ({"num_merges": 3}, "the text gives 2 of the 3 merges asked for"),
-        ({"num_merges": 5, "min_frequency": 2}, "the text gives 0 of the 5 merges asked for"),
-        ({"num_merges": 5, "max_token_bytes": 2}, "the text gives 1 of the 5 merges asked for"),
+        ({"vocab_size": 300}, "the text gives 2 of the 43 requested merges: .*; train on more text, or change"),
+        ({"num_merges": 3}, "the text gives 2 of the 3 requested merges"),
+        ({"num_merges": 5, "min_frequency": 2}, "the text gives 0 of the 5 requested merges"),
+        ({"num_merges": 5, "max_token_bytes": 2}, "the text gives 1 of the 5 requested merges"),
     ],
 )
 def test_too_small_a_text_gives_fewer_tokens_and_a_warning(options, message):
