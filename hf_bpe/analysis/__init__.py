@@ -1,4 +1,4 @@
-"""What a tokenizer does: text as tokens, merge trees, and reports of how well tokenizers fit texts."""
+"""Analysis of tokenizers: text shown as tokens, merge trees, and reports of how well tokenizers fit texts."""
 
 from hf_bpe.analysis._merge_tree import MergeTree, merge_tree
 from hf_bpe.analysis._report.api import compare, report

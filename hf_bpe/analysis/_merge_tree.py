@@ -1,4 +1,4 @@
-"""The tree of a token to look at: which merges make it, down to the bytes."""
+"""Display of merge trees: the merges that make a token, down to the bytes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class MergeTree:
-    """A token and what makes it; `merge_tree` makes it.
+    """A node of a merge tree: a token and its parts; returned by `merge_tree`.
 
     Attributes:
-        id: of the token.
-        data: its bytes.
-        kind: what it is: "merge 7" if the merge of rank 7 makes it of its parts, "byte", "special token", "added
-            token", or "unreachable: merges make these" if text never becomes it, or only as a whole pre-token.
-        parts: trees of the two tokens that are merged last, or of those that its bytes become in its stead.
+        id: the id of the token.
+        data: the bytes of the token.
+        kind: "merge 7" if the merge of rank 7 makes it from its parts, "byte", "special token", "added token", or
+            "unreachable: merges make these" if it never occurs, or occurs only as a whole pre-token.
+        parts: trees of the two tokens that are merged last, or, if unreachable, of the tokens that its bytes become.
     """
 
     id: int
@@ -50,14 +50,14 @@ class MergeTree:
             yield Text.assemble((guide, Style(dim=True)), (plain(node.data), style), (label, Style(dim=True)))
 
     def to_html(self) -> str:
-        """Return a page of HTML that needs nothing else: the token on top, its bytes at the bottom."""
+        """Return a self-contained HTML page: the token on top, its bytes at the bottom."""
         return page(f"Token {self.id}", self._html())
 
     def _repr_html_(self) -> str:
         return fragment(self._html())
 
     def _html(self) -> str:
-        # Not by recursion, for a tree may be as deep as its token is long.
+        # Without recursion, because a tree may be as deep as its token is long.
         html: list[str] = []
         left: list[tuple[MergeTree, int] | str] = [(self, 0)]
         while left:
@@ -76,7 +76,7 @@ class MergeTree:
         return f'<div class="tree"><ul>{"".join(html)}</ul></div>'
 
     def _walk(self) -> Iterator[tuple[str, MergeTree, int]]:
-        """Yield the lines that stand before each token, the token and its colour, in the order of a printed tree."""
+        """Yield the tree lines before each token, the token and its colour, in the order of a printed tree."""
         left: list[tuple[str, str, MergeTree, int]] = [("", "", self, 0)]
         while left:
             guide, below, node, colour = left.pop()
@@ -88,16 +88,16 @@ class MergeTree:
 
 
 def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> MergeTree:
-    """Return the tree of a token: which merges make it, down to the bytes.
+    """Return the merge tree of a token, down to the bytes.
 
-    Wherever text becomes the token, exactly these merges have made it.
+    Wherever the token occurs in text, exactly these merges have made it.
 
     Args:
         tokenizer: a tokenizer or a model.
-        token: its id, its bytes, or its text: as it is, or else as `vocab.json` writes it (`Ġthe`).
+        token: the id, the bytes, or the text of the token, or its printable form in `vocab.json` (`Ġthe`).
 
     Raises:
-        TypeError: a token that is none of these.
+        TypeError: the token is none of these.
         ValueError: there is no such token.
 
     >>> from hf_bpe import train
@@ -127,38 +127,38 @@ def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> 
     if token_id not in kinds and len(tokens[token_id]) > 1:
         kinds[token_id], children[token_id] = _unreachable(model, token_id)
     needed = [token_id]
-    for each in needed:  # which grows meanwhile
+    for each in needed:  # grows during the loop
         needed += {*children.get(each, ())} - {*needed}
     trees: dict[int, MergeTree] = {}
-    for each in sorted(needed, key=lambda each: len(tokens[each])):  # parts are shorter than what they make
+    for each in sorted(needed, key=lambda each: len(tokens[each])):  # parts are shorter than their result
         made_of = tuple(trees[part] for part in children.get(each, ()))
         trees[each] = MergeTree(each, tokens[each], kinds.get(each, "byte"), made_of)
     return trees[token_id]
 
 
 def ranks_of(model: BPEModel, parts: Mapping[int, tuple[int, int]]) -> dict[int, int]:
-    """Return the rank of the merge that makes each token of its parts.
+    """Return the rank of the merge that makes each token from its parts.
 
     Args:
         model: a model.
-        parts: what `parts_of_tokens` says of it.
+        parts: the result of `parts_of_tokens` for the model.
     """
     ranks = {merge: rank for rank, merge in enumerate(model.merges)}
     return {token_id: ranks[model.vocab[first], model.vocab[second]] for token_id, (first, second) in parts.items()}
 
 
 def _unreachable(model: BPEModel, token_id: int) -> tuple[str, tuple[int, ...]]:
-    """Return what is said of a token that no merges make, and the tokens that merges make of its bytes."""
+    """Return the kind of a token that no merges make, and the tokens that merges make from its bytes."""
     how = "only as a whole pre-token" if model.ignore_merges else "unreachable"
     encoder = make_encoder(replace(model, pattern=None, ignore_merges=False, normalizer=None))
     try:
         return f"{how}: merges make these", tuple(encoder.encode(model.vocab[token_id], Options()))
     except ValueError:
-        return f"{how}: the vocabulary lacks a byte of it", ()
+        return f"{how}: the vocabulary is missing a byte of it", ()
 
 
 def _find(tokens: Mapping[int, bytes], token: int | str | bytes) -> int:
-    """Return the id of a token, however it is named."""
+    """Return the id of a token that is given by id, bytes or text."""
     if not isinstance(token, (int, str, bytes)) or isinstance(token, bool):
         raise TypeError(f"token: expected an id, the bytes or the text of a token, got {token!r}")
     if isinstance(token, int):
@@ -170,9 +170,9 @@ def _find(tokens: Mapping[int, bytes], token: int | str | bytes) -> int:
     for name in names:
         if name in ids:
             return ids[name]
-    raise ValueError(f"there is no token {token!r}; give one as it is in the text, or as vocab.json writes it")
+    raise ValueError(f"there is no token {token!r}; give the text of a token, or its form in vocab.json")
 
 
 def _colour(of_parent: int, number: int) -> int:
-    """Return the colour of a part, which is neither that of its parent nor of the part before."""
+    """Return a colour for a part that differs from those of its parent and of the preceding part."""
     return (of_parent + 1 + number % (len(LIGHT) - 1)) % len(LIGHT)

@@ -1,6 +1,6 @@
-"""Text as its tokens, to look at: in colours in a terminal or a notebook, as a page, as plain text.
+"""Display of a text as its tokens: in colours in a terminal or a notebook, as a page, or as plain text.
 
-And the tree of one token, `merge_tree`: which merges make it.
+The module also has the display of one token's merge tree, `merge_tree`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MergeTree", "Shown", "ShownToken", "merge_tree", "show"]
 
-_ANSI = ("cyan", "yellow", "magenta", "green")  # for terminals that have 16 colours, of their own choice
+_ANSI = ("cyan", "yellow", "magenta", "green")  # for terminals with 16 colours, which the terminal defines
 
 _FAINT = Style(color="grey37")
 
@@ -38,9 +38,9 @@ class ShownToken(NamedTuple):
     """A token of a text.
 
     Attributes:
-        id: its id.
-        data: its bytes.
-        is_added: whether it is a special or added token, which is found before the text is split.
+        id: the id of the token.
+        data: the bytes of the token.
+        is_added: whether it is a special or added token, found before the text is split.
     """
 
     id: int
@@ -49,24 +49,24 @@ class ShownToken(NamedTuple):
 
 
 def show(tokenizer: BPETokenizer | BPEModel, text: AnyText, *, ids: bool = False, max_tokens: int = 5000) -> Shown:
-    r"""Return a text as its tokens, to look at.
+    r"""Show a text as its tokens.
 
-    Printed it is plain text with `|` between tokens. `rich.print` and notebooks show colours instead; `to_html()` is a
-    page. A space is `·`, a tab `→`, a newline `↵`, a byte that is only a part of a character `<e4>`, and any other
-    character that cannot be seen its number, `<U+200B>`.
+    The result prints as plain text with `|` between tokens. `rich.print` and notebooks show colours instead;
+    `to_html()` is a page. A space is `·`, a tab `→`, a newline `↵`, a byte of a partial character `<e4>`, and any other
+    invisible character its code point, `<U+200B>`.
 
-    What is shown is what the tokens decode to: normalized text where the tokenizer normalizes, with the space that it
-    puts in front, without the white space that added tokens have taken. If that is not the text given, it is said.
+    The text shown is what the tokens decode to: normalized text if the tokenizer normalizes, with its prefix space,
+    without the white space that added tokens strip. A note says so if that differs from the given text.
 
     Args:
-        tokenizer: a tokenizer, or a model, of which special tokens in the text are found.
-        text: a str is encoded as by a call with `add_special_tokens=False`; bytes, UTF-8 or not, as by `encode_bytes`.
-        ids: show the id of each token, too.
-        max_tokens: how many tokens are shown at most; all are counted.
+        tokenizer: a tokenizer, or a model, whose special tokens are found in the text.
+        text: a str is encoded as in a call with `add_special_tokens=False`; bytes, UTF-8 or not, as by `encode_bytes`.
+        ids: also show the id of each token.
+        max_tokens: the most tokens to show; all are counted.
 
     Raises:
-        TypeError: a tokenizer or text that is none.
-        ValueError: what encoding raises, where the vocabulary lacks a byte; `max_tokens` below 1.
+        TypeError: the tokenizer or the text has the wrong type.
+        ValueError: a byte of the text has no token; `max_tokens` is below 1.
 
     >>> from hf_bpe import train
     >>> model = train(["low low low lower lowest"], vocab_size=262, special_tokens=["<|endoftext|>"])
@@ -90,13 +90,13 @@ def show(tokenizer: BPETokenizer | BPEModel, text: AnyText, *, ids: bool = False
 
 @dataclass(frozen=True, repr=False)
 class Shown:
-    """A text as its tokens; `show` makes it.
+    """A text as its tokens; returned by `show`.
 
     Attributes:
-        tokens: those that are shown.
-        num_tokens: how many the text has.
-        num_bytes: bytes of the text.
-        is_exact: whether the tokens decode to the text as it was given.
+        tokens: the tokens shown.
+        num_tokens: number of tokens of the text.
+        num_bytes: number of bytes of the text.
+        is_exact: whether the tokens decode exactly to the given text.
         has_ids: whether ids are shown.
     """
 
@@ -109,15 +109,15 @@ class Shown:
 
     @property
     def summary(self) -> str:
-        """How many tokens and bytes there are, and what to know about what is shown."""
+        """The numbers of tokens and bytes, and notes about the display."""
         rate = f", {self.num_bytes / self.num_tokens:.2f} bytes a token" if self.num_tokens else ""
         cut = f"; the first {len(self.tokens)} tokens are shown" if len(self.tokens) < self.num_tokens else ""
-        other = "" if self.is_exact else "; what the tokens decode to is shown, which is not exactly the text given"
+        other = "" if self.is_exact else "; the decoded text is shown, which differs from the given text"
         return f"{_number(self.num_tokens, 'token')}, {_number(self.num_bytes, 'byte')}{rate}{cut}{other}"
 
     @property
     def marked(self) -> str:
-        """The tokens as plain text, with `|` between them; a line ends where one of the text does."""
+        """The tokens as plain text, with `|` between them and the line breaks of the text."""
         lines = [*map(self._plain, self.tokens)]
         ended = [f"{line[:-1]}|\n" if line.endswith("\n") else f"{line}|" for line in lines[:-1]]
         return "".join([*ended, *lines[-1:]]).removesuffix("\n")
@@ -133,7 +133,7 @@ class Shown:
     __repr__ = __str__
 
     def coloured(self, color_system: str | None = "truecolor") -> Text:
-        """Return the tokens in colours, for a terminal that has those of a `color_system` of rich."""
+        """Return the tokens in colours, for a terminal with a `color_system` of rich."""
         palette = _ANSI if color_system in ("standard", "windows") else LIGHT
         text = Text(overflow="fold")
         for number, token in enumerate(self.tokens):
@@ -146,7 +146,7 @@ class Shown:
             if self.has_ids:
                 text.append(f"{token.id}", Style(dim=True))
                 text.append("\n" if b"\n" in token.data else " ")
-        if text.plain.endswith(("\n", " ")):  # no more is to come; spaces of the text are signs
+        if text.plain.endswith(("\n", " ")):  # a separator after the last token; spaces of the text are shown as signs
             text.right_crop(1)
         return text
 
@@ -155,7 +155,7 @@ class Shown:
         yield Text(self.summary, Style(dim=True))
 
     def to_html(self) -> str:
-        """Return a page of HTML that needs nothing else; what a token is, is told where the pointer is."""
+        """Return a self-contained HTML page, with tooltips that describe each token."""
         return page("Tokens", self._html())
 
     def _repr_html_(self) -> str:
@@ -177,7 +177,7 @@ class Shown:
         return f"<div{kind}>{''.join(spans)}</div>\n<p>{escape(self.summary)}</p>"
 
     def _title(self, token: ShownToken, data: bytes, begin: int, end: int) -> str:
-        """Return what a token is; if some of its bytes are a part of a character, that is told, too."""
+        """Return the description of a token, including the characters of which it has only a part."""
         facts = [f"id {token.id}", f"{_number(len(token.data), 'byte')} {token.data.hex(' ')}"]
         whole = _whole_characters(data, begin, end)
         facts += [f"of {plain(whole)}"] if whole != token.data else []
@@ -193,14 +193,14 @@ class Shown:
 def _encode(
     tokenizer: BPETokenizer | BPEModel, text: AnyText
 ) -> tuple[BPEModel, Mapping[int, AddedToken], list[int], bytes]:
-    """Return the model, the added tokens, the ids of a text and what they decode to."""
+    """Return the model, the added tokens, the ids of a text and the bytes that they decode to."""
     if isinstance(tokenizer, BPEModel):
         special = tokenizer.special_ids().items()
         added = {token_id: AddedToken(token, normalized=False, special=True) for token, token_id in special}
         encoder = make_encoder(tokenizer).with_added_tokens(tuples_of(added.items()))
         ids = encoder.encode(text, Options())
         return tokenizer, added, ids, encoder.decode(ids, b"")
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer  # which takes transformers; models do without
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer  # needs transformers, which models do not
 
     if not isinstance(tokenizer, BPETokenizer):
         raise TypeError(
@@ -212,7 +212,7 @@ def _encode(
 
 
 def _whole_characters(data: bytes, begin: int, end: int) -> bytes:
-    """Return a stretch of bytes with all of the characters that it has a part of."""
+    """Return a range of bytes, extended to whole characters."""
     bounds = begin, end
     while 0 < begin < len(data) and bounds[0] - begin < 3 and _continues(data[begin]):
         begin -= 1
@@ -222,7 +222,7 @@ def _whole_characters(data: bytes, begin: int, end: int) -> bytes:
 
 
 def _continues(byte: int) -> bool:
-    """Whether a byte is not the first of a character."""
+    """Return whether a byte is a UTF-8 continuation byte."""
     return byte & 0xC0 == 0x80
 
 

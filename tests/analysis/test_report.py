@@ -337,14 +337,12 @@ class TestCompare:
 
 class TestRefusals:
     def test_of_counts_by_another_pattern(self):
-        with pytest.raises(
-            ValueError, match=r"text: these counts are by the pattern 'gpt2', but a tokenizer splits by"
-        ):
+        with pytest.raises(ValueError, match=r"text: these counts have the pattern 'gpt2', but a tokenizer has"):
             report(train([TEXT], 260, pattern="cl100k"), WordCounts({"low": 1}))
 
     def test_of_texts_that_can_be_read_only_once_for_several_patterns(self):
         both = [train([TEXT], 260, pattern=pattern) for pattern in ("gpt2", "cl100k")]
-        with pytest.raises(ValueError, match=r"can be read only once, but the tokenizers cut text in 2 ways"):
+        with pytest.raises(ValueError, match=r"can be read only once, but tokenizers split text in 2 ways"):
             compare(both, iter([TEXT]))
         assert compare([both[0], both[0]], iter([TEXT])).reports[0].total.bytes == len(TEXT.encode())
 

@@ -1,1 +1,1 @@
-"""How well tokenizers fit texts: figures, tables and pictures. What each figure means is in docs/how-to/measure.md."""
+"""Reports of how well tokenizers fit texts: figures, tables and pictures. docs/how-to/measure.md explains the figures."""

@@ -1,4 +1,4 @@
-"""The doors `report` and `compare`."""
+"""The report API: `report` and `compare`."""
 
 from __future__ import annotations
 
@@ -39,29 +39,29 @@ def report(
     max_memory: int | str | None = None,
     show_progress: bool = False,
 ) -> Report:
-    """Say how well a tokenizer fits texts.
+    """Report how well a tokenizer fits texts.
 
-    Text is split at the special tokens, which are counted neither as text nor as tokens. If the tokenizer normalizes
-    text, all figures are of normalized text. What it would add, such as a prefix space or `bos_token`, is left out.
+    Text is split at the special tokens, which count neither as text nor as tokens. If the tokenizer normalizes text,
+    all figures are of normalized text. Additions such as a prefix space or `bos_token` are left out.
 
     Args:
         tokenizer: a BPETokenizer or a BPEModel.
-        texts: what `hf_bpe.train` takes: paths, globs, directories, URLs, `Source` objects, an iterable of texts, or
-            `WordCounts` by the pattern of the tokenizer. A mapping has a name for each group of texts; of up to forty
-            files each is a group without being asked to.
-        name: what to call the tokenizer; None for the name of its folder.
+        texts: any input of `hf_bpe.train`: paths, globs, directories, URLs, `Source` objects, an iterable of texts, or
+            `WordCounts` with the pattern of the tokenizer. A mapping gives a name to each group of texts; up to forty
+            files are one group each by default.
+        name: the name of the tokenizer; None for the name of its folder.
         reference: the group that parities are relative to, None for the first. Parity is the number of tokens per
-            character by that of the reference: above 1, the group takes more. Among scripts the reference is Latin, or
-            the commonest if there is no Latin.
-        parallel: the groups are translations of each other. Then the parity of groups is their number of tokens by that
-            of the reference: the tokenization premium of Petrov et al., "Language Model Tokenizers Introduce Unfairness
-            Between Languages", 2023.
-        trees_of: tokens, as `hf_bpe.analysis._show.merge_tree` takes them, of which to show what merges make them.
-        num_workers, max_memory, show_progress: as `hf_bpe.count` takes them.
+            character divided by that of the reference: above 1, the group takes more. Among scripts the reference is
+            Latin, or the commonest if there is no Latin.
+        parallel: the groups are translations of each other. Then the parity of a group is its number of tokens divided
+            by that of the reference: the tokenization premium of Petrov et al., "Language Model Tokenizers Introduce
+            Unfairness Between Languages", 2023.
+        trees_of: tokens whose merge trees to show, in any form that `hf_bpe.analysis.merge_tree` takes.
+        num_workers, max_memory, show_progress: as in `hf_bpe.count`.
 
     Raises:
-        OSError, TypeError, ValueError: what reading text raises.
-        ValueError: counts by another pattern, a reference that is no group, or a token that is none.
+        OSError, TypeError, ValueError: a text cannot be read.
+        ValueError: the counts have another pattern, the reference is not a group, or a token does not exist.
 
     >>> from hf_bpe import train
     >>> model = train(["low low lower lowest"], vocab_size=259)
@@ -90,18 +90,19 @@ def compare(
     max_memory: int | str | None = None,
     show_progress: bool = False,
 ) -> Comparison:
-    """Put what two or more tokenizers make of the same texts side by side.
+    """Compare how well two or more tokenizers fit the same texts.
 
-    Text is split at the special tokens of all of them, so that all have the same bytes to encode. Texts are read once
-    for each pattern.
+    Text is split at the special tokens of all tokenizers, so that all encode the same bytes. Texts are read once for
+    each pattern.
 
     Args:
         tokenizers: two or more; a mapping gives them names.
         texts, reference, parallel, num_workers, max_memory, show_progress: as in `report`.
 
     Raises:
-        ValueError: fewer than two tokenizers; or texts that can be read only once, for tokenizers of several patterns.
-        OSError, TypeError, ValueError: what `report` raises.
+        ValueError: there are fewer than two tokenizers, or texts can be read only once but the tokenizers have several
+            patterns.
+        OSError, TypeError, ValueError: see `report`.
 
     >>> from hf_bpe import train
     >>> text = ["low low lower lowest"]
@@ -119,7 +120,7 @@ def compare(
 
 
 class _Side(NamedTuple):
-    """A tokenizer, as far as reports know it."""
+    """The properties of a tokenizer that reports use."""
 
     name: str
     model: BPEModel
@@ -174,7 +175,7 @@ def _report_of(name: str, side: _Side, all_totals: Mapping[str, Totals], referen
     has_words = model.pattern is not None
     total = reduce(add, all_totals.values())
     groups = [Figures.of(group, totals.sums.sum(axis=0), has_words) for group, totals in all_totals.items()]
-    # By bytes, so that the order does not depend on the tokenizer; what has no name is last.
+    # Ordered by bytes, so that the order does not depend on the tokenizer; unnamed scripts are last.
     used = [number for number in range(len(SCRIPTS)) if total.sums[number, TOKENS] > 0]
     last = {number: place for place, number in enumerate(map(SCRIPTS.index, UNNAMED), start=1)}
     used.sort(key=lambda number: (last.get(number, 0), -total.sums[number, BYTES], number))
@@ -202,7 +203,7 @@ def _report_of(name: str, side: _Side, all_totals: Mapping[str, Totals], referen
 
 
 def _unique_names(names: Iterable[str]) -> list[str]:
-    """Return names of which those that others have, too, are numbered."""
+    """Return names, with a number appended to each name that occurs several times."""
     names = [*names]
     return [
         f"{name} {names[: place + 1].count(name)}" if names.count(name) > 1 else name

@@ -1,9 +1,9 @@
-"""Compression by vocabulary size, of all sizes at once.
+"""Compression curves: compression by vocabulary size, for all sizes from one encoding.
 
-Wherever text becomes a token, exactly the merges of the token's tree have made it. So how often
-each token occurs says how often each merge was done. Where the parts of each merge are made by earlier merges, encoding
-is doing the merges in their order; so the model that has only the first of them does these as often. There are as many
-tokens as bytes, less the merges that are done.
+Wherever a token occurs, exactly the merges of its tree have made it. So the counts of the tokens give the counts of the
+merges. If the parts of each merge are made by earlier merges, encoding applies the merges in their order, so a model
+with only the first merges applies these equally often. The number of tokens is the number of bytes minus the number of
+applied merges.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CompressionCurve:
-    """How many tokens a text has, by the size of the vocabulary.
+    """The number of tokens of a text as a function of the vocabulary size.
 
     Attributes:
-        smallest: the number of tokens that no merge makes, which is the smallest size.
-        bytes: of the text.
-        tokens: how many tokens it has with the first 0, 1, 2, … merges.
+        smallest: the smallest size, which is the number of tokens that no merge makes.
+        bytes: number of bytes of the text.
+        tokens: number of tokens of the text with the first 0, 1, 2, … merges.
     """
 
     smallest: int
@@ -39,22 +39,22 @@ class CompressionCurve:
         return self.smallest + len(self.tokens) - 1
 
     def tokens_at(self, vocab_size: int) -> float:
-        """Return the number of tokens of the text by a vocabulary of this size.
+        """Return the number of tokens of the text with a vocabulary of this size.
 
         Raises:
-            ValueError: a size that the vocabulary cannot be cut to.
+            ValueError: the vocabulary cannot be truncated to this size.
         """
         if not isinstance(vocab_size, int) or not self.smallest <= vocab_size <= self.largest:
             raise ValueError(f"vocab_size: expected {self.smallest} to {self.largest}, got {vocab_size!r}")
         return float(self.tokens[vocab_size - self.smallest])
 
     def sizes(self, number: int = 60) -> list[int]:
-        """Return about so many sizes from the smallest to the largest, each larger than the last by the same factor."""
+        """Return about `number` sizes from the smallest to the largest, in geometric progression."""
         steps = np.geomspace(max(self.smallest, 1), max(self.largest, 1), number).round().astype(int)
         return sorted({int(size) for size in steps if self.smallest <= size <= self.largest} | {self.largest})
 
     def round_sizes(self) -> list[int]:
-        """Return the sizes for a table: doubling, of whole thousands, and that of the whole vocabulary.
+        """Return the sizes for a table: 500, 1000, 2000 and so on, and the size of the whole vocabulary.
 
         >>> CompressionCurve(257, 10.0, np.ones(8_000)).round_sizes()
         [500, 1000, 2000, 4000, 8256]
@@ -64,10 +64,10 @@ class CompressionCurve:
 
 
 class Merges:
-    """The merges of a model, from which curves are made.
+    """The merges of a model, from which compression curves are computed.
 
     Attributes:
-        why_no_curve: why a model has no curve; empty if it has one.
+        why_no_curve: the reason why the model has no compression curve; empty if it has one.
     """
 
     def __init__(self, model: BPEModel) -> None:
@@ -84,10 +84,10 @@ class Merges:
         self._smallest = model.vocab_size - len(self._made)
 
     def compression_curve(self, usage: Numbers, bytes: float) -> CompressionCurve | None:
-        """Return the curve of a text, None if the model has none.
+        """Return the compression curve of a text; None if the model has none.
 
         Args:
-            usage: how often each token occurs, in the order of the ids; what stands behind does not matter.
+            usage: how often each token occurs, in the order of the ids; further elements are ignored.
             bytes: the number of bytes of the text.
         """
         if self.why_no_curve:

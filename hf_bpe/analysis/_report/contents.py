@@ -1,4 +1,4 @@
-"""What reports and comparisons show: which tables, of which figures."""
+"""The contents of reports and comparisons: which tables of which figures they show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Row = tuple[str, ...]
 
 
 def key_figures(report: ReportValues) -> list[tuple[str, str]]:
-    """Return name and value of what says most about a tokenizer."""
+    """Return names and values of the most important figures."""
     total = report.total
     return [
         ("bytes per token", number(total.bytes_per_token, 3)),
@@ -42,7 +42,7 @@ def _other_figures(report: ReportValues) -> list[tuple[str, str]]:
 
 
 def about(report: ReportValues) -> str:
-    """Return the other figures in a line."""
+    """Return the other figures as a line."""
     total = report.total
     unknown = f" · {number(report.unknown)} bytes without a token" if report.unknown else ""
     return (
@@ -93,18 +93,18 @@ def _cells(figures: Figures) -> _Row:
 def _groups(report: ReportValues) -> Table:
     rows = [*map(_cells, report.groups), _cells(report.total)]
     of = "tokens" if report.parallel else "tokens per character"
-    note = f"parity: {of}, by that of {report.reference[0]}"
+    note = f"parity: {of}, relative to {report.reference[0]}"
     strong = frozenset({len(rows) - 1})
     return Table("By text", ("", *_COLUMNS), rows, strong=strong, note=note, pictures=("groups", "group parity"))
 
 
 def shown_groups(reports: Sequence[ReportValues]) -> list[list[Figures]]:
-    """Return of each report the groups, which are the same for all."""
+    """Return the groups of each report, which are the same for all reports."""
     return [[*report.groups] for report in reports]
 
 
 def shown_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
-    """Return of each report the scripts to show: the commonest of the first report, then what is none of them."""
+    """Return the scripts to show for each report: the commonest of the first report, then the unnamed ones."""
     named = [figures.name for figures in reports[0].scripts if figures.name not in UNNAMED]
     names = [*named[:_MOST_SCRIPTS], *UNNAMED]
     known = [{figures.name: figures for figures in report.scripts} for report in reports]
@@ -113,7 +113,7 @@ def shown_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
 
 def _scripts(report: ReportValues) -> Table:
     [shown] = shown_scripts([report])
-    note = f"script of a pre-token's first letter; parity: tokens per character, by that of {report.reference[1]}"
+    note = f"script of a pre-token's first letter; parity: tokens per character, relative to {report.reference[1]}"
     note += _left_out(report)
     pictures = ("scripts", "script parity")
     return Table("By script", ("", *_COLUMNS), [*map(_cells, shown)], note=note, pictures=pictures)
@@ -125,7 +125,7 @@ def _left_out(report: ReportValues) -> str:
 
 
 def _by_size(reports: Sequence[ReportValues]) -> Table:
-    """Return compression by vocabulary size, of one or more."""
+    """Return the table of compression by vocabulary size, for one or more reports."""
     title = "Bytes per token by vocabulary size"
     why = [f"{report.name}: {report.why_no_compression_curve}" for report in reports if report.why_no_compression_curve]
     note = f"not given: {'; '.join(why)}" if why else ""
@@ -168,14 +168,14 @@ def _lengths(reports: Sequence[ReportValues]) -> Table:
 
 
 def binned(histogram: dict[int, float]) -> list[float]:
-    """Return the shares of tokens of 1, 2, … bytes, and last of those that are longer."""
+    """Return the shares of tokens of 1, 2, … bytes, and of all longer tokens as the last share."""
     total = sum(histogram.values()) or 1
     shares = [histogram.get(length, 0) / total for length in range(1, _MOST_LENGTHS)]
     return [*shares, sum(count for length, count in histogram.items() if length >= _MOST_LENGTHS) / total]
 
 
 def length_name(bin: int) -> str:
-    """Return what a place of `binned` stands for."""
+    """Return the label of a bin of `binned`."""
     return str(bin + 1) if bin + 1 < _MOST_LENGTHS else f"{_MOST_LENGTHS}+"
 
 
@@ -187,7 +187,7 @@ def _tokens(title: str, tokens: Sequence[Token], note: str = "", *, has_count: b
     return Table(title, ("token", "id", "bytes", *(["times"] if has_count else [])), rows, note=note)
 
 
-# Several side by side.
+# Comparisons.
 
 
 def tables_of_comparison(comparison: ComparisonValues) -> list[Table]:
@@ -205,13 +205,13 @@ def tables_of_comparison(comparison: ComparisonValues) -> list[Table]:
         tables.append(_side_by_side("Bytes per token by text", names, groups, "bytes_per_token", "", ("groups",)))
         tables.append(_side_by_side("Tokens per word by text", names, groups, "tokens_per_word"))
         of = "tokens" if first.parallel else "tokens per character"
-        note = f"{of}, by that of {first.reference[0]}"
+        note = f"{of}, relative to {first.reference[0]}"
         tables.append(_side_by_side("Parity by text", names, groups, "parity", note, ("group parity",)))
     if len(first.scripts) > 1:
         scripts = shown_scripts(reports)
         note = f"script of a pre-token's first letter{_left_out(first)}"
         tables.append(_side_by_side("Bytes per token by script", names, scripts, "bytes_per_token", note, ("scripts",)))
-        note = f"tokens per character, by that of {first.reference[1]}{_left_out(first)}"
+        note = f"tokens per character, relative to {first.reference[1]}{_left_out(first)}"
         tables.append(_side_by_side("Parity by script", names, scripts, "parity", note, ("script parity",)))
     tables.append(_by_size(reports))
     tables.append(_lengths(reports))
@@ -236,7 +236,7 @@ def _side_by_side(
     note: str = "",
     pictures: tuple[str, ...] = (),
 ) -> Table:
-    """Return one figure of each part of the texts, a column for each tokenizer."""
+    """Return a table of one figure for each part of the texts, with a column for each tokenizer."""
     known = [{part.name: getattr(part, figure) for part in column} for column in parts]
     keys = dict.fromkeys(name for column in known for name in column)
     rows = [(key, *(number(column.get(key), 2) for column in known)) for key in keys]

@@ -1,4 +1,4 @@
-"""Report and Comparison: results that print themselves, as tables in a terminal, text, HTML or a whole page."""
+"""Report and Comparison: results with renderings as terminal tables, plain text, HTML or a whole page."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ def _warn_of(former: str, now: str) -> None:
 
 
 class _Rendering:
-    """The forms in which results are shown."""
+    """The renderings of results."""
 
     def tables(self: _Results) -> list[Table]:  # type: ignore[misc]
-        """Return the tables that are shown."""
+        """Return the tables to show."""
         return tables_of(self)
 
     def to_html(self: _Results, path: str | os.PathLike[str] | None = None) -> str:  # type: ignore[misc]
-        """Return a page of HTML with pictures that refers to nothing outside of it.
+        """Return a self-contained HTML page with pictures.
 
         Args:
-            path: a file to write it to, whole or not at all.
+            path: a file to write the page to, atomically.
 
         Raises:
-            ImportError: matplotlib is not installed; the extra `report` brings it.
-            OSError: what writing raises.
+            ImportError: matplotlib is not installed; it comes with the extra `report`.
+            OSError: the file cannot be written.
         """
         html = page(self)
         if path is not None:

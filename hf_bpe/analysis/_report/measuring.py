@@ -1,6 +1,6 @@
-"""Counts encoded: what a tokenizer makes of each distinct pre-token, times how often it occurs.
+"""Measure how a tokenizer encodes counted text: each distinct pre-token, times its number of occurrences.
 
-Nothing is kept of the words but sums, so memory does not grow with the text.
+Only sums are kept, so memory does not grow with the text.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from hf_bpe.engine._encoder import Options
 
 Sums = npt.NDArray[np.float64]
 
-# What is summed, by column.
+# The columns of the sums.
 BYTES, CHARACTERS, TOKENS, WORDS, WORD_TOKENS, ONE_TOKEN = range(6)
 
 
 class Totals:
-    """What a tokenizer made of a group of texts.
+    """Sums over a group of texts for one tokenizer.
 
-    Numbers are float64, which is exact for whole ones up to 2**53.
+    Numbers are float64, which is exact for integers up to 2**53.
 
     Attributes:
-        sums: a row for each of `SCRIPTS`, and a column for each thing that is summed.
-        usage: how often each token occurs, in the order of the ids; at the end, bytes that there is no token for.
+        sums: a row for each of `SCRIPTS`, and a column for each summed quantity.
+        usage: how often each token occurs, in the order of the ids; the last element counts bytes without a token.
     """
 
     def __init__(self, vocab_size: int) -> None:
@@ -45,23 +45,23 @@ class Totals:
 
 
 class Measure:
-    """Encodes the pre-tokens of counts by a model, in so many threads."""
+    """Encode the pre-tokens of counts with a model in several threads."""
 
     def __init__(self, model: BPEModel, threads: int) -> None:
-        # Text was split and normalized when it was counted.
+        # Text was already split and normalized for counting.
         self._encoder = make_encoder(replace(model, pattern=None, normalizer=None))
         self._ids = np.array([*model.vocab], np.int64)
         self._unknown = max(model.vocab, default=-1) + 1
         self._threads = threads
 
     def add(self, totals: Totals, words: Sequence[bytes], counts: Sums, kinds: npt.NDArray[np.int64]) -> None:
-        """Add what the model makes of words to a totals.
+        """Add the encodings of words to totals.
 
         Args:
-            totals: of a vocabulary of this size.
+            totals: the totals for a vocabulary of this size.
             words: pre-tokens.
             counts: how often each occurs.
-            kinds: what `kinds_of` returns for them.
+            kinds: the result of `kinds_of` for the words.
         """
         ids, offsets = self._encoder.encode_to_numpy([*words], Options(unknown_id=self._unknown), self._threads)
         lengths = np.diff(offsets)
@@ -75,7 +75,7 @@ class Measure:
 
 
 def measure(counts: WordCounts, measures: Sequence[Measure], all_totals: Sequence[Totals]) -> None:
-    """Add counts to a totals for each model; what is the same for all models is found out once."""
+    """Add counts to the totals of each model; properties of the words are computed once for all models."""
     for words, numbers in counts.batches():
         weights = np.array(numbers, np.float64) / counts.scale
         kinds = kinds_of(words)

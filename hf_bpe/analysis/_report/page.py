@@ -1,4 +1,4 @@
-"""One page of HTML that holds all it needs: tables, pictures, and a style for light and dark, wide and narrow."""
+"""A self-contained HTML page: tables, pictures, and a style for light and dark, wide and narrow screens."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hf_bpe.analysis._report.pictures import NUMBER_OF_COLORS, draw
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
 from hf_bpe.analysis._report.tables import Table, as_html
 
-# The colours of lines and bars are told apart by colour-blind people, too: after Okabe and Ito, darker or lighter to
-# stand out from the page.
+# Colours of lines and bars that colour-blind people can distinguish: after Okabe and Ito, darker or lighter to stand
+# out from the page.
 _LIGHT = ("#1f6fa8", "#c8590a", "#137a5c", "#b0578d", "#8a6d00", "#5a6b7b")
 _DARK = ("#62b2e6", "#f0944d", "#43c59e", "#dd92bf", "#d9b93b", "#9fb0c0")
 
@@ -86,7 +86,7 @@ _FOOTER = (
 
 
 def page(shown: ReportValues | ComparisonValues) -> str:
-    """Return a whole page with pictures; ImportError if matplotlib is not installed."""
+    """Return a whole page with pictures; raise an ImportError if matplotlib is not installed."""
     tables = tables_of(shown)
     sections = [_section(shown, table) for table in tables[1:] if not _is_list(table)]
     lists = "".join(_titled(table) for table in tables if _is_list(table))
@@ -104,7 +104,7 @@ def page(shown: ReportValues | ComparisonValues) -> str:
 
 
 def fragment(shown: ReportValues | ComparisonValues) -> str:
-    """Return the tables as part of a page, such as a notebook."""
+    """Return the tables as an HTML fragment, for example for a notebook."""
     trees = (f"<div><h2>Merges of token {tree.id}</h2>{tree._repr_html_()}</div>" for tree in shown.trees)
     parts = [*map(_titled, tables_of(shown)), *trees]
     return (
@@ -119,7 +119,7 @@ def _titled(table: Table) -> str:
 
 
 def _is_list(table: Table) -> bool:
-    """Say whether a table is a list of tokens, of which several stand beside each other."""
+    """Return whether a table is a list of tokens, which is shown next to other lists."""
     return table.columns[0] == "token"
 
 
@@ -137,7 +137,7 @@ def _head(shown: ReportValues | ComparisonValues, overall: Table) -> str:
 
 
 def _section(shown: ReportValues | ComparisonValues, table: Table) -> str:
-    """Return a table with its pictures: one stands beside it where there is room, two above it."""
+    """Return a table with its pictures: one next to it where there is room, or two above it."""
     pictures = [picture for picture in (draw(name, shown) for name in table.pictures) if picture is not None]
     head = f"<h2>{escape(table.title)}</h2>"
     if pictures and isinstance(shown, ComparisonValues):

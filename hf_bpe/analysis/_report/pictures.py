@@ -1,6 +1,7 @@
-"""The pictures of a page, as SVG that takes its colours and its font from the page around it.
+"""The pictures of a page, as SVG with the colours and the font of the page.
 
-Colours are drawn as stand-ins, which become variables of the page's style sheet: so one picture serves light and dark.
+Colours are drawn as stand-ins, which become variables of the page's style sheet, so one picture works in light and
+dark.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ _VARIABLES = {
     **{stand_in: f"var(--c{number})" for number, stand_in in enumerate(_SERIES)},
 }
 _WIDTH = 4.5  # inches, of 72 units each
-_MOST_LINES = 6  # of groups, beside that of all
+_MOST_LINES = 6  # of groups, besides the line of all texts
 _SETTINGS: Any = {
     "text.parse_math": False,  # names may have dollar signs
-    "svg.hashsalt": "hf_bpe",  # so that drawing it again changes nothing
+    "svg.hashsalt": "hf_bpe",  # for reproducible output
     "svg.fonttype": "none",  # text stays text
-    "font.family": "DejaVu Sans",  # which is wider than what pages use, so that there is room
+    "font.family": "DejaVu Sans",  # wider than the fonts of pages, so that labels have room
     "font.size": 9.5,
     **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), _DIM),
     "axes.edgecolor": _LINE,
@@ -71,7 +72,7 @@ def draw(name: str, shown: ReportValues | ComparisonValues) -> Picture | None:
     if drawing is None:
         return None
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # missing from the font that is measured with only
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # missing only from the font for measuring
         figure = Figure(figsize=(_WIDTH, drawing.height), layout="constrained")
         drawing.paint(figure.subplots())
         file = io.StringIO()
@@ -81,7 +82,7 @@ def draw(name: str, shown: ReportValues | ComparisonValues) -> Picture | None:
 
 
 class _Drawing(NamedTuple):
-    """What is to be drawn; heights are in inches."""
+    """A drawing; heights are in inches."""
 
     title: str
     height: float
@@ -95,7 +96,7 @@ _Column = Mapping[str, "float | None"]
 def _rows(
     title: str, parts: Callable[[Sequence[ReportValues]], list[list[Figures]]], figure: str, at: float | None = None
 ) -> _Drawer:
-    """Return what draws a row for each part of the texts, and a line `at` a number to compare with."""
+    """Return a function that draws a row for each part of the texts, and a reference line `at` a number."""
 
     def drawing(reports: Sequence[ReportValues]) -> _Drawing | None:
         columns = [{part.name: getattr(part, figure) for part in column} for column in parts(reports)]
@@ -188,7 +189,7 @@ def _compression_curve(reports: Sequence[ReportValues]) -> _Drawing | None:
 
 
 def _name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], right: int) -> None:
-    """Write what lines are called to the right of their ends, none over another."""
+    """Write the names of lines to the right of their ends, without overlaps."""
     ends = sorted(ends)
     heights = spread([value for value, _, _ in ends], 0.062 * axes.get_ylim()[1])
     for height, (_, name, color) in zip(heights, ends, strict=True):
@@ -197,14 +198,14 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], right: int) -
 
 
 def spread(values: Sequence[float], room: float) -> list[float]:
-    """Return numbers as near to others, in order, as they can be with some room between any two.
+    """Return the closest numbers, in order, with at least `room` between any two.
 
-    It is least squares by pooling adjacent violators: what is too near is moved apart about its mean.
+    This is least squares by pooling adjacent violators: numbers that are too close are spread about their mean.
 
     >>> spread([1, 1, 5], 1)
     [0.5, 1.5, 5.0]
     """
-    pools: list[list[float]] = []  # of each its sum and how many it has, less the room before
+    pools: list[list[float]] = []  # sum and size of each pool, less the room before it
     for number, value in enumerate(values):
         pools.append([value - number * room, 1])
         while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
@@ -256,16 +257,16 @@ def _write(axes: Axes, text: str, place: tuple[float, float], moved: tuple[float
 
 
 def _short(text: str) -> str:
-    shown = "".join(char if char.isprintable() else "\ufffd" for char in text)  # others may not stand in SVG
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in text)  # SVG may not contain others
     return shown if len(shown) <= 20 else f"{shown[:19]}…"
 
 
 def _for_page(svg: str, title: str, prefix: str) -> str:
-    """Return what matplotlib writes as an element that can stand in a page with others."""
+    """Return matplotlib's SVG as an element for a page with others."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', rf'<svg \1 role="img" aria-label="{title}">', svg, count=1)
-    # The font is that of the page; older matplotlib writes size and family as one.
+    # The page sets the font; older matplotlib writes size and family as one property.
     svg = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", svg)
     svg = re.sub(r"font-family: [^;\"]*;?", "", svg)
     used = {*re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", svg)}

@@ -27,10 +27,10 @@ class Token:
     """A token in a list.
 
     Attributes:
-        id: its id.
-        text: it, as `hf_bpe.analysis._show` shows it: a space as `·`, bytes of parts of characters as `<e4>`.
-        bytes: how many it has.
-        count: how often it occurs.
+        id: the id.
+        text: its visible form, as in `hf_bpe.analysis.show`: a space as `·`, bytes of partial characters as `<e4>`.
+        bytes: number of bytes.
+        count: number of occurrences.
     """
 
     id: int
@@ -41,21 +41,21 @@ class Token:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportValues:
-    """What a tokenizer makes of texts.
+    """The figures of a tokenizer for texts.
 
     Attributes:
-        name: of the tokenizer.
-        model: its model.
-        total: figures of all texts.
-        groups: of each group of texts.
-        scripts: of pre-tokens by the script of their first letter, the commonest first.
-        reference: what parities are relative to, of the groups and of the scripts.
-        parallel: whether the groups say the same.
+        name: the name of the tokenizer.
+        model: the model of the tokenizer.
+        total: the figures of all texts.
+        groups: the figures of each group of texts.
+        scripts: the figures of pre-tokens by the script of their first letter, the commonest first.
+        reference: the references of the parities, for groups and for scripts.
+        parallel: whether the groups are translations of each other.
         usage: how often each token occurs, in the order of the ids.
-        unknown: bytes that there is no token for; each is counted as a token.
-        compression_curve: compression by vocabulary size; None if `why_no_compression_curve` says why.
+        unknown: number of bytes without a token; each counts as a token.
+        compression_curve: compression by vocabulary size; None if `why_no_compression_curve` gives a reason.
         compression_curves: compression curve of each group.
-        trees: the merge trees that were asked for.
+        trees: the requested merge trees.
     """
 
     name: str
@@ -74,9 +74,9 @@ class ReportValues:
 
     @property
     def title(self) -> str:
-        """What it is a report of."""
+        """The title of the report."""
         pattern = self.model.pattern or "none"
-        shown = pattern if len(pattern) < 20 else "of its own"
+        shown = pattern if len(pattern) < 20 else "custom"
         return f"{self.name}: {self.model.vocab_size:,} tokens, pattern {shown}"
 
     @property
@@ -86,38 +86,38 @@ class ReportValues:
 
     @property
     def entropy_efficiency(self) -> float | None:
-        """The same by Shannon's entropy."""
+        """Efficiency by Shannon entropy."""
         return efficiency(self.usage, self.model.vocab_size)
 
     @cached_property
     def unreachable(self) -> tuple[Token, ...]:
-        """The tokens that no text becomes, but for whole words where the model has `ignore_merges`."""
+        """The tokens that never occur, except as whole pre-tokens if the model has `ignore_merges`."""
         return tuple(self.token(token_id) for token_id in unreachable(self.model))
 
     @cached_property
     def never_used(self) -> tuple[Token, ...]:
-        """The tokens that do not occur, special tokens left out, in the order of the ids."""
+        """The tokens that do not occur, without special tokens, in the order of the ids."""
         return tuple(self.token(token_id) for token_id in self._ordinary if self._count(token_id) == 0)
 
     @cached_property
     def most_used(self) -> tuple[Token, ...]:
-        """The tokens that occur most often, the first first."""
+        """The tokens that occur most often, the commonest first."""
         return self._first(lambda token_id: (-self._count(token_id), token_id))
 
     @cached_property
     def longest(self) -> tuple[Token, ...]:
-        """The tokens of the most bytes, the longest first."""
+        """The longest tokens in bytes, the longest first."""
         return self._first(lambda token_id: (-len(self.model.vocab[token_id]), token_id))
 
     @cached_property
     def lengths_in_vocabulary(self) -> dict[int, float]:
-        """Length in bytes → number of tokens of this length, special tokens left out."""
+        """Length in bytes → number of tokens of this length, without special tokens."""
         lengths = [len(self.model.vocab[token_id]) for token_id in self._ordinary]
         return histogram(lengths, np.ones(len(lengths)))
 
     @cached_property
     def lengths_in_text(self) -> dict[int, float]:
-        """Length in bytes → number of times that tokens of this length occur."""
+        """Length in bytes → number of occurrences of tokens of this length."""
         return histogram(map(len, self.model.vocab.values()), self.usage)
 
     def token(self, token_id: int) -> Token:
@@ -126,7 +126,7 @@ class ReportValues:
         return Token(token_id, plain(token), len(token), whole(self._count(token_id)))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as what JSON can hold; of long lists of tokens the ids, of lengths a list from 1 byte on."""
+        """Return all results as JSON values; long lists of tokens as ids, lengths as a list from 1 byte on."""
         return {
             "name": self.name,
             "vocab_size": self.model.vocab_size,
@@ -175,13 +175,13 @@ class ReportValues:
 
 @dataclass(frozen=True)
 class OnlyIn:
-    """The tokens that one tokenizer has and none of the others.
+    """The tokens that only one of several tokenizers has.
 
     Attributes:
-        name: of the tokenizer.
-        tokens: how many there are, special tokens left out.
-        share: of all tokens that the texts become, the share of these.
-        most_used: those that occur most often.
+        name: the name of the tokenizer.
+        tokens: number of these tokens, without special tokens.
+        share: their share of all tokens of the texts.
+        most_used: the commonest of these tokens.
     """
 
     name: str
@@ -192,10 +192,10 @@ class OnlyIn:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparisonValues:
-    """What several tokenizers make of the same texts.
+    """The figures of several tokenizers for the same texts.
 
     Attributes:
-        reports: of each tokenizer, in the order given; their names differ.
+        reports: the report of each tokenizer, in the given order; their names differ.
     """
 
     reports: tuple[ReportValues, ...]
@@ -203,7 +203,7 @@ class ComparisonValues:
 
     @property
     def title(self) -> str:
-        """What is compared."""
+        """The names of the tokenizers, as a title."""
         return " and ".join([", ".join(self.names[:-1]), self.names[-1]])
 
     @property
@@ -213,7 +213,7 @@ class ComparisonValues:
 
     @cached_property
     def only_in(self) -> tuple[OnlyIn, ...]:
-        """For each tokenizer the tokens, by their bytes, that only it has."""
+        """The tokens, compared by their bytes, that only one tokenizer has, for each tokenizer."""
         ordinary = [{report.model.vocab[i] for i in report._ordinary} for report in self.reports]
         found = []
         for number, report in enumerate(self.reports):
@@ -226,7 +226,7 @@ class ComparisonValues:
         return tuple(found)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as what JSON can hold."""
+        """Return all results as JSON values."""
         return {
             "reports": [report.as_json() for report in self.reports],
             "only_in": [

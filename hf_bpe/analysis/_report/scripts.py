@@ -1,4 +1,4 @@
-"""What a pre-token is, whatever any tokenizer makes of it: how long, in which script, whether it is a word."""
+"""Properties of a pre-token that do not depend on a tokenizer: length, script, and whether it is a word."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import regex
 
 from hf_bpe.core.pretokenizers import hide_newer
 
-# The scripts in wide or limited modern use, by Unicode Standard Annex 31. Letters of all others are of "other scripts".
+# The scripts in wide or limited modern use, by Unicode Standard Annex 31. Letters of all other scripts count as "other
+# scripts".
 _USED = (  # noqa: SIM905  # a list of strings would take a page
     "Latin Greek Cyrillic Armenian Hebrew Arabic Syriac Thaana Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu "
     "Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Georgian Hangul Ethiopic Cherokee Canadian_Aboriginal Khmer "
@@ -21,10 +22,10 @@ _USED = (  # noqa: SIM905  # a list of strings would take a page
     "Meetei_Mayek Chakma Newa Osage Adlam Hanifi_Rohingya Miao Wancho Nyiakeng_Puachue_Hmong"
 ).split()
 UNNAMED = ("other scripts", "no letter")
-"""What is none of the scripts."""
+"""The names of groups that are not a script."""
 
 SCRIPTS = (UNNAMED[1], *(script.replace("_", " ") for script in _USED), UNNAMED[0])
-"""What the scripts are called, by their numbers."""
+"""The names of the scripts by their numbers."""
 
 LATIN = SCRIPTS.index("Latin")
 _OTHER = len(SCRIPTS) - 1
@@ -34,12 +35,12 @@ _LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
 
 
 class Kind(NamedTuple):
-    """What a pre-token is.
+    """The properties of a pre-token.
 
     Attributes:
-        characters: how many it has; a byte that is not UTF-8 counts as one.
-        is_word: whether it holds a letter or a number.
-        script: the number of the script of its first letter in `SCRIPTS`.
+        characters: number of characters; a byte that is not UTF-8 counts as one.
+        is_word: whether the pre-token holds a letter or a number.
+        script: the index in `SCRIPTS` of the script of its first letter.
     """
 
     characters: int
@@ -48,7 +49,7 @@ class Kind(NamedTuple):
 
 
 def kind_of(word: bytes) -> Kind:
-    r"""Return what a pre-token is.
+    r"""Return the properties of a pre-token.
 
     >>> kind_of(" caf\xe9".encode())
     Kind(characters=5, is_word=True, script=1)
@@ -68,7 +69,7 @@ def kind_of(word: bytes) -> Kind:
 
 
 def kinds_of(words: Sequence[bytes]) -> npt.NDArray[np.int64]:
-    """Return an array of a row for each pre-token: its bytes, then what `Kind` says."""
+    """Return an array with a row for each pre-token: its number of bytes, then the fields of `Kind`."""
     return np.array([(len(word), *kind_of(word)) for word in words], np.int64).reshape(-1, 4)
 
 

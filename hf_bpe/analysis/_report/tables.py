@@ -1,4 +1,4 @@
-"""Tables as values, which a terminal, plain text and HTML show alike."""
+"""Tables as values, with renderings for a terminal, plain text and HTML."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from hf_bpe.analysis._show import MergeTree
 
 NOTHING = "–"
-_WIDTH = 100  # of plain text
-_LONGEST = 24  # characters that are shown of a token
+_WIDTH = 100  # columns of plain text
+_LONGEST = 24  # characters to show of a token
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose cells are text already.
+    """A table of text cells.
 
     Attributes:
-        title: what it shows.
-        columns: what stands above each column, in one line or two.
-        rows: as many cells each as there are columns.
-        left: the columns that are aligned to the left; numbers are aligned to the right.
-        strong: the rows that stand for the whole.
-        note: what is to be said below; empty for nothing.
-        pictures: what `pictures.draw` makes to stand above it on a page.
+        title: the title.
+        columns: the heading of each column, in one line or two.
+        rows: the rows, each with one cell per column.
+        left: the left-aligned columns; numbers are right-aligned.
+        strong: the rows for totals.
+        note: a note below the table; may be empty.
+        pictures: the names of pictures to show with the table on a page, see `pictures.draw`.
     """
 
     title: str
@@ -44,7 +44,7 @@ class Table:
 
 
 def as_rich(title: str, tables: Sequence[Table], trees: Sequence[MergeTree] = ()) -> RenderableType:
-    """Return what `rich` prints."""
+    """Return the tables as a `rich` renderable."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.table import Table as RichTable
@@ -73,7 +73,7 @@ def as_rich(title: str, tables: Sequence[Table], trees: Sequence[MergeTree] = ()
 
 
 def as_text(title: str, tables: Sequence[Table], trees: Sequence[MergeTree] = ()) -> str:
-    """Return the same without colours, in lines of at most a hundred characters."""
+    """Return the tables as plain text, in lines of at most a hundred characters."""
     from rich.console import Console
 
     file = io.StringIO()
@@ -83,7 +83,7 @@ def as_text(title: str, tables: Sequence[Table], trees: Sequence[MergeTree] = ()
 
 
 def as_html(table: Table) -> str:
-    """Return a table of HTML, without its title; whatever is in the cells stays text."""
+    """Return a table as HTML without its title; cells are escaped."""
 
     def cells(row: Sequence[str], tag: str) -> str:
         parts = []
@@ -113,7 +113,7 @@ def number(value: float | None, decimals: int = 0) -> str:
     if value is None:
         return NOTHING
     if decimals == 0 and value != int(value):
-        decimals = 3  # of texts with weights
+        decimals = 3  # for weighted texts
     return f"{value:,.{decimals}f}"
 
 
@@ -123,7 +123,7 @@ def share(value: float | None) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return a text cut where it is long.
+    """Return a text, shortened if it is long.
 
     >>> shortened("=" * 100) == "=" * 23 + "…"
     True

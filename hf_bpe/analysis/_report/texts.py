@@ -1,4 +1,4 @@
-"""What reports are made of: groups of texts, each counted once for each way in which the tokenizers cut text."""
+"""Groups of texts for reports, each counted once for each way in which the tokenizers split text."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Texts = TextSource | WordCounts
 
 Group = WordCounts | list[Shard]
 
-_MOST_FILES = 40  # that are told apart without being asked to
+_MOST_FILES = 40  # that become groups by default
 _PIECE = 1 << 20
 
 
 class Cut(NamedTuple):
-    """How a tokenizer cuts text into pre-tokens, but for special tokens."""
+    """How a tokenizer splits text into pre-tokens, apart from special tokens."""
 
     pattern: str | None
     normalizer: str | None
 
 
 class CountingOptions(NamedTuple):
-    """How texts are counted, which changes no figure: as `hf_bpe.count` says."""
+    """Options of counting that change no figure, see `hf_bpe.count`."""
 
     num_workers: int | None = None
     max_memory: int | str | None = None
@@ -40,10 +40,10 @@ class CountingOptions(NamedTuple):
 def groups_of(texts: Texts | Mapping[str, Texts]) -> dict[str, Group]:
     """Return the groups of texts by their names.
 
-    A mapping has them; of two to forty files each is one; whatever else there is, is one group.
+    A mapping gives the groups; two to forty files are one group each; anything else is one group.
 
     Raises:
-        OSError, TypeError, ValueError: what `plan` raises.
+        OSError, TypeError, ValueError: see `plan`.
     """
     if isinstance(texts, Mapping):
         if not texts:
@@ -70,23 +70,23 @@ def _group(texts: Texts) -> Group:
 def count_group(
     name: str, group: Group, cuts: Sequence[Cut], specials: Sequence[str], options: CountingOptions
 ) -> list[WordCounts]:
-    """Return counts of a group for each way of cutting.
+    """Return the counts of a group for each way of splitting.
 
     Raises:
-        ValueError: counts by another pattern, or texts that can be read only once where there are several ways.
-        OSError, TypeError, OverflowError, ChildProcessError: what `count` raises.
+        ValueError: the counts have another pattern, or the texts can be read only once but there are several ways.
+        OSError, TypeError, OverflowError, ChildProcessError: see `count`.
     """
     if isinstance(group, WordCounts):
         for cut in cuts:
             if cut.pattern != group.pattern:
                 raise ValueError(
-                    f"{name}: these counts are by the pattern {group.pattern or 'none'!r}, but a tokenizer splits by "
-                    f"{cut.pattern or 'none'!r}; give the text itself, or count it by that pattern"
+                    f"{name}: these counts have the pattern {group.pattern or 'none'!r}, but a tokenizer has "
+                    f"{cut.pattern or 'none'!r}; give the text itself, or count it with that pattern"
                 )
         return [group for _ in cuts]
     if len(cuts) > 1 and any(isinstance(shard.source.data, Iterator) for shard in group):
         raise ValueError(
-            f"{name}: these texts can be read only once, but the tokenizers cut text in {len(cuts)} ways; give a list, "
+            f"{name}: these texts can be read only once, but tokenizers split text in {len(cuts)} ways; give a list, "
             "or paths"
         )
     return [
@@ -103,7 +103,7 @@ def count_group(
 
 
 def _normalized(group: list[Shard], pattern: str | None, specials: Sequence[str]) -> list[Source]:
-    """Return the same texts brought to NFC, without special tokens."""
+    """Return the texts normalized to NFC, without special tokens."""
     return [Source(_NormalizedTexts(shard, pattern, specials), weight=shard.weight) for shard in group]
 
 
@@ -114,7 +114,7 @@ class _NormalizedTexts:
     def __iter__(self) -> Iterator[bytes]:
         shard, pattern, specials = self._arguments
         skipped = Skipped()
-        # Where text may be cut nothing in front is joined to what is behind, for that is white space.
+        # At a safe cut nothing composes with the text after it, because that is white space.
         for batch in read(shard, pattern=pattern, special_tokens=specials, batch_bytes=_PIECE, skipped=skipped):
             for text in batch.texts:
                 data = text.data.encode() if isinstance(text.data, str) else text.data
