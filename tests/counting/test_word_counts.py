@@ -142,7 +142,7 @@ def test_the_order_of_special_tokens_does_not_count():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"words": {b"": 1}}, ValueError, "not empty"),
+        ({"words": {b"": 1}}, ValueError, "non-empty"),
         ({"words": {b"low": -1}}, ValueError, "got b'low': -1"),
         ({"words": {b"low": 2**64}}, ValueError, "0 to 2\\*\\*64 - 1"),
         ({"words": {b"low": 1.5}}, TypeError, "got b'low': 1.5"),

@@ -50,7 +50,7 @@ def test_models_of_several_sizes_equal_single_trainings_and_truncations_of_the_l
 
 
 def test_rungs_that_a_text_cannot_reach_are_as_high_as_it_reaches():
-    with pytest.warns(UserWarning, match=r"the text gives 2 of the 1000 merges"):
+    with pytest.warns(UserWarning, match=r"the text gives 2 of the 1000 requested merges"):
         small, large = train(["low"], num_merges=[1, 1000])
     assert (len(small.merges), len(large.merges)) == (1, 2)
 
