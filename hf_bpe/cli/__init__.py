@@ -1,7 +1,7 @@
-"""The command line, `hf-bpe`: training, counting, encoding, decoding, showing, editing, converting tokenizers.
+"""The command line `hf-bpe`: train, count, encode, decode, show, edit and convert.
 
-A command is a function; typer makes options of its parameters. transformers is imported only where a command needs it:
-`--help` must be quick.
+Each command is a function, whose parameters typer turns into options. transformers is imported only where a command
+needs it, because `--help` must be fast.
 """
 
 # In the order that --help shows them.

@@ -1,4 +1,4 @@
-"""The commands that carry tokenizers between tools: `convert`, `inspect` and `verify`."""
+"""The commands for other tools' formats: `convert`, `inspect` and `verify`."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ _FORMATS = (
     "hf: a folder for transformers; gpt2: vocab.json and merges.txt; tokenizer.json; tiktoken: a rank file; gguf; "
     "minbpe: its .model; text: vocab.tsv and merges.tsv."
 )
-_OUT_HELP = "The file to write, or the folder for formats of several files; made if need be."
+_OUT_HELP = "The file to write, or the folder for formats of several files; created if needed."
 _FROM_HELP = f"The format of IN. {_FORMATS}"
-_TO_HELP = "The format of OUT, likewise."
-_PATTERN_HELP = f"The split pattern, where a file does not tell it, as .tiktoken files do not: {SPLIT}"
-_SPECIAL_HELP = "A special token and its id, where a file does not tell them. Repeat the option for more."
+_TO_HELP = f"The format of OUT. {_FORMATS}"
+_PATTERN_HELP = f"The split pattern, for files that do not store it, such as .tiktoken: {SPLIT}"
+_SPECIAL_HELP = "A special token and its id, for files that do not store them. Repeat the option for more."
 _DROP_HELP = (
-    "Lose this knowingly where the format cannot carry it, though readers may get other ids: pattern, special_tokens, "
+    "Drop this feature explicitly if the format cannot carry it, although ids may change: pattern, special_tokens, "
     "flags, added_tokens, prefix_space, bos_eos, template, split_special_tokens, normalizer, ignore_merges, "
     "missing_bytes. Repeat the option for more."
 )
-_VERIFY_HELP = "Compare the ids of this text, too. Repeat the option for more."
+_VERIFY_HELP = "Also compare the ids of this text file. Repeat the option for more."
 _EXAMPLES = (
     "hf-bpe convert cl100k_base.tiktoken cl100k --pattern cl100k --special-token '<|endoftext|>=100257'\n"
     "  hf-bpe convert my-tokenizer my-tokenizer.gguf\n"
     "  hf-bpe convert gpt2-files gpt2.tiktoken --to tiktoken --verify-with book.txt"
 )
 
-_Pattern = Annotated[str, option(_PATTERN_HELP, "--pattern", metavar="PATTERN", show_default="what the file says")]
+_Pattern = Annotated[str, option(_PATTERN_HELP, "--pattern", metavar="PATTERN", show_default="from the file")]
 _Special = Annotated[
-    list[str] | None, option(_SPECIAL_HELP, "--special-token", metavar="TEXT=ID", show_default="what the file says")
+    list[str] | None, option(_SPECIAL_HELP, "--special-token", metavar="TEXT=ID", show_default="from the file")
 ]
 
 
@@ -57,11 +57,9 @@ _Special = Annotated[
 def convert(
     source: Annotated[str, argument("IN", FOLDER_HELP)],
     target: Annotated[Path, argument("OUT", _OUT_HELP)],
-    from_format: Annotated[
-        str | None, option(_FROM_HELP, "--from", metavar="FORMAT", show_default="told by the content")
-    ] = None,
+    from_format: Annotated[str | None, option(_FROM_HELP, "--from", metavar="FORMAT", show_default="detected")] = None,
     to_format: Annotated[
-        str | None, option(_TO_HELP, "--to", metavar="FORMAT", show_default="told by OUT's name, else hf")
+        str | None, option(_TO_HELP, "--to", metavar="FORMAT", show_default="by the name of OUT, else hf")
     ] = None,
     pattern: _Pattern = "auto",
     special_token: _Special = None,
@@ -70,9 +68,9 @@ def convert(
 ) -> None:
     """Write a tokenizer in another format, with the same ids.
 
-    What the format cannot carry is refused. Both IN and what was written then encode texts in which tokenizers are
-    known to differ, each by the library that its format is of where that is installed; only if all ids are the same
-    OUT is written.
+    A tokenizer with features that the format cannot carry is refused. IN and the written files then encode texts in
+    which tokenizers are known to differ, each with the library of its format if that is installed. OUT is written only
+    if all ids are equal.
     """
     from hf_bpe.conversion import _formats as formats
 
@@ -88,14 +86,12 @@ def convert(
 @app.command(epilog=EXAMPLE + "hf-bpe inspect my-tokenizer\n  hf-bpe inspect model.gguf --json")
 def inspect(
     source: Annotated[str, argument("PATH", FOLDER_HELP)],
-    from_format: Annotated[
-        str | None, option(_FROM_HELP, "--from", metavar="FORMAT", show_default="told by the content")
-    ] = None,
+    from_format: Annotated[str | None, option(_FROM_HELP, "--from", metavar="FORMAT", show_default="detected")] = None,
     pattern: _Pattern = "auto",
     special_token: _Special = None,
     as_json: Annotated[bool, option("Print JSON.", "--json")] = False,
 ) -> None:
-    """Print what a file or folder is: format, sizes, pattern, special tokens, holes, tokens that cannot be reached."""
+    """Print a summary of a file or folder: format, sizes, pattern, special tokens, unused ids, unreachable tokens."""
     from hf_bpe.conversion._inspection import inspect as inspected
     from hf_bpe.tokenizer._files.definition import PatternNeeded
 
@@ -111,7 +107,7 @@ def inspect(
 
 
 _SIDE_HELP = f"{FOLDER_HELP} Or a pattern: {', '.join(PATTERNS)}, or pattern:EXPRESSION."
-_FILES_HELP = "Text files to compare the ids of, besides texts in which tokenizers are known to differ."
+_FILES_HELP = "Text files to encode, besides texts in which tokenizers are known to differ."
 
 
 @app.command(epilog=EXAMPLE + "hf-bpe verify my-tokenizer my-tokenizer.gguf book.txt\n  hf-bpe verify cl100k llama3")
@@ -124,8 +120,8 @@ def verify(
 ) -> None:
     """Compare the ids of two tokenizers of any formats, or the pre-tokens of two patterns.
 
-    Each is run by the library that its format is of, where that is installed. The first text that differs is printed
-    with the ids, the bytes of each token, and exit code 1.
+    Each tokenizer runs in the library of its format, if that is installed. The first text that differs is printed with
+    its ids and the bytes of each token, and the exit code is 1.
     """
     from hf_bpe.tokenizer._files.compare_ids import compare, model_difference
 
@@ -139,7 +135,7 @@ def verify(
     say(f"{sides[0].name} and {sides[1].name} agree on the stress texts{shown}")
     models = [side.definition.model for side in sides if side.definition is not None]
     if len({*models}) > 1:
-        say(f"though they are not the same: of the second, {model_difference(*models)}")
+        say(f"but they are different models: in the second, {model_difference(*models)}")
 
 
 def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:
@@ -150,11 +146,12 @@ def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:
         return side_of_pattern(source.removeprefix("pattern:"))
     if source in (*PATTERNS, "none") and not Path(source).exists():
         return side_of_pattern(source)
-    try:  # what is said for the other side need not be true of a file that says it itself
+    try:  # an option for the other side must not contradict a file that stores the setting
         path, format, definition = _read(source, None, "auto", None)
     except PatternNeeded:
         return side_of_file(*_read(source, None, pattern, special_token))
-    if format.patterns is not None and len(format.patterns) == 1 and pattern != "auto":  # it takes one for granted
+    # The format implies its pattern.
+    if format.patterns is not None and len(format.patterns) == 1 and pattern != "auto":
         return side_of_file(*_read(source, None, pattern, special_token))
     return side_of_file(path, format, definition)
 
@@ -162,7 +159,7 @@ def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:
 def _read(
     source: str, format: str | None, pattern: str, special_token: list[str] | None
 ) -> tuple[Path, Format, Definition]:
-    """Return a path, its format and what is there."""
+    """Return the path, the format and the definition of a tokenizer."""
     from hf_bpe.conversion import _formats as formats
 
     path = existing(source)

@@ -1,4 +1,4 @@
-"""`hf-bpe count` and `merge-counts`: the step before training, which many machines can share."""
+"""The commands `count` and `merge-counts`: the step before training, which many machines can share."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ from hf_bpe.counting._count import count as count_shards
 from hf_bpe.counting._sources import LINE_BYTES, plan
 from hf_bpe.counting._word_counts import FAN_IN, WordCounts
 
-_SPECIAL_HELP = "Text is split at it, so nothing is learned across it. Repeat the option for more."
+_SPECIAL_HELP = "Split text at this token, so that nothing is learned across it. Repeat the option for more."
 _SHARD_HELP = (
-    "Count share I of N, I from 0 on: every Nth of the shards that the sources make (files, and ranges of large ones), "
-    "for N jobs on the same files. merge-counts puts them together."
+    "Count part I of N, with I from 0 to N-1: every Nth shard of the sources (files, and ranges of large files), "
+    "for N jobs on the same files. merge-counts merges the results."
 )
-_LEAST_HELP = "Leave out what occurs less often than N: training takes less memory, and merges of rare pairs change."
+_LEAST_HELP = (
+    "Drop pre-tokens that occur less often than N: training takes less memory, but merges of rare pairs change."
+)
 _COUNT_EXAMPLE = (
     "hf-bpe count wikipedia/ 'books/*.jsonl.gz' -o all.counts --special-token '<|endoftext|>'\n"
     "  hf-bpe count wikipedia/ -o parts/7.counts --shard 7/100 --work-dir work/7"
@@ -47,7 +49,7 @@ _MERGE_EXAMPLE = (
 )
 _Output = Annotated[Path, option("The counts file to write.", "--output", "-o", metavar="FILE")]
 _Least = Annotated[int, option(_LEAST_HELP, metavar="N", min=1)]
-_Top = Annotated[int, option("Print the N commonest pre-tokens, with their counts.", metavar="N", min=0)]
+_Top = Annotated[int, option("Print the N commonest pre-tokens with their counts.", metavar="N", min=0)]
 
 
 @app.command(epilog=EXAMPLE + _COUNT_EXAMPLE)
@@ -72,17 +74,17 @@ def count(
     work_dir: WorkFolder = None,
     progress: Progress = None,
 ) -> None:
-    """Count how often each pre-token occurs in text, and write a counts file, which train learns from.
+    """Count how often each pre-token occurs in text, and write a counts file for train.
 
-    It is the only step that reads the text. Counts of parts of it, of other machines, or of other days go together
-    with merge-counts: in whatever order, the result is that of counting everything at once.
+    This is the only step that reads the text. merge-counts merges counts of parts, of other machines or of other days;
+    in any order, the result equals that of counting everything at once.
     """
     share = _share(shard)
     _check_file(output)
     with sources_of(context, sources, weight) as text:
         shards = plan(text)
         if shard != "0/1":
-            say(f"share {shard} has {len(shards[share])} of {len(shards)} shards")
+            say(f"part {shard} has {len(shards[share])} of {len(shards)} shards")
         counts = count_shards(
             shards[share],
             pattern=pattern,
@@ -97,17 +99,17 @@ def count(
 
 @app.command(epilog=EXAMPLE + _MERGE_EXAMPLE)
 def merge_counts(
-    files: Annotated[list[str], argument("FILE", "Counts files, by the same pattern and special tokens.")],
+    files: Annotated[list[str], argument("FILE", "Counts files with the same pattern and special tokens.")],
     output: _Output,
     weight: Annotated[list[str] | None, option(WEIGHT_HELP.format("file"), metavar="X", show_default="1 each")] = None,
     min_count: _Least = 1,
     top: _Top = 0,
 ) -> None:
-    """Put counts files together in one, each with a weight if you like: no text is read again."""
+    """Merge counts files into one, each with an optional weight, without reading text again."""
     _check_file(output)
     weights = weights_of(weight, len(files))
     merged: WordCounts | None = None
-    for start in range(0, len(files), FAN_IN):  # there may be more than a process may open
+    for start in range(0, len(files), FAN_IN):  # there may be more files than a process may open
         counts = [*_load(files[start : start + FAN_IN], merged)]
         factors: list[object] = [*weights[start : start + FAN_IN]]
         if merged is not None:
@@ -118,7 +120,7 @@ def merge_counts(
 
 
 def _load(files: Sequence[str], first: WordCounts | None) -> Iterator[WordCounts]:
-    """Yield counts files, of which all must be like the first."""
+    """Yield the counts of files, which must have the settings of the first."""
     for file in files:
         counts = WordCounts.load(file)
         first = first or counts
@@ -132,7 +134,7 @@ def _load(files: Sequence[str], first: WordCounts | None) -> Iterator[WordCounts
 def _save(counts: WordCounts, output: Path, min_count: int, top: int) -> None:
     if min_count > 1:
         whole, counts = counts, counts.prune(min_count)
-        say(f"left out {len(whole) - len(counts)} of {len(whole)} distinct pre-tokens")
+        say(f"dropped {len(whole) - len(counts)} of {len(whole)} distinct pre-tokens")
     counts.save(output)
     for word, number in counts.top(top):
         line = f"{_number(number, counts.scale)}\t{word.decode(errors='backslashreplace')!r}\n"
@@ -154,5 +156,5 @@ def _share(text: str) -> slice:
 
 
 def _check_file(output: Path) -> None:
-    if output.is_dir():  # better said now than after hours
+    if output.is_dir():  # fail now rather than after hours
         raise IsADirectoryError(f"{output} is a folder; expected the name of a file to write")

@@ -1,4 +1,4 @@
-"""The commands that give a tokenizer fewer tokens or more: `truncate`, `extend`, `prune`, special tokens, `pad`."""
+"""The editing commands: `truncate`, `extend`, `prune`, `add-special-tokens` and `pad`."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ if TYPE_CHECKING:
     from hf_bpe.editing._edits import Edited
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
-_REMAP_HELP = "Write what became of the ids to this file, which hf_bpe.editing.Remap.load reads."
-_RENUMBER_HELP = "Close the gaps in the ids, where special tokens stand behind the merges."
-_COUNTS_HELP = "Take away what is used least in this counts file, as count writes it, by the tokenizer's pattern."
-_LEAST_HELP = "Take tokens away as long as one is used less often than this; instead of --vocab-size."
+_REMAP_HELP = "Write the remap of the ids to this file, for hf_bpe.editing.Remap.load."
+_RENUMBER_HELP = "Close the gaps in the ids that arise if special tokens come after the merges."
+_COUNTS_HELP = "Remove the tokens that are used least in this counts file, which must have the tokenizer's pattern."
+_LEAST_HELP = "Remove tokens until none is used less often than this; instead of --vocab-size."
 _KEEP_HELP = (
-    "Keep these tokens and what they are made of: ids in a .npy array, as encode writes it, or one a line. Without "
-    "--counts all others go, but for bytes and special tokens."
+    "Keep these tokens and their parts: ids in a .npy array, as encode writes it, or one per line. Without "
+    "--counts all others are removed, except bytes and special tokens."
 )
 _IDS_AT_ONCE = 1 << 24
-_TOKEN_HELP = "A special token, which takes the lowest free id."
+_TOKEN_HELP = "A special token, which gets the lowest unused id."
 
 _Source = Annotated[str, argument("IN", FOLDER_HELP)]
-_Output = Annotated[Path, option("The folder to save in; made if need be.", "--output", "-o", metavar="FOLDER")]
+_Output = Annotated[Path, option("The folder to save in; created if needed.", "--output", "-o", metavar="FOLDER")]
 _Remap = Annotated[Path | None, option(_REMAP_HELP, "--remap", metavar="FILE", show_default="nowhere")]
 
 
@@ -63,11 +63,11 @@ _Remap = Annotated[Path | None, option(_REMAP_HELP, "--remap", metavar="FILE", s
 def truncate(
     source: _Source,
     output: _Output,
-    vocab_size: Annotated[int, option("Number of tokens to come to.", metavar="N")],
+    vocab_size: Annotated[int, option("Number of tokens to reach.", metavar="N")],
     renumber: Annotated[bool, option(_RENUMBER_HELP, "--renumber")] = False,
     remap: _Remap = None,
 ) -> None:
-    """Take away the last merges: what is left is what training to the smaller size gives.
+    """Remove the last merges: the result equals training to the smaller size.
 
     The other tokens keep their ids, unless --renumber is given.
     """
@@ -109,10 +109,9 @@ def extend(
     progress: Progress = None,
     remap: _Remap = None,
 ) -> None:
-    """Learn more tokens from text: all old ids stay, the new ones follow behind.
+    """Learn more tokens from text: old ids stay, and new ids come after them.
 
-    Old merges go first. So text in which no two neighbouring tokens are merged anew keeps its ids, and the rest has
-    fewer.
+    Old merges apply first, so text to which no new merge applies keeps its ids, and other text has fewer tokens.
     """
     from hf_bpe import editing
 
@@ -145,16 +144,16 @@ def prune(
     output: _Output,
     counts: Annotated[Path | None, option(_COUNTS_HELP, metavar="FILE", show_default="none")] = None,
     vocab_size: Annotated[
-        int | None, option("With --counts, number of tokens to come to.", metavar="N", show_default="none")
+        int | None, option("With --counts, the number of tokens to reach.", metavar="N", show_default="none")
     ] = None,
     min_count: Annotated[int | None, option(_LEAST_HELP, metavar="N", min=0, show_default="none")] = None,
     keep: Annotated[Path | None, option(_KEEP_HELP, metavar="FILE", show_default="none")] = None,
     remap: _Remap = None,
 ) -> None:
-    """Take tokens away that are used least, or all but some.
+    """Remove the least used tokens, or all but some.
 
-    Bytes, special tokens and whatever a token that stays is made of stay, too; so text of tokens that stay is encoded
-    as before. The ids are numbered anew, in the old order.
+    Bytes, special tokens and the parts of every remaining token stay, so text of remaining tokens is encoded as before.
+    The ids are renumbered in the old order.
     """
     from hf_bpe import editing
 
@@ -180,7 +179,7 @@ def add_special_tokens(
     output: _Output,
     remap: _Remap = None,
 ) -> None:
-    """Add special tokens to the vocabulary, first in gaps of the ids, then behind."""
+    """Add special tokens to the vocabulary, first in gaps of the ids, then after the highest."""
     from hf_bpe import editing
 
     tokenizer = load(source)
@@ -192,10 +191,10 @@ def add_special_tokens(
 def pad(
     source: _Source,
     output: _Output,
-    multiple: Annotated[int, option("What the number of ids becomes a multiple of.", metavar="N", min=1)],
+    multiple: Annotated[int, option("Make the number of ids a multiple of this.", metavar="N", min=1)],
     remap: _Remap = None,
 ) -> None:
-    """Fill up the ids with placeholders, so that their number is a multiple of 64 or the like."""
+    """Add placeholder tokens until the number of ids is a multiple of a number such as 64."""
     from hf_bpe import editing
 
     tokenizer = load(source)
@@ -213,29 +212,29 @@ def _save(tokenizer: BPETokenizer, edited: Edited, folder: Path, remap_file: Pat
 
 
 def _ids(path: Path, tokenizer: BPETokenizer) -> list[int]:
-    """Return the ids in a file, each once; those of tokens that were added to the model stay by themselves."""
+    """Return the distinct ids in a file, without those of added tokens, which stay anyway."""
     if path.suffix == ".npy":
         found = _ids_of_array(path)
     else:
         lines = decode(path, read_bounded(path, "list of ids")).split()
         if wrong := [line for line in lines if not (line.isascii() and line.isdigit() and len(line) < 12)]:
-            raise ValueError(f"{path}: expected an id a line, got {wrong[0]:.40}")
+            raise ValueError(f"{path}: expected one id per line, got {wrong[0]:.40}")
         found = {*map(int, lines)}
     outside = tokenizer.added_tokens_decoder.keys() - tokenizer.model.vocab.keys()
     return sorted(found - outside)
 
 
 def _ids_of_array(path: Path) -> set[int]:
-    """Return the ids in a `.npy` file of any size, of which little is held at a time."""
+    """Return the ids in a `.npy` file of any size, reading it in parts."""
     import numpy as np
 
-    with open_regular(path):  # before numpy waits for what is none
+    with open_regular(path):  # because numpy would block on a FIFO
         pass
     try:
-        array = np.load(path, mmap_mode="r")  # which compares the shape with the size of the file
+        array = np.load(path, mmap_mode="r")  # checks the shape against the size of the file
     except OSError:
         raise
-    except Exception as error:  # for a damaged header numpy raises anything
+    except Exception as error:  # numpy raises any kind of error for a damaged header
         raise ValueError(f"{path}: not a .npy array: {error}") from None
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
         raise ValueError(f"{path}: expected an array of ids, got {getattr(array, 'dtype', 'several arrays')}")

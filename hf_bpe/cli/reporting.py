@@ -1,4 +1,4 @@
-"""`hf-bpe report` and `compare`: how well tokenizers fit texts, in tables, as JSON, or on a page with pictures."""
+"""The commands `report` and `compare`: how well tokenizers fit texts, as tables, JSON, or a page with pictures."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from hf_bpe.analysis import Comparison, Report
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
-_GROUP_HELP = "A text, likewise, and what to call it; of one NAME there may be several. Repeat the option for more."
-_COUNTS_HELP = "A counts file by the pattern of the tokenizer, instead of text. Repeat the option for more."
+_GROUP_HELP = "A text source with a group name; a NAME may be given several times. Repeat the option for more."
+_COUNTS_HELP = "A counts file with the tokenizer's pattern, instead of text. Repeat the option for more."
 _REFERENCE_HELP = "The text that parities are relative to."
-_PARALLEL_HELP = "The texts are translations of each other: parity is by their tokens, not tokens per character."
-_TREE_HELP = "Show which merges make this token, as it stands in text or in vocab.json. Repeat the option for more."
-_HTML_HELP = "Write a page with tables and pictures to this file; it takes the extra report."
+_PARALLEL_HELP = "The texts are translations of each other: parity compares their tokens, not tokens per character."
+_TREE_HELP = "Show the merges of this token, given as text or as in vocab.json. Repeat the option for more."
+_HTML_HELP = "Write a page with tables and pictures to this file; needs the extra `report`."
 _REPORT_EXAMPLE = (
     "hf-bpe report my-tokenizer english.txt code/ --html report.html\n"
     "  hf-bpe report my-tokenizer --group en=flores/eng.txt --group fi=flores/fin.txt --parallel"
@@ -88,9 +88,9 @@ def report(
     max_memory: Memory = None,
     progress: Progress = None,
 ) -> None:
-    """Say how well a tokenizer fits texts: compression, fertility, parity, by text, script and vocabulary size.
+    """Report how well a tokenizer fits texts: compression, fertility and parity by text, script and vocabulary size.
 
-    Of two to forty files each is a text of its own. What the figures mean is in docs/how-to/measure.md.
+    Two to forty files are one group each. docs/how-to/measure.md explains the figures.
     """
     from hf_bpe.analysis import report as report_on
 
@@ -131,7 +131,7 @@ def compare(
     max_memory: Memory = None,
     progress: Progress = None,
 ) -> None:
-    """Put what tokenizers make of the same texts side by side, and say which tokens only one of them has."""
+    """Compare how well tokenizers fit the same texts, and list the tokens that only one of them has."""
     from hf_bpe.analysis import compare as compared
 
     tokenizers = _loaded(folders)
@@ -152,7 +152,7 @@ def compare(
 def _texts(
     context: typer.Context, sources: Sequence[str], groups: Sequence[str], counts: Sequence[Path], asked: str
 ) -> Iterator[Any]:
-    """Give the texts that a command line names: with names of their own, or as they are."""
+    """Yield the texts that a command line names, with group names if there are any."""
     if not sources and not groups and not counts:
         raise typer.BadParameter(f"expected text: {asked}, --group or --counts", param_hint=f"'{asked.split()[0]}'")
     if not sources and not groups:
@@ -170,13 +170,13 @@ def _texts(
             texts.setdefault(name, []).append(text)
         for path in counts:
             if path.name in texts:
-                raise typer.BadParameter(f"{path.name!r} is the name of another text", param_hint="'--counts'")
+                raise typer.BadParameter(f"{path.name!r} is already the name of another text", param_hint="'--counts'")
             texts[path.name] = WordCounts.load(path)
         yield texts
 
 
 def _loaded(folders: Sequence[str]) -> dict[str, BPETokenizer]:
-    """Return the tokenizers by their names; by their paths where names are the same."""
+    """Return the tokenizers by their names, or by their paths if names are equal."""
     names = [*map(_name, folders)]
     if len({*folders}) < len(folders):
         raise typer.BadParameter("a tokenizer is given twice", param_hint="'FOLDER'")

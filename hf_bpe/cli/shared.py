@@ -1,6 +1,6 @@
-"""What all commands share: the program, how it ends, what it says, and where text comes from.
+"""The parts that all commands share: the program, exit codes, messages, and input files.
 
-Results go to standard output, what is said about them to standard error.
+Results go to standard output, messages to standard error.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from hf_bpe.core.pretokenizers import PATTERNS
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
-EXAMPLE = "\b\nExample:\n  "  # \b has the lines printed as they are
+EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
 SPLIT = f"{', '.join(PATTERNS)}, a regular expression, or none for no split."
-FOLDER_HELP = "A folder or file with a tokenizer, of any format that convert knows. Nothing is ever downloaded."
-WORKERS_HELP = "Threads or processes to work in; the result never depends on it."
+FOLDER_HELP = "A folder or file with a tokenizer, in any format that convert knows. Nothing is downloaded."
+WORKERS_HELP = "Number of threads or processes; the result does not depend on it."
 STDIN = "-"
-_UsageError: Any = typer.BadParameter.__base__  # of the Click that this typer has, its own or another's
+_UsageError: Any = typer.BadParameter.__base__  # from typer's own or external Click
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM: ends whatever goes on as Ctrl-C does."""
+    """Raised for SIGTERM, which ends a command like Ctrl-C."""
 
 
 class Commands(TyperGroup):
-    """Turns what a command raises into one line on standard error and an exit code."""
+    """The command group, which turns exceptions into one line on standard error and an exit code."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Parse the options of the program itself."""
+        """Parse the program's own options."""
         with _printable_usage_errors():
             return super().make_context(*args, **kwargs)
 
@@ -55,35 +55,35 @@ class Commands(TyperGroup):
             with _log_to_stderr(), _printable_usage_errors():
                 super().invoke(ctx)
         except KeyboardInterrupt as interrupt:
-            # What shells report for a program that a signal has ended.
+            # The exit code that shells report for a program that a signal ended.
             name, number = ("terminated", 15) if isinstance(interrupt, Terminated) else ("interrupted", 2)
             say(name)
             raise typer.Exit(128 + number) from None
         except (OSError, TypeError, ValueError, ImportError, MemoryError, OverflowError) as error:
             _give_up_stdout()
-            if not isinstance(error, BrokenPipeError):  # then the reader, such as `head`, has what it wanted
+            if not isinstance(error, BrokenPipeError):  # otherwise the reader, such as `head`, has ended
                 say(f"error: {_in_one_line(error)}")
                 raise typer.Exit(1) from None
 
 
 def option(help: str, *names: str, **settings: Any) -> Any:
-    """Return what makes a parameter an option."""
+    """Return the annotation that makes a parameter an option."""
     return typer.Option(*names, help=help, **settings)
 
 
 def argument(name: str, help: str, **settings: Any) -> Any:
-    """Return what makes a parameter an argument."""
+    """Return the annotation that makes a parameter an argument."""
     return typer.Argument(metavar=name, help=help, **settings)
 
 
 app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-_PROGRESS_HELP = "Show progress bars, with rate and time left."
+_PROGRESS_HELP = "Show progress bars with rate and time left."
 Progress = Annotated[bool | None, option(_PROGRESS_HELP, show_default="if stderr is a terminal")]
 
 
 def main() -> None:
-    """Run the command line; the entry point of the script `hf-bpe`."""
+    """Run the command line: the entry point of the script `hf-bpe`."""
     signal.signal(signal.SIGTERM, _terminate)
     app(prog_name="hf-bpe")
 
@@ -107,43 +107,43 @@ def _program(version: _Version = False) -> None:
 
 
 def shows_progress(progress: bool | None) -> bool:
-    """Return whether to show bars, where the option may be left out."""
+    """Return whether to show progress bars; None depends on the terminal."""
     return sys.stderr.isatty() if progress is None else progress
 
 
 def tokenizer_class() -> type[BPETokenizer]:
-    """Return BPETokenizer, which takes transformers: `--help` and counting do without."""
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # where torch is missing, nobody here misses it
+    """Import and return BPETokenizer, which needs transformers; `--help` and counting do not."""
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # about missing torch, which is not needed here
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
     return BPETokenizer
 
 
 def load(source: str) -> BPETokenizer:
-    """Load a tokenizer from a folder, or a file of any format."""
+    """Load a tokenizer from a folder or a file of any format."""
     path = existing(source)
     with warnings_said():
         return tokenizer_class().convert_from(path)
 
 
 def existing(source: str) -> Path:
-    """Return the path of a tokenizer, if there is one; others would take it for a name on the Hub."""
+    """Return the path of an existing tokenizer, so that transformers does not take it for a name on the Hub."""
     if not Path(source).exists():
-        raise FileNotFoundError(f"there is no {source!r}; tokenizers are not downloaded")
+        raise FileNotFoundError(f"no file or folder {source!r}; tokenizers are not downloaded")
     return Path(source)
 
 
 def check_folder(folder: Path) -> None:
-    """Raise an error if a folder to save in is a file: better said now than after hours."""
+    """Raise an error if a folder to save in is a file, before hours of work."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; expected a folder to save in")
 
 
 @contextlib.contextmanager
 def text_file(name: str) -> Iterator[Path]:
-    """Give a file of text; standard input is copied to one, which is read piece by piece however large it is."""
+    """Yield the path of a text file; standard input is copied to a temporary file first."""
     if name != STDIN:
-        Path(name).stat()  # for the system's own words if there is no such file
+        Path(name).stat()  # raises the system's error if there is no such file
         yield Path(name)
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -157,17 +157,17 @@ def text_file(name: str) -> Iterator[Path]:
 
 
 def open_input(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
-    """Open a file to read, or standard input."""
+    """Open a file, or standard input, for reading."""
     return contextlib.nullcontext(sys.stdin.buffer) if file == STDIN else open_stream(file)
 
 
 def say(message: str) -> None:
-    """Print a line on standard error."""
+    """Print a message on standard error."""
     print(f"hf-bpe: {printable(message)}", file=sys.stderr)
 
 
 def show_result(text: str) -> None:
-    """Print a result on standard output, with nothing in it that a terminal would obey."""
+    """Print a result on standard output, with control characters escaped."""
     print(printable(text))
 
 
@@ -182,7 +182,7 @@ def _printable_usage_errors() -> Iterator[None]:
 
 @contextlib.contextmanager
 def warnings_said() -> Iterator[None]:
-    """Say at the end what the library has warned of."""
+    """Print the library's warnings on standard error at the end."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
@@ -191,7 +191,7 @@ def warnings_said() -> Iterator[None]:
 
 
 class _Log(logging.Handler):
-    """Says what the library logs, above its progress bars."""
+    """Print what the library logs, above its progress bars."""
 
     def emit(self, record: logging.LogRecord) -> None:
         level = "warning: " if record.levelno >= logging.WARNING else ""
@@ -212,7 +212,7 @@ def _log_to_stderr() -> Iterator[None]:
 
 
 def _give_up_stdout() -> None:
-    """Keep Python from flushing a broken standard output once more at its end, with a traceback."""
+    """Keep Python from flushing a broken standard output again at exit, with a traceback."""
     try:
         print(end="", flush=True)
     except OSError:
@@ -222,7 +222,7 @@ def _give_up_stdout() -> None:
 def _in_one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'input or output'}: {error.strerror}"
-    return _joined(str(error)) or type(error).__name__  # as that of Python where memory is out
+    return _joined(str(error)) or type(error).__name__  # some errors, such as MemoryError, have no message
 
 
 def _joined(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The commands that show what a tokenizer does: `show`, a text as its tokens, and `tree`, how a token is made."""
+"""The commands `show`, which displays a text as its tokens, and `tree`, which displays the merges of a token."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _TEXT_HELP = "The text itself, instead of a file."
-_IDS_HELP = "Print the id behind each token."
-_MAX_HELP = "Show so many tokens at most; all are counted."
-_HTML_HELP = "Write a page of HTML to this file instead of printing."
+_IDS_HELP = "Print the id after each token."
+_MAX_HELP = "Show at most N tokens; all are counted."
+_HTML_HELP = "Write an HTML page to this file instead of printing."
 _COLOUR_HELP = "Print in colours, or as plain text."
 _SHOW_EXAMPLE = "hf-bpe show my-tokenizer book.txt | less\n  hf-bpe show my-tokenizer --text 'Hello, world' --ids"
-_TOKEN_HELP = "The token as it stands in text, or as vocab.json writes it."
+_TOKEN_HELP = "The token as text, or as in vocab.json."
 _TREE_EXAMPLE = "hf-bpe tree my-tokenizer ' the'\n  hf-bpe tree my-tokenizer --id 262"
 _Folder = Annotated[str, argument("FOLDER", FOLDER_HELP)]
 _Html = Annotated[Path | None, option(_HTML_HELP, metavar="FILE", show_default="none")]
@@ -42,15 +42,15 @@ def show(
     html: _Html = None,
     color: _Colour = None,
 ) -> None:
-    """Print a text as its tokens: in colours on a terminal, with | between them elsewhere.
+    """Print a text as its tokens: in colours on a terminal, otherwise with | between them.
 
-    The tokens are those of encode. A space is shown as ·, a tab as →, a newline as ↵, a byte that is only a part of a
-    character as <e4>, and any other character that cannot be seen by its number, as <U+200B>.
+    The tokens are those of encode. A space is shown as ·, a tab as →, a newline as ↵, a byte of a partial character as
+    <e4>, and any other invisible character by its code point, as <U+200B>.
     """
     from hf_bpe.analysis._show import show as shown
 
     if text is not None and file != STDIN:
-        raise typer.BadParameter("goes without a FILE", param_hint="'--text'")
+        raise typer.BadParameter("cannot be combined with a FILE", param_hint="'--text'")
     tokenizer = load(folder)
     if text is not None:
         data = os.fsencode(text)
@@ -70,16 +70,16 @@ def tree(
     folder: _Folder,
     token: Annotated[str | None, argument("TOKEN", _TOKEN_HELP, show_default="none")] = None,
     token_id: Annotated[
-        int | None, option("The id of the token, instead.", "--id", metavar="N", show_default="none")
+        int | None, option("The id of the token, instead of TOKEN.", "--id", metavar="N", show_default="none")
     ] = None,
     html: _Html = None,
     color: _Colour = None,
 ) -> None:
-    """Print which merges make a token, down to the bytes, with their ids and ranks."""
+    """Print the merges that make a token, down to the bytes, with ids and ranks."""
     from hf_bpe.analysis._show import merge_tree
 
     if (token is None) == (token_id is None):
-        raise typer.BadParameter("expected a TOKEN or --id, one of them", param_hint="'TOKEN'")
+        raise typer.BadParameter("expected either a TOKEN or --id", param_hint="'TOKEN'")
     found = merge_tree(load(folder), cast("int | str", token_id if token is None else token))
     if html is not None:
         _save(found.to_html(), html)
@@ -93,10 +93,10 @@ def _save(page: str, file: Path) -> None:
 
 
 def _print(plain: str, coloured: Callable[[str | None], RenderableType], color: bool | None) -> None:
-    """Print in colours or not, in UTF-8 whatever the system prefers: the signs are in few other encodings."""
+    """Print with or without colours, always in UTF-8, because few other encodings have the signs."""
     from rich.console import Console
 
-    terminal = Console(force_terminal=color)  # which knows what the terminal can
+    terminal = Console(force_terminal=color)  # detects what the terminal supports
     if color is None:
         can_colour = terminal.color_system is not None and not (terminal.no_color or terminal.legacy_windows)
         color = terminal.is_terminal and can_colour

@@ -1,6 +1,6 @@
-"""Where `train` and `count` take text from: the options of sources, and what the command line names.
+"""Text sources of `train` and `count`: the options of sources, and the resolution of names.
 
-The options are for all sources alike, but for the weights, of which there is one for each.
+The options apply to all sources, except the weights, one for each source.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from hf_bpe.counting._sources import Errors, OnError, Source
 from hf_bpe.counting._word_counts import WordCounts
 
 SOURCE_HELP = (
-    "Files, directories, globs and URLs of text: .txt, .jsonl, .parquet, the first two also .gz and .zst, and whatever "
-    "is plain text; - for standard input."
+    "Files, directories, globs and URLs of text: .txt, .jsonl, .parquet, the first two also .gz and .zst, and any "
+    "other plain text; - for standard input."
 )
-WEIGHT_HELP = "How many times a {} counts, exactly: 3, 0.1 or 1/3. Repeat the option, once for each in their order."
-_FORMAT_HELP = "What the files are, whatever they are called."
-_COLUMN_HELP = "What has the text in .jsonl objects and .parquet files."
-_ERRORS_HELP = "Invalid UTF-8: an error, U+FFFD in its place, or the bytes as they are."
-_ON_ERROR_HELP = "Stop at what is wrong in a file, or skip that line or the rest of that file, and say so."
-_CAP_HELP = "Leave out what is beyond so many bytes of a document."
-_LINE_HELP = "Longest line of JSON, or text without a place to be cut, in bytes, unpacked; a longer one is an error."
-_MEMORY_HELP = "Bound of the memory of the process, such as 2GB; what does not fit is put on disk."
-_WORK_HELP = "Note finished work in this folder; after an interruption the same command goes on. Delete it when done."
+WEIGHT_HELP = "Exact weight of a {}: 3, 0.1 or 1/3. Repeat the option, once for each, in their order."
+_FORMAT_HELP = "The format of the files, whatever their names."
+_COLUMN_HELP = "The column of the text in .jsonl objects and .parquet files."
+_ERRORS_HELP = "Handling of invalid UTF-8: an error, U+FFFD instead, or the unchanged bytes."
+_ON_ERROR_HELP = (
+    "Error policy for malformed files: raise an error, or skip the line or the rest of the file with a warning."
+)
+_CAP_HELP = "Cut each document to this many bytes."
+_LINE_HELP = "Longest line of JSON, or text without a safe cut, in decompressed bytes; a longer one is an error."
+_MEMORY_HELP = "Limit for the memory of the process, such as 2GB; counts that do not fit are spilled to disk."
+_WORK_HELP = "Folder for checkpoints, from which the same command resumes after an interruption. Delete it when done."
 
 Weight = Annotated[list[str] | None, option(WEIGHT_HELP.format("source"), metavar="X", show_default="1 each")]
 FileFormat = Annotated[Format | None, option(_FORMAT_HELP, show_default="by the name, else text")]
@@ -46,12 +48,12 @@ _READING = (
     "on_error",
     "max_document_bytes",
     "max_line_bytes",
-)  # what these parameters are called
+)  # the names of these parameters
 
-# And how it is counted.
+# Options of counting.
 Workers = Annotated[
     int | None,
-    option(WORKERS_HELP, metavar="N", min=1, show_default="one a core; with a pattern of your own, 1 if not Linux"),
+    option(WORKERS_HELP, metavar="N", min=1, show_default="one per core; 1 for a custom pattern if not Linux"),
 ]
 Memory = Annotated[str | None, option(_MEMORY_HELP, metavar="SIZE", show_default="no limit")]
 WorkFolder = Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", show_default="none")]
@@ -59,11 +61,11 @@ WorkFolder = Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", show_de
 
 @contextlib.contextmanager
 def sources_of(context: typer.Context, names: Sequence[str], weights: Sequence[str] | None) -> Iterator[list[Source]]:
-    """Give what a command line names, read as its options say; standard input is copied to a file.
+    """Yield the sources that a command line names, with its options; standard input is copied to a file.
 
     Raises:
         OSError: there is no such file.
-        ValueError, typer.BadParameter: options that are wrong.
+        ValueError, typer.BadParameter: an option is invalid.
     """
     if STDIN in names and context.params.get("work_dir") is not None:
         raise typer.BadParameter("standard input cannot be read again; give files", param_hint="'--work-dir'")
@@ -79,9 +81,9 @@ def sources_of(context: typer.Context, names: Sequence[str], weights: Sequence[s
 def text_or_counts(
     context: typer.Context, sources: Sequence[str] | None, weights: Sequence[str] | None, counts: Path | None
 ) -> Iterator[list[Source] | WordCounts]:
-    """Give what to learn from: what `sources_of` gives, or what is in a counts file; raises what it does."""
+    """Yield the sources of a command line, or the content of a counts file; see `sources_of`."""
     if (not sources) == (counts is None):
-        raise typer.BadParameter("give one of the two", param_hint="'SOURCE' / '--counts'")
+        raise typer.BadParameter("expected exactly one of the two", param_hint="'SOURCE' / '--counts'")
     if counts is not None:
         refuse_source_options(context)
         yield WordCounts.load(counts)
@@ -91,15 +93,15 @@ def text_or_counts(
 
 
 def refuse_source_options(context: typer.Context) -> None:
-    """Raise a typer.BadParameter if there is an option of sources."""
+    """Raise a typer.BadParameter if an option of sources is given."""
     for name in ("weight", *_READING):
         source = context.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
-            raise typer.BadParameter("goes with SOURCE only", param_hint=f"'--{name.replace('_', '-')}'")
+            raise typer.BadParameter("is only for SOURCE", param_hint=f"'--{name.replace('_', '-')}'")
 
 
 def weights_of(weights: Sequence[str] | None, number: int) -> Sequence[str]:
-    """Return one weight for each of a number of things; a typer.BadParameter is raised if there is another number."""
+    """Return one weight for each item; raise a typer.BadParameter if the number of weights is wrong."""
     if weights and len(weights) != number:
         raise typer.BadParameter(
             f"got {len(weights)} for {number}; give one for each, or none", param_hint="'--weight'"
@@ -108,7 +110,7 @@ def weights_of(weights: Sequence[str] | None, number: int) -> Sequence[str]:
 
 
 def _is_found(name: str) -> bool:
-    """Say whether a name is a URL, or a glob, rather than a path."""
+    """Return whether a name is a URL or a glob, rather than a path."""
     if is_url(name):
         return True
     if not glob.has_magic(name) or Path(name).exists():

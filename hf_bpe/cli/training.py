@@ -1,4 +1,4 @@
-"""`hf-bpe train`: a tokenizer from text or from counts."""
+"""The command `train`: train a tokenizer on text or counts."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ _TRAIN_EXAMPLE = "hf-bpe train book.txt -o my-tokenizer --vocab-size 8000"
 _PIPE_EXAMPLE = "\n  cat *.txt | hf-bpe train - -o my-tokenizer --num-merges 32000 --special-token '<|endoftext|>'"
 _COUNTS_EXAMPLE = "\n  hf-bpe train --counts all.counts -o sizes --vocab-size 8000 --vocab-size 32000"
 _SIZE_HELP = (
-    "Number of tokens in all: 256 bytes, special tokens and merges. Either this or --num-merges is needed. "
+    "Total number of tokens: 256 bytes, special tokens and merges. Either this or --num-merges is required. "
     "Repeat the option for several sizes by one training, in FOLDER/8000 and so on."
 )
-COUNTS_HELP = "A counts file to learn from instead of sources, as count and merge-counts write it."
-_INITIAL_HELP = f"A tokenizer to go on from: its tokens keep their ids, its merges go first. {FOLDER_HELP}"
-_PATTERN_HELP = f"How text is split; auto: as the counts or the initial tokenizer say, else gpt2. Or {SPLIT}"
+COUNTS_HELP = "A counts file from count or merge-counts, instead of sources."
+_INITIAL_HELP = f"A tokenizer to continue from: its tokens keep their ids, and its merges apply first. {FOLDER_HELP}"
+_PATTERN_HELP = f"The split pattern; auto: that of the counts or the initial tokenizer, else gpt2. Or {SPLIT}"
 _SPECIAL_HELP = "A token such as <|endoftext|> that is never split and never learned. Repeat the option for more."
-_TIE_HELP = "Of pairs that are equally frequent merge the greatest in byte order, or what Hugging Face's trainer takes."
+_TIE_HELP = "Of equally frequent pairs merge the greatest in byte order, or the choice of Hugging Face's trainer."
 _LENGTH_HELP = "Make no token longer than this many bytes."
 _PENALTY_HELP = "Prefer short tokens: subtract this for each byte of a pair from its number of occurrences."
-_ALPHABET_HELP = "Begin with all 256 bytes, or with those that occur; then no others can be encoded."
+_ALPHABET_HELP = "Start with all 256 bytes, or only those that occur; then no other bytes can be encoded."
 
 
-# How merges are chosen, for whatever learns some.
+# Options for choosing merges, for all commands that learn merges.
 Ties = Annotated[TieBreak, option(_TIE_HELP)]
 LeastFrequency = Annotated[int, option("Do not merge pairs that occur less often than N.", metavar="N", min=0)]
 LongestToken = Annotated[int | None, option(_LENGTH_HELP, metavar="N", min=1, show_default="no limit")]
@@ -102,14 +102,14 @@ def train(
     work_dir: WorkFolder = None,
     progress: Progress = None,
 ) -> None:
-    """Learn a tokenizer from text, or from counts of it, and save it in a folder.
+    """Train a tokenizer on text, or on counts of text, and save it in a folder.
 
-    The text is split into words by a pattern. Then the two neighbouring tokens that occur together most often are
-    merged into a new token, again and again, until there are as many as asked for. The folder can be loaded by
-    AutoTokenizer.from_pretrained of transformers.
+    The text is split into pre-tokens by a pattern. Then the most frequent pair of neighbouring tokens is merged into a
+    new token, repeatedly, until the requested size is reached. AutoTokenizer.from_pretrained of transformers can load
+    the folder.
     """
     if (not vocab_size) == (not num_merges):
-        raise typer.BadParameter("give one of the two", param_hint="'--vocab-size' / '--num-merges'")
+        raise typer.BadParameter("expected exactly one of the two", param_hint="'--vocab-size' / '--num-merges'")
     sizes = vocab_size or num_merges or []
     folders = [output / str(size) for size in sizes] if len(sizes) > 1 else [output]
     for folder in (output, *folders):

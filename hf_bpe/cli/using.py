@@ -1,6 +1,6 @@
-"""The commands that use a tokenizer: `encode` and `decode`.
+"""The commands `encode` and `decode`.
 
-Bytes go in and out as they are, in no encoding and with no line end translated.
+Input and output are bytes; no encoding or line end is translated.
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ from hf_bpe.cli.shared import (
     text_file,
 )
 
-_TOKEN_ID = re.compile(rb"-?[0-9]{1,19}")  # int() alone would take 1_000 too, and complain about long numbers
-_PART_BYTES = 1 << 20  # of a line, that is read at once
+_TOKEN_ID = re.compile(rb"-?[0-9]{1,19}")  # int() alone would accept 1_000 and fail for long numbers
+_PART_BYTES = 1 << 20  # of a line to read at once
 _Folder = Annotated[str, argument("FOLDER", FOLDER_HELP)]
 _File = Annotated[str, argument("FILE", "The file to read; - for standard input.")]
 
-_LINES_HELP = "Encode each line by itself, without its newline, and print a line of ids each."
-_AS_TEXT_HELP = "Take special tokens in the text for ordinary text."
-_ARRAY_HELP = "Write the ids to this .npy file instead, for training; and where documents begin beside it."
-_SEPARATOR_HELP = "With --output, the token that ends a document, and is its last id; a file ends one as well."
+_LINES_HELP = "Encode each line separately, without its newline, and print one line of ids for each."
+_AS_TEXT_HELP = "Encode special tokens as ordinary text."
+_ARRAY_HELP = (
+    "Write the ids to this .npy file instead, for training, and the offsets of documents to a file next to it."
+)
+_SEPARATOR_HELP = "With --output, the token that ends a document and is its last id; the end of a file also ends one."
 _ENCODE_EXAMPLE = "echo 'Hello, world' | hf-bpe encode my-tokenizer\n  hf-bpe encode my-tokenizer *.txt -o tokens.npy"
 
 
@@ -58,15 +60,15 @@ def encode(
     """Print the token ids of texts, separated by spaces, or write them to a file for training.
 
     Each file is one text, its last newline included, unless --lines is given. It may hold any bytes, UTF-8 or not:
-    decode gives back the same. Nothing is added to the text, no special tokens either. What is printed is held in
-    memory; what is written to a file may be of any size.
+    decode gives back the same. No special tokens are added. Printed ids are held in memory; a file of ids may have any
+    size.
     """
     if output is not None and lines:
-        raise typer.BadParameter("goes with printed ids only", param_hint="'--lines'")
+        raise typer.BadParameter("is only for printed ids", param_hint="'--lines'")
     if output is None and separator is not None:
-        raise typer.BadParameter("goes with --output only", param_hint="'--separator'")
+        raise typer.BadParameter("is only for --output", param_hint="'--separator'")
     tokenizer = load(folder)
-    as_text = split_special_tokens or None  # None: as it is set
+    as_text = split_special_tokens or None  # None: the tokenizer's setting
     if output is not None:
         with contextlib.ExitStack() as stack:
             written = tokenizer.encode_file(
@@ -78,14 +80,14 @@ def encode(
                 show_progress=shows_progress(progress),
             )
         found = f"{written.num_tokens} tokens of {written.num_documents} documents"
-        say(f"{found} saved in {written.ids}, where the documents begin in {written.offsets}")
+        say(f"{found} saved in {written.ids}, offsets of the documents in {written.offsets}")
         return
     for file in files or [STDIN]:
         with open_input(file) as source:
             for text in (line.removesuffix(b"\n") for line in source) if lines else [source.read()]:
                 ids = tokenizer.encode_bytes(text, split_special_tokens=as_text)
                 sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
-                sys.stdout.buffer.flush()  # who writes line by line may wait for each answer
+                sys.stdout.buffer.flush()  # an interactive caller may wait for each answer
 
 
 @app.command(epilog=EXAMPLE + "echo 72 105 10 | hf-bpe decode my-tokenizer")
@@ -98,7 +100,7 @@ def decode(
     """Write the text of token ids.
 
     The ids are separated by white space. Exactly the bytes of the tokens are written, with nothing between or after
-    them unless --lines is given. An id that is not in the vocabulary is an error, unless there is an unk_token for it.
+    them unless --lines is given. An id that is not in the vocabulary is an error, unless there is an unk_token.
     """
     tokenizer = load(folder)
     known = None if tokenizer.unk_token is not None else {*tokenizer.model.vocab, *tokenizer.added_tokens_decoder}
@@ -115,12 +117,12 @@ def decode(
 
 
 def _words(source: BinaryIO) -> Iterator[tuple[int, list[bytes], bool]]:
-    """Yield the number of a line, its words, and whether it ends; the words of a long line in several parts."""
+    """Yield line number, words, and whether the line ends; a long line is yielded in several parts."""
     number, begun, is_end = 1, b"", True
     while part := source.readline(_PART_BYTES):
         is_end = part.endswith(b"\n") or len(part) < _PART_BYTES
         words = (begun + part).split()
-        is_cut = not is_end and not part[-1:].isspace() and len(words[-1]) <= 20  # more is no id
+        is_cut = not is_end and not part[-1:].isspace() and len(words[-1]) <= 20  # a longer word is not an id
         begun = words.pop() if is_cut else b""
         yield number, words, is_end
         number += is_end

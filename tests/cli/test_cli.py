@@ -223,8 +223,8 @@ class TestEncode:
         assert f"{len(ids)} tokens of {len(offsets) - 1} documents saved in" in ran.stderr
 
     def test_what_goes_with_printed_ids_or_an_array_only(self, folder, tmp_path):
-        assert "goes with printed ids only" in run("encode", folder, "--lines", "-o", "x.npy", code=2).stderr
-        assert "goes with --output only" in run("encode", folder, "--separator", "<|x|>", code=2).stderr
+        assert "is only for printed ids" in run("encode", folder, "--lines", "-o", "x.npy", code=2).stderr
+        assert "is only for --output" in run("encode", folder, "--separator", "<|x|>", code=2).stderr
         assert "expected a name that ends in .npy" in error("encode", folder, "-o", tmp_path / "x.bin", stdin=b"")
 
     def test_byte_without_a_token(self, tmp_path):
@@ -302,8 +302,8 @@ class TestErrors:
     def test_of_folders(self, tmp_path, monkeypatch, command):
         monkeypatch.chdir(tmp_path)
         Path("empty").mkdir()
-        assert error(command, "gpt2", "out") == "there is no 'gpt2'; tokenizers are not downloaded"
-        assert error(command, "openai-community/gpt2", "out").startswith("there is no 'openai-community/gpt2'")
+        assert error(command, "gpt2", "out") == "no file or folder 'gpt2'; tokenizers are not downloaded"
+        assert error(command, "openai-community/gpt2", "out").startswith("no file or folder 'openai-community/gpt2'")
         assert error(command, "empty", "out") == "empty: expected a folder with a tokenizer; this one holds nothing"
         assert not Path("out").exists()
 
@@ -327,9 +327,12 @@ class TestErrors:
         ("arguments", "message"),
         [
             (["train", "text", "-o", "out"], "'--vocab-size' / '--num-merges'"),
-            (["train", "text", "-o", "out", "--vocab-size", "300", "--num-merges", "9"], "give one of the two"),
+            (
+                ["train", "text", "-o", "out", "--vocab-size", "300", "--num-merges", "9"],
+                "expected exactly one of the two",
+            ),
             (["train", "text", "--vocab-size", "300"], "Missing option '--output' / '-o'"),
-            (["train", "-o", "out", "--vocab-size", "300"], "'SOURCE' / '--counts': give one of the two"),
+            (["train", "-o", "out", "--vocab-size", "300"], "'SOURCE' / '--counts': expected exactly one of the two"),
             (["train", "text", "-o", "out", "--vocab-size", "many"], "'--vocab-size'"),
             (["train", "text", "-o", "out", "--vocab-size", "300", "--workers", "0"], "'--workers'"),
             (["train", "text", "-o", "out", "--vocab-size", "300", "--tie-break", "random"], "'--tie-break'"),

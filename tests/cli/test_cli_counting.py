@@ -90,7 +90,7 @@ class TestCount:
 
     def test_leaves_out_what_is_rare(self):
         result = run("count", "a.txt", "-o", "out.counts", "--min-count", 40)
-        assert "hf-bpe: left out 15 of 16 distinct pre-tokens" in result.stderr
+        assert "hf-bpe: dropped 15 of 16 distinct pre-tokens" in result.stderr
         assert [*WordCounts.load("out.counts").items()] == [(b" low", 40)]
 
     def test_says_what_it_did(self):
@@ -129,7 +129,7 @@ class TestCount:
 
     def test_share_says_how_much_it_has(self):
         stderr = run("count", "more", "-o", "out.counts", "--shard", "1/2").stderr
-        assert stderr.startswith("hf-bpe: share 1/2 has 2 of 5 shards\n")
+        assert stderr.startswith("hf-bpe: part 1/2 has 2 of 5 shards\n")
 
     @pytest.mark.parametrize("share", ["2/2", "-1/2", "1", "0/0", "a/b", "1/2/3"])
     def test_refuses_what_is_no_share(self, share):
@@ -199,8 +199,8 @@ class TestTrain:
         counted("a.txt")
         counts = ["train", "--counts", "out.counts", "-o", "out", "--vocab-size", 270]
         for option in (["--weight", 1], ["--column", "text"], ["--on-error", "skip"], ["--max-document-bytes", 9]):
-            assert f"'{option[0]}': goes with SOURCE only" in run(*counts, *option, code=2).stderr
-        assert "'SOURCE' / '--counts': give one of the two" in run(*counts, "a.txt", code=2).stderr
+            assert f"'{option[0]}': is only for SOURCE" in run(*counts, *option, code=2).stderr
+        assert "'SOURCE' / '--counts': expected exactly one of the two" in run(*counts, "a.txt", code=2).stderr
 
     def test_from_sources_of_all_kinds(self):
         arguments = ["a.txt", "more", "-", "--weight", "0.5", "--weight", 3, "--weight", 1, "--num-merges", 9]

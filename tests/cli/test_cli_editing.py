@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.commands import TEXT, error, run
 from transformers import AutoTokenizer
 
-from hf_bpe import BPETokenizer, WordCounts, count, editing
+from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, editing
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ class TestTruncate:
         check(folder, tmp_path / "out", editing.truncate(load(folder).model, 270), tmp_path / "remap")
 
     def test_closes_gaps_where_it_is_told_to(self, tmp_path):
-        model = editing.BPEModel(
+        model = BPEModel(
             {0: b"a", 1: b"b", 2: b"ab", 3: b"abb", 4: b"<|x|>"}, [(b"a", b"b"), (b"ab", b"b")], ["<|x|>"]
         )
         BPETokenizer(model=model, unk_token="<|x|>").save_pretrained(tmp_path / "in")
@@ -86,10 +86,10 @@ class TestExtend:
 
     def test_wrong_combinations_are_refused_before_anything_is_read(self, folder, text, tmp_path):
         out = ["-o", tmp_path / "out", "--add", 5]
-        assert "give one of the two" in run("extend", folder, *out, code=2).stderr
-        assert "give one of the two" in run("extend", folder, text, "--counts", text, *out, code=2).stderr
+        assert "expected exactly one of the two" in run("extend", folder, *out, code=2).stderr
+        assert "expected exactly one of the two" in run("extend", folder, text, "--counts", text, *out, code=2).stderr
         shown = run("extend", folder, "--counts", text, "--column", "x", *out, code=2).stderr
-        assert "goes with SOURCE only" in shown
+        assert "is only for SOURCE" in shown
         assert "is a file; expected a folder" in error("extend", folder, text, "-o", text, "--add", 5)
 
 
@@ -127,7 +127,7 @@ class TestPrune:
             ["--counts", text, "--vocab-size", 3, "--min-count", 3],
         ):
             assert "give --counts with one of" in run("prune", folder, *out, *wrong, code=2).stderr
-        assert "expected an id a line, got low" in error("prune", folder, *out, "--keep", text)
+        assert "expected one id per line, got low" in error("prune", folder, *out, "--keep", text)
         WordCounts({"a": 1}, pattern="o200k").save(tmp_path / "counts")
         message = error("prune", folder, *out, "--counts", tmp_path / "counts", "--vocab-size", 260)
         assert "counts: expected the model's pattern 'gpt2', got 'o200k'" in message

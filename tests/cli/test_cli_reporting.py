@@ -92,16 +92,18 @@ class TestReport:
     def test_refuses_texts_of_one_name(self):
         count("a.txt").save("a.counts")
         arguments = ["--group", "a.counts=a.txt", "--counts", "a.counts"]
-        assert "is the name of another text" in " ".join(run("report", "small", *arguments, code=2).stderr.split())
+        assert "is already the name of another text" in " ".join(
+            run("report", "small", *arguments, code=2).stderr.split()
+        )
 
     def test_refuses_options_of_text_where_there_are_only_counts(self):
         count("a.txt").save("a.counts")
         arguments = ["--counts", "a.counts", "--column", "body"]
-        assert "goes with SOURCE only" in " ".join(run("report", "small", *arguments, code=2).stderr.split())
+        assert "is only for SOURCE" in " ".join(run("report", "small", *arguments, code=2).stderr.split())
 
     def test_says_in_one_line_what_is_wrong(self):
         assert error("report", "small", "a.txt", "--reference", "x") == "reference: expected one of 'text', got 'x'"
-        assert error("report", "none", "a.txt") == "there is no 'none'; tokenizers are not downloaded"
+        assert error("report", "none", "a.txt") == "no file or folder 'none'; tokenizers are not downloaded"
         assert "not UTF-8" in error("report", "small", "latin1.txt")
 
 

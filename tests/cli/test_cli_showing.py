@@ -97,6 +97,6 @@ def test_what_is_wrong_is_said(folder, tmp_path):
     assert "no token 'xyz'" in error("tree", folder, "xyz")
     assert "no token with the id 99999" in error("tree", folder, "--id", 99999)
     assert "No such file" in error("show", folder, tmp_path / "none")
-    assert "there is no" in error("show", tmp_path / "none")
+    assert "no file or folder" in error("show", tmp_path / "none")
     for arguments in (["tree", folder], ["tree", folder, "a", "--id", 1], ["show", folder, "x", "--text", "y"]):
         assert "Invalid value for" in run(*arguments, code=2).stderr
