@@ -40,9 +40,7 @@ class TestTruncate:
         check(folder, tmp_path / "out", editing.truncate(load(folder).model, 270), tmp_path / "remap")
 
     def test_closes_gaps_where_it_is_told_to(self, tmp_path):
-        model = BPEModel(
-            {0: b"a", 1: b"b", 2: b"ab", 3: b"abb", 4: b"<|x|>"}, [(b"a", b"b"), (b"ab", b"b")], ["<|x|>"]
-        )
+        model = BPEModel({0: b"a", 1: b"b", 2: b"ab", 3: b"abb", 4: b"<|x|>"}, [(b"a", b"b"), (b"ab", b"b")], ["<|x|>"])
         BPETokenizer(model=model, unk_token="<|x|>").save_pretrained(tmp_path / "in")
         for flags, ids in (([], [0, 1, 2, 4]), (["--renumber"], [0, 1, 2, 3])):
             run(

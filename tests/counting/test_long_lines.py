@@ -197,7 +197,9 @@ def test_max_memory_decides_how_long_a_line_may_be(tmp_path, monkeypatch):
     path.write_text(json.dumps({"text": "low " * 500_000}))
     assert counting.count(path, max_memory="1TB").total == 500_001
     monkeypatch.setattr(counting, "_room", lambda limit: 14 * 10**6)
-    with pytest.raises(MemoryError, match=r"a\.jsonl: line 1: a line of more than 1000000 bytes, the limit by max_memory"):
+    with pytest.raises(
+        MemoryError, match=r"a\.jsonl: line 1: a line of more than 1000000 bytes, the limit by max_memory"
+    ):
         counting.count(path, max_memory=memory.resident_bytes() + 10**9)
 
 

@@ -1,6 +1,6 @@
 """Random folders of tokenizers, loaded by BPETokenizer and by PreTrainedTokenizerFast of transformers.
 
-    python tests/support/folder_fuzz.py [--count 20000] [--seed 0] [--jobs 2]
+    PYTHONPATH=tests python -m support.folder_fuzz [--count 20000] [--seed 0] [--jobs 2]
 
 Each folder has a small byte-level `tokenizer.json` with random added tokens, flags and templates, and random other
 files. BPETokenizer must give the same ids, texts and special tokens as PreTrainedTokenizerFast, or refuse the folder;

@@ -1,7 +1,7 @@
 """All that users can call, with arguments that work.
 
 As a program it calls all with every odd value in the place of each argument, and counts how the calls end:
-`python tests/support/public_calls.py`.
+`PYTHONPATH=tests python -m support.public_calls`.
 """
 
 from __future__ import annotations

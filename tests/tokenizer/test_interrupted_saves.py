@@ -104,7 +104,8 @@ def outcomes(root, load):
 
 @pytest.mark.parametrize("saves", [[*LOADERS][:4], [*LOADERS][4:]], ids=" ".join)
 def test_a_save_killed_at_any_rename_leaves_an_old_or_a_new_tokenizer_or_an_error(tmp_path, saves):
-    subprocess.run([sys.executable, Path(__file__).parents[1] / "support" / "killing.py", tmp_path, *saves], check=True)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    subprocess.run([sys.executable, "-m", "support.killing", tmp_path, *saves], check=True, env=environment)
     for name in saves:
         for load in LOADERS[name]:
             found = outcomes(tmp_path / name, load)

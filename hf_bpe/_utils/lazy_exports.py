@@ -1,0 +1,25 @@
+"""Public names of a package that are imported when they are asked for, because their modules import slow libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+
+def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package (PEP 562).
+
+    Args:
+        package: its name.
+        modules: public name → the module that defines it.
+
+    >>> lazy_exports("fast", {"sleep": "time"})("sleep") is __import__("time").sleep
+    True
+    """
+
+    def getattr_of_package(name: str) -> object:
+        if name in modules:
+            return getattr(import_module(modules[name]), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return getattr_of_package
