@@ -1,9 +1,8 @@
-"""The tokens that are added to a tokenizer after its model was made, and the special ones among all.
+"""Added tokens of a tokenizer, and the special tokens among all tokens.
 
-transformers copies the vocabulary for every call of `add_tokens`. Here a call costs what it adds, and two copies of the
-added tokens: dictionaries are replaced as a whole, never changed, so that other threads, and shallow copies, see the
-tokens of before or after. What has to be made of all added tokens, such as the encoder that finds them, is made when it
-is next used.
+transformers copies the vocabulary for every call of `add_tokens`. Here a call only copies the added tokens, twice:
+dictionaries are replaced as a whole and never changed, so other threads and shallow copies see the tokens either before
+or after the call. Everything derived from all added tokens, such as the encoder that finds them, is built on next use.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ logger = logging.get_logger(__name__)
 
 
 class Derived:
-    """What follows from the added and special tokens of a tokenizer, made when it is first asked for.
+    """Values derived from the added and special tokens of a tokenizer, built on first use.
 
-    It is of one state of the tokenizer, which takes another when tokens are added. It pickles as what it is made of,
-    whatever was asked for, since `datasets` takes the pickle of a tokenizer for its fingerprint.
+    An instance belongs to one state of the tokenizer, which replaces it when tokens are added. Its pickle does not
+    depend on what was built, because `datasets` uses the pickle of a tokenizer as its fingerprint.
 
     Args:
-        base: the encoder of the model, without added tokens.
+        base: the encoder of the model without added tokens.
         added_tokens: id → token; never changed.
     """
 
@@ -50,19 +49,19 @@ class Derived:
     def encoder(self) -> Encoder:
         """The encoder that finds the added tokens."""
         encoder = self._encoder
-        if encoder is None:  # threads that ask at once may each make one
+        if encoder is None:  # concurrent threads may each build one
             encoder = self._encoder = self.base.with_added_tokens(tuples_of(self._added_tokens.items()))
         return encoder
 
     def special_ids(self, tokenizer: AddedVocabulary) -> bytes:
-        """Return a byte for each id up to the highest special one, 1 for those that decoding can skip."""
+        """Return a byte for each id up to the highest special one: 1 if decoding can skip the id."""
         if self._special_ids is None:
             flagged = (token_id for token_id, token in self._added_tokens.items() if token.special)
             named = map(tokenizer.convert_tokens_to_ids, tokenizer.special_tokens_map.values())
             ids = {
                 *flagged,
                 *(token_id for token_id in named if token_id is not None),
-            }  # one has none before it is added
+            }  # a token has no id before it is added
             is_special = bytearray(max(ids, default=-1) + 1)
             for token_id in ids:
                 is_special[token_id] = 1
@@ -70,7 +69,7 @@ class Derived:
         return self._special_ids
 
     def with_other_names(self) -> Derived:
-        """Return the same for other special tokens of the tokenizer."""
+        """Return derived values for changed special tokens of the tokenizer."""
         other = Derived(self.base, self._added_tokens)
         other._encoder = self._encoder
         return other
@@ -79,7 +78,7 @@ class Derived:
 class AddedVocabulary(CheckedTokenizer):
     """The part of BPETokenizer that adds tokens."""
 
-    # What BPETokenizer has.
+    # Attributes of BPETokenizer.
     encoder: dict[str, int]
     total_vocab_size: int
     _derived: Derived
@@ -97,16 +96,16 @@ class AddedVocabulary(CheckedTokenizer):
         return self._derived.special_ids(self)
 
     def __copy__(self) -> Self:
-        """Return a tokenizer with the same model, to which tokens can be added without changing this one."""
+        """Return a tokenizer that shares the model but has its own added tokens."""
         other = type(self).__new__(type(self))
-        shared = ("encoder", "decoder")  # of the model, and never changed
+        shared = ("encoder", "decoder")  # of the model; these never change
         for name, value in self.__getstate__().items():
             is_own = isinstance(value, (dict, list)) and name not in shared
             other.__dict__[name] = copy.copy(value) if is_own else value
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self).copy()  # what the attributes are at one moment, for pickle and copy
+        return vars(self).copy()  # a snapshot of the attributes, for pickle and copy
 
     def __setattr__(self, key: str, value: Any) -> None:
         if key.endswith("_token_id"):
@@ -116,14 +115,14 @@ class AddedVocabulary(CheckedTokenizer):
         name = key.removesuffix("_ids").removesuffix("_id")
         is_special = name in self.SPECIAL_TOKENS_ATTRIBUTES or name == "extra_special_tokens"
         if is_special:
-            self._special_tokens_map = {**self._special_tokens_map}  # which transformers changes
+            self._special_tokens_map = {**self._special_tokens_map}  # transformers changes it in place
         super().__setattr__(key, value)
         if is_special and "_derived" in vars(self):
             self._derived = self._derived.with_other_names()
 
     @property
     def added_tokens_decoder(self) -> dict[int, AddedToken]:
-        """Id → added token, by id."""
+        """Id → added token, in the order of the ids."""
         return dict(sorted(self._added_tokens_decoder.items()))
 
     @added_tokens_decoder.setter
@@ -135,15 +134,15 @@ class AddedVocabulary(CheckedTokenizer):
         self._take({**self._added_tokens_decoder, **tokens})
 
     def add_special_tokens(self, *args: Any, **kwargs: Any) -> int:
-        """Name special tokens and add those that are not in the vocabulary, as in transformers; return how many."""
-        # transformers changes several attributes in turn. So a copy is changed, and taken as a whole.
+        """Name special tokens and add missing ones to the vocabulary, as in transformers; return the number added."""
+        # transformers changes several attributes one by one, so a copy is changed and then adopted as a whole.
         before, changed = self.__getstate__(), copy.copy(self)
         added: int = super(AddedVocabulary, changed).add_special_tokens(*args, **kwargs)
         self.__dict__.update({name: value for name, value in vars(changed).items() if value is not before.get(name)})
         return added
 
     def _keep_flags(self, settings: Mapping[str, Any]) -> None:
-        """Give special tokens the flags they were given with; transformers drops them for Python tokenizers."""
+        """Keep the given flags of special tokens, which transformers drops for Python tokenizers."""
         given = [token for token in special_tokens_in(settings) if isinstance(token, AddedToken)]
         flags = {self._added_tokens_encoder[token.content]: as_special(token) for token in given}
         self._take({**self._added_tokens_decoder, **flags})
@@ -152,16 +151,16 @@ class AddedVocabulary(CheckedTokenizer):
         self._take(self._added_tokens_decoder)
 
     def _update_trie(self, unique_no_split_tokens: list[str] | None = None) -> None:
-        """Leave the trie of transformers empty: nothing here looks into it, and a long token in it breaks pickle."""
+        """Leave the trie of transformers empty, because it is not used here and a long token in it breaks pickle."""
 
     def _add_tokens(self, new_tokens: Sequence[str | AddedToken] | None, special_tokens: bool = False) -> int:
-        """Add tokens by the rules of transformers; those that have an id keep it.
+        """Add tokens by the rules of transformers; tokens that already have an id keep it.
 
         Returns:
-            How many got an id.
+            The number of tokens that got an id.
 
         Raises:
-            TypeError: a token that is neither str nor AddedToken.
+            TypeError: a token is neither a str nor an AddedToken.
         """
         ids, tokens = {**self._added_tokens_encoder}, {**self._added_tokens_decoder}
         special = {*map(str, self._extra_special_tokens), *self.special_tokens_map.values()}
@@ -179,7 +178,7 @@ class AddedVocabulary(CheckedTokenizer):
                 token = as_special(token)
             token_id = ids.get(content, self.encoder.get(content))
             if token_id is None:
-                # A file may have given ids beyond those that are counted.
+                # A file may have given ids beyond the number of tokens.
                 token_id = next_id if next_id not in tokens else max(tokens) + 1
                 next_id = token_id + 1
                 added += 1
@@ -199,10 +198,10 @@ class AddedVocabulary(CheckedTokenizer):
         extra_special: Iterable[AddedToken] = (),
         total: int | None = None,
     ) -> None:
-        """Replace the added tokens, all at once for other threads; what is not given follows from them."""
+        """Replace the added tokens atomically for other threads; other arguments default to derived values."""
         if ids is None:
             ids = {token.content: token_id for token_id, token in tokens.items()}
-        if total is None:  # the number of keys of `get_vocab()`
+        if total is None:  # the number of keys in `get_vocab()`
             total = len(self.encoder) + len(ids.keys() - self.encoder.keys())
         self.__dict__.update(
             _added_tokens_decoder=tokens,

@@ -1,8 +1,8 @@
-"""Make AutoTokenizer know BPETokenizer, without importing what `import hf_bpe` does not need.
+"""Register BPETokenizer with AutoTokenizer, without importing what `import hf_bpe` does not need.
 
 `transformers.models.auto` imports torch where torch is installed, which takes seconds. So the class is registered as
-soon as somebody else imports it: at once if that has happened, else by a finder that waits for it in `sys.meta_path`
-and takes itself out. transformers has no entry point that would do this.
+soon as other code imports that module: at once if it is already imported, else by a finder in `sys.meta_path` that
+waits for the import and then removes itself. transformers has no entry point for this.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _register(module: ModuleType) -> None:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
     class HfBpeConfig(PreTrainedConfig):  # type: ignore[misc]
-        """What AutoTokenizer wants to register a class by; no model has it. The class's name is what counts."""
+        """A placeholder config that AutoTokenizer needs to register a class; only the name of the class matters."""
 
         model_type = "hf_bpe"
 
@@ -39,7 +39,7 @@ def _register(module: ModuleType) -> None:
 
 
 class _AutoTokenizerFinder(importlib.abc.MetaPathFinder):
-    """Let the other finders find AutoTokenizer's module, and register once it is loaded."""
+    """Delegate to the other finders for AutoTokenizer's module, and register once it is loaded."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -47,7 +47,7 @@ class _AutoTokenizerFinder(importlib.abc.MetaPathFinder):
         if fullname != _AUTO_MODULE:
             return None
         for finder in sys.meta_path:
-            if finder is self or not hasattr(finder, "find_spec"):  # old finders have another method
+            if finder is self or not hasattr(finder, "find_spec"):  # old finders have a different method
                 continue
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:
@@ -62,9 +62,9 @@ class _RegisteringLoader(importlib.abc.Loader):
         self._loader = loader
 
     def __getattr__(self, name: str) -> object:
-        if name == "_loader":  # which a copy, or what is being unpickled, does not have yet
+        if name == "_loader":  # not set yet in a copy or during unpickling
             raise AttributeError(name)
-        return getattr(self._loader, name)  # what else a loader offers: get_source for tracebacks, resources
+        return getattr(self._loader, name)  # other methods of a loader: get_source for tracebacks, resources
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)

@@ -1,8 +1,8 @@
-"""Rows of ids before they are written: of which ids, with what around them, what is cut, what fills them up.
+"""The layout of a batch: rows of ids with a template, truncation, overflowing windows and padding.
 
-Everything is cut as `tokenizers` does it (truncation.rs and encoding.rs of tokenizers 0.23), from which transformers'
-Python tokenizers differ in two points: of a pair that is cut to an odd length the second keeps one more, and a sequence
-that is too short to give what has to go is an error.
+Truncation follows `tokenizers` (truncation.rs and encoding.rs of tokenizers 0.23). transformers' Python tokenizers
+differ from it in two points: in a pair truncated to an odd length the second sequence keeps one id more, and a sequence
+that is too short for the truncation is an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hf_bpe.engine._encoder import Ids, Numbers, TemplateIds
 
 Value = TypeVar("Value")
 
-MOST_IDS = 1 << 40  # of a row; no memory holds as many
+MOST_IDS = 1 << 40  # in a row; no memory holds as many
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Layout:
     """Rows of one or two sequences each.
 
     Attributes:
-        ids: those of all sequences.
-        spans: of shape (rows, sequences, 2), where each sequence begins and ends in `ids`.
-        template: the special tokens before the first sequence and behind each.
-        width: the length that rows are filled up to, None for no padding.
-        pads_left: whether what fills up stands before the row.
+        ids: the ids of all sequences.
+        spans: the begin and end of each sequence in `ids`, of shape (rows, sequences, 2).
+        template: the special-token ids before the first sequence and after each.
+        width: the length to which rows are padded, None for no padding.
+        pads_left: whether the padding is on the left.
     """
 
     ids: Ids
@@ -41,23 +41,23 @@ class Layout:
 
     @cached_property
     def num_special(self) -> int:
-        """How many special tokens stand in each row."""
+        """The number of special tokens in each row."""
         return sum(map(len, self.template))
 
     @cached_property
     def sequence_lengths(self) -> Numbers:
-        """The number of ids of each sequence, of shape (rows, sequences)."""
+        """The number of ids in each sequence, of shape (rows, sequences)."""
         lengths: Numbers = self.spans[:, :, 1] - self.spans[:, :, 0]
         return lengths
 
     @cached_property
     def lengths(self) -> list[int]:
-        """The number of ids of each row, special tokens included and padding not."""
+        """The number of ids in each row, with special tokens and without padding."""
         lengths: list[int] = (self.sequence_lengths.sum(axis=1) + self.num_special).tolist()
         return lengths
 
     def truncated(self, max_length: int, strategy: str, *, from_left: bool) -> Layout:
-        """Return the layout with no row longer than `max_length`; ValueError where `strategy` cannot cut so much."""
+        """Return the layout truncated to `max_length`; raise a ValueError if `strategy` cannot cut enough."""
         kept = kept_lengths(self.sequence_lengths, self._room(max_length), strategy)
         spans = self.spans.copy()
         if from_left:
@@ -67,12 +67,12 @@ class Layout:
         return replace(self, spans=spans)
 
     def windows(self, max_length: int, strategy: str, stride: int, *, from_left: bool) -> tuple[Layout, list[int]]:
-        """Return a layout that has a row for each window of what does not fit, too, and the old row of each new one.
+        """Return a layout with a row for each overflowing window, and the old row of each new row.
 
         Windows overlap by `stride` ids.
 
         Raises:
-            ValueError: as `truncated`, or a stride that is no less than what fits a row.
+            ValueError: the strategy cannot cut enough, or the stride is too large for the row.
         """
         kept = kept_lengths(self.sequence_lengths, self._room(max_length), strategy)
         spans: list[list[tuple[int, int]]] = []
@@ -88,11 +88,11 @@ class Layout:
         return replace(self, spans=array), rows
 
     def _room(self, max_length: int) -> int:
-        # What transformers takes for no limit is beyond the numbers of numpy.
+        # The value that means no limit in transformers exceeds numpy's integers.
         return min(max(max_length - self.num_special, 0), 2**62)
 
     def padded(self, length: int | None, multiple_of: int | None, *, left: bool) -> Layout:
-        """Return the layout with rows filled up to a length, that of the longest if None, rounded up to a multiple."""
+        """Return the layout padded to a length, or to the longest row if None, rounded up to a multiple."""
         width = max(self.lengths, default=0) if length is None else length
         if multiple_of is not None:
             width = -(-width // multiple_of) * multiple_of
@@ -101,7 +101,7 @@ class Layout:
         return replace(self, width=width, pads_left=left)
 
     def padding_of(self, row_length: int) -> tuple[int, int]:
-        """Return how much stands before and behind a row of so many ids."""
+        """Return the padding before and after a row of this many ids."""
         missing = 0 if self.width is None else max(self.width - row_length, 0)
         return (missing, 0) if self.pads_left else (0, missing)
 
@@ -113,7 +113,7 @@ class Layout:
         return self.filled_up(ids, pad_id)
 
     def column(self, special: Value, sequences: Sequence[list[Value]], padding: Value) -> list[Value]:
-        """Return a value for each place of a row: one for special tokens, those of each sequence, one for padding."""
+        """Return a value for each id of a row: `special`, the values of each sequence, and `padding`."""
         values = [special] * len(self.template[0])
         for of_sequence, after in zip(sequences, self.template[1:], strict=True):
             values += of_sequence
@@ -121,13 +121,13 @@ class Layout:
         return self.filled_up(values, padding)
 
     def filled_up(self, values: list[Value], padding: Value) -> list[Value]:
-        """Return the values of a row with those of the padding."""
+        """Return the values of a row with padding."""
         before, after = self.padding_of(len(values))
         return [padding] * before + values + [padding] * after if before or after else values
 
 
 def kept_lengths(lengths: Numbers, room: int, strategy: str) -> Numbers:
-    """Return how many ids each sequence keeps for no row to have more than `room`, of the same shape as `lengths`."""
+    """Return how many ids each sequence keeps so that no row has more than `room`, in the shape of `lengths`."""
     excess = np.maximum(lengths.sum(axis=1) - room, 0)
     kept: Numbers = lengths.copy()
     if not excess.any():
@@ -144,12 +144,12 @@ def kept_lengths(lengths: Numbers, room: int, strategy: str) -> Numbers:
         return kept
     target = 1 if strategy == "only_second" else 0
     if target >= lengths.shape[1]:
-        raise ValueError("truncation='only_second': rows are too long, and have no second text to cut")
+        raise ValueError("truncation='only_second': rows are too long, but have no second text to truncate")
     is_too_short = excess > lengths[:, target]
     if strategy != "longest_first" and is_too_short.any():
         row = int(is_too_short.argmax())
         raise ValueError(
-            f"truncation={strategy!r}: a row has {excess[row]} ids too many, and its text that is to be cut has only "
+            f"truncation={strategy!r}: a row has {excess[row]} ids too many, but the text to truncate has only "
             f"{lengths[row, target]}; use another strategy, such as 'longest_first', or a greater max_length"
         )
     kept[:, target] = np.maximum(kept[:, target] - excess, 0)
@@ -157,16 +157,16 @@ def kept_lengths(lengths: Numbers, room: int, strategy: str) -> Numbers:
 
 
 def _windows(begin: int, end: int, size: int, stride: int, from_left: bool) -> list[tuple[int, int]]:
-    """Return spans of at most `size` that cover one, the one that is kept first."""
+    """Return spans of at most `size` that cover a span, the kept one first."""
     if end - begin <= size:
         return [(begin, end)]
     if stride >= size:
         raise ValueError(
-            f"overflowing windows: {size} ids of a text fit a row, of which {stride} (stride) are those of the window "
-            "before; use a smaller stride or a greater max_length"
+            f"overflowing windows: {size} ids of a text fit in a row, of which {stride} (stride) repeat the preceding "
+            "window; use a smaller stride or a greater max_length"
         )
     step = size - stride
-    count = -(-(end - begin - size) // step) + 1  # the last of them reaches the other end
+    count = -(-(end - begin - size) // step) + 1  # the last window reaches the other end
     if from_left:
         stops = [end - step * number for number in range(count)]
         return [(max(stop - size, begin), stop) for stop in stops]
@@ -175,7 +175,7 @@ def _windows(begin: int, end: int, size: int, stride: int, from_left: bool) -> l
 
 
 def _combined(windows: list[list[tuple[int, int]]]) -> list[list[tuple[int, int]]]:
-    """Return the rows of all combinations of the sequences' windows, in the order that `tokenizers` merges them in."""
+    """Return the rows for all combinations of the sequences' windows, in the order of `tokenizers`."""
     if len(windows) == 1:
         return [[window] for window in windows[0]]
     (first, *others), seconds = windows

@@ -1,7 +1,7 @@
-"""The doors of BPETokenizer that go past transformers: plain ids in arrays, lists and files, as fast as the engine is.
+"""The bulk API of BPETokenizer: plain ids in arrays, lists and files, at the speed of the engine.
 
-No special tokens are added, nothing is padded or truncated unless asked for, and no BatchEncoding is made. Special
-tokens in the text are found as everywhere, and the ids are those of a call with `add_special_tokens=False`.
+No special tokens are added, nothing is padded or truncated by default, and no BatchEncoding is created. Special tokens
+in the text are found as usual, and the ids equal those of a call with `add_special_tokens=False`.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ _CHECKS = {
 
 
 class EncodedFiles(NamedTuple):
-    """What `encode_file` has written.
+    """The files that `encode_file` wrote.
 
     Attributes:
-        ids: path of the ids.
-        offsets: path of the places where documents begin, with the end of the last one.
-        num_tokens: how many ids.
-        num_documents: how many documents.
+        ids: the path of the ids.
+        offsets: the path of the offsets at which documents begin, with the end of the last one.
+        num_tokens: number of ids.
+        num_documents: number of documents.
     """
 
     ids: Path
@@ -68,15 +68,15 @@ class EncodedFiles(NamedTuple):
 
 
 class BulkMethods:
-    """Mixed into BPETokenizer; `split_special_tokens` is its own setting unless a call gives another.
+    """The bulk methods of BPETokenizer; `split_special_tokens` defaults to the tokenizer's setting.
 
-    Several threads may call the same tokenizer. `num_workers` is the number of threads that one call uses, None for one
-    a core; no result depends on it.
+    Several threads may call the same tokenizer. `num_workers` is the number of threads of one call, None for one per
+    core; no result depends on it.
     """
 
     add_prefix_space: bool
     errors: str
-    # What PreTrainedTokenizer has, which is not typed.
+    # Attributes of PreTrainedTokenizer, which is not typed.
     split_special_tokens: bool
     unk_token: Any
     unk_token_id: Any
@@ -93,25 +93,25 @@ class BulkMethods:
         def _special_ids(self) -> bytes: ...
 
     def encode_bytes(self, data: AnyText, *, split_special_tokens: bool | None = None) -> list[int]:
-        r"""Encode bytes, UTF-8 or not, so that `decode_bytes` gives them back exactly.
+        r"""Encode bytes, UTF-8 or not, so that `decode_bytes` returns them exactly.
 
-        Special tokens are found in the bytes, none is added, and no prefix space either. (Added tokens whose flags
-        eat white space lose it here as everywhere; and a tokenizer with a normalizer normalizes what is UTF-8, so
-        that `decode_bytes` gives back the normalized text.)
+        Special tokens are found in the bytes; no special tokens and no prefix space are added. (Added tokens whose
+        flags strip white space lose it, as usual; and a tokenizer with a normalizer normalizes valid UTF-8, so that
+        `decode_bytes` returns the normalized text.)
 
         Args:
-            data: any bytes, or a str; a byte that belongs to no valid UTF-8 sequence is a character of no class.
+            data: bytes, or a str; a byte outside valid UTF-8 sequences belongs to no character class.
             split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
 
         Raises:
-            ValueError: a byte that the vocabulary has no token for, and no `unk_token`.
+            ValueError: a byte has no token, and there is no `unk_token`.
 
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low"], vocab_size=256)
         >>> tokenizer.encode_bytes(b"\xff low")
         [255, 32, 108, 111, 119]
         """
-        # By hand what `_options` does, for it would take longer than to encode a few words.
+        # Inlined from `_options`, which would take longer than encoding a few words.
         as_text = self.split_special_tokens if split_special_tokens is None else split_special_tokens
         if type(data) is not bytes or type(as_text) is not bool:
             check_text("data", data)
@@ -130,8 +130,8 @@ class BulkMethods:
         """Return a list of ids for each text.
 
         Raises:
-            TypeError: a single text, or an element that is neither str nor bytes.
-            ValueError: a byte that the vocabulary has no token for, and no `unk_token`; here and in the doors below.
+            TypeError: the argument is a single text, or an element is neither str nor bytes.
+            ValueError: a byte has no token, and there is no `unk_token`; also in the methods below.
 
         >>> from hf_bpe import BPETokenizer
         >>> BPETokenizer.train(["low"], vocab_size=256).encode_to_lists(["lo", "", b"w"])
@@ -167,18 +167,18 @@ class BulkMethods:
         split_special_tokens: bool | None = None,
         num_workers: int | None = None,
     ) -> tuple[Numbers, Numbers]:
-        """Return the ids of texts as rows of one length, filled up with `pad_token` on the `padding_side`.
+        """Return the ids of texts as rows of one length, padded with `pad_token` on the `padding_side`.
 
         Args:
             texts: str or bytes.
-            length: of each row; a longer one loses its last ids. None for that of the longest.
-            split_special_tokens, num_workers: as in the other doors.
+            length: the length of each row; longer rows lose their last ids. None for the length of the longest.
+            split_special_tokens, num_workers: as in the other bulk methods.
 
         Returns:
-            ids and mask, both int64 of shape (number of texts, length); the mask is 1 where an id is and 0 elsewhere.
+            ids and mask, both int64 of shape (number of texts, length); the mask is 1 for ids and 0 for padding.
 
         Raises:
-            ValueError: rows to fill up, and no `pad_token`; a negative length.
+            ValueError: rows need padding, but there is no `pad_token`; the length is negative.
 
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|endoftext|>"])
@@ -196,14 +196,14 @@ class BulkMethods:
         spans = np.stack([begins, ends if length is None else np.minimum(ends, begins + length)], axis=1)
         ids, mask = self._engine.rows_to_arrays(flat, spans[:, None], [(), ()], padding)
         if pad_id is None and not mask.all():
-            raise ValueError("rows of different length need a pad_token, and there is none; set one")
+            raise ValueError("rows of different length need a pad_token, but there is none; set one")
         return ids, mask
 
     @checked(**_CHECKS)
     def count_tokens(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> list[int]:
-        """Return how many ids each text has, without keeping any.
+        """Return the number of ids of each text, without storing the ids.
 
         >>> from hf_bpe import BPETokenizer
         >>> BPETokenizer.train(["low"], vocab_size=256).count_tokens(["lo", "", b"w"])
@@ -216,15 +216,15 @@ class BulkMethods:
     def encode_iterable(
         self, pieces: Iterable[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> Iterator[int]:
-        """Yield the ids of the pieces' concatenation, exactly as if it were encoded whole.
+        """Yield the ids of the concatenation of pieces, exactly as if it were encoded whole.
 
-        Pieces may end anywhere, inside a word, a special token or (bytes) a character. About 16 MB are held at a time;
-        or as much as there is without a place where text may be cut: one word, or everything where the pattern is None
-        or a regular expression and there is no special token.
+        Pieces may end anywhere: inside a word, a special token or (in bytes) a character. About 16 MB are held at a
+        time, or the text up to the next safe cut if that is longer: one word, or everything if the pattern is None or a
+        regular expression and there is no special token.
 
         Args:
             pieces: str or bytes, such as an open text file.
-            split_special_tokens, num_workers: as in the other doors.
+            split_special_tokens, num_workers: as in the other bulk methods.
 
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=258)
@@ -246,24 +246,24 @@ class BulkMethods:
         num_workers: int | None = None,
         show_progress: bool = False,
     ) -> EncodedFiles:
-        """Encode text files to one array of ids on disk, to train models on; memory is bounded as in `encode_iterable`.
+        """Encode text files to one array of ids on disk, in bounded memory, for training models.
 
         Two files are written, both or none, which `numpy.load` reads (with `mmap_mode="r"`, without loading them):
-        `output`, the ids of all files one after the other, uint16 if all ids of the tokenizer fit, else uint32; and
-        next to it, `.offsets.npy` instead of `.npy`, int64, where documents begin in it, with the end of the last. A
-        process that is killed while old files are replaced leaves no `output`, rather than ids and offsets that do not
-        fit.
+        `output`, the concatenated ids of all files, uint16 if all ids of the tokenizer fit, else uint32; and next to it
+        a file that ends in `.offsets.npy` instead of `.npy`: the int64 offsets at which documents begin, with the end
+        of the last. A process that is killed while it replaces old files leaves no `output`, rather than ids and
+        offsets that do not match.
 
         Args:
-            paths: one file or several, of UTF-8 or any bytes; they are taken in this order.
+            paths: one file or several, UTF-8 or not, in the order in which to encode them.
             output: a path that ends in `.npy`.
-            separator: a token that ends a document, and is its last id; None for `eos_token`. A document ends as well
-                where a file does.
-            split_special_tokens, num_workers: as in the other doors.
+            separator: the token that ends a document and is its last id; None for `eos_token`. The end of a file also
+                ends a document.
+            split_special_tokens, num_workers: as in the other bulk methods.
             show_progress: show a bar of the bytes read, on standard error.
 
         Raises:
-            OSError: a file that cannot be read or written.
+            OSError: a file cannot be read or written.
             ValueError: `output` does not end in `.npy`; the separator is not a token.
 
         >>> from hf_bpe import BPETokenizer
@@ -282,7 +282,8 @@ class BulkMethods:
         separator_id = self._separator_id(separator)
         options, threads = self._options(split_special_tokens), _threads(num_workers)
         total = sum(file.stat().st_size for file in files)
-        encoder = self._engine  # for all files, even if tokens are added meanwhile, whose ids may not fit the array
+        # One encoder for all files, because the ids of tokens added meanwhile may not fit in the array.
+        encoder = self._engine
         highest = max([*encoder.model.vocab, *self._added_tokens_decoder], default=0)
         dtype = np.uint16 if highest < 1 << 16 else np.uint32
         names = target.name, target.stem + ".offsets.npy"
@@ -306,13 +307,14 @@ class BulkMethods:
         return EncodedFiles(target, target.with_name(names[1]), all_ids.size, offsets.size - 1)
 
     def decode_bytes(self, token_ids: Any, *, skip_special_tokens: bool = False) -> bytes:
-        """Return exactly the bytes that the ids stand for.
+        """Return exactly the bytes of ids.
 
         Args:
             token_ids: an id, or a sequence of ids (list, array or tensor of one dimension).
             skip_special_tokens: leave special tokens out.
 
-        An id outside the vocabulary is `unk_token` if there is one, else it is skipped with a warning in the log.
+        An id outside the vocabulary is decoded as `unk_token` if there is one, else it is skipped with a warning in the
+        log.
         """
         ids = [token_ids] if type(token_ids) is int else as_lists("token_ids", token_ids)
         ids = [ids] if isinstance(ids, int) else ids
@@ -323,7 +325,7 @@ class BulkMethods:
             return self._engine.decode(self._known_ids("token_ids", ids, skipped), b"")
 
     def decode_to_texts(self, sequences: Sequence[Sequence[int]], *, skip_special_tokens: bool = False) -> list[str]:
-        """Return the text of each sequence of ids; bytes that are not UTF-8 are handled as `errors` says.
+        """Return the text of each sequence of ids; invalid UTF-8 is handled according to `errors`.
 
         >>> from hf_bpe import BPETokenizer
         >>> BPETokenizer.train(["low"], vocab_size=256).decode_to_texts([[108, 111], [], [119]])
@@ -341,11 +343,11 @@ class BulkMethods:
         return Options(
             self.split_special_tokens if split_special_tokens is None else split_special_tokens,
             self.add_prefix_space if add_prefix_space is None else add_prefix_space,
-            self.unk_token_id if self._engine.lacks_bytes else None,  # which takes transformers a while to find
+            self.unk_token_id if self._engine.lacks_bytes else None,  # slow to look up in transformers
         )
 
     def _separator_id(self, separator: str | None) -> int:
-        """Return the id that ends documents; -1, which none has, if there is none."""
+        """Return the id that ends documents; -1 if there is none."""
         token = self.eos_token if separator is None else separator
         if token is None:
             return -1
@@ -358,7 +360,7 @@ class BulkMethods:
         return self._special_ids if check_flag("skip_special_tokens", skip_special_tokens) else b""
 
     def _known_ids(self, name: str, ids: Any, skipped: bytes) -> list[int]:
-        """Return what of the ids is to be decoded, where one is outside the vocabulary: `unk_token` stands for it."""
+        """Return the ids to decode, with `unk_token` for ids outside the vocabulary."""
         if not isinstance(ids, (list, tuple)):
             raise wrong_type(name, "a row of ids", ids)
         known: list[int] = []
@@ -369,23 +371,23 @@ class BulkMethods:
             if token_id in self._engine.model.vocab or token_id in self._added_tokens_decoder:
                 known.append(token_id)
             elif self.unk_token is not None:
-                known.append(self.unk_token_id)  # which is not skipped, though it is a special token
+                known.append(self.unk_token_id)  # not skipped, although it is a special token
             else:
                 logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
         return known
 
 
 def as_lists(name: str, ids: Any) -> Any:
-    """Return an id as int, and several as a list or tuple, whatever holds them; rows of ids as a list of these.
+    """Return an id as int, several ids as a list or tuple, and rows of ids as a list of these.
 
     Args:
-        name: that of the argument, for messages.
-        ids: an id, a list, array or tensor of ids, or of rows of ids; the ids in a list are not looked at.
+        name: the name of the argument, for messages.
+        ids: an id, or a list, array or tensor of ids or of rows of ids; the ids in a list are not checked.
 
     Raises:
-        TypeError: it is nothing of that.
+        TypeError: the value is none of these.
     """
-    # transformers' `to_py_obj` goes through all of a list, one id after the other.
+    # transformers' `to_py_obj` converts lists id by id.
     if isinstance(ids, (list, tuple)):
         is_of_arrays = len(ids) > 0 and hasattr(ids[0], "ndim") and ids[0].ndim > 0
         return [as_lists(name, row) for row in ids] if is_of_arrays else ids
@@ -397,17 +399,17 @@ def as_lists(name: str, ids: Any) -> Any:
     return [*check_sequence(name, ids, "ids")]
 
 
-# What engines raise for ids that there is no token for, and for what is no id.
+# The errors of engines for ids without a token and for values that are not ids.
 _ODD_IDS = (KeyError, TypeError, OverflowError, ValueError)
 
 
 def check_text(name: str, value: Any) -> Any:
-    """Return a str or bytes."""
+    """Return the value if it is a str or bytes."""
     if not isinstance(value, (str, bytes)):
         is_buffer = False
         got = type(value).__name__
         with suppress(TypeError):
-            memoryview(value)  # it has bytes, which the native core would read while another thread changes them
+            memoryview(value)  # a mutable buffer, which the native core would read while another thread changes it
             is_buffer = True
         if is_buffer:
             raise TypeError(f"{name}: expected str or bytes, got {got}, which can change; give bytes(text)")
@@ -416,7 +418,7 @@ def check_text(name: str, value: Any) -> Any:
 
 
 def check_texts(name: str, value: Any) -> list[AnyText]:
-    """Return the texts of a list, each str or bytes, as a list of its own: another thread may change the other."""
+    """Return a copy of a list of texts, each str or bytes, because another thread may change the list."""
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{name}: expected a list of texts, got a single {type(value).__name__}; write [text]")
     texts = [*value] if isinstance(value, (list, tuple)) else [*check_sequence(name, value, "a list of texts")]

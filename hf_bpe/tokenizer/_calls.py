@@ -1,8 +1,8 @@
-"""What a call of the tokenizer does: texts through the core in one piece, and rows made of their ids.
+"""Calls of the tokenizer: encode all texts at once, and lay out the ids in rows.
 
-transformers brings every `__call__` and `encode` to `_encode_plus`. The one here gives what that of its Python
-tokenizers gives, and what fast tokenizers have besides: offsets, words, overflowing windows. Ids that are given in
-place of texts are left to transformers.
+transformers routes every `__call__` and `encode` to `_encode_plus`. This implementation returns what transformers'
+Python tokenizers return, and also what fast tokenizers return: offsets, words, overflowing windows. Ids given instead
+of texts are handled by transformers.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from hf_bpe.tokenizer._lazy_encodings import NO_ID, Encodings, Source
 
 
 class Inputs(NamedTuple):
-    """Texts of a call, whatever form they had.
+    """The texts of a call in a uniform layout.
 
     Attributes:
-        texts: all, in order: of each row the first sequence, then the second.
-        bounds: where each sequence begins in `texts`, and the last ends, if they are given in words; else each is one.
-        per_row: how many sequences a row has.
-        is_batched: whether the call asked for rows, not for one.
+        texts: all texts in order: of each row the first sequence, then the second.
+        bounds: the index in `texts` at which each sequence begins, and the end of the last, if sequences are given in
+            words; None if each text is a sequence.
+        per_row: the number of sequences in a row.
+        is_batched: whether the call requests several rows.
     """
 
     texts: list[AnyText]
@@ -42,7 +43,7 @@ class Inputs(NamedTuple):
 
     @classmethod
     def of(cls, text: Any, pair: Any, in_words: bool) -> Inputs | None:
-        """Read the arguments of a call; None if they are not texts, or not as many of the second as of the first."""
+        """Parse the arguments of a call; None if they are not texts, or their numbers differ."""
         is_one = _is_words if in_words else _is_text
         if is_one(text):
             if pair is not None and not is_one(pair):
@@ -78,7 +79,7 @@ def _is_words(value: Any) -> bool:
 
 
 class Call(NamedTuple):
-    """What `_encode_plus` is told, as transformers' documentation of `__call__` says it."""
+    """The arguments of `_encode_plus`; see the documentation of `__call__` in transformers."""
 
     add_special_tokens: bool = True
     padding_strategy: PaddingStrategy = PaddingStrategy.DO_NOT_PAD
@@ -100,7 +101,7 @@ class Call(NamedTuple):
 
 
 _CALL_NAMES = frozenset(Call._fields)
-# What a single text may be asked with to be encoded plainly: whatever decides no more than the ids and the mask.
+# Arguments that allow the fast path for a single text: those that decide only the ids and the mask.
 _PLAIN_NAMES = {"add_special_tokens", "split_special_tokens", "return_attention_mask", "verbose", "max_length"}
 _MORE = {name: value for name, value in Call._field_defaults.items() if name not in _PLAIN_NAMES}
 _CHECKS = {name: check for name, check in ARGUMENTS.items() if name in _CALL_NAMES}
@@ -108,9 +109,9 @@ _EMPTY_TEMPLATE: TemplateIds = ((), (), ())
 
 
 def _check_input(name: str, value: Any, in_words: bool) -> None:
-    """Raise a ValueError if a call cannot take this for text, nor for ids in place of text."""
+    """Raise a ValueError if the value is neither text nor ids."""
     if not _is_input(value, in_words, depth=3):
-        words = "lists of str, for is_split_into_words is set" if in_words else "a str, or a list of str"
+        words = "lists of str, because is_split_into_words is set" if in_words else "a str, or a list of str"
         raise ValueError(f"{name}: expected {words}, a list or pair of these, or ids; got {short_repr(value)}")
 
 
@@ -129,14 +130,14 @@ def _is_plain(inputs: Inputs, given: dict[str, Any]) -> bool:
 
 
 class WarningsGiven(dict[str, bool]):
-    """What transformers has warned of and will not again: no part of a tokenizer, so of no pickle or fingerprint."""
+    """The warnings that transformers has given; excluded from pickles and fingerprints of the tokenizer."""
 
     def __reduce__(self) -> tuple[type[WarningsGiven], tuple[()]]:
         return WarningsGiven, ()
 
 
 class Calls(BulkMethods, AddedVocabulary):
-    """The part of BPETokenizer that calls reach: `_encode_plus`, and what it shares with that of transformers."""
+    """The part of BPETokenizer for calls: `_encode_plus`, and the methods that it shares with transformers."""
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
         for name, value in given.items():
@@ -153,7 +154,7 @@ class Calls(BulkMethods, AddedVocabulary):
                 _check_input("text_pair", text_pair, in_words)
             for name in ("return_offsets_mapping", "return_overflowing_tokens"):
                 if given.get(name):
-                    raise ValueError(f"{name}=True: expected texts, all of them alone or all in pairs (text_pair)")
+                    raise ValueError(f"{name}=True: expected texts, either all single or all in pairs (text_pair)")
             encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
             return encoded
         source = Source(self._engine, inputs.texts, self._options(given.get("split_special_tokens")), inputs.bounds)
@@ -174,15 +175,16 @@ class Calls(BulkMethods, AddedVocabulary):
     def encode(
         self, text: Any, text_pair: Any = None, add_special_tokens: bool = True, *args: Any, **kwargs: Any
     ) -> Any:
-        """Return the ids of a text, as a call does; the arguments are those of transformers' `encode`."""
+        """Return the ids of a text; the arguments are those of transformers' `encode`."""
         if not args and not kwargs and text_pair is None and isinstance(text, str):
             template = self._template_ids(1, check_flag("add_special_tokens", add_special_tokens))
-            if template is not None:  # the common case, in which transformers' way here takes longer than the encoding
+            # The common case, in which the path through transformers takes longer than encoding.
+            if template is not None:
                 return self._plain_ids(Source(self._engine, [text], self._options(None), None), template, None, True)
         return super().encode(text, text_pair, add_special_tokens, *args, **kwargs)
 
     def _encode_plainly(self, source: Source, template: TemplateIds, given: dict[str, Any]) -> BatchEncoding:
-        """Return the ids of one text and their mask: what the other way gives as well, but sooner."""
+        """Return the ids and mask of one text: a fast path with the same result as the general one."""
         ids = self._plain_ids(source, template, given.get("max_length"), given.get("verbose", True))
         data = {"input_ids": ids}
         if self._gives("attention_mask", given.get("return_attention_mask")):
@@ -203,7 +205,7 @@ class Calls(BulkMethods, AddedVocabulary):
         return ids
 
     def _laid_out(self, source: Source, per_row: int, template: TemplateIds, call: Call) -> tuple[Layout, list[int]]:
-        """Return the rows of a call, and the number of the text that each is of, for one may be cut into several."""
+        """Return the rows of a call, and the index of each row's text, as a text may overflow into several rows."""
         ids, offsets = source.encoder.encode_to_numpy(source.texts, source.options, default_threads())
         starts = offsets if source.bounds is None else offsets[source.bounds]
         layout = Layout(ids, np.stack([starts[:-1], starts[1:]], axis=1).reshape(-1, per_row, 2), template)
@@ -232,7 +234,7 @@ class Calls(BulkMethods, AddedVocabulary):
         call: Call,
         is_batched: bool,
     ) -> dict[str, Any]:
-        """Return what the call is to give by name, each with a value for each row."""
+        """Return the requested columns by name, each with a value for each row."""
         lengths, rows = layout.lengths, range(len(layout.spans))
         padded_lengths = [length + sum(layout.padding_of(length)) for length in lengths]
         with_mask = self._gives("attention_mask", call.return_attention_mask)
@@ -257,7 +259,7 @@ class Calls(BulkMethods, AddedVocabulary):
         if call.return_offsets_mapping:
             data["offset_mapping"] = [encodings.offsets(row) for row in rows]
         if call.return_length:
-            # As transformers' Python tokenizers count: rows of a batch without their padding.
+            # As in transformers' Python tokenizers, lengths of rows in a batch exclude padding.
             is_padding_left_out = is_batched and not call.return_overflowing_tokens
             data["length"] = lengths if is_padding_left_out else padded_lengths
         if with_mask:
@@ -268,7 +270,7 @@ class Calls(BulkMethods, AddedVocabulary):
         return name in self.model_input_names if wanted is None else wanted
 
     def _template_ids(self, per_row: int, add_special_tokens: bool) -> TemplateIds | None:
-        """Return the special tokens around sequences; None if a subclass adds them by rules of its own."""
+        """Return the special-token ids around sequences; None if a subclass overrides the rules."""
         if not add_special_tokens:
             return _EMPTY_TEMPLATE[: per_row + 1]
         marks = [[-1, -2], [-3, -4]][:per_row]
@@ -299,13 +301,13 @@ class Calls(BulkMethods, AddedVocabulary):
         truncation_strategy: str | TruncationStrategy = "longest_first",
         stride: int = 0,
     ) -> tuple[list[int], list[int] | None, list[int]]:
-        """Cut ids as calls cut those of texts; transformers calls this for ids that it was given.
+        """Truncate ids as calls truncate texts; transformers calls this for given ids.
 
         Returns:
-            What is left of both sequences, and what was cut from the one that was, with `stride` ids of what is left.
+            Both truncated sequences, and the overflowing ids, with `stride` ids of overlap.
 
         Raises:
-            ValueError: the strategy cuts a sequence that is shorter than what has to go, or that is not there.
+            ValueError: the sequence to truncate is missing or too short.
         """
         strategy = TruncationStrategy(truncation_strategy)
         if num_tokens_to_remove <= 0 or strategy == TruncationStrategy.DO_NOT_TRUNCATE:
@@ -326,9 +328,9 @@ class Calls(BulkMethods, AddedVocabulary):
 
 
 def _as_tensor(array: Numbers, kind: Any) -> Any:
-    """Return a tensor of torch that shares the memory of an array, if that is what is asked for."""
+    """Return a torch tensor that shares the memory of an array, if torch tensors are requested."""
     if TensorType(kind) != TensorType.PYTORCH or not is_torch_available():
-        return array  # of which BatchEncoding makes what else there is, or says what is missing
+        return array  # BatchEncoding makes other tensors of it, or raises an error for a missing library
     import torch
 
     return torch.from_numpy(array)

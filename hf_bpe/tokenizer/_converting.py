@@ -1,4 +1,4 @@
-"""BPETokenizer from and to what other tools have: files of any format, and tokenizers in memory."""
+"""Conversion of BPETokenizer from and to other tools' files and tokenizers in memory."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ if TYPE_CHECKING:
 
     from hf_bpe.editing._edits import Edited
 
-# Attributes that save_pretrained of transformers forgets unless they stand in init_kwargs.
+# Attributes that save_pretrained of transformers drops unless they are in init_kwargs.
 PERSISTENT = (
     *("errors", "pattern", "normalizer", "add_prefix_space", "token_type_ids_pattern"),
     *("ignore_merges", "drop_missing_bytes", "model_special_tokens", "template"),
     *("padding_side", "truncation_side", "split_special_tokens", "clean_up_tokenization_spaces"),
-    *("model_input_names", "token_type_ids_include_special_tokens"),  # transformers 4 has other model_input_names
+    # transformers 4 has a different default of model_input_names.
+    *("model_input_names", "token_type_ids_include_special_tokens"),
 )
-# What every tokenizer has unless it is told otherwise, so that it need not be carried anywhere.
+# Defaults of every tokenizer, which need not be stored.
 _DEFAULTS: dict[str, Any] = {
     **{"errors": "replace", "padding_side": "right", "truncation_side": "right"},
     **{"token_type_ids_pattern": "all_zeros", "model_input_names": ["input_ids", "attention_mask"]},
     **{"token_type_ids_include_special_tokens": True, "add_prefix_space": False, "split_special_tokens": False},
     **{"clean_up_tokenization_spaces": False},
 }
-# Of the model, or of how it came to be in memory; and what the template says.
+# Settings of the model or of its loading, and those that the template contains.
 _NOT_SETTINGS = {
     *("model", "pattern", "ignore_merges", "normalizer", "drop_missing_bytes", "model_special_tokens", "signature"),
     *("name_or_path", "tokenizer_file", "added_tokens_decoder", "init_inputs"),
@@ -57,7 +58,7 @@ def _check_definition(name: str, value: Any) -> Definition:
 def _check_edited(name: str, value: Any) -> Any:
     model, remap = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
     if not isinstance(model, BPEModel) or not isinstance(remap, Remap):
-        raise wrong_type(name, "what a function of hf_bpe.editing returns", value)
+        raise wrong_type(name, "the result of a function of hf_bpe.editing", value)
     return value
 
 
@@ -67,9 +68,9 @@ def _special_without_name(tokens: Mapping[int, Any], settings: Mapping[str, Any]
 
 
 class Converting:
-    """Mixed into BPETokenizer."""
+    """The part of BPETokenizer for conversion."""
 
-    # What BPETokenizer has.
+    # Attributes of BPETokenizer.
     init_kwargs: dict[str, Any]
     chat_template: Any
     model_max_length: int
@@ -83,7 +84,7 @@ class Converting:
 
     @property
     def definition(self) -> Definition:
-        """All that makes this tokenizer what it is: model, added tokens and settings that are not the default."""
+        """The definition of this tokenizer: model, added tokens and settings that are not the default."""
         names = [*PERSISTENT, "chat_template"]
         settings = {**self.init_kwargs, **{name: getattr(self, name) for name in names}}
         settings["model_max_length"] = self.model_max_length if self.model_max_length < _NO_LIMIT else None
@@ -101,7 +102,7 @@ class Converting:
     @classmethod
     @checked(definition=_check_definition)
     def from_definition(cls, definition: Definition, **kwargs: Any) -> Self:
-        """Make a tokenizer of a definition; `kwargs` go before its settings."""
+        """Create a tokenizer from a definition; `kwargs` override its settings."""
         tokens = {**definition.added_tokens, **kwargs.pop("added_tokens_decoder", {})}
         settings = {**definition.settings, **kwargs}
         settings.setdefault("extra_special_tokens", _special_without_name(tokens, settings))
@@ -109,16 +110,16 @@ class Converting:
 
     @checked(edited=_check_edited)
     def with_model(self, edited: Edited) -> tuple[Self, Remap]:
-        """Return this tokenizer with an edited model, and the remap of all its ids, those of added tokens included.
+        """Return this tokenizer with an edited model, and the remap of all ids, including those of added tokens.
 
-        Settings, flags and added tokens stay. Tokens that the model does not have keep their ids, or, if tokens of the
-        model are gone or were moved, follow directly behind it.
+        Settings, flags and added tokens stay. Added tokens outside the model keep their ids, or, if tokens of the model
+        were removed or moved, get the ids directly after the model's.
 
         Args:
-            edited: what a function of `hf_bpe.editing` has made of the model of this tokenizer.
+            edited: the result of a function of `hf_bpe.editing` for this tokenizer's model.
 
         Raises:
-            ValueError: an edit of another model, or a new token that has the id or the content of an added one.
+            ValueError: the edit is of another model, or a new token has the id or the content of an added token.
 
         >>> from hf_bpe import BPETokenizer
         >>> from hf_bpe.editing import truncate
@@ -143,21 +144,21 @@ class Converting:
         special_tokens: Mapping[str, int] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Make a tokenizer of one of another kind, with the same ids.
+        """Create a tokenizer from one of another kind, with the same ids.
 
         Args:
             source: a file or folder of any format that `hf_bpe.conversion` reads (GPT-2's two files, `tokenizer.json`,
                 a `.tiktoken` file, minbpe's `.model`, a GGUF file, the text form, a saved folder), a
                 `tiktoken.Encoding`, a fast tokenizer of transformers, a `tokenizers.Tokenizer`, or a `BPEModel`.
-            format: the name of the file's format; None to tell it by its content.
-            pattern: the split pattern, for files that do not say it, such as `.tiktoken`.
-            special_tokens: content → id, for files that do not say them.
-            kwargs: settings of the new tokenizer, which go before those of the source.
+            format: the name of the file's format; None to detect it.
+            pattern: the split pattern, for files that do not store it, such as `.tiktoken`.
+            special_tokens: content → id, for files that do not store them.
+            kwargs: settings of the new tokenizer, which override those of the source.
 
         Raises:
             OSError: the file cannot be read.
-            TypeError: a source of another kind.
-            ValueError: the source is damaged, or is something that BPETokenizer cannot be; the message names what.
+            TypeError: the source is of another kind.
+            ValueError: the source is damaged, or BPETokenizer cannot represent it; the message names the feature.
 
         >>> from hf_bpe import BPETokenizer
         >>> from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -181,27 +182,26 @@ class Converting:
         drop: Iterable[str] = (),
         verify: bool = True,
     ) -> tuple[str, ...]:
-        """Write this tokenizer in another format, so that the ids stay the same.
+        """Write this tokenizer in another format, with the same ids.
 
-        The files are written beside the old ones, read back, by the library that they are for where it is installed,
-        and compared with this tokenizer; only then are they renamed.
+        The files are written to a staging folder, read back (with the library of the format if that is installed) and
+        compared with this tokenizer; only then are they moved into place.
 
         Args:
-            path: the file, or the folder for formats of several files; made if need be.
-            format: its name, of `hf_bpe.conversion.FORMATS`; None to tell it by the path.
-            drop: features that may be lost although ids depend on them, as `hf_bpe.conversion.FEATURES`
-                names them.
+            path: the file, or the folder for formats of several files; created if needed.
+            format: a name of `hf_bpe.conversion.FORMATS`; None to tell it by the path.
+            drop: names of `hf_bpe.conversion.FEATURES` that may be dropped although ids depend on them.
             verify: read back and compare.
 
         Returns:
-            The paths written.
+            The paths of the written files.
 
         Raises:
             OSError: the files cannot be written.
-            ValueError: the format cannot carry this tokenizer; the message names what. Or the ids differ.
+            ValueError: the format cannot carry a feature of this tokenizer, which the message names; or the ids differ.
 
         Warns:
-            UserWarning: of what the format does not carry and decides no ids.
+            UserWarning: the format does not carry a feature that decides no ids.
 
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258)

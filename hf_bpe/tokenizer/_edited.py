@@ -1,4 +1,4 @@
-"""A whole tokenizer with an edited model: what becomes of the tokens that were added to it, and of their ids."""
+"""Apply an edit of the model to a whole tokenizer: its added tokens and their ids."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from hf_bpe.tokenizer._files.definition import Definition
 
 
 def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Definition, Remap]:
-    """Return a tokenizer with a model that was made of its own, and the remap of all its ids.
+    """Return a definition with an edited model, and the remap of all its ids.
 
-    Added tokens stay, whether the model has them or not: at their ids, or, if tokens of the model are gone or were
-    moved, directly behind the new model. One that is a special token of the new model has the id that it has there.
+    Added tokens stay, whether the model has them or not: at their ids, or, if tokens of the model were removed or
+    moved, directly after the new model. An added token that is a special token of the new model has its id there.
 
     Args:
         definition: the tokenizer.
         model: the new model.
-        remap: from the ids of the old model, without tokens that were added later, to those of the new one.
+        remap: the remap from the ids of the old model, without added tokens, to those of the new model.
 
     Raises:
-        ValueError: a remap of something else, or a new token that has the id or the content of an added one.
+        ValueError: the remap is of another model, or a new token has the id or the content of an added token.
 
     >>> from hf_bpe.editing import prune
     >>> from tokenizers import AddedToken
@@ -41,7 +41,7 @@ def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Defin
         )
     specials, known, before = model.special_ids(), model.printable_vocab(), old.printable_vocab()
     follows, behind = remap.moves or remap.removed, count(max(model.vocab, default=-1) + 1)
-    outside: dict[int, int] = {}  # ids of added tokens that the new model does not have from the old one
+    outside: dict[int, int] = {}  # ids of added tokens that the new model does not take from the old one
     for token_id, token in definition.added_tokens.items():
         if token_id in remap.new_ids:
             continue
@@ -50,12 +50,12 @@ def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Defin
         outside[token_id] = new_id
         if content not in specials and new_id in model.vocab:
             raise ValueError(
-                f"token {token_id}, {content!r}, was added to the tokenizer, and a new token of the model has its id; "
+                f"token {token_id}, {content!r}, was added to the tokenizer, but a new token of the model has its id; "
                 "edit the model with reserved=tokenizer.added_tokens_decoder"
             )
         if known.get(content, new_id) != new_id and content not in before:
             raise ValueError(
-                f"token {token_id}, {content!r}, was added to the tokenizer, and a new token of the model, "
+                f"token {token_id}, {content!r}, was added to the tokenizer, but a new token of the model, "
                 f"{known[content]}, is the same; first make it a special token of the model, by "
                 f"hf_bpe.editing.add_special_tokens(model, {{{content!r}: {token_id}}})"
             )

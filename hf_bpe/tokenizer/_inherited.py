@@ -1,7 +1,7 @@
-"""What `BPETokenizer` takes from transformers: settings and methods, with their arguments checked.
+"""Settings and methods that `BPETokenizer` inherits from transformers, with checked arguments.
 
-For what it does not expect transformers fails somewhere inside, or gives something odd. Here arguments are checked by
-their names, which mean the same in every method. Whatever transformers takes and can make sense of is taken.
+With unexpected arguments transformers fails somewhere inside, or returns odd results. Here arguments are checked by
+their names, which mean the same in every method. All values that transformers can interpret are accepted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from hf_bpe.tokenizer._files.reading import read_json_object
 
 
 def check_token(name: str, value: Any) -> Any:
-    """Return a token, a str or an `AddedToken`, that has a UTF-8 form."""
+    """Return the value if it is a token (str or `AddedToken`) that can be encoded as UTF-8."""
     if not isinstance(value, (str, AddedToken)):
         raise wrong_type(name, "a str or an AddedToken", value)
     try:
@@ -56,12 +56,12 @@ def check_token(name: str, value: Any) -> Any:
 
 
 def check_tokens(name: str, value: Any) -> Any:
-    """Return a list of tokens, which may be given as one."""
+    """Return a list of tokens; a single token may be given."""
     return each(check_token)(name, [value] if isinstance(value, (str, AddedToken)) else value)
 
 
 def check_extra_tokens(name: str, value: Any) -> Any:
-    """Return a list of tokens, or a dict of them by their names."""
+    """Return the value if it is a list of tokens, or a dict of name to token."""
     if not isinstance(value, Mapping):
         return each(check_token)(name, value)
     for token in check_keywords(name, value).values():
@@ -70,7 +70,7 @@ def check_extra_tokens(name: str, value: Any) -> Any:
 
 
 def check_added_tokens(name: str, value: Any) -> Any:
-    """Return a mapping of ids to `AddedToken`."""
+    """Return the value if it is a mapping of id to `AddedToken`."""
     tokens = {}
     for token_id, token in check_mapping(name, value).items():
         check_token(name, token)
@@ -79,7 +79,7 @@ def check_added_tokens(name: str, value: Any) -> Any:
 
 
 def strategy(strategies: type[ExplicitEnum], *, has_flags: bool = True) -> Check:
-    """Return a check for a member of an enumeration of transformers, its name, or, if it has flags, a truth value."""
+    """Return a check for a member of a transformers enumeration, its name, or a bool if `has_flags`."""
     names = [member.value for member in strategies]
 
     def check(name: str, value: Any) -> Any:
@@ -93,7 +93,7 @@ def strategy(strategies: type[ExplicitEnum], *, has_flags: bool = True) -> Check
 
 
 def check_messages(name: str, value: Any) -> Any:
-    """Return a conversation, or several: messages are dicts."""
+    """Return the value if it is a conversation, or several; messages are dicts."""
     for message in check_sequence(name, getattr(value, "messages", value), "a list of messages"):
         if isinstance(message, (list, tuple)) or hasattr(message, "messages"):
             check_messages(name, message)
@@ -103,19 +103,19 @@ def check_messages(name: str, value: Any) -> Any:
 
 
 def check_tool(name: str, value: Any) -> Any:
-    """Return a tool: a function, or a dict that describes one."""
+    """Return the value if it is a tool: a function, or a dict that describes one."""
     return value if isinstance(value, Mapping) else check_callable(name, value)
 
 
 def check_rows(name: str, value: Any) -> Any:
-    """Return ids, or rows of ids, in lists, arrays or tensors."""
+    """Return the value if it is ids, or rows of ids, in lists, arrays or tensors."""
     for at, row in enumerate(check_sequence(name, value, "ids, or rows of ids", 2)):
         (check_ids if getattr(row, "ndim", 0) or hasattr(row, "__len__") else check_int)(f"{name}[{at}]", row)
     return value
 
 
 def check_generated(name: str, value: Any) -> Any:
-    """Return text or ids, one or several."""
+    """Return the value if it is text or ids, one or several."""
     if isinstance(value, str):
         return value
     is_text = isinstance(value, (list, tuple)) and len(value) > 0 and isinstance(value[0], str)
@@ -123,7 +123,7 @@ def check_generated(name: str, value: Any) -> Any:
 
 
 def check_encoded(name: str, value: Any) -> Any:
-    """Return what `pad` takes: columns of values by their names, or a list of such."""
+    """Return the value if `pad` accepts it: a dict of columns, or a list of dicts."""
     if not isinstance(value, (Mapping, BatchEncoding)):
         for row in check_sequence(name, value, "a dict, or a list of dicts"):
             check_encoded(name, check_mapping(name, row))
@@ -141,8 +141,8 @@ def check_encoded(name: str, value: Any) -> Any:
 
 
 def check_template(name: str, value: Any) -> Any:
-    """Return a chat template, or several by their names."""
-    if isinstance(value, (list, tuple)):  # as tokenizer_config.json holds several
+    """Return the value if it is a chat template, or several by name."""
+    if isinstance(value, (list, tuple)):  # the form of several templates in tokenizer_config.json
         value = {each["name"]: each["template"] for each in map(partial(check_mapping, name), value)}
     for text in value.values() if isinstance(value, Mapping) else [value]:
         check_str(name, text)
@@ -150,7 +150,7 @@ def check_template(name: str, value: Any) -> Any:
 
 
 def check_errors(name: str, value: Any) -> str:
-    """Return the name of a way to deal with bytes that are not UTF-8."""
+    """Return the value if it is the name of an error handler for decoding."""
     try:
         codecs.lookup_error(check_str(name, value))
     except (LookupError, ValueError):
@@ -159,11 +159,11 @@ def check_errors(name: str, value: Any) -> str:
 
 
 def check_model_max_length(name: str, value: Any) -> Any:
-    """Return a number of tokens, which in files is a float, too: 1e30 is no limit."""
+    """Return a number of tokens, which may be a float in files: 1e30 means no limit."""
     return value if isinstance(value, float) and value >= 0 else check_int(name, value, 0)
 
 
-_NO_LIMIT = int(1e30)  # as transformers has it
+_NO_LIMIT = int(1e30)  # the value in transformers
 _FLAG, _SIDE = check_flag, one_of("left", "right")
 
 SETTINGS: dict[str, Check] = {
@@ -179,7 +179,7 @@ SETTINGS: dict[str, Check] = {
     "chat_template": optional(check_template),
     "added_tokens_decoder": check_added_tokens,
 }
-"""The settings that transformers takes by keyword."""
+"""Checks of the settings that transformers takes by keyword."""
 
 CONSTRUCTOR: dict[str, Check] = {
     **dict.fromkeys(("vocab_file", "merges_file"), optional(check_path)),
@@ -191,7 +191,7 @@ CONSTRUCTOR: dict[str, Check] = {
     "errors": check_errors,
     **SETTINGS,
 }
-"""The arguments of `BPETokenizer`."""
+"""Checks of the arguments of `BPETokenizer`."""
 
 ARGUMENTS: dict[str, Check] = {
     **dict.fromkeys(("add_special_tokens", "is_split_into_words", "return_overflowing_tokens", "verbose"), _FLAG),
@@ -232,15 +232,15 @@ ARGUMENTS: dict[str, Check] = {
     "save_directory": check_path,
     "filename_prefix": optional(check_path),
 }
-"""The arguments of methods of transformers."""
+"""Checks of the arguments of transformers' methods."""
 
 
 class CheckedTokenizer(PreTrainedTokenizer):
-    """`PreTrainedTokenizer`, whose methods say which argument is wrong."""
+    """`PreTrainedTokenizer` with checked arguments."""
 
     @classmethod
     def _from_pretrained(cls, files: dict[str, str | None], name: str, *args: Any, **kwargs: Any) -> Any:
-        # transformers parses these without a bound, and does not say which is damaged.
+        # transformers parses these files without bounds, and does not name a damaged one.
         paths = [Path(file) for file in files.values() if file is not None and file.endswith(".json")]
         for file in paths:
             check_json_file(file)
@@ -252,7 +252,7 @@ class CheckedTokenizer(PreTrainedTokenizer):
             raise
 
     def _get_padding_truncation_strategies(self, padding: Any = False, truncation: Any = None, **kwargs: Any) -> Any:
-        # Every call of the tokenizer comes here first.
+        # Every call of the tokenizer enters here.
         if padding is not False:
             padding = ARGUMENTS["padding"]("padding", padding)
         if truncation is not None:
@@ -268,18 +268,18 @@ class CheckedTokenizer(PreTrainedTokenizer):
         return super()._pad(encoded_inputs, max_length, *args, **kwargs)
 
     def parse_response(self, response: Any, schema: Any = None, **kwargs: Any) -> Any:
-        """Parse what a model has answered, as transformers does; `schema` is a response template."""
+        """Parse a model's response, as in transformers; `schema` is a response template."""
         self._check_has_template("schema", schema)
         return super().parse_response(response, schema, **kwargs)
 
     def get_response_parser(self, response_template: Any = None, **kwargs: Any) -> Any:
-        """Return what parses an answer piece by piece, as transformers does."""
+        """Return an incremental parser of responses, as in transformers."""
         self._check_has_template("response_template", response_template)
         return super().get_response_parser(response_template, **kwargs)
 
     def _check_has_template(self, name: str, value: Any) -> None:
         if value is None and getattr(self, "response_template", None) is None:
-            raise ValueError(f"{name}: expected a response template, for this tokenizer has none; got None")
+            raise ValueError(f"{name}: expected a response template, because this tokenizer has none; got None")
 
 
 for _name in (
@@ -288,5 +288,5 @@ for _name in (
     *("add_tokens", "add_special_tokens", "apply_chat_template", "get_chat_template", "save_chat_templates"),
     *("encode_message_with_chat_template", "parse_response", "get_response_parser"),
 ):
-    if hasattr(CheckedTokenizer, _name):  # some versions have fewer
+    if hasattr(CheckedTokenizer, _name):  # some versions have fewer methods
         setattr(CheckedTokenizer, _name, checked(**ARGUMENTS)(getattr(CheckedTokenizer, _name)))

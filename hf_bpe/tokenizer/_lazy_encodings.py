@@ -1,4 +1,4 @@
-"""Which characters and words ids come from: what fast tokenizers keep of every call, here made when asked for."""
+"""Offsets and words of ids, computed on demand; fast tokenizers store them for every call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hf_bpe.tokenizer._batch_layout import Layout
 
 Offsets = tuple[int, int]
 ToTokens = Callable[[list[int]], list[str]]
-NO_ID = -1  # where nothing is filled up, it needs none
+NO_ID = -1  # without padding no pad id is needed
 
 
 @dataclass
@@ -22,10 +22,10 @@ class Encoding:
 
     Attributes:
         ids: the ids, special tokens and padding included; all lists here have one value for each.
-        type_ids: what the model is told of which sequence it is.
+        type_ids: the token type id of each id.
         offsets: (begin, end) in characters of the text, or of the word if the text was given in words; (0, 0) for
             special tokens and padding.
-        word_ids: the number of the pre-token or added token, or of the word given; None for special tokens and padding.
+        word_ids: the index of the pre-token or added token, or of the given word; None for special tokens and padding.
         sequence_ids: 0 for the first text, 1 for the second; None for special tokens and padding.
         special_tokens_mask: 1 for special tokens and padding.
         attention_mask: 0 for padding.
@@ -43,7 +43,7 @@ class Encoding:
     _to_tokens: ToTokens = field(repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The tokenizer is no part of what it has encoded.
+        # The tokenizer is not part of its encodings.
         return {name: value for name, value in vars(self).items() if name != "_to_tokens"} | {"tokens": self.tokens}
 
     def __len__(self) -> int:
@@ -56,35 +56,35 @@ class Encoding:
 
     @property
     def overflowing(self) -> list[Encoding]:
-        """None: windows of what does not fit a row are rows of their own."""
+        """Always empty, because overflowing windows are separate rows."""
         return []
 
     def token_to_sequence(self, token: int) -> int | None:
-        """Return the sequence that a token is of."""
+        """Return the sequence of a token."""
         return self.sequence_ids[token] if 0 <= token < len(self) else None
 
     def token_to_chars(self, token: int) -> Offsets | None:
-        """Return where the token begins and ends in its text."""
+        """Return the begin and end of a token in its text."""
         return None if self.token_to_sequence(token) is None else self.offsets[token]
 
     def token_to_word(self, token: int) -> int | None:
-        """Return the word that a token is of."""
+        """Return the word of a token."""
         return None if self.token_to_sequence(token) is None else self.word_ids[token]
 
     def char_to_token(self, char: int, sequence: int = 0) -> int | None:
-        """Return the first token that has a character of a sequence."""
+        """Return the first token of a character of a sequence."""
         for token, (begin, end) in enumerate(self.offsets):
             if begin <= char < end and self.sequence_ids[token] == sequence:
                 return token
         return None
 
     def char_to_word(self, char: int, sequence: int = 0) -> int | None:
-        """Return the word that has a character of a sequence."""
+        """Return the word of a character of a sequence."""
         token = self.char_to_token(char, sequence)
         return None if token is None else self.word_ids[token]
 
     def word_to_tokens(self, word: int, sequence: int = 0) -> tuple[int, int] | None:
-        """Return the first token of a word, and the one behind its last."""
+        """Return the first token of a word, and the one after its last."""
         tokens = [
             token
             for token, number in enumerate(self.word_ids)
@@ -93,19 +93,20 @@ class Encoding:
         return (tokens[0], tokens[-1] + 1) if tokens else None
 
     def word_to_chars(self, word: int, sequence: int = 0) -> Offsets | None:
-        """Return where a word begins and ends in its text."""
+        """Return the begin and end of a word in its text."""
         tokens = self.word_to_tokens(word, sequence)
         return None if tokens is None else (self.offsets[tokens[0]][0], self.offsets[tokens[1] - 1][1])
 
 
 class Source(NamedTuple):
-    """What a call was given, to find out again where its ids come from.
+    """The input of a call, from which offsets are computed later.
 
     Attributes:
-        encoder: that of the call.
+        encoder: the encoder of the call.
         texts: all texts.
-        options: how they were encoded.
-        bounds: where each sequence begins in `texts`, and the last ends, if they were given in words; else None.
+        options: the options of encoding.
+        bounds: the index in `texts` at which each sequence begins, and the end of the last, if sequences were given in
+            words; else None.
     """
 
     encoder: Encoder
@@ -117,7 +118,7 @@ class Source(NamedTuple):
         """Return (begin, end, word) of each id."""
         _, offsets, places = self.encoder.encode_with_offsets(self.texts, self.options)
         if self.bounds is not None:
-            # The words that count are those that were given.
+            # Word ids refer to the given words.
             for first, last in pairwise(self.bounds):
                 for number, text in enumerate(range(first, last)):
                     places[offsets[text] : offsets[text + 1], 2] = number
@@ -125,13 +126,13 @@ class Source(NamedTuple):
 
 
 class Encodings(Sequence[Encoding]):
-    """The `Encoding` of each row of a call, made when it is asked for.
+    """The `Encoding` of each row of a call, computed on demand.
 
     Args:
-        layout: what gives the rows.
-        places: what gives (begin, end, word) of each id of all sequences.
-        pad_id: what rows are filled up with.
-        type_ids: layout, row → what the model is told of which sequence each id is.
+        layout: returns the layout.
+        places: returns (begin, end, word) of each id of all sequences.
+        pad_id: the id of padding.
+        type_ids: (layout, row) → token type ids.
         to_tokens: ids → tokens.
     """
 
@@ -151,7 +152,7 @@ class Encodings(Sequence[Encoding]):
         self._made: dict[int, Encoding] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Data loaders send batches from process to process, so in arrays, and without the tokenizer.
+        # Data loaders send batches between processes, so they pickle as arrays, without the tokenizer.
         layout = self._layout
         ids = [*{*layout.ids.tolist(), *chain.from_iterable(layout.template), self._pad_id} - {NO_ID}]
         tokens = dict(zip(ids, self._to_tokens(ids), strict=True))

@@ -1,4 +1,4 @@
-"""What notebooks show of a tokenizer: its model, and the tokens that it adds."""
+"""The HTML table that notebooks show for a tokenizer: its model and its added tokens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def html_of_tokenizer(tokenizer: BPETokenizer) -> str:
-    """Return a table of what a tokenizer is: its model, and what it adds to it.
+    """Return a table that describes a tokenizer: its model, added tokens and settings.
 
     >>> from hf_bpe import BPETokenizer
     >>> "pad_token" in html_of_tokenizer(BPETokenizer.train(["low"], 257, pad_token="<pad>"))

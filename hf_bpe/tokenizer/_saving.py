@@ -1,6 +1,6 @@
-"""Saving and loading of BPETokenizer: folders that give the same ids to everybody, checked before they take effect.
+"""Saving and loading of BPETokenizer, with verified folders that give the same ids in every loader.
 
-What transformers' own `save_pretrained` forgets or would get wrong is put right here.
+This corrects what transformers' `save_pretrained` omits or gets wrong.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ TOKENIZER_FILE = "tokenizer.json"
 MODEL_CONFIG_FILE = "config.json"
 CHAT_TEMPLATE_FILE = "chat_template.jinja"
 
-# The module that AutoTokenizer copies out of a folder and runs to find our class.
+# The module that AutoTokenizer copies from a folder and runs to find our class.
 _SHIM = "tokenization_hf_bpe"
-_REMOTE_CODE = "transformers_modules."  # where transformers puts modules that it has copied out of folders
+_REMOTE_CODE = "transformers_modules."  # the package of modules that transformers copied from folders
 
 
 class Saving(Converting):
-    """Mixed into BPETokenizer."""
+    """The part of BPETokenizer for saving and loading."""
 
     _registered_for_auto_class = False
 
-    # What BPETokenizer has.
+    # Attributes of BPETokenizer.
     encoder: dict[str, int]
     add_prefix_space: bool
     add_bos_token: bool
@@ -69,19 +69,19 @@ class Saving(Converting):
     def from_pretrained(
         cls, pretrained_model_name_or_path: str | os.PathLike[str], *init_inputs: Any, **kwargs: Any
     ) -> Self:
-        """Load a folder, or a repository of the Hub, as every tokenizer of transformers does.
+        """Load a folder or a repository of the Hub, like other tokenizers of transformers.
 
         Args:
             pretrained_model_name_or_path: a folder that holds `vocab.json` and `merges.txt`, or `tokenizer.json`, or
-                the name of a repository that does. A folder that is not of BPETokenizer, which names no pattern in
-                `tokenizer_config.json`, is loaded from its `tokenizer.json` to the tokenizer that
-                `PreTrainedTokenizerFast.from_pretrained` gives; where there is none the pattern is GPT-2's.
-            init_inputs, kwargs: as in transformers; settings given here go before those of the folder.
+                the name of a repository that does. A folder that BPETokenizer did not save, which names no pattern in
+                `tokenizer_config.json`, is loaded from its `tokenizer.json`, with the result of
+                `PreTrainedTokenizerFast.from_pretrained`; without that file the pattern is GPT-2's.
+            init_inputs, kwargs: as in transformers; settings given here override those of the folder.
 
         Raises:
-            OSError: there is no such folder or repository, or a file of it cannot be read.
-            ValueError: a file is damaged or missing, the files do not fit together, or a file is not the one that was
-                saved with the others.
+            OSError: the folder or repository does not exist, or a file cannot be read.
+            ValueError: a file is damaged or missing, the files contradict each other, or a file was not saved together
+                with the others.
 
         >>> from hf_bpe import BPETokenizer
         >>> _ = BPETokenizer.train(["low lower"], vocab_size=258).save_pretrained("my-tokenizer")
@@ -89,44 +89,45 @@ class Saving(Converting):
         [257]
         """
         folder = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "")
-        if (folder / CONFIG_FILE).is_file():  # transformers reads it in several places, each with errors of its own
+        # Checked here, because transformers reads it in several places with different errors.
+        if (folder / CONFIG_FILE).is_file():
             check_config(folder / CONFIG_FILE)
         check_complete(folder)
         return cast("Self", super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **kwargs))  # type: ignore[misc]
 
     @classmethod
     def _from_pretrained(cls, files: dict[str, str | None], name: str, *args: Any, **kwargs: Any) -> Self:
-        folder = Folder.of(name, files, kwargs)  # those of a repository are in the cache
+        folder = Folder.of(name, files, kwargs)  # files of a repository are in the cache
         checked_files = {key: path for key, path in files.items() if kwargs.get(key) is None}
-        # Before 5.13 a path in the file is opened; what is passed here is not replaced by it.
+        # Before 5.13 transformers opens a path in the file; arguments passed here override it.
         settings = {key: files.get(key) for key in ("vocab_file", "merges_file", "tokenizer_file")} | kwargs
         try:
             with constructor_errors():
                 loaded = super()._from_pretrained(files, name, *args, _folder=folder, **settings)  # type: ignore[misc]
         except Exception as error:
-            check_digests(folder.config, checked_files, None)  # files of two tokenizers may fail anywhere
-            # What transformers makes of files of another shape, but for settings of the caller that it names.
+            check_digests(folder.config, checked_files, None)  # mixed files of two tokenizers may fail anywhere
+            # Errors of transformers for malformed files, except for settings of the caller, which they name.
             of_files = isinstance(error, (AttributeError, LookupError, RecursionError, TypeError))
             if not of_files or any(str(error).startswith(f"{setting} ") for setting in kwargs):
                 raise
             raise ValueError(f"{name}: its files are not those of a tokenizer: {error!r}") from error
         tokenizer = cast("Self", loaded)
-        # Not before, for a save may replace the files meanwhile.
+        # Checked last, because a save may replace the files meanwhile.
         check_digests(folder.config, checked_files, tokenizer.model)
         return tokenizer
 
     @classmethod
     @checked(tokenizer_file=optional(check_path))
     def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
-        """Take a tokenizer that others have saved from its `tokenizer.json`; from_pretrained calls this."""
+        """Convert the `tokenizer.json` of other libraries; called by from_pretrained."""
         folder: Folder | None = kwargs.pop("_folder", None)
         kwargs.pop(DIGESTS, None)
         return kwargs if folder is None else folder.settings(kwargs)
 
     @classmethod
     def convert_added_tokens(cls, obj: Any, save: bool = False, add_type_field: bool = True) -> Any:
-        """Return what settings are in JSON, or what they were before; save_pretrained and from_pretrained call this."""
-        if isinstance(obj, BPEModel):  # which the vocabulary files hold
+        """Convert settings to JSON values or back; called by save_pretrained and from_pretrained."""
+        if isinstance(obj, BPEModel):  # stored in the vocabulary files
             return None
         if isinstance(obj, Template):
             return obj.to_json()
@@ -136,7 +137,7 @@ class Saving(Converting):
 
     @checked(save_directory=check_path, filename_prefix=optional(check_path))
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
-        """Write `vocab.json` and `merges.txt`, each whole or not at all; return their paths."""
+        """Write `vocab.json` and `merges.txt` atomically; return their paths."""
         prefix = f"{filename_prefix}-" if filename_prefix else ""
         return tuple(map(str, write_gpt2(self.model, save_directory, prefix=prefix)))
 
@@ -152,22 +153,22 @@ class Saving(Converting):
         verify: bool = True,
         **kwargs: Any,
     ) -> tuple[str, ...]:
-        """Save all that from_pretrained needs, and a `tokenizer.json` for those who have no hf_bpe.
+        """Save all files for from_pretrained, and a `tokenizer.json` for users without hf_bpe.
 
-        Files are written next to the old ones, loaded and compared with this tokenizer, and put in their place when
-        all is well; if anything fails the old ones stay. Old files that are not written again stay as well. If the
-        process is killed meanwhile, the folder holds the old tokenizer or the new one, or loading it is an error.
+        Files are written to a staging folder, loaded and compared with this tokenizer, and then moved into place; if
+        anything fails the old files stay. Old files that are not written again also stay. If the process is killed, the
+        folder holds the old tokenizer or the new one, or loading it raises an error.
 
         Args:
-            save_directory: the folder; made if need be.
+            save_directory: the folder; created if needed.
             legacy_format: as in transformers; False is refused.
             filename_prefix: put before each file's name, with a hyphen.
-            push_to_hub: call `push_to_hub` afterwards, with `repo_id` (default: the folder's name) and what else of
-                `kwargs` it takes.
-            portable: have AutoTokenizer load `PreTrainedTokenizerFast`, of transformers 4 and 5, whether hf_bpe is
-                installed or not; `BPETokenizer.from_pretrained` loads the folder all the same.
-            verify: load what was written with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and compare
-                vocabulary and ids. Takes half a second for GPT-2's vocabulary.
+            push_to_hub: call `push_to_hub` afterwards, with `repo_id` (default: the folder's name) and its other
+                arguments in `kwargs`.
+            portable: make AutoTokenizer load `PreTrainedTokenizerFast` (transformers 4 and 5), whether hf_bpe is
+                installed or not; `BPETokenizer.from_pretrained` still loads the folder.
+            verify: load the files with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and compare vocabulary
+                and ids. Takes half a second for GPT-2's vocabulary.
             kwargs: as in transformers.
 
         Returns:
@@ -175,12 +176,12 @@ class Saving(Converting):
 
         Raises:
             OSError: the files cannot be written.
-            ValueError: the verification found a difference; or `portable` together with `push_to_hub`.
+            ValueError: the verification found a difference, or `portable` is combined with `push_to_hub`.
 
         Warns:
-            UserWarning: a `config.json` in the folder makes AutoTokenizer choose a class that gives other ids (a file
-                that is put there later cannot be seen now); or the folder holds an old chat template, which whoever
-                loads the folder will get, and this tokenizer has none.
+            UserWarning: a `config.json` in the folder makes AutoTokenizer choose a class that gives different ids (a
+                file that is added later cannot be checked); or the folder holds an old chat template, which loading
+                would add to this tokenizer.
 
         >>> from hf_bpe import BPETokenizer
         >>> from transformers import AutoTokenizer, PreTrainedTokenizerFast
@@ -192,13 +193,13 @@ class Saving(Converting):
         if portable and push_to_hub:
             raise ValueError(
                 "portable=True with push_to_hub=True: transformers would save again for the upload, not portable; save "
-                "without push_to_hub, and send the folder with huggingface_hub.upload_folder"
+                "without push_to_hub, and upload the folder with huggingface_hub.upload_folder"
             )
         hub_names = ("commit_message", "commit_description", "private", "token", "revision", "create_pr", "tags")
         hub_options = {name: kwargs.pop(name) for name in hub_names if name in kwargs}
         repo_id = kwargs.pop("repo_id", Path(save_directory).name)
         prefix = f"{filename_prefix}-" if filename_prefix else ""
-        self = copy.copy(self)  # all files must be of one moment, and another thread may add tokens
+        self = copy.copy(self)  # a snapshot for all files, because another thread may add tokens
         with staged_folder(save_directory, last=[prefix + name for name in LAST]) as staging:
             super().save_pretrained(staging, legacy_format, **kwargs)  # type: ignore[misc]
             (staging / TOKENIZER_FILE).write_text(self._tokenizer_json(), encoding="utf-8", newline="\n")
@@ -206,7 +207,7 @@ class Saving(Converting):
             if verify:
                 verify_folder(staging, cast("BPETokenizer", self))
                 self._warn_of(Path(save_directory), staging, prefix)
-            if prefix:  # which is put on last, for no loader would find the files
+            if prefix:  # added last, because no loader would find the files
                 for path in [path for path in staging.iterdir() if path.suffix != ".py"]:
                     path.rename(staging / (prefix + path.name))
             written = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
@@ -216,31 +217,31 @@ class Saving(Converting):
 
     @classmethod
     def register_for_auto_class(cls, auto_class: str | type = "AutoTokenizer") -> None:
-        """Have folders that are saved from now on tell AutoTokenizer to load this class, whatever their `config.json`.
+        """Make AutoTokenizer load this class from folders that are saved from now on, whatever their `config.json`.
 
-        They then hold an `auto_map` and `tokenization_hf_bpe.py`, one line that imports the class from where it is
-        installed. AutoTokenizer loads them as this class where hf_bpe is imported already, and elsewhere with
-        `trust_remote_code=True`. Without trust it takes `tokenizer.json`, with the same ids, if transformers has a
-        tokenizer for the `config.json` in the folder, and else refuses the folder. What is loaded from such a folder is
-        saved like it.
+        Such folders hold an `auto_map` and `tokenization_hf_bpe.py`, one line that imports the installed class.
+        AutoTokenizer loads them as this class if hf_bpe is already imported, and otherwise with
+        `trust_remote_code=True`. Without trust it loads `tokenizer.json`, with the same ids, if transformers has a
+        tokenizer for the `config.json` in the folder, and otherwise refuses the folder. A tokenizer loaded from such a
+        folder is saved the same way.
 
         Args:
-            auto_class: "AutoTokenizer"; tokenizers have no other.
+            auto_class: "AutoTokenizer", the only choice for tokenizers.
 
-        A subclass is registered by itself. Its module must be importable where the folder is loaded.
+        Register each subclass separately. Its module must be importable where the folder is loaded.
 
         Raises:
-            ValueError: another `auto_class`; or a class that cannot be imported, as one in `__main__`.
+            ValueError: `auto_class` has another value, or the class cannot be imported, such as one in `__main__`.
         """
         name = auto_class.__name__ if isinstance(auto_class, type) else auto_class
         if not isinstance(name, str) or name != "AutoTokenizer":
             raise ValueError(f"auto_class: expected 'AutoTokenizer', got {short_repr(name)}")
-        if cls.__module__.startswith(_REMOTE_CODE):  # a file of the folder itself, which transformers then copies
+        if cls.__module__.startswith(_REMOTE_CODE):  # a module from a folder, which transformers copies
             super().register_for_auto_class(auto_class)  # type: ignore[misc]
         elif not cls._is_importable():
             raise ValueError(
-                f"{cls.__qualname__} of {cls.__module__} cannot be imported by those who load the folder: expected a "
-                "class at the top of a module; move it into one that is installed where it is to be loaded"
+                f"{cls.__qualname__} of {cls.__module__} cannot be imported where the folder is loaded: expected a "
+                "class at the top of a module; move it into an installed module"
             )
         else:
             cls._registered_for_auto_class = True
@@ -249,7 +250,7 @@ class Saving(Converting):
         return render_tokenizer_json(self.definition)
 
     def _finish_config(self, folder: Path, portable: bool) -> None:
-        """Put right in `tokenizer_config.json` what transformers has written."""
+        """Correct the `tokenizer_config.json` that transformers wrote."""
         path = folder / CONFIG_FILE
         config = json.loads(path.read_text(encoding="utf-8"))
         auto_map = config.pop("auto_map", None) or {}
@@ -257,9 +258,9 @@ class Saving(Converting):
         if portable:
             auto_map.pop("AutoTokenizer", None)
             config["tokenizer_class"] = "PreTrainedTokenizerFast"
-            if "extra_special_tokens" in config:  # which is something else there
+            if "extra_special_tokens" in config:  # has a different meaning there
                 config["additional_special_tokens"] = config.pop("extra_special_tokens")
-        elif self._auto_class is None:  # else transformers has copied the source of the class, and written the map
+        elif self._auto_class is None:  # otherwise transformers has copied the source of the class and written the map
             loaded = auto_map.pop("AutoTokenizer", None)
             if self._needs_shim(loaded):
                 auto_map["AutoTokenizer"] = [f"{_SHIM}.{type(self).__name__}", None]
@@ -269,14 +270,14 @@ class Saving(Converting):
                 (folder / f"{_SHIM}.py").write_text(line, encoding="utf-8", newline="\n")
         if auto_map:
             config["auto_map"] = auto_map
-        config.pop("model", None)  # which is in the other files
+        config.pop("model", None)  # stored in the other files
         config["signature"] = self.model.signature
         config[DIGESTS] = digests_of(folder)
         text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
         path.write_text(text, encoding="utf-8", newline="\n")
 
     def _needs_shim(self, loaded: Any) -> bool:
-        """Tell whether to save with the shim: if the class is registered, or the tokenizer was loaded through it."""
+        """Return whether to save the shim: if the class is registered, or the tokenizer was loaded through it."""
         if vars(type(self)).get("_registered_for_auto_class"):
             return True
         references = loaded if isinstance(loaded, list) else [loaded]
@@ -287,7 +288,7 @@ class Saving(Converting):
         return cls.__module__ != "__main__" and getattr(sys.modules[cls.__module__], cls.__name__, None) is cls
 
     def _warn_of(self, folder: Path, staging: Path, prefix: str) -> None:
-        """Warn of files that are in the folder already and change what is loaded from it."""
+        """Warn about existing files in the folder that change what is loaded from it."""
         if (folder / MODEL_CONFIG_FILE).is_file() and not prefix:
             shutil.copy(folder / MODEL_CONFIG_FILE, staging)
             problem = self._auto_tokenizer_problem(staging)
@@ -298,42 +299,42 @@ class Saving(Converting):
                     f"{folder / MODEL_CONFIG_FILE} makes AutoTokenizer {problem}. Call {name}.register_for_auto_class()"
                     f" before saving, and AutoTokenizer will load {name} (where hf_bpe is not imported, with "
                     f"trust_remote_code=True); or load the folder with {name}.from_pretrained or "
-                    "PreTrainedTokenizerFast.from_pretrained; or save the tokenizer in a folder of its own",
+                    "PreTrainedTokenizerFast.from_pretrained; or save the tokenizer in a separate folder",
                     UserWarning,
                     stacklevel=4,
                 )
         template = prefix + CHAT_TEMPLATE_FILE
         if self.chat_template is None and (folder / template).is_file():
             warnings.warn(
-                f"{folder / template} is of an earlier tokenizer, and this one has no chat template; whoever loads the "
-                "folder will get the old one: delete the file if it is not wanted",
+                f"{folder / template} belongs to an earlier tokenizer, but this one has no chat template; loading the "
+                "folder will add the old one: delete the file if you do not want it",
                 UserWarning,
                 stacklevel=4,
             )
 
     def _auto_tokenizer_problem(self, folder: Path) -> str | None:
-        """Say what is wrong with what AutoTokenizer makes of a folder, None if nothing is."""
+        """Describe the problem with the tokenizer that AutoTokenizer loads from a folder; None if there is none."""
         from transformers import AutoTokenizer
 
         try:
-            # Without a word on trust it would ask the user, and wait.
+            # Without trust_remote_code it would prompt the user and block.
             with panics_as_errors():
                 chosen = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
             if type(chosen) is type(self):
                 return None
             difference = ids_difference(cast("BPETokenizer", self), chosen)
-        except Exception as error:  # other classes fail with anything
+        except Exception as error:  # other classes raise any kind of error
             return f"fail to load the tokenizer: {error}"
         return difference and f"load the tokenizer as {type(chosen).__name__}, which gives wrong ids: {difference}"
 
 
 class NotInFiles(NamedTuple):
-    """What `vocab.json` and `merges.txt` do not say of a model.
+    """The fields of a model that `vocab.json` and `merges.txt` do not store.
 
     Attributes:
         pattern, normalizer, ignore_merges, drop_missing_bytes: as in `BPEModel`.
-        special_tokens: None for those that the settings call special.
-        signature: that of the model when it was saved, None if it is not known.
+        special_tokens: the special tokens; None for those that the settings name.
+        signature: the signature of the saved model, None if unknown.
     """
 
     pattern: str | None
@@ -350,7 +351,7 @@ def read_model(
     told: NotInFiles,
     kwargs: dict[str, Any],
 ) -> tuple[BPEModel, dict[str, int]]:
-    """Read the two files; where it is not said which tokens are special, the settings' special tokens are."""
+    """Read the two files; by default the special tokens in the settings are the special tokens."""
     if vocab_file is None or merges_file is None:
         raise ValueError(
             f"BPETokenizer needs a model, or vocab_file and merges_file; got vocab_file={vocab_file!r}, "

@@ -1,4 +1,4 @@
-"""The special tokens of BPETokenizer: those that are added to sequences, and those that decoding can skip."""
+"""The special tokens of BPETokenizer: the template, and the tokens that decoding can skip."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tokenizers import AddedToken
 from hf_bpe._utils.arguments import check_flag, check_ids, checked, optional
 from hf_bpe.tokenizer._template import Template, as_template
 
-# What transformers calls special_tokens_pattern → (add_bos_token, add_eos_token).
+# transformers' special_tokens_pattern → (add_bos_token, add_eos_token).
 _BOS_EOS_OF_PATTERN = {"none": (False, False), "bos": (True, False), "eos": (False, True), "bos_eos": (True, True)}
 _PATTERN_OF_BOS_EOS = {flags: name for name, flags in _BOS_EOS_OF_PATTERN.items()}
 
 
 class SpecialTokens:
-    """Mixed into BPETokenizer."""
+    """The part of BPETokenizer for the template."""
 
-    # What BPETokenizer has.
+    # Attributes of BPETokenizer.
     _template: Template | None
     _added_tokens_encoder: dict[str, int]
     _added_tokens_decoder: dict[int, AddedToken]
@@ -30,7 +30,7 @@ class SpecialTokens:
 
     @property
     def template(self) -> Template | None:
-        """The special tokens that are added to sequences, None for none; set it to a Template or its JSON form."""
+        """The template of special tokens added to sequences, or None; set it to a Template or its JSON form."""
         return self._template
 
     @template.setter
@@ -39,7 +39,9 @@ class SpecialTokens:
         if missing := [
             token for token in (template.tokens if template else []) if token not in self._added_tokens_encoder
         ]:
-            raise ValueError(f"template: {missing[0]!r} is no special or added token of this tokenizer; add it first")
+            raise ValueError(
+                f"template: {missing[0]!r} is not a special or added token of this tokenizer; add it first"
+            )
         self._template = template
 
     @property
@@ -62,12 +64,12 @@ class SpecialTokens:
 
     @property
     def special_tokens_pattern(self) -> str:
-        """What transformers calls `add_bos_token` and `add_eos_token`: "none", "bos", "eos" or "bos_eos"."""
+        """Which of `bos_token` and `eos_token` are added, as in transformers: "none", "bos", "eos" or "bos_eos"."""
         return _PATTERN_OF_BOS_EOS[self.add_bos_token, self.add_eos_token]
 
     @special_tokens_pattern.setter
     def special_tokens_pattern(self, value: str | None) -> None:
-        if value is None:  # as transformers sets it, who knows of no template
+        if value is None:  # set by transformers, which does not know the template
             return
         if value not in _BOS_EOS_OF_PATTERN:
             raise ValueError(f"special_tokens_pattern: expected one of {[*_BOS_EOS_OF_PATTERN]}, got {value!r}")
@@ -100,7 +102,7 @@ class SpecialTokens:
         return [int(token_id >= 0) for token_id in self.build_inputs_with_special_tokens(*marks)]
 
     def _set_bos_eos(self, add_bos: bool | None, add_eos: bool | None) -> None:
-        """Replace the template by one of `bos_token` and `eos_token`; None leaves one as it is."""
+        """Replace the template by one of `bos_token` and `eos_token`; None keeps the current value."""
         if add_bos is None and add_eos is None:
             return
         bos = self.add_bos_token if add_bos is None else check_flag("add_bos_token", add_bos)

@@ -1,7 +1,7 @@
-"""Templates: the special tokens that are added before, between and after sequences.
+"""Templates: special tokens that are added before, between and after sequences.
 
-A template is what `tokenizers` calls TemplateProcessing. It names its tokens itself: `bos_token` and `eos_token` of a
-tokenizer are only names, and changing them does not change the template.
+A template corresponds to TemplateProcessing in `tokenizers`. It names its tokens itself: changing `bos_token` or
+`eos_token` of a tokenizer does not change the template.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 
 class Piece(NamedTuple):
-    """One part of a template.
+    """A piece of a template: a special token or a sequence.
 
     Attributes:
         name: the content of a special token; "A" or "B" for a sequence.
         is_sequence: whether it is a sequence.
-        type_id: the token type id of what is there.
+        type_id: the token type id of the piece.
     """
 
     name: str
@@ -30,11 +30,11 @@ class Template:
     """The special tokens of a single sequence and of a pair.
 
     Args:
-        single: pieces, of which one is the sequence "A".
-        pair: pieces, of which one is the sequence "A", and a later one "B".
+        single: the pieces for one sequence, with the sequence "A".
+        pair: the pieces for a pair, with the sequence "A" and later "B".
 
     Raises:
-        ValueError: sequences that are missing, repeated or in another order.
+        ValueError: sequences are missing, repeated or in the wrong order.
 
     >>> template = Template.of_bos_eos("<s>", "</s>")
     >>> template.special_tokens(1), template.special_tokens(2)
@@ -54,9 +54,9 @@ class Template:
 
     @classmethod
     def of_bos_eos(cls, bos: str | None, eos: str | None) -> Template | None:
-        """Return the template that adds one token before and one after each sequence, None if there is neither.
+        """Return the template that adds `bos` before and `eos` after each sequence; None without both.
 
-        A pair with both is `bos A eos B eos`, as transformers' `special_tokens_pattern` has it.
+        A pair with both is `bos A eos B eos`, as with `special_tokens_pattern` in transformers.
         """
         if bos is None and eos is None:
             return None
@@ -68,10 +68,10 @@ class Template:
 
     @classmethod
     def from_json(cls, content: Any) -> Template:
-        """Return the template of its JSON form: `single` and `pair`, as the TemplateProcessing of `tokenizer.json`.
+        """Return a template from its JSON form: `single` and `pair`, as in TemplateProcessing of `tokenizer.json`.
 
         Raises:
-            ValueError: the content has another form.
+            ValueError: the content has a different form.
         """
         try:
             single, pair = (tuple(map(_piece, content[name])) for name in ("single", "pair"))
@@ -84,7 +84,7 @@ class Template:
         return cls(single, pair)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `from_json` takes."""
+        """Return the JSON form for `from_json`."""
         return {
             name: [
                 {"Sequence" if piece.is_sequence else "SpecialToken": {"id": piece.name, "type_id": piece.type_id}}
@@ -95,11 +95,11 @@ class Template:
 
     @property
     def tokens(self) -> list[str]:
-        """The special tokens, each once."""
+        """The distinct special tokens."""
         return [*dict.fromkeys(piece.name for piece in (*self.single, *self.pair) if not piece.is_sequence)]
 
     def special_tokens(self, sequences: int) -> list[list[str]]:
-        """Return the special tokens before the first of one or two sequences, and those after each."""
+        """Return the special tokens before the first of one or two sequences, and those after each sequence."""
         parts: list[list[str]] = [[]]
         for piece in self.single if sequences == 1 else self.pair:
             if piece.is_sequence:
@@ -120,7 +120,7 @@ class Template:
         return Template(rename(self.single), rename(self.pair))
 
     def bos_eos(self, bos: str | None, eos: str | None) -> tuple[bool, bool] | None:
-        """Return whether `bos` begins and `eos` ends each sequence, None if the template adds tokens in another way.
+        """Return whether the template adds `bos` before and `eos` after each sequence; None if it adds other tokens.
 
         >>> Template.of_bos_eos("<s>", None).bos_eos("<s>", "</s>")
         (True, False)
@@ -136,7 +136,7 @@ class Template:
 
 
 def as_template(value: Template | Mapping[str, Any] | None) -> Template | None:
-    """Return the template of a setting, which may be its JSON form; None for one that adds no token."""
+    """Return the template of a setting, which may be its JSON form; None for a template without tokens."""
     template = value if value is None or isinstance(value, Template) else Template.from_json(value)
     return template if template is not None and template.tokens else None
 

@@ -1,4 +1,4 @@
-"""BPETokenizer: the face that transformers sees."""
+"""BPETokenizer: the `PreTrainedTokenizer` of this package."""
 
 from __future__ import annotations
 
@@ -47,40 +47,40 @@ if TYPE_CHECKING:
 
 
 class BPETokenizer(Saving, SpecialTokens, Calls):
-    """Byte-level BPE for transformers, from a `BPEModel` or from GPT-2's two files.
+    """A byte-level BPE tokenizer for transformers, from a `BPEModel` or from GPT-2's two files.
 
     Args:
-        vocab_file: path of `vocab.json`.
-        merges_file: path of `merges.txt`.
+        vocab_file: the path of `vocab.json`.
+        merges_file: the path of `merges.txt`.
         model: the model, instead of the two files.
         pattern: with files, their split pattern: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular
             expression or None.
-        normalizer: with files, "NFC" if text is to be brought to that form before it is split, None if not.
-        ignore_merges: with files, whether a pre-token that is an ordinary token as a whole is that token, whatever
+        normalizer: with files, "NFC" to normalize text before it is split, or None.
+        ignore_merges: with files, whether to encode a pre-token that is an ordinary token as that token, whatever the
             merges make of it.
-        model_special_tokens: with files, those of their tokens that are special tokens of the model. None for those
-            that `added_tokens_decoder` calls special, or if it calls none so, for those that are in no merge.
-        drop_missing_bytes: with files, whether bytes that the vocabulary has no token for are left out.
-        signature: with files, the `BPEModel.signature` of the model that they were written of.
-        errors: what decoding does with bytes that are not UTF-8, as in `bytes.decode`.
-        add_prefix_space: put a space before each stretch of text that does not begin with one. Only for the patterns
+        model_special_tokens: with files, the special tokens of the model. None for the special ones in
+            `added_tokens_decoder` or, if there are none, for the tokens that are in no merge.
+        drop_missing_bytes: with files, whether to drop bytes without a token.
+        signature: with files, the `BPEModel.signature` of the model that they were written from.
+        errors: the handling of invalid UTF-8 in decoding, as in `bytes.decode`.
+        add_prefix_space: put a space before each segment of text that does not begin with one. Only for the patterns
             "gpt2" and None.
-        template: the special tokens that are added to sequences, a `hf_bpe.tokenizer.Template` or its JSON form; None
-            for none.
+        template: the special tokens that are added to sequences: a `hf_bpe.tokenizer.Template` or its JSON form, or
+            None.
         add_bos_token: begin each sequence with `bos_token`; None to leave that to the template.
         add_eos_token: end each sequence with `eos_token`; None to leave that to the template. If this or
-            `add_bos_token` is True or False, they replace the template, and the one that is not given is False.
-        kwargs: what `PreTrainedTokenizer` takes: `bos_token`, `eos_token`, `unk_token`, `pad_token`,
-            `extra_special_tokens`, `model_max_length`, `padding_side` and so on. Where the vocabulary has
-            `<|endoftext|>`, it is `bos_token` and `eos_token` unless they are given (as None, for none).
+            `add_bos_token` is True or False, the template consists of these two tokens.
+        kwargs: arguments of `PreTrainedTokenizer`: `bos_token`, `eos_token`, `unk_token`, `pad_token`,
+            `extra_special_tokens`, `model_max_length`, `padding_side` and so on. If the vocabulary has `<|endoftext|>`,
+            it is the default of `bos_token` and `eos_token`; None disables them.
 
-    A byte that the vocabulary has no token for becomes `unk_token`, or a ValueError if there is none, unless the model
-    drops such bytes.
+    A byte without a token becomes `unk_token`, or raises a ValueError if there is none, unless the model drops such
+    bytes.
 
     Raises:
-        OSError: files that cannot be read.
-        ValueError: files that are not in the format or do not fit together, an added token with the id of another
-            token, or a template of tokens that there are not.
+        OSError: a file cannot be read.
+        ValueError: a file is malformed, the files contradict each other, an added token has the id of another token, or
+            the template has an unknown token.
 
     >>> tokenizer = BPETokenizer.train(["low lower lowest newest"], vocab_size=262, special_tokens=["<|endoftext|>"])
     >>> tokenizer("lowest low<|endoftext|>")["input_ids"]
@@ -124,7 +124,7 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
             or (model_special_tokens is not None and {*model_special_tokens} != {*model.special_tokens})
         ):
             raise ValueError(
-                "BPETokenizer takes a model, or files and what they do not say, not both; got "
+                "BPETokenizer takes either a model, or files and their settings; got "
                 f"{model}, {vocab_file=}, {merges_file=}, {pattern=}, {normalizer=}, {ignore_merges=}, "
                 f"{drop_missing_bytes=}, {model_special_tokens=}"
             )
@@ -135,14 +135,13 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         self._derived = Derived(make_encoder(model), {})
         self.errors = errors
         self.add_prefix_space = add_prefix_space
-        # transformers gives a new token the number of entries as its id, and models take that number for their size:
-        # with a hole in the ids both would be wrong.
-        # An added token may have the id of a hole, as files of others have them.
+        # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in
+        # the ids both would be wrong. An added token may have the id of a hole, as files of others have them.
         names = {token_id: str(token) for token_id, token in kwargs.get("added_tokens_decoder", {}).items()}
         check_added_ids(names, printable_vocab)
         self.encoder = with_placeholders(printable_vocab, names)
         self.decoder = dict(zip(self.encoder.values(), self.encoder, strict=True))
-        self.total_vocab_size = len(self.encoder)  # 5.0 and 5.1 add tokens before they count them
+        self.total_vocab_size = len(self.encoder)  # transformers 5.0 and 5.1 add tokens before counting them
         self._template: Template | None = None
 
         if END_OF_TEXT in model.special_tokens:
@@ -150,24 +149,24 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
             kwargs.setdefault("eos_token", END_OF_TEXT)
         kwargs.setdefault("token_type_ids_pattern", "all_zeros")
         special_tokens_pattern = kwargs.pop("special_tokens_pattern", None)
-        kwargs["special_tokens_pattern"] = None  # 5.0 and 5.1 default to BERT's
+        kwargs["special_tokens_pattern"] = None  # transformers 5.0 and 5.1 default to BERT's
         super().__init__(**kwargs)
         self._keep_flags(kwargs)
-        # Where it is said which tokens are special without a name, added ones that are given need none.
+        # If the unnamed special tokens are given, added tokens need no other mark.
         known = self._added_tokens_encoder if "extra_special_tokens" in kwargs else {}
         rest = [each for each in model.special_tokens if each not in self.all_special_tokens and each not in known]
         if rest:
             self._add_tokens(rest, True)
         self.template = template
         self.special_tokens_pattern = special_tokens_pattern
-        if add_bos_token is not None or add_eos_token is not None:  # as the fast tokenizers take one without the other
-            self._set_bos_eos(add_bos_token or False, add_eos_token or False)
-        # save_pretrained drops add_bos_token and add_eos_token; the template, which is saved, says both.
+        self._set_bos_eos(add_bos_token, add_eos_token)
+        # save_pretrained drops add_bos_token and add_eos_token; the saved template contains both.
         persistent = (*PERSISTENT, "add_bos_token", "add_eos_token")
         self.init_kwargs.update({name: getattr(self, name) for name in persistent}, signature=signature, model=model)
         self.deprecation_warnings = WarningsGiven()
-        self.backend = "tokenizers"  # by which others tell whether offsets and words can be asked for
-        # Of this loading or this class, not of the tokenizer: without hf_bpe another backend reads the same settings.
+        self.backend = "tokenizers"  # transformers checks this for support of offsets and words
+        # Settings of this loading or class, not of the tokenizer: without hf_bpe another backend reads the same
+        # settings.
         for name in ("is_local", "local_files_only", "backend"):
             self.init_kwargs.pop(name, None)
 
@@ -183,13 +182,13 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         """Train a tokenizer on paths, an iterable of texts, or counts.
 
         Args:
-            input, vocab_size, special_tokens: as in `hf_bpe.train`, but of one size. A token given as `bos_token`,
-                `eos_token`, `unk_token`, `pad_token` or the like is a special token, too, and need not be listed. If
-                there are none at all, they are those of the counts.
+            input, vocab_size, special_tokens: as in `hf_bpe.train`, but for one size. A token given as `bos_token`,
+                `eos_token`, `unk_token`, `pad_token` and so on is also a special token and need not be listed. If there
+                are no special tokens at all, those of the counts are used.
             kwargs: options of `hf_bpe.train` (`pattern`, `tie_break`, `min_frequency`, `num_workers`, …); all others
                 go to the constructor. `normalizer="NFC"` needs texts that are `hf_bpe.engine.NormalizedTexts`.
 
-        Raises, warns: what `hf_bpe.train` does.
+        Raises, warns: see `hf_bpe.train`.
         """
         options = {name: kwargs.pop(name) for name in TrainingOptions.__annotations__ if name in kwargs}
         normalizer = checked_normalizer(kwargs.pop("normalizer", None), input)
@@ -197,7 +196,7 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
             if isinstance(size, (list, tuple, range)):
                 raise TypeError(f"{name}: expected one size, got {short_repr(size)}; hf_bpe.train gives several models")
         listed = [*special_tokens, *special_tokens_in(kwargs)]
-        added = {str(token): token for token in reversed(listed)}  # what is listed first decides the flags
+        added = {str(token): token for token in reversed(listed)}  # the first occurrence decides the flags
         model = train(input, vocab_size, list(dict.fromkeys(map(str, listed))) or None, **options)
         model = with_normalizer(model, normalizer)
         flags = {model.special_ids()[text]: token for text, token in added.items() if isinstance(token, AddedToken)}
@@ -213,19 +212,19 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         special_tokens_map: dict[str, str] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Train a tokenizer of the same kind, with the same settings and special tokens, on other text.
+        """Train a tokenizer with the same settings and special tokens on other text.
 
-        The signature is that of fast tokenizers. Where there is a normalizer texts are normalized first.
+        The function signature is that of fast tokenizers. If there is a normalizer, texts are normalized first.
 
         Args:
             text_iterator: texts, or lists of texts.
-            vocab_size: number of tokens in all, special tokens included.
+            vocab_size: total number of tokens, including special tokens.
             length: ignored; fast tokenizers show it in their progress bar.
-            new_special_tokens: special tokens to add to those that this tokenizer has.
+            new_special_tokens: special tokens to add to those of this tokenizer.
             special_tokens_map: old → new name of special tokens to rename.
             kwargs: options of `hf_bpe.train`.
 
-        Raises, warns: what `hf_bpe.train` does.
+        Raises, warns: see `hf_bpe.train`.
         """
         names, definition = special_tokens_map or {}, self.definition
         special = [token for token in definition.added_tokens.values() if token.special]
@@ -247,11 +246,11 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
             text_iterator = NormalizedTexts(text_iterator, [*map(str, special_tokens)])
         return type(self).train(text_iterator, vocab_size, special_tokens, **options, **settings)
 
-    # What it is made of.
+    # The model.
 
     @property
     def model(self) -> BPEModel:
-        """The model: vocabulary, merges, special tokens and pattern, without what was added later."""
+        """The model: vocabulary, merges, special tokens and pattern, without added tokens."""
         return self._derived.base.model
 
     @property
@@ -261,54 +260,54 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
 
     @property
     def normalizer(self) -> str | None:
-        """The form that text is brought to before it is split, "NFC", or None."""
+        """The normalization form applied before text is split: "NFC" or None."""
         return self.model.normalizer
 
     @property
     def ignore_merges(self) -> bool:
-        """Whether a pre-token that is an ordinary token as a whole is that token, whatever merges make of it."""
+        """Whether a pre-token that is an ordinary token is encoded as that token, whatever the merges make of it."""
         return self.model.ignore_merges
 
     @property
     def drop_missing_bytes(self) -> bool:
-        """Whether bytes that the vocabulary has no token for are left out."""
+        """Whether bytes without a token are dropped."""
         return self.model.drop_missing_bytes
 
     @property
     def model_special_tokens(self) -> list[str]:
-        """The special tokens of the model, whatever tokens were made special later."""
+        """The special tokens of the model, without tokens that were made special later."""
         return [*self.model.special_tokens]
 
     def _repr_html_(self) -> str:
-        from hf_bpe.tokenizer._notebook import html_of_tokenizer  # which only notebooks need
+        from hf_bpe.tokenizer._notebook import html_of_tokenizer  # only needed in notebooks
 
         return html_of_tokenizer(self)
 
     @property
     def is_fast(self) -> bool:
-        """Whether calls give what those of fast tokenizers do: offsets, words, overflowing windows. They do."""
+        """True, because calls support offsets, words and overflowing windows, like those of fast tokenizers."""
         return True
 
     @property
     def bpe_ranks(self) -> dict[tuple[str, str], int]:
-        """Printable pair → rank, as GPT-2's Python tokenizer had it; transformers' converters read it."""
+        """Printable pair → rank, as in GPT-2's Python tokenizer; transformers' converters read it."""
         return {
             (to_printable(first), to_printable(second)): rank for rank, (first, second) in enumerate(self.model.merges)
         }
 
     @property
     def vocab_size(self) -> int:
-        """One more than the highest id of the model; tokens added later are not counted."""
+        """The highest id of the model plus one, without added tokens."""
         return len(self.encoder)
 
     def get_vocab(self) -> dict[str, int]:
-        """Return printable token → id, added tokens included. An id that the model leaves out has a placeholder."""
+        """Return printable token → id, including added tokens, with placeholders for unused ids of the model."""
         return {**self.encoder, **self.added_tokens_encoder}
 
     # Text to ids.
 
     def tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        """Return the tokens of a text in their printable form, added tokens as they are."""
+        """Return the tokens of a text in printable form, added tokens unchanged."""
         split_special_tokens = optional(check_flag)("split_special_tokens", kwargs.pop("split_special_tokens", None))
         text, _ = self.prepare_for_tokenization(text, **kwargs)
         ids = self._engine.encode(text, self._options(split_special_tokens))
@@ -326,7 +325,7 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         return [self.decoder[token_id] for token_id in ids]
 
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
-        """Return the id of a printable token, or those of several; that of `unk_token` for what is none."""
+        """Return the id of a printable token, or the ids of several; unknown tokens give the id of `unk_token`."""
         if isinstance(tokens, str):
             return super().convert_tokens_to_ids(tokens)
         tokens = check_strs("tokens", tokens)
@@ -338,19 +337,19 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
 
     def _convert_token_to_id(self, token: str) -> int | None:
         token_id = self.encoder.get(token)
-        if token_id is None and token != self.unk_token:  # unk_token itself is not here before it is added
+        if token_id is None and token != self.unk_token:  # unk_token itself is unknown before it is added
             token_id = self.unk_token_id
         return token_id
 
     def _encode_without_added_tokens(self, text: str) -> list[int]:
-        """Encode text in which no added token is looked for; what sanitizes chats calls this."""
+        """Encode text without finding added tokens; called by the sanitizing of chats."""
         return self._derived.base.encode(text, self._options(None))
 
     @property
     def backend_tokenizer(self) -> Tokenizer:
-        """What `tokenizers` makes of our `tokenizer.json`, made anew each time; changing it changes nothing here.
+        """The `tokenizers.Tokenizer` of our `tokenizer.json`, built on each access; changes to it have no effect here.
 
-        Others look at it to know a byte-level tokenizer, such as `generate(stop_strings=…)`.
+        Other code inspects it to detect byte-level tokenizers, such as `generate(stop_strings=…)`.
         """
         with panics_as_errors():
             return Tokenizer.from_str(self._tokenizer_json())
@@ -361,10 +360,10 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         """Return the text of ids, or a list of texts of several rows of ids.
 
         Args:
-            token_ids: an id, a sequence of ids, or a sequence of such sequences; lists, arrays or tensors.
+            token_ids: an id, a sequence of ids, or several sequences of ids; lists, arrays or tensors.
             skip_special_tokens: leave special tokens out.
-            kwargs: `clean_up_tokenization_spaces`, as in transformers; for byte-level BPE it spoils the text, and only
-                a call can ask for it. Others are ignored.
+            kwargs: `clean_up_tokenization_spaces`, as in transformers; it damages the text of byte-level BPE and is
+                only available per call. Others are ignored.
         """
         token_ids = as_lists("token_ids", token_ids)
         if isinstance(token_ids, (list, tuple)) and len(token_ids) > 0 and isinstance(token_ids[0], (list, tuple)):
@@ -385,7 +384,7 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         return clean_up_tokenization(self, text) if is_cleaned else text
 
     def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
-        """Return what is fed ids as they come, and gives text as soon as it is whole UTF-8; see `DecodeStream`."""
+        """Return a streaming decoder, which returns text as soon as its UTF-8 is complete; see `DecodeStream`."""
         return DecodeStream(self.decode_bytes, self.errors, skip_special_tokens)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
@@ -400,7 +399,7 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         return b"".join(pieces).decode("utf-8", self.errors)
 
     def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
-        """Return the printable token of an id, or those of several; `unk_token` for an id that there is none for."""
+        """Return the printable token of an id, or those of several; `unk_token` for an id without a token."""
         added, known, unknown = self._added_tokens_decoder, self.decoder, self.unk_token
         ids = as_lists("ids", ids)
         if isinstance(ids, int):

@@ -1,4 +1,4 @@
-"""What older releases of transformers 5 do not have or do differently, detected by feature rather than by version."""
+"""Compatibility with older releases of transformers 5, detected by feature rather than by version."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
-# What `clean_up_tokenization_spaces` replaces, in this order.
+# The replacements of `clean_up_tokenization_spaces`, in this order.
 _CLEANED = (
     *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'")),
     *((" n't", "n't"), (" 'm", "'m"), (" 's", "'s"), (" 've", "'ve"), (" 're", "'re")),
@@ -27,9 +27,9 @@ def clean_up_tokenization(tokenizer: Any, text: str) -> str:
 
 @contextmanager
 def constructor_errors() -> Iterator[None]:
-    """Raise what a tokenizer's constructor raised.
+    """Reraise the error of a tokenizer's constructor.
 
-    Without protobuf, `from_pretrained` raises an ImportError in its place before 5.6.
+    Without protobuf, `from_pretrained` raises an ImportError instead before 5.6.
     """
     try:
         yield

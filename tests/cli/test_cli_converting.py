@@ -36,7 +36,7 @@ class TestConvert:
     def test_to_gpt2_needs_leave_to_drop_a_pattern(self, cl100k_folder, tmp_path):
         files, back = tmp_path / "files", tmp_path / "back"
         said = error("convert", cl100k_folder, files, "--to", "gpt2")
-        assert "cannot carry the split pattern, 'cl100k': readers would split text otherwise" in said
+        assert "cannot carry the split pattern, 'cl100k': readers would split text by another pattern" in said
         assert not files.exists()
         run("convert", cl100k_folder, files, "--to", "gpt2", "--drop", "pattern")
         run("convert", files, back, "--pattern", "cl100k")
@@ -84,11 +84,11 @@ class TestConvert:
         run("convert", tmp_path, tmp_path / "out", "--pattern", "cl100k")
         assert BPETokenizer.from_pretrained(tmp_path / "out").pattern == "cl100k"
         said = error("convert", tmp_path, tmp_path / "out", "--pattern", "none")
-        assert said == "it says that its pattern is 'cl100k'; leave the argument out"
+        assert said == "its pattern is 'cl100k'; leave the argument out"
 
     def test_from_a_rank_file_that_has_to_be_told_pattern_and_special_tokens(self, tmp_path):
         path = ranks_file(tmp_path / "x.tiktoken", [b"lo", b"low", b" low"])
-        assert "x.tiktoken does not say by which pattern text is split" in error("convert", path, tmp_path / "out")
+        assert "x.tiktoken does not store the split pattern" in error("convert", path, tmp_path / "out")
         run("convert", path, tmp_path / "out", "--pattern", "cl100k", "--special-token", "<|a=b|>=300")
         tokenizer = BPETokenizer.from_pretrained(tmp_path / "out")
         assert tokenizer.model.special_ids() == {"<|a=b|>": 300}
@@ -179,7 +179,7 @@ class TestVerify:
 
     def test_a_rank_file_needs_its_pattern(self, folder, tmp_path):
         path = ranks_file(tmp_path / "x.tiktoken")
-        assert "does not say by which pattern" in error("verify", folder, path)
+        assert "does not store the split pattern" in error("verify", folder, path)
 
     def test_what_is_said_of_a_file_is_not_held_against_the_other(self, folder, tmp_path):
         path = ranks_file(tmp_path / "x.tiktoken")

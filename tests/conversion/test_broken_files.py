@@ -90,7 +90,7 @@ BROKEN = {
     "vocab.json with a token twice": (
         VOCAB,
         replace(b'"b": 98', b'"a": 98'),
-        r"vocab\.json: 'a' stands there twice",
+        r"vocab\.json: the key 'a' occurs twice",
     ),
     "vocab.json with an id that is text": (
         VOCAB,
@@ -125,7 +125,7 @@ BROKEN = {
     "tokenizer.json with a key twice": (
         JSON,
         replace(b'"version"', b'"model": 1, "version"'),
-        r"x\.json: 'model' stands there twice",
+        r"x\.json: the key 'model' occurs twice",
     ),
     "tokenizer.json with an id twice": (
         JSON,
@@ -135,7 +135,7 @@ BROKEN = {
     "tokenizer.json with an unknown part": (
         JSON,
         lambda path: edit_json(path, lambda c: c["model"]["merges"].append(["q", "zz"])),
-        r"x\.json: model: merge \d+: 'zz' is no token of the vocabulary",
+        r"x\.json: model: merge \d+: 'zz' is not a token of the vocabulary",
     ),
     "tokenizer.json with a merge of three": (
         JSON,

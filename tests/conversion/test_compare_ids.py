@@ -152,7 +152,7 @@ def test_what_a_writer_gets_wrong_is_found_before_it_takes_effect(data, model, t
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(formats.FORMATS, "tokenizer.json", dataclasses.replace(chosen, write=wrong))
-        with pytest.raises(ValueError, match=r"tokenizer\.json, read back, gives another model: "):
+        with pytest.raises(ValueError, match=r"tokenizer\.json, read back, gives a different model: "):
             formats.write(Definition(model), folder / "x.json")
     assert not [*folder.iterdir()]
 

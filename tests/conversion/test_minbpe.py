@@ -386,13 +386,13 @@ def test_the_vocab_that_is_written_is_told_and_refused(path):
 @pytest.mark.parametrize(
     ("hints", "message"),
     [
-        (Hints("o200k"), r"x\.model: it says that its pattern is 'gpt2'; leave the argument out"),
-        (Hints(None), r"x\.model: it says that its pattern is 'gpt2'; leave the argument out"),
+        (Hints("o200k"), r"x\.model: its pattern is 'gpt2'; leave the argument out"),
+        (Hints(None), r"x\.model: its pattern is 'gpt2'; leave the argument out"),
         (
             Hints("auto", {"<t>": 300}),
-            r"x\.model: it says that its special tokens are {'<s>': 300}; leave the argument out",
+            r"x\.model: its special tokens are {'<s>': 300}; leave the argument out",
         ),
-        (Hints("auto", {}), r"x\.model: it says that its special tokens are {'<s>': 300}; leave the argument out"),
+        (Hints("auto", {}), r"x\.model: its special tokens are {'<s>': 300}; leave the argument out"),
     ],
 )
 def test_hints_that_contradict_the_file_are_refused(path, hints, message):

@@ -159,7 +159,7 @@ def test_without_the_sidecar_special_tokens_can_be_given(folder, model):
     write(model, folder)
     (folder / SIDECAR).unlink()
     assert FORMAT.read(folder, Hints(model.pattern, model.special_ids())).model == model
-    expected = f"{folder} does not say by which pattern text is split; give it: "
+    expected = f"{folder} does not store the split pattern; give it: "
     with pytest.raises(ValueError, match=re.escape(expected)):
         FORMAT.read(folder, Hints("auto", model.special_ids()))
 

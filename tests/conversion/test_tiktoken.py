@@ -125,7 +125,7 @@ def test_what_is_trained_is_written_and_loaded_by_tiktoken_itself(tmp_path):
 def test_a_file_that_names_no_pattern_asks_for_it(tmp_path):
     path = tmp_path / "x.tiktoken"
     path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(byte), i) for i, byte in enumerate(BYTES)))
-    with pytest.raises(PatternNeeded, match=r"x\.tiktoken does not say by which pattern .* give it: gpt2, cl100k"):
+    with pytest.raises(PatternNeeded, match=r"x\.tiktoken does not store the split pattern; give it: gpt2, cl100k"):
         formats.read(path)
     assert formats.read(path, pattern="none").model.pattern is None
 

@@ -298,7 +298,7 @@ def test_a_class_that_nobody_could_import_is_refused(monkeypatch):
     class Local(BPETokenizer):
         pass
 
-    with pytest.raises(ValueError, match="cannot be imported by those who load the folder"):
+    with pytest.raises(ValueError, match="cannot be imported where the folder is loaded"):
         Local.register_for_auto_class()
     monkeypatch.setattr(Local, "__module__", "__main__")
     monkeypatch.setattr(sys.modules["__main__"], "Local", Local, raising=False)

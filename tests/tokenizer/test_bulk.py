@@ -83,7 +83,7 @@ def test_padded_rows_are_those_that_transformers_gives(tokenizer, side, length):
 def test_padding_needs_a_token_and_a_length(tokenizer):
     bare = BPETokenizer(model=tokenizer.model, pad_token=None)
     assert bare.encode_to_padded(["a", "b"])[1].tolist() == [[1], [1]]
-    with pytest.raises(ValueError, match="need a pad_token, and there is none"):
+    with pytest.raises(ValueError, match="need a pad_token, but there is none"):
         bare.encode_to_padded(["a", "bc d"])
     with pytest.raises(ValueError, match="length: expected at least 0, got -1"):
         tokenizer.encode_to_padded(["a"], length=-1)

@@ -227,9 +227,11 @@ def test_a_pair_is_cut_as_fast_tokenizers_cut_it(tokenizer):
 
 
 def test_a_text_too_short_to_be_cut_is_refused(tokenizer):
-    with pytest.raises(ValueError, match=r"'only_second': a row has 6 ids too many, and its text .* has only 1"):
+    with pytest.raises(
+        ValueError, match=r"'only_second': a row has 6 ids too many, but the text to truncate has only 1"
+    ):
         tokenizer("low " * 5, "low", truncation="only_second", max_length=4, return_tensors="np")
-    with pytest.raises(ValueError, match="rows are too long, and have no second text to cut"):
+    with pytest.raises(ValueError, match="rows are too long, but have no second text to truncate"):
         tokenizer("low " * 5, truncation="only_second", max_length=4)
     with pytest.raises(ValueError, match="1 ids of a text fit a row, of which 3 "):
         tokenizer("low " * 5, truncation=True, max_length=3, stride=3, return_overflowing_tokens=True)
@@ -238,9 +240,9 @@ def test_a_text_too_short_to_be_cut_is_refused(tokenizer):
 def test_ids_in_place_of_text_have_no_offsets(tokenizer):
     assert tokenizer([5, 6])["input_ids"] == [tokenizer.bos_token_id, 5, 6, tokenizer.eos_token_id]
     for name in ("return_offsets_mapping", "return_overflowing_tokens"):
-        with pytest.raises(ValueError, match=f"{name}=True: expected texts, all of them alone or all in pairs"):
+        with pytest.raises(ValueError, match=f"{name}=True: expected texts, either all single or all in pairs"):
             tokenizer([5, 6], **{name: True})
-        with pytest.raises(ValueError, match=f"{name}=True: expected texts, all of them alone or all in pairs"):
+        with pytest.raises(ValueError, match=f"{name}=True: expected texts, either all single or all in pairs"):
             tokenizer(["a", ("b", "c")], **{name: True})
 
 

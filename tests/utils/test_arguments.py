@@ -83,7 +83,7 @@ def test_what_is_no_text_is_refused(tokenizer, wrong):
 
 @pytest.mark.parametrize("wrong", [["low", 1], [["low"], [None]], "low", [["low", b"er"]], 5])
 def test_words_that_are_no_text_are_refused(tokenizer, wrong):
-    with pytest.raises(ValueError, match="text: expected lists of str, for is_split_into_words is set"):
+    with pytest.raises(ValueError, match="text: expected lists of str, because is_split_into_words is set"):
         tokenizer(wrong, is_split_into_words=True)
 
 

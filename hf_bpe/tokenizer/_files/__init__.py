@@ -1,1 +1,1 @@
-"""The saved form of BPETokenizer, written and read as transformers does, and verified by loading it."""
+"""The saved form of BPETokenizer: folders as transformers writes and reads them, verified by loading."""

@@ -19,8 +19,8 @@ class AddedVocabulary:
         vocab: printable token → id of the model.
 
     Attributes:
-        tokens: id → added token, in the order in which they were added. A token stays special once it is, for
-            `tokenizers` forgets no special token.
+        tokens: id → added token, in the order in which they were added. A token that is special once stays special, as
+            in `tokenizers`.
         ids: content → id.
 
     >>> added = AddedVocabulary({"a": 0, "b": 1})
@@ -31,19 +31,18 @@ class AddedVocabulary:
 
     def __init__(self, vocab: Mapping[str, int]) -> None:
         self._vocab = vocab
-        # New ids are never lower than the number of tokens; where the ids have gaps, tokens may have such ids already.
+        # New ids are never lower than the number of tokens; if the ids have gaps, such ids may be in use.
         self._taken = {token_id: text for text, token_id in vocab.items() if token_id >= len(vocab)}
         self.tokens: dict[int, AddedToken] = {}
         self.ids: dict[str, int] = {}
 
     def add(self, tokens: Iterable[AddedToken]) -> None:
-        """Add tokens, as one call of `Tokenizer.add_tokens` does.
+        """Add tokens like one call of `Tokenizer.add_tokens`.
 
-        A token of the model and one that was added before keep their id; others get the next ids. An empty token is
-        ignored.
+        Tokens of the model and tokens added before keep their ids; others get the next ids. Empty tokens are ignored.
 
         Raises:
-            ValueError: the next id is that of a token of the model, whose ids have gaps.
+            ValueError: the next id is in use by the model, because its ids have gaps.
         """
         size = len(self._vocab)
         highest = max(self.tokens, default=-1)
@@ -57,7 +56,7 @@ class AddedVocabulary:
                 if token_id in self._taken:
                     raise ValueError(
                         f"added_tokens: tokenizers gives {token.content!r} the id {token_id}, which "
-                        f"{self._taken[token_id]!r} has, for the ids of the vocabulary have gaps; expected ids without "
+                        f"{self._taken[token_id]!r} has, as the ids of the vocabulary have gaps; expected ids without "
                         "gaps, or added tokens that are in the vocabulary"
                     )
             before = self.tokens.get(token_id)

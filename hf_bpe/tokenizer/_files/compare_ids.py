@@ -1,6 +1,6 @@
-"""Two tokenizers side by side, of any formats: the first text for which they give different ids.
+"""Compare two tokenizers of any formats: find the first text for which they give different ids.
 
-A file is encoded by the library that it is made for, where that is installed, and by hf_bpe where it is not.
+Texts are encoded by the library of a file's format if it is installed, otherwise by hf_bpe.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class Side:
-    """One of two that are compared.
+    """One of two tokenizers or patterns to compare.
 
     Attributes:
-        name: what it is, and the library that encodes.
-        encode: texts, and whether tokens that begin and end a sequence are added → ids of each; of a pattern pieces.
-        adds: whether it can add such tokens.
-        definition: what its ids mean; None of a pattern.
-        encode_bytes: the same for bytes that need not be UTF-8, None where it takes str only.
+        name: the name of the tokenizer, and of the library that encodes.
+        encode: (texts, whether to add special tokens) → ids of each text; pre-tokens for a pattern.
+        adds: whether it can add special tokens.
+        definition: the definition of the tokenizer; None for a pattern.
+        encode_bytes: the same for bytes that need not be UTF-8; None if it takes only str.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Side:
     encode_bytes: Callable[[bytes], list[Any]] | None = None
 
     def shown(self, row: Sequence[Hashable]) -> str:
-        """Return ids, and the bytes of each, or pieces of text."""
+        """Return a printable form of ids with the bytes of each, or of pre-tokens."""
         vocab = {} if self.definition is None else self.definition.model.vocab
         parts = [f"{each} {vocab[each]!r}" if each in vocab else repr(each) for each in row[:_SHOWN]]
         more = "" if len(row) <= _SHOWN else f", … ({len(row)} in all)"
@@ -57,13 +57,13 @@ class Side:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A text that has different ids.
+    """A text with different ids.
 
     Attributes:
-        where: what the text is of.
-        text: the shortest part of it that was found to differ.
-        added: whether tokens that begin and end a sequence were added.
-        rows: what either side gives, as it is shown, or why it gives nothing.
+        where: the origin of the text.
+        text: the shortest differing part that was found.
+        added: whether special tokens were added.
+        rows: the result or error of each side, as text.
     """
 
     where: str
@@ -72,14 +72,14 @@ class Mismatch:
     rows: tuple[tuple[str, str], tuple[str, str]]
 
     def __str__(self) -> str:
-        how = ", with tokens that begin and end a sequence" if self.added else ""
+        how = ", with added special tokens" if self.added else ""
         data = self.text if isinstance(self.text, bytes) else self.text.encode("utf-8", "surrogatepass")
         lines = [f"{self.where}: {self.text!r}{how}", f"  bytes: {data.hex(' ')}"]
         return "\n".join([*lines, *(f"  {name}: {row}" for name, row in self.rows)])
 
 
 def side_of(definition: Definition, name: str) -> Side:
-    """Return how hf_bpe encodes with a definition."""
+    """Return the side that encodes a definition with hf_bpe."""
     encoder = make_encoder(definition.model, tuples_of(definition.added_tokens.items()))
     ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
     options = Options(
@@ -98,7 +98,7 @@ def side_of(definition: Definition, name: str) -> Side:
 
 
 def side_of_file(path: Path, format: Format, definition: Definition, name: str | None = None) -> Side:
-    """Return how the library that a file is for encodes, or hf_bpe where there is none."""
+    """Return the side that encodes with the library of a file's format, or with hf_bpe if it is not installed."""
     name = str(path) if name is None else name
     try:
         with panics_as_errors():
@@ -111,7 +111,7 @@ def side_of_file(path: Path, format: Format, definition: Definition, name: str |
 
 
 def side_of_pattern(pattern: str | None) -> Side:
-    """Return how a pattern splits text, in the place of ids."""
+    """Return the side that splits text by a pattern, with pre-tokens instead of ids."""
     pattern = canonical_pattern(pattern)
     cut: Callable[[str], list[str]] = partial(split, pattern=pattern)
     return Side(f"the pattern {pattern or 'none'!r}", lambda texts, added: [*map(cut, texts)])
@@ -124,7 +124,7 @@ def compare(first: Side, second: Side, files: Iterable[Path] = ()) -> Mismatch |
 
     Args:
         first, second: two tokenizers, or two patterns.
-        files: text files, of any size; what is not UTF-8 in them is replaced.
+        files: text files of any size; invalid UTF-8 in them is replaced.
 
     Raises:
         OSError: a file cannot be read.
@@ -156,33 +156,34 @@ def compare(first: Side, second: Side, files: Iterable[Path] = ()) -> Mismatch |
 def check_written(
     definition: Definition, path: Path, format: Format, original: Side | None = None, files: Iterable[Path] = ()
 ) -> None:
-    """Read back what was written, and compare it with what it should be.
+    """Read back a written file and compare it with its definition.
 
     Args:
-        definition: what it should be.
-        path, format: what was written.
-        original: what else its ids must be equal to.
-        files: text files to compare by, besides the stress texts.
+        definition: the expected definition.
+        path, format: the written file and its format.
+        original: another side that must give equal ids.
+        files: text files to encode, besides the stress texts.
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: it is another model, or gives other ids.
+        ValueError: the model or the ids differ.
     """
     again = format.read(path, Hints())
     expected = definition.model
-    if again.model.drop_missing_bytes:  # as readers of the format do, where the tokenizer refuses such text
+    # Readers of the format drop missing bytes, where the tokenizer refuses such text.
+    if again.model.drop_missing_bytes:
         expected = replace(expected, drop_missing_bytes=True)
     if again.model != expected:
         difference = model_difference(expected, again.model)
-        raise ValueError(f"{format.name}, read back, gives another model: {difference}")
-    written = side_of_file(path, format, again, "what was written")
+        raise ValueError(f"{format.name}, read back, gives a different model: {difference}")
+    written = side_of_file(path, format, again, "the written file")
     for other in [side_of(definition, "the tokenizer by hf_bpe"), *([] if original is None else [original])]:
         if mismatch := compare(other, written, files):
-            raise ValueError(f"what was written gives other ids. {mismatch}")
+            raise ValueError(f"the written file gives different ids. {mismatch}")
 
 
 def model_difference(expected: BPEModel, got: BPEModel) -> str:
-    """Say in what a model differs first."""
+    """Describe the first difference between two models."""
     for token_id in {**expected.vocab, **got.vocab}:
         tokens = got.vocab.get(token_id), expected.vocab.get(token_id)
         if tokens[0] != tokens[1]:
@@ -215,11 +216,11 @@ def _first_mismatch(first: Side, second: Side, texts: list[tuple[str, str]], add
 
 
 def _rows(side: Side, texts: list[str], added: bool) -> list[Any]:
-    """Return the ids of texts, or in the place of what it refuses the error."""
+    """Return the ids of texts, or the error for a refused text."""
     try:
         with panics_as_errors():
             return side.encode(texts, added)
-    except Exception as error:  # other libraries raise anything
+    except Exception as error:  # other libraries raise any kind of error
         if len(texts) == 1:
             return [f"fails: {error}"]
         return [_rows(side, [text], added)[0] for text in texts]
@@ -238,7 +239,7 @@ def _shown_rows(first: Side, second: Side, rows: tuple[Any, Any]) -> tuple[tuple
 
 
 def _pieces(file: Path) -> Iterator[tuple[str, str]]:
-    """Yield a file in pieces of whole lines, unless lines are very long, each with where it begins."""
+    """Yield a file in pieces of whole lines, unless lines are very long, each with its position."""
     start = 0
     with open_stream(file) as source:
         while piece := b"".join(_lines(source)):

@@ -1,7 +1,8 @@
-"""What passes between formats: a model, and how text around and inside it is treated; and what formats can carry of it.
+"""The definition of a tokenizer, independent of formats, and the features of it that formats can carry.
 
-A format is a reader and a writer, and says of which features it can keep. What it cannot keep is refused, by name and
-with what would have gone wrong, unless it decides no ids, which is warned of; nothing is lost without a word.
+A format is a reader, a writer and the list of features that it carries. A definition with other features is refused,
+with the name of the feature and the consequence of dropping it, unless the feature decides no ids; then there is a
+warning. Nothing is dropped silently.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from hf_bpe.engine._merge_trees import unreachable
 from hf_bpe.tokenizer._template import Template, as_template
 
 END_OF_TEXT = "<|endoftext|>"
-"""What `bos_token` and `eos_token` are where a vocabulary has it and nobody says otherwise."""
+"""The default `bos_token` and `eos_token` of vocabularies that have this token."""
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
-"""What else than its content an added token has, but for being special."""
+"""The flags of an added token, except `special`."""
 
 NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
@@ -32,20 +33,20 @@ _NAMED_BY_ITSELF = ("bos_token", "eos_token")
 
 @dataclass(frozen=True)
 class Definition:
-    """A whole tokenizer, apart from any library that runs it.
+    """A whole tokenizer, independent of the library that runs it.
 
     Args:
-        model: vocabulary, merges, special tokens, pattern. Where `ignore_merges` has no effect, as merges make every
-            token, it becomes False: not every format can say it.
-        added_tokens: id → token that is found in text before it is split: the model's special tokens, which may be
-            left out where they have no flags, and tokens that were added to the model.
-        settings: what else `BPETokenizer` takes by keyword: `bos_token`, `template`, `add_prefix_space`,
-            `chat_template`, `padding_side` and so on. None and absence mean the same, but for `bos_token` and
-            `eos_token`: where they are absent and the model has `<|endoftext|>`, they are that. `template` is a
-            `Template` or its JSON form; `add_bos_token` and `add_eos_token`, where there is none, become one.
+        model: vocabulary, merges, special tokens, pattern. `ignore_merges` becomes False if it has no effect, because
+            merges make every token; not every format can store it.
+        added_tokens: id → token that is found in text before it is split: the model's special tokens, which may be left
+            out if they have no flags, and tokens that were added to the model.
+        settings: other keyword arguments of `BPETokenizer`: `bos_token`, `template`, `add_prefix_space`,
+            `chat_template`, `padding_side` and so on. None and absence mean the same, except for `bos_token` and
+            `eos_token`: if absent, they are `<|endoftext|>` if the model has it. `template` is a `Template` or its JSON
+            form; without it, `add_bos_token` and `add_eos_token` become a template.
 
     Raises:
-        ValueError: a template that is none, or `add_bos_token` or `add_eos_token` without such a token.
+        ValueError: the template is invalid, or `add_bos_token` or `add_eos_token` is set without such a token.
     """
 
     model: BPEModel
@@ -66,7 +67,7 @@ class Definition:
         object.__setattr__(self, "settings", _with_template(settings))
 
     def setting(self, name: str, default: Any = None) -> Any:
-        """Return a setting, or the default where it is not set; tokens as str."""
+        """Return a setting, or the default if it is not set; tokens as str."""
         value = self.settings.get(name, default)
         return str(value) if isinstance(value, AddedToken) else value
 
@@ -78,14 +79,14 @@ class Definition:
 
     @property
     def bos_eos(self) -> tuple[bool, bool] | None:
-        """Whether `bos_token` begins and `eos_token` ends each sequence; None if other tokens are added."""
+        """Whether the template adds `bos_token` before and `eos_token` after each sequence; None if it adds others."""
         if self.template is None:
             return False, False
         return self.template.bos_eos(self.setting("bos_token"), self.setting("eos_token"))
 
     @property
     def json_settings(self) -> dict[str, Any]:
-        """The settings as JSON has them."""
+        """The settings as JSON values."""
         settings = {name: self.setting(name) for name in self.settings}
         return settings if self.template is None else {**settings, "template": self.template.to_json()}
 
@@ -101,13 +102,13 @@ class Definition:
 
     @property
     def names(self) -> dict[str, str]:
-        """The tokens that have names, as `bos_token`, but for those that have them by themselves."""
+        """The tokens with names such as `bos_token`, except names that follow from defaults."""
         names = {name: self.setting(name) for name in NAMED_TOKENS if self.setting(name) is not None}
         return {n: token for n, token in names.items() if not (n in _NAMED_BY_ITSELF and token == END_OF_TEXT)}
 
 
 def _with_template(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings with a template for what they say of tokens that are added to sequences."""
+    """Return settings with a template in place of `add_bos_token` and `add_eos_token`."""
     template = as_template(settings.pop("template", None))
     added = {name: settings.pop(f"add_{name}", None) for name in _NAMED_BY_ITSELF}
     if template is None:
@@ -118,48 +119,48 @@ def _with_template(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def written_out(token: AddedToken) -> dict[str, Any]:
-    """Return content and flags of an added token, as JSON has them and `AddedToken` takes them."""
+    """Return content and flags of an added token as keyword arguments of `AddedToken`, which are JSON values."""
     return {"content": token.content, **{flag: getattr(token, flag) for flag in (*FLAGS, "special")}}
 
 
 class PatternNeeded(ValueError):
-    """A file does not say by which pattern text is split, and nobody else did."""
+    """The split pattern is neither in the file nor given."""
 
     def __init__(self, path: Path, hint: str = "") -> None:
         known = ", ".join(PATTERNS)
         super().__init__(
-            f"{path} does not say by which pattern text is split; give it: {known}, a regular expression, or none{hint}"
+            f"{path} does not store the split pattern; give it: {known}, a regular expression, or none{hint}"
         )
 
 
 class Hints(NamedTuple):
-    """What a user says of a file that it does not say itself.
+    """What a user knows about a file that the file does not store.
 
     Attributes:
-        pattern: the split pattern; "auto" for what the file says, or what its format implies.
-        special_tokens: content → id; None for what the file says.
+        pattern: the split pattern; "auto" for that of the file, or the one that its format implies.
+        special_tokens: content → id; None for those of the file.
     """
 
     pattern: str | None = "auto"
     special_tokens: Mapping[str, int] | None = None
 
     def check(self, pattern: str | None, special_tokens: Mapping[str, int]) -> None:
-        """Raise a ValueError if the user says something else than a file."""
+        """Raise a ValueError if the user contradicts the file."""
         if self.pattern != "auto" and canonical_pattern(self.pattern) != pattern:
-            raise ValueError(f"it says that its pattern is {pattern or 'none'!r}; leave the argument out")
+            raise ValueError(f"its pattern is {pattern or 'none'!r}; leave the argument out")
         if self.special_tokens is not None and dict(self.special_tokens) != dict(special_tokens):
-            raise ValueError(f"it says that its special tokens are {dict(special_tokens)}; leave the argument out")
+            raise ValueError(f"its special tokens are {dict(special_tokens)}; leave the argument out")
 
 
 class Feature(NamedTuple):
-    """Something that a tokenizer may have and a format may be unable to carry.
+    """A feature of tokenizers that a format may be unable to carry.
 
     Attributes:
-        is_used: whether a tokenizer has it.
-        what: it in words, for a message.
-        loss: what goes wrong for those who read a file that has lost it.
-        decides_ids: whether ids, or the text that is decoded, depend on it.
-        without: the tokenizer without it.
+        is_used: returns whether a tokenizer has the feature.
+        what: the feature in words, for a message.
+        loss: the consequence for readers of a file without the feature.
+        decides_ids: whether ids or decoded text depend on the feature.
+        without: returns the tokenizer without the feature.
     """
 
     is_used: Callable[[Definition], bool]
@@ -193,7 +194,7 @@ def _plain(token: AddedToken) -> AddedToken:
 
 
 def _mere_names(definition: Definition) -> list[str]:
-    """Return the names of tokens that decide no ids."""
+    """Return the names of tokens, such as `bos_token`, that decide no ids."""
     adds_bos, adds_eos = definition.bos_eos or (False, False)
     takes_unknown = definition.model.lacks_bytes and not definition.model.drop_missing_bytes
     uses = {"bos_token": adds_bos, "eos_token": adds_eos, "unk_token": takes_unknown}
@@ -213,9 +214,9 @@ FEATURES: dict[str, Feature] = {
     "pattern": Feature(
         lambda definition: True,
         "the split pattern",
-        "readers would split text otherwise and get other ids",
+        "readers would split text by another pattern and get other ids",
         True,
-        lambda definition: definition,  # `Format.reduce` knows which pattern readers take instead
+        lambda definition: definition,  # `Format.reduce` knows which pattern readers use instead
     ),
     "special_tokens": Feature(
         lambda definition: bool(definition.model.special_tokens),
@@ -227,7 +228,7 @@ FEATURES: dict[str, Feature] = {
     "flags": Feature(
         lambda definition: any(getattr(token, flag) for token in definition.tokens_of_model.values() for flag in FLAGS),
         "flags of special tokens (lstrip, rstrip, single_word, normalized)",
-        "readers would find these tokens elsewhere, or leave white space that they take",
+        "readers would find these tokens elsewhere, or not strip their white space",
         True,
         _without_flags,
     ),
@@ -246,7 +247,7 @@ FEATURES: dict[str, Feature] = {
     "prefix_space": Feature(
         _has_settings("add_prefix_space"),
         "add_prefix_space",
-        "readers would give the first word of a text other ids",
+        "readers would give the first word of a text different ids",
         True,
         _without_settings("add_prefix_space"),
     ),
@@ -274,7 +275,7 @@ FEATURES: dict[str, Feature] = {
     "normalizer": Feature(
         lambda definition: definition.model.normalizer is not None,
         "the normalizer",
-        "readers would take text as it is and get other ids where it is not in that form",
+        "readers would not normalize text and would get other ids for text that is not normalized",
         True,
         lambda definition: replace(definition, model=replace(definition.model, normalizer=None)),
     ),
@@ -295,36 +296,35 @@ FEATURES: dict[str, Feature] = {
     "names": Feature(
         lambda definition: bool(_mere_names(definition)),
         "which token is bos_token, eos_token, pad_token, …",
-        "readers have to be told",
+        "readers have to set them",
         False,
         lambda definition: _without_settings(*_mere_names(definition))(definition),
     ),
     "chat_template": Feature(
         _has_settings("chat_template"),
         "the chat template",
-        "readers have to be given it",
+        "readers have to set it",
         False,
         _without_settings("chat_template"),
     ),
     "settings": Feature(
         lambda definition: bool(_other_settings(definition)),
         "settings of BPETokenizer (padding_side, model_max_length, errors, …)",
-        "readers have to be given them",
+        "readers have to set them",
         False,
         lambda definition: _without_settings(*_other_settings(definition))(definition),
     ),
 }
-"""Everything that a format may be unable to carry, in the order of the matrix."""
+"""All features that a format may be unable to carry, in the order of the documentation's matrix."""
 
 
 class Peer(NamedTuple):
-    """Another library that encodes by the same files.
+    """Another library that encodes with the same files.
 
     Attributes:
         name: the library, and its version.
-        encode: texts, and whether tokens are added that begin and end a sequence → ids of each. Special tokens are
-            found in the texts.
-        adds: whether it adds such tokens.
+        encode: (texts, whether to add special tokens) → ids of each text. Special tokens are found in the texts.
+        adds: whether it can add special tokens.
     """
 
     name: str
@@ -337,21 +337,21 @@ class Format:
     """A file format.
 
     Args:
-        name: what users call it.
-        what: what it is, in a few words.
-        is_file: whether it is one file rather than a folder of some.
-        carries: names of FEATURES that its files keep; "pattern" may be left to `patterns`.
-        matches: whether a path is of this format, by its content: given the path and, of a file, its first bytes.
-        read: path and hints → definition. Raises OSError, and ValueError with the place of what is wrong.
-        write: definition and path → files at or in that path, which is in a folder of its own. Raises ValueError for
-            what it cannot carry beyond FEATURES, such as an order of ids.
-        patterns: the canonical patterns that it can carry, None for any.
-        sidecar: features that only our reader gets back, from a file beside.
-        peer: path and what our reader reads there → how another library encodes what is there, or None if it cannot
-            be told to. Raises ImportError where that library is not installed.
-        suffix: how the names of such files end.
-        last: of a folder, the files without which none of its readers takes it for complete, in the order in which
-            `staged_folder` puts them in place.
+        name: the name for users.
+        what: a short description.
+        is_file: whether it is one file rather than a folder.
+        carries: names of FEATURES that its files carry; "pattern" may be left to `patterns`.
+        matches: (path, first bytes of a file) → whether the content has this format.
+        read: (path, hints) → definition. Raises OSError, and ValueError with the location of an error.
+        write: (definition, path) → files at or in that path, which is in a folder of its own. Raises ValueError for
+            properties beyond FEATURES that it cannot carry, such as an order of ids.
+        patterns: the canonical patterns that it can carry, None for any pattern.
+        sidecar: features that only our reader restores, from a sidecar file.
+        peer: (path, definition) → the other library that encodes with the file, or None if it cannot. Raises
+            ImportError if that library is not installed.
+        suffix: the suffix of file names.
+        last: for a folder, the files that its readers require, in the order in which `staged_folder` moves them into
+            place.
     """
 
     name: str
@@ -368,7 +368,7 @@ class Format:
     last: tuple[str, ...] = ()
 
     def carries_pattern(self, pattern: str | None) -> bool:
-        """Say whether a file can tell its readers this pattern."""
+        """Return whether a file can carry this pattern."""
         if self.patterns is None:
             return "pattern" in self.carries | self.sidecar
         return pattern in self.patterns
@@ -387,21 +387,21 @@ class Format:
         }
 
     def reduce(self, definition: Definition, drop: Iterable[str] = ()) -> Definition:
-        """Return what of a tokenizer can be written.
+        """Return the part of a tokenizer that can be written.
 
         Args:
             definition: the tokenizer.
-            drop: names of features that may be lost although ids depend on them.
+            drop: names of features that may be dropped although ids depend on them.
 
         Raises:
-            ValueError: a feature that is missing and not in `drop`, or a name that is none.
+            ValueError: the format cannot carry a feature that is not in `drop`, or a name in `drop` is unknown.
 
         Warns:
-            UserWarning: of what is lost and decides no ids, unless it is in `drop`.
+            UserWarning: a feature that decides no ids is dropped and is not in `drop`.
         """
         drop = {*drop}
         if unknown := sorted(drop - FEATURES.keys()):
-            raise ValueError(f"drop: {unknown[0]!r} is none of {', '.join(FEATURES)}")
+            raise ValueError(f"drop: expected some of {', '.join(FEATURES)}, got {unknown[0]!r}")
         for name, feature in self.missing(definition).items():
             if name == "pattern" and name in drop and self.patterns and len(self.patterns) == 1:
                 definition = replace(definition, model=replace(definition.model, pattern=next(iter(self.patterns))))
@@ -411,7 +411,7 @@ class Format:
                 if feature.decides_ids:
                     raise ValueError(
                         f"the format {self.name} cannot carry {shown}: {feature.loss}; choose another format, or drop "
-                        f"{name!r} to lose it knowingly"
+                        f"{name!r} explicitly"
                     )
                 warnings.warn(f"the format {self.name} does not carry {shown}: {feature.loss}", stacklevel=3)
             definition = feature.without(definition)

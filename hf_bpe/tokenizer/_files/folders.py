@@ -1,9 +1,8 @@
-"""Folders of tokenizers, as `from_pretrained` finds them: which files count, and what others make of them.
+"""Folders of tokenizers for `from_pretrained`: which files are used, and how other loaders interpret them.
 
 A folder that BPETokenizer has saved names its pattern in `tokenizer_config.json` and is read from `vocab.json` and
-`merges.txt`. Any other is read from its `tokenizer.json`, to the tokenizer that `PreTrainedTokenizerFast` of
-transformers makes of it: text is encoded as `tokenizer.json` says, and the other files give names to tokens and add
-more of them.
+`merges.txt`. Any other folder is read from its `tokenizer.json`, with the result of `PreTrainedTokenizerFast` of
+transformers: `tokenizer.json` decides how text is encoded, and the other files name and add tokens.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from hf_bpe.tokenizer._files.reading import read_json_object
 from hf_bpe.tokenizer._files.tokenizer_config import check_added_tokens, check_config, check_special_tokens_map
 from hf_bpe.tokenizer._files.tokenizer_json import added_tokens_of_json, definition_of_json, padding_and_truncation
 
-# What only BPETokenizer takes, of a model and of other things. PreTrainedTokenizerFast does not look at it.
+# Settings that only BPETokenizer takes, of the model and others. PreTrainedTokenizerFast ignores them.
 _OF_MODEL = ("pattern", "normalizer", "ignore_merges", "drop_missing_bytes")
 _OURS = (
     *("model_special_tokens", "signature", "errors", "template", "special_tokens_pattern"),
     *("token_type_ids_pattern", "token_type_ids_include_special_tokens", "add_prefix_space"),
 )
-# These take add_prefix_space from `tokenizer.json`; other classes that a folder may name build their own pre-tokenizer.
+# These classes take add_prefix_space from `tokenizer.json`; other classes build their own pre-tokenizer.
 _BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPETokenizer")
 _OLD_FILES = {"special_tokens_map_file": check_special_tokens_map, "added_tokens_file": check_added_tokens}
 _STANDARD_NAMES = PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES
@@ -45,10 +44,10 @@ class Folder:
 
     Args:
         name: the folder or repository.
-        config: what `tokenizer_config.json` says.
-        given: names of the settings that the caller gives.
-        tokenizer_json: the path of `tokenizer.json`, if the tokenizer is taken from it.
-        content: what that says.
+        config: the content of `tokenizer_config.json`.
+        given: names of the settings that the caller passes.
+        tokenizer_json: the path of `tokenizer.json`, if the tokenizer is read from it.
+        content: the content of `tokenizer.json`.
     """
 
     name: str
@@ -63,12 +62,12 @@ class Folder:
 
         Args:
             name: the folder or repository.
-            files: what transformers calls each → its path, None where there is none.
-            given: the settings that the caller gives.
+            files: transformers' key of each file → its path, None if it does not exist.
+            given: the settings that the caller passes.
 
         Raises:
             OSError: a file cannot be read.
-            ValueError: a file is damaged, or the folder holds no tokenizer that can be read.
+            ValueError: a file is damaged, or the folder holds no readable tokenizer.
         """
         of_caller = {kind: given[kind] for kind in ("vocab_file", "merges_file") if given.get(kind)}
         paths = {kind: path for kind, path in files.items() if path is not None} | of_caller
@@ -77,7 +76,7 @@ class Folder:
             raise ValueError(
                 f"{name}: tokenizer_config.json: init_inputs: expected none, got {config['init_inputs']!r}"
             )
-        # Only then transformers looks at the files that it once wrote, and at the added tokens of tokenizer.json.
+        # Only then does transformers read its legacy files and the added tokens of tokenizer.json.
         is_old = "added_tokens_decoder" not in {*config, *given}
         for kind, check in _OLD_FILES.items():
             if is_old and kind in paths:
@@ -86,7 +85,8 @@ class Folder:
         vocabulary = {kind: kind in paths for kind in ("vocab_file", "merges_file")}
         if "model" in given or (all(vocabulary.values()) and "pattern" in config):
             return folder
-        if any(vocabulary.values()) and "pattern" in config:  # others that save such a folder again write neither
+        # Other libraries that save such a folder again write neither.
+        if any(vocabulary.values()) and "pattern" in config:
             missing = "merges.txt" if vocabulary["vocab_file"] else "vocab.json"
             raise ValueError(f"{name}: vocab.json and merges.txt of BPETokenizer belong together; {missing} is missing")
         if "tokenizer_file" in paths:
@@ -100,17 +100,17 @@ class Folder:
         return folder
 
     def settings(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what BPETokenizer is to be made with.
+        """Return the arguments for BPETokenizer.
 
         Args:
-            kwargs: the settings that transformers has found in the files, and those that the caller gives.
+            kwargs: the settings that transformers found in the files, and those of the caller.
 
         Raises:
-            ValueError: `tokenizer.json` holds what BPETokenizer cannot be, or the files contradict each other in a way
-                that decides ids or text.
+            ValueError: BPETokenizer cannot represent `tokenizer.json`, or the files contradict each other about ids or
+                text.
 
         Warns:
-            UserWarning: an added token has another id than `tokenizer_config.json` or `added_tokens.json` says.
+            UserWarning: an added token has a different id in `tokenizer_config.json` or `added_tokens.json`.
         """
         if self.content is None:
             return {**kwargs}
@@ -123,12 +123,12 @@ class Folder:
         assert self.content is not None
         ignored = {*_OF_MODEL, *_OURS} - self.given | {"vocab_file", "merges_file"}
         settings = padding_and_truncation(self.content)
-        settings.pop("model_max_length", None)  # which transformers does not take from there
+        settings.pop("model_max_length", None)  # transformers does not read it from there
         settings |= {name: value for name, value in kwargs.items() if name not in ignored}
         if settings.get("clean_up_tokenization_spaces") and settings.get(_CORRUPTS):
             raise ValueError(f"{_CORRUPTS} is set in tokenizer_config.json; decoded text would differ")
         special = {name: settings.pop(name) for name in [*settings] if _is_special(name)}
-        base = PreTrainedTokenizerBase(**special)  # which knows what is the name of a token
+        base = PreTrainedTokenizerBase(**special)  # it knows which settings name tokens
         named = {name: token if token is None else str(token) for name, token in base._special_tokens_map.items()}
         added = added_tokens_of_json(self.content)
         self._check_unk_token(named["unk_token"])
@@ -143,7 +143,7 @@ class Folder:
             "add_prefix_space": definition.setting("add_prefix_space", False),
             "template": definition.template,
             **settings,
-            **{name: named[name] for name in ("bos_token", "eos_token")},  # None too, or they would get defaults
+            **{name: named[name] for name in ("bos_token", "eos_token")},  # explicit None, or they would get defaults
             **{name: named[name] for name in _STANDARD_NAMES if named[name] is not None},
             **({"model_specific_special_tokens": others} if others else {}),
             "extra_special_tokens": [*map(str, base._extra_special_tokens)],
@@ -152,7 +152,7 @@ class Folder:
         }
 
     def _check_unk_token(self, named: str | None) -> None:
-        """Refuse another `unk_token` than what bytes without a token become."""
+        """Refuse an `unk_token` other than the token for missing bytes."""
         model: Mapping[str, Any] = self.content["model"]  # type: ignore[index]
         unk_token = model.get("unk_token")
         lacks_bytes = not model["vocab"].keys() >= {to_printable(bytes([byte])) for byte in range(256)}
@@ -163,7 +163,7 @@ class Folder:
             )
 
     def _check(self, definition: Definition, named: Mapping[str, str | None]) -> None:
-        """Refuse what PreTrainedTokenizerFast and BPETokenizer take otherwise."""
+        """Refuse settings that PreTrainedTokenizerFast and BPETokenizer interpret differently."""
         are_special = {token.content: token.special for token in definition.added_tokens.values()}
         for name, token in named.items():
             if token is not None and not are_special.get(token, True):
@@ -203,13 +203,13 @@ def _is_special(name: str) -> bool:
 def _tokens_that_transformers_adds(
     listed: Mapping[int, AddedToken], base: PreTrainedTokenizerBase, added: AddedVocabulary
 ) -> list[AddedToken]:
-    """Return the tokens that PreTrainedTokenizerFast adds to those of `tokenizer.json`, in its order.
+    """Return the tokens that PreTrainedTokenizerFast adds to those of `tokenizer.json`, in the same order.
 
     Source: `TokenizersBackend.__init__` of transformers 5.23.
 
     Args:
-        listed: id → token of the other files; the ids decide the order only.
-        base: what knows which tokens have names.
+        listed: id → token in the other files; the ids decide only the order.
+        base: a tokenizer with the named tokens.
         added: the tokens of `tokenizer.json`.
     """
     tokens: list[str | AddedToken] = [copy.deepcopy(token) for _, token in sorted(listed.items())]
@@ -228,7 +228,7 @@ def _tokens_that_transformers_adds(
 
 
 def _missing(name: str) -> str:
-    """Say what a folder lacks, and what to do with the files that it holds."""
+    """Return the message for a folder without a tokenizer, with advice for the files that it holds."""
     is_folder = Path(name).is_dir()
     files = sorted(path.name for path in Path(name).iterdir()) if is_folder else []
     ways = {

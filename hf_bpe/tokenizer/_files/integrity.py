@@ -1,8 +1,8 @@
-"""What keeps the files of a saved folder together: those that are put in place last, and digests.
+"""Integrity of saved folders: digests of files, and the files that are moved into place last.
 
 `tokenizer_config.json` holds a digest of each file that the vocabulary and merges are read from. Files of two saves in
-one folder, or a file that was damaged or changed, are an error and no wrong ids. Left out are `tokenizer_config.json`
-itself and chat templates, which people edit by hand and which decide no ids of a text.
+one folder, or a damaged or changed file, raise an error instead of giving wrong ids. `tokenizer_config.json` itself and
+chat templates have no digest, because people edit them by hand and they decide no ids of a text.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS
 from hf_bpe.tokenizer._files.tokenizer_json import read_tokenizer_json
 
-# What no loader can do without: fast tokenizers need the first, BPETokenizer and readers of GPT-2's files the second.
+# Required files: fast tokenizers need the first, BPETokenizer and readers of GPT-2's files the second.
 LAST = ("tokenizer.json", "vocab.json")
 
-# What transformers calls a file → its name.
+# transformers' key of a file → its name.
 _FILES = {"vocab_file": "vocab.json", "merges_file": "merges.txt", "tokenizer_file": "tokenizer.json"}
 
 
 def digests_of(folder: Path) -> dict[str, str]:
-    """Return name → digest of those files in a folder that vocabulary and merges are read from."""
+    """Return name → digest of the files in a folder with vocabulary and merges."""
     return {name: _digest_of(folder / name) for name in sorted(_FILES.values())}
 
 
 def check_complete(folder: Path) -> None:
-    """Raise a ValueError if files are missing because a save into a folder was interrupted."""
+    """Raise a ValueError if files are missing because a save was interrupted."""
     if waiting := interrupted_save(folder, LAST[-1]):
         raise ValueError(
             f"{folder}: a save into this folder was interrupted before it put {LAST[-1]} in place; save the tokenizer "
@@ -39,18 +39,18 @@ def check_complete(folder: Path) -> None:
 
 
 def check_digests(config: Mapping[str, Any], files: Mapping[str, str | None], model: BPEModel | None) -> None:
-    """Raise an error if a file is not the one that was saved together with `tokenizer_config.json`.
+    """Raise an error if a file does not match its digest in `tokenizer_config.json`.
 
-    Another library may have written `tokenizer.json` again, with added tokens for example: it must hold the same model.
+    Another library may have rewritten `tokenizer.json`, for example with added tokens; it must hold the same model.
 
     Args:
-        config: what `tokenizer_config.json` says; if it holds no digest of a file, that file may be anything.
-        files: what transformers calls a file → its path, None if there is no such file.
-        model: what was read from the files; None if they could not be read.
+        config: the content of `tokenizer_config.json`; a file without a digest is not checked.
+        files: transformers' key of a file → its path, None if it does not exist.
+        model: the model read from the files; None if they could not be read.
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: a file is another; the message names it.
+        ValueError: a file does not match; the message names it.
     """
     digests = config.get(DIGESTS) or {}
     for key, name in _FILES.items():
@@ -59,7 +59,7 @@ def check_digests(config: Mapping[str, Any], files: Mapping[str, str | None], mo
             continue
         if key == "tokenizer_file" and (model is None or _holds(Path(path), model)):
             continue
-        other = "" if key != "tokenizer_file" else ", and holds another tokenizer than vocab.json and merges.txt"
+        other = "" if key != "tokenizer_file" else ", and holds a different tokenizer than vocab.json and merges.txt"
         raise ValueError(
             f"{path}: is not the file that was saved with {CONFIG_FILE}{other}: a save or a copy of the folder was "
             "interrupted, or the file was changed. Save the tokenizer or copy the folder again; if the file is meant "
@@ -68,7 +68,7 @@ def check_digests(config: Mapping[str, Any], files: Mapping[str, str | None], mo
 
 
 def _holds(tokenizer_json: Path, model: BPEModel) -> bool:
-    """Say whether a `tokenizer.json` holds a model; it may hold more tokens, such as names for unused ids."""
+    """Return whether a `tokenizer.json` holds a model, possibly with more tokens, such as names for unused ids."""
     other = read_tokenizer_json(tokenizer_json).model
     return (
         [*other.merges] == [*model.merges]
@@ -79,9 +79,9 @@ def _holds(tokenizer_json: Path, model: BPEModel) -> bool:
 
 
 def _digest_of(path: Path) -> str:
-    """Return a digest of a text file, which is the same for Unix and Windows line ends: Git may change these."""
+    """Return a digest of a text file that ignores the kind of line ends, which Git may change."""
     digest = hashlib.sha256()
-    with path.open(encoding="latin-1") as file:  # every byte is a character of it
+    with path.open(encoding="latin-1") as file:  # decodes every byte as one character
         while text := file.read(1 << 20):
             digest.update(text.encode("latin-1"))
     return f"sha256:{digest.hexdigest()}"

@@ -1,6 +1,6 @@
-"""Panics of `tokenizers`, made errors.
+"""Conversion of panics in `tokenizers` to errors.
 
-Some input makes the Rust code panic. In Python that is a PanicException, which is no Exception, so that it would end a
+Some input makes the Rust code panic. In Python that is a PanicException, which is not an Exception, so it would end a
 program that handles errors.
 """
 
@@ -12,10 +12,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def panics_as_errors() -> Iterator[None]:
-    """Raise a ValueError where `tokenizers` panics."""
+    """Raise a ValueError if `tokenizers` panics."""
     try:
         yield
     except BaseException as error:
-        if type(error).__module__ != "pyo3_runtime":  # from which PanicException cannot be imported
+        if type(error).__module__ != "pyo3_runtime":  # PanicException cannot be imported from there
             raise
         raise ValueError(f"tokenizers panics: {error}") from error

@@ -1,4 +1,4 @@
-"""The post-processor of a `tokenizer.json`: the special tokens that it adds to sequences."""
+"""The post-processor of a `tokenizer.json`, which adds special tokens to sequences."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from hf_bpe.tokenizer._template import Template, as_template
 
 
 def template_settings(processor: Any, added: AddedVocabulary) -> dict[str, Any]:
-    """Return the settings of BPETokenizer that a post-processor stands for.
+    """Return the settings of BPETokenizer that are equivalent to a post-processor.
 
     Args:
-        processor: what the file says.
+        processor: the post-processor in the file.
         added: the added tokens of the tokenizer.
 
     Returns:
-        `template`; and if it adds special tokens as `bos_token` and `eos_token`, these names.
+        `template`, and `bos_token` and `eos_token` if it adds special tokens in their positions.
 
     Raises:
-        ValueError: it adds tokens otherwise than one TemplateProcessing of added tokens.
+        ValueError: it is not one TemplateProcessing of added tokens.
 
     Warns:
-        UserWarning: it trims offsets, which is not taken over.
+        UserWarning: it trims offsets, which is ignored.
     """
     parts = [] if processor is None else processor.get("processors", [processor])
     if any(part["type"] == "ByteLevel" and part.get("trim_offsets", True) for part in parts):
         warnings.warn(
-            "the post-processor's trim_offsets is not taken over: offsets of tokens include their spaces", stacklevel=7
+            "the post-processor's trim_offsets is ignored: offsets of tokens include their spaces", stacklevel=7
         )
     templates = [part for part in parts if part["type"] != "ByteLevel"]
     if not templates:
@@ -56,19 +56,19 @@ def template_settings(processor: Any, added: AddedVocabulary) -> dict[str, Any]:
 
 
 def template_processing(template: Template, ids: Mapping[str, int]) -> dict[str, Any]:
-    """Return the post-processor of a template, as a `tokenizer.json` has it, by the ids of its tokens."""
+    """Return the post-processor of a `tokenizer.json` for a template, with the ids of its tokens."""
     special_tokens = {token: {"id": token, "ids": [ids[token]], "tokens": [token]} for token in template.tokens}
     return {"type": "TemplateProcessing", **template.to_json(), "special_tokens": special_tokens}
 
 
 def json_excerpt(part: Any) -> str:
-    """Return a part of a `tokenizer.json`, shortened, for a message."""
+    """Return a part of a `tokenizer.json` for a message, shortened."""
     text = json.dumps(part, ensure_ascii=False)
     return text if len(text) <= 200 else text[:200] + "…"
 
 
 def _names(template: Template, added: AddedVocabulary) -> dict[str, str]:
-    """Return the names of the tokens of a template of bos and eos; none where a name would make one special."""
+    """Return the names of the tokens in a bos/eos template, except for tokens that the name would make special."""
     before, after = template.special_tokens(1)
     bos, eos = next(iter(before), None), next(iter(after), None)
     tokens = {name: token for name, token in (("bos_token", bos), ("eos_token", eos)) if token is not None}

@@ -1,4 +1,4 @@
-"""Reading of small text files that may be anything: bounded, decoded, and with errors that say where."""
+"""Reading of small, untrusted JSON files, with bounds and located errors."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["check_ids", "decode", "parse_json_object", "read_bytes", "read_json_
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
-    """Return what a file of one JSON object says.
+    """Return the content of a file with one JSON object.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: what `parse_json_object` raises.
+        OSError: the file cannot be read.
+        ValueError: see `parse_json_object`.
     """
     return parse_json_object(path, decode(path, read_bytes(path)))
 
 
 def parse_json_object(path: Path, text: str) -> dict[str, Any]:
-    """Return what the text of a file of one JSON object says.
+    """Parse the text of a file with one JSON object.
 
     Raises:
-        ValueError: what `parse_json` raises; or it is no object, or has one key twice.
+        ValueError: the text is not valid (see `parse_json`), is not an object, or has a repeated key.
     """
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def parse_json_object(path: Path, text: str) -> dict[str, Any]:
         if len(entries) < len(pairs):
             seen: set[str] = set()
             twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise ValueError(f"{path}: {twice!r} stands there twice")
+            raise ValueError(f"{path}: the key {twice!r} occurs twice")
         return entries
 
     content = parse_json(path, text, unique)
@@ -44,7 +44,7 @@ def parse_json_object(path: Path, text: str) -> dict[str, Any]:
 
 
 def check_ids(vocab: Mapping[str, object], where: str) -> None:
-    """Raise a ValueError if a vocabulary has an id that is no integer, or one id twice."""
+    """Raise a ValueError if a vocabulary has an id that is not an integer, or an id twice."""
     ids: dict[object, str] = {}
     for text, token_id in vocab.items():
         if type(token_id) is not int:

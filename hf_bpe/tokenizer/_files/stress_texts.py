@@ -1,4 +1,4 @@
-"""Texts in which tokenizers are known to differ, and the part of one in which two do."""
+"""Stress texts, in which tokenizers are known to differ, and the reduction of a text to a differing part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options, tuples_of
 from hf_bpe.tokenizer._files.definition import Definition
 
-# Nothing that Unicode 16.0 leaves unassigned, for there libraries of another version may differ; no lone surrogate.
+# No code points that Unicode 16.0 leaves unassigned, because libraries may differ there; no lone surrogates.
 STRESS_TEXTS = (
     "The quick brown fox jumps over the lazy dog. Low, lower, lowest; newest and widest!",
     "It's IT'S it’s we'll WE'LL I've I'VE you're YOU'RE I'm I'M he'd HE'D don't DON'T 'tis o'clock ''s 'ſ 's'S's",
@@ -33,7 +33,7 @@ STRESS_TEXTS = (
     "?!?! ... ---- ==== //// \\\\ ___ *** +++ ,,, ;:;: ()[]{}<> ¿¡ § ± × ÷ € £ ¥ ₿ ← ∑∫√ ∞ ☃ ♫",
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" + "ab" * 40 + "=" * 70,
 )
-"""What every tokenizer is stressed with."""
+"""The stress texts for every tokenizer."""
 
 _TOKENS_A_TEXT = 64
 
@@ -43,13 +43,13 @@ INVALID_BYTES = (
     b"\xed\xa0\x80 \xf4\x90\x80\x80 \xc0\xaf",
     bytes(range(256)),
 )
-"""What those are stressed with that take bytes."""
+"""The stress texts for tokenizers that take bytes."""
 
 
 def stress_texts(definition: Definition) -> list[str]:
-    """Return texts in which tokenizers are known to differ, and the tokenizer's own added tokens in every company.
+    """Return the stress texts, and the tokenizer's own added tokens in every context.
 
-    What the tokenizer refuses, as it lacks a byte that it neither drops nor has an `unk_token` for, is left out.
+    Texts that the tokenizer refuses, because a byte has no token and is not dropped or replaced, are left out.
     """
     alphabet = {token[0] for token in definition.model.vocab.values() if len(token) == 1}
     is_whole = _knows_all(definition)
@@ -71,7 +71,7 @@ def stress_texts(definition: Definition) -> list[str]:
     as_text, prefix_space = (bool(definition.setting(name)) for name in ("split_special_tokens", "add_prefix_space"))
     options = Options(as_text, prefix_space)
 
-    def is_encoded(text: str) -> bool:  # tokens that are not found where they stand may be text that it refuses
+    def is_encoded(text: str) -> bool:  # an added token that is not found may be text that the tokenizer refuses
         try:
             encoder.encode(text, options)
         except ValueError:
@@ -82,7 +82,7 @@ def stress_texts(definition: Definition) -> list[str]:
 
 
 def vocabulary_texts(definition: Definition) -> list[str]:
-    """Return texts of all tokens of a vocabulary that are text, some tokens a line and one a line."""
+    """Return texts of all tokens that are text, once with several tokens per line and once with one."""
     tokens = []
     for token in definition.model.vocab.values():
         with suppress(UnicodeDecodeError):
@@ -93,13 +93,13 @@ def vocabulary_texts(definition: Definition) -> list[str]:
 
 
 def _knows_all(definition: Definition) -> bool:
-    """Say whether there is no text that the tokenizer refuses."""
+    """Return whether the tokenizer accepts every text."""
     model = definition.model
     return definition.setting("unk_token") is not None or model.drop_missing_bytes or not model.lacks_bytes
 
 
 def shrunk(text: str, differs: Callable[[str], bool]) -> str:
-    """Return a part of a text that differs and of which no half, nor all but one end, does."""
+    """Return a differing part of a text that cannot be reduced by halving or by removing an end."""
     while len(text) > 1:
         half = len(text) // 2
         part = next(filter(differs, (text[:half], text[half:], text[1:], text[:-1])), None)

@@ -1,4 +1,4 @@
-"""`tokenizer_config.json`, checked before transformers reads it, who takes what it finds there on trust."""
+"""Checks of `tokenizer_config.json` and other JSON files before transformers reads them without checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hf_bpe._utils.input_files import read_json
 from hf_bpe.tokenizer._files.reading import check_ids, read_json_object
 
 CONFIG_FILE = "tokenizer_config.json"
-DIGESTS = "file_digests"  # file → digest, as hf_bpe.tokenizer._files.integrity makes them
+DIGESTS = "file_digests"  # file → digest, see hf_bpe.tokenizer._files.integrity
 
 _STRING, _BOOLEAN, _NUMBER, _OBJECT, _ARRAY = (str,), (bool,), (int, float), (dict,), (list,)
 _OPTIONAL = (type(None),)
@@ -40,20 +40,20 @@ _NAMES: dict[type, str] = {
 
 
 def check_config(path: Path) -> dict[str, Any]:
-    """Return what a `tokenizer_config.json` says, or raise an error if it is damaged.
+    """Return the content of a `tokenizer_config.json`, or raise an error if it is damaged.
 
-    What is not known here may be anything.
+    Unknown settings are not checked.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not a JSON object, or something in it is not of its type; the message names both.
+        ValueError: the file is not a JSON object, or a setting has the wrong type; the message names both.
     """
     config = read_json(path)
     if not isinstance(config, dict):
         raise ValueError(f"{path}: expected a JSON object, got {_NAMES[type(config)]}")
     for name, types in _TYPES.items():
         value = config.get(name)
-        # A bool is an int to isinstance.
+        # A bool is an int for isinstance.
         if name in config and type(value) not in types:
             expected = " or ".join(dict.fromkeys(_NAMES[each] for each in types))
             raise ValueError(f"{path}: {name}: expected {expected}, got {value!r:.80}")
@@ -70,7 +70,7 @@ def check_special_tokens_map(path: Path) -> None:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not a JSON object of tokens, or of lists of tokens; the message names what is wrong.
+        ValueError: the file is not a JSON object of tokens or lists of tokens; the message names the entry.
     """
     for name, value in read_json_object(path).items():
         for token in value if isinstance(value, list) else [value]:
@@ -84,7 +84,7 @@ def check_added_tokens(path: Path) -> None:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not a JSON object of token to id, or has an id twice; the message names both.
+        ValueError: the file is not a JSON object of token to id, or has an id twice; the message names both.
     """
     check_ids(read_json_object(path), str(path))
 

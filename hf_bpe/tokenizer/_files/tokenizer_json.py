@@ -1,7 +1,7 @@
-"""`tokenizer.json` of the `tokenizers` library: the one file that carries a whole tokenizer, pattern and flags too.
+"""`tokenizer.json` of the `tokenizers` library: one file with a whole tokenizer, including pattern and flags.
 
-It can say more than a byte-level BPE model can: other models, normalizers, chains of splits. What of that would change
-ids is refused by name.
+The format can express more than byte-level BPE: other models, normalizers, chains of splits. Such features are refused
+by name if they would change ids.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from hf_bpe.tokenizer._files.definition import FEATURES, FLAGS, Definition, Form
 from hf_bpe.tokenizer._files.post_processor import json_excerpt, template_processing, template_settings
 from hf_bpe.tokenizer._files.reading import check_ids, read_json_object
 
-# `tokenizers` splits with the expression of GPT-2 by itself where ByteLevel is told to.
+# `tokenizers` itself splits with the expression of GPT-2 if ByteLevel has use_regex.
 _BUILT_IN = "gpt2"
 
 
 def render_tokenizer_json(definition: Definition) -> str:
-    """Return the contents of a `tokenizer.json` that gives the same ids.
+    """Return the content of a `tokenizer.json` that gives the same ids.
 
-    Ids that no token has get placeholders, so that `tokenizers` counts them. Tokens added later must follow the model
-    without a gap, or have ids that it leaves out.
+    Unused ids get placeholders, so that `tokenizers` counts them. Added tokens outside the model must follow it without
+    a gap, or have ids that it leaves unused.
 
     Raises:
-        ValueError: `add_prefix_space` with a pattern for which `tokenizers` cannot express it.
+        ValueError: `add_prefix_space` is set with a pattern for which `tokenizers` cannot express it.
     """
     model = definition.model
     add_prefix_space = bool(definition.setting("add_prefix_space"))
@@ -46,7 +46,7 @@ def render_tokenizer_json(definition: Definition) -> str:
     names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
     vocab = with_placeholders(model.printable_vocab(), names)
     unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
-    if unk_token is not None and unk_token not in vocab:  # `tokenizers` looks for it here only
+    if unk_token is not None and unk_token not in vocab:  # `tokenizers` searches it only here
         vocab.update({token: token_id for token, token_id in ids.items() if token_id <= ids.get(unk_token, -1)})
     content = {
         "version": "1.0",
@@ -66,7 +66,7 @@ def render_tokenizer_json(definition: Definition) -> str:
             "fuse_unk": False,
             "byte_fallback": False,
             "ignore_merges": model.ignore_merges,
-            # Special tokens stand here at their ids, else `tokenizers` moves them to the end.
+            # Special tokens are listed here with their ids; otherwise `tokenizers` moves them to the end.
             "vocab": vocab,
             "merges": [[to_printable(first), to_printable(second)] for first, second in model.merges],
         },
@@ -75,21 +75,21 @@ def render_tokenizer_json(definition: Definition) -> str:
 
 
 def definition_of_json(content: Mapping[str, Any], added: AddedVocabulary | None = None) -> Definition:
-    """Return the tokenizer that the contents of a `tokenizer.json` define.
+    """Return the definition in the content of a `tokenizer.json`.
 
-    Tokens that the template adds before and after each sequence are called `bos_token` and `eos_token`, if they are
-    special; and the token of unknown bytes `unk_token`. Where there is none, bytes without a token are dropped.
+    Special tokens that the template adds before and after each sequence become `bos_token` and `eos_token`; the token
+    of unknown bytes becomes `unk_token`. Without it, bytes without a token are dropped.
 
     Args:
-        content: what the JSON says.
-        added: the added tokens of the file and others that the reader has added to them; None for those of the file.
+        content: the parsed JSON.
+        added: the added tokens of the file and further ones from the reader; None for those of the file.
 
     Raises:
-        ValueError: it is no such file, or what it defines is no byte-level BPE or prepares text in a way that would be
-            lost; the message names the part.
+        ValueError: the content is invalid, does not define byte-level BPE, or prepares text in a way that cannot be
+            represented; the message names the part.
 
     Warns:
-        UserWarning: of what is not taken over and decides no ids.
+        UserWarning: a part that decides no ids is ignored.
     """
     try:
         return _definition(content, added)
@@ -98,10 +98,10 @@ def definition_of_json(content: Mapping[str, Any], added: AddedVocabulary | None
 
 
 def added_tokens_of_json(content: Mapping[str, Any]) -> AddedVocabulary:
-    """Return the added tokens of the contents of a `tokenizer.json`, with the ids that `tokenizers` gives them.
+    """Return the added tokens in the content of a `tokenizer.json`, with the ids that `tokenizers` gives them.
 
     Raises:
-        ValueError: the file gives one of them another id, or it is no such file.
+        ValueError: the file gives a token a different id, or the content is invalid.
     """
     try:
         return _added_tokens(content.get("added_tokens") or [], _vocab(content["model"]))
@@ -112,7 +112,7 @@ def added_tokens_of_json(content: Mapping[str, Any]) -> AddedVocabulary:
 def read_tokenizer_json(path: str | os.PathLike[str]) -> Definition:
     """Read a `tokenizer.json`.
 
-    Raises, warns: what `definition_of_json` does, with the path; and OSError if the file cannot be read.
+    Raises, warns: see `definition_of_json`, with the path in messages; OSError if the file cannot be read.
     """
     content = read_json_object(Path(path))
     try:
@@ -145,9 +145,9 @@ def _definition(content: Mapping[str, Any], added: AddedVocabulary | None) -> De
 
 def _check_model(data: Mapping[str, Any]) -> None:
     if data.get("type", "BPE") != "BPE" or not isinstance(data.get("merges"), list):
-        raise ValueError(f"model: is {data.get('type', 'of no type')}, expected BPE with merges; ids would be others")
+        raise ValueError(f"model: is {data.get('type', 'of no type')}, expected BPE with merges; ids would differ")
     if data.get("dropout"):
-        raise ValueError(f"model: dropout {data['dropout']}, by which ids are random, would be lost")
+        raise ValueError(f"model: dropout {data['dropout']}, which makes ids random, would be lost")
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if data.get(name):
             raise ValueError(f"model: {name} {data[name]!r}: byte-level BPE has none, and its tokens would be misread")
@@ -183,10 +183,10 @@ def _added_tokens(tokens: Sequence[Mapping[str, Any]], vocab: Mapping[str, int])
 def _model(
     data: Mapping[str, Any], added: Mapping[int, AddedToken], how: tuple[str | None, bool, str | None]
 ) -> BPEModel:
-    """Return the model, with a pattern, ignore_merges and a normalizer; added tokens that are special are of it.
+    """Return the model with pattern, ignore_merges and normalizer; special added tokens belong to it.
 
-    An added token is an ordinary one as well if merges make it; or a pre-token may be it as a whole, which
-    `tokenizers` looks for in the vocabulary, where text is not searched for the added token.
+    An added token is also an ordinary token if merges make it, or if a whole pre-token may equal it, which `tokenizers`
+    looks up in the vocabulary where text is not searched for the added token.
     """
     texts = [*data["vocab"]]
     tokens = dict(zip(texts, from_printable_all(texts), strict=True))
@@ -207,31 +207,33 @@ def _model(
             continue
         elif token is None:
             raise ValueError(f"model: vocab: token {token_id}, {text!r:.80}, {_no_byte(text)}")
-        elif text.strip("<>") != f"|unused_{token_id}|":  # what `with_placeholders` puts where there is no token
+        elif text.strip("<>") != f"|unused_{token_id}|":  # the placeholders of `with_placeholders`
             vocab[token_id] = token
     return BPEModel(vocab, merges, tuple(specials), *how)
 
 
 def _no_byte(text: str) -> str:
-    """Say why a text is not the printable form of bytes."""
+    """Return the reason why a text is not the printable form of bytes."""
     char = next(char for char, known in zip(text, from_printable_all([*text]), strict=True) if known is None)
     return f"has the character {char!r}, which stands for no byte; expected a byte-level model"
 
 
 def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary) -> None:
-    """Refuse what becomes of bytes that have no token, if it is neither nothing nor one added token for each."""
+    """Refuse treatments of missing bytes other than dropping them or one added token for each."""
     unk_token = data.get("unk_token")
     if data.get("byte_fallback"):
-        raise ValueError("model: byte_fallback, where bytes have no token of their own, would be lost")
+        raise ValueError("model: byte_fallback, with bytes that have no token, would be lost")
     if unk_token is None:
         return
     if unk_token not in added.ids or unk_token not in data["vocab"]:
-        raise ValueError(f"model: unk_token {unk_token!r} is no added token of the vocabulary; expected one")
+        raise ValueError(f"model: unk_token {unk_token!r} is not an added token of the vocabulary; expected one")
     if data.get("fuse_unk"):
         raise ValueError("model: fuse_unk, which makes one unk_token of several unknown bytes, would be lost")
     for rank, merge in enumerate(data["merges"]):
         if unk_token in (merge.split(" ") if isinstance(merge, str) else merge):
-            raise ValueError(f"model: merge {rank} is of unk_token {unk_token!r}, which stands for unknown bytes")
+            raise ValueError(
+                f"model: merge {rank} has unk_token {unk_token!r} as a part, which stands for unknown bytes"
+            )
 
 
 def _merge(rank: int, merge: Any, tokens: Mapping[str, bytes | None]) -> tuple[bytes, bytes]:
@@ -241,7 +243,7 @@ def _merge(rank: int, merge: Any, tokens: Mapping[str, bytes | None]) -> tuple[b
     first, second = map(tokens.get, parts)
     if first is None or second is None:
         part = parts[first is not None]
-        what = _no_byte(part) if part in tokens else "is no token of the vocabulary"
+        what = _no_byte(part) if part in tokens else "is not a token of the vocabulary"
         raise ValueError(f"model: merge {rank}: {part!r:.80} {what}")
     return first, second
 
@@ -252,7 +254,7 @@ def _normalizer(normalizer: Any) -> str | None:
     if normalizer is None:
         return None
     if normalizer["type"] != "NFC":
-        raise ValueError(f"its normalizer {json_excerpt(normalizer)} changes the text; this would be lost")
+        raise ValueError(f"its normalizer {json_excerpt(normalizer)} changes the text, which would be lost")
     return "NFC"
 
 
@@ -271,7 +273,8 @@ def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
             if expression in (*PATTERNS, "none"):
                 raise ValueError(f"its expression {expression!r} is the name of a pattern here, and not that pattern")
             pattern = canonical_pattern(expression)
-            if how == ("Isolated", False) or pattern in PATTERNS:  # named ones leave nothing that could be removed
+            # Named patterns match all text, so nothing could be removed.
+            if how == ("Isolated", False) or pattern in PATTERNS:
                 return pattern, False
     raise ValueError(
         f"its pre-tokenizer {json_excerpt(pre_tokenizer)} is not a split by one pattern and then ByteLevel"
@@ -285,7 +288,7 @@ def _check_decoder(decoder: Any) -> None:
 
 
 def padding_and_truncation(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a tokenizer can keep of what a call decides in transformers, as transformers takes it over."""
+    """Return the settings that transformers reads from padding and truncation, which otherwise depend on each call."""
     settings: dict[str, Any] = {}
     truncation, padding = content.get("truncation"), content.get("padding")
     if truncation is not None:
@@ -294,7 +297,7 @@ def padding_and_truncation(content: Mapping[str, Any]) -> dict[str, Any]:
         settings |= {"pad_token": padding["pad_token"], "padding_side": padding["direction"].lower()}
     if settings:
         warnings.warn(
-            "padding and truncation are not taken over, for each call decides them; sides, pad_token and "
+            "padding and truncation are ignored, because each call decides them; sides, pad_token and "
             "model_max_length are",
             stacklevel=6,
         )
@@ -302,7 +305,7 @@ def padding_and_truncation(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_prefix_space(pattern: str | None, add_prefix_space: bool) -> None:
-    """Refuse a prefix space where `tokenizer.json` could not carry it: ByteLevel adds it only as it splits itself."""
+    """Refuse a prefix space that `tokenizer.json` cannot express: ByteLevel adds it only if it splits by itself."""
     if add_prefix_space and pattern not in (_BUILT_IN, None):
         raise ValueError(
             f"add_prefix_space=True with the pattern {pattern!r}: tokenizer.json cannot say that, so others would get "

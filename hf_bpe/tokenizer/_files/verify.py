@@ -1,7 +1,7 @@
-"""Verification of a saved folder: every loader must give the ids of the tokenizer that was saved.
+"""Verification of saved folders: every loader must give the ids of the saved tokenizer.
 
-The loaders are the three that people use: BPETokenizer, `tokenizers`, and what transformers falls back to where hf_bpe
-is not installed. They are compared on texts in which tokenizers are known to differ.
+The loaders are BPETokenizer, `tokenizers`, and the fallback of transformers if hf_bpe is not installed. They are
+compared on the stress texts.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _Encode = Callable[[str, "str | None", bool], list[int]]
 
 
 def verify_folder(folder: str | os.PathLike[str], tokenizer: BPETokenizer) -> None:
-    r"""Load a folder in each way that people do, and compare vocabulary and ids with those of the tokenizer.
+    r"""Load a folder with each loader, and compare vocabulary and ids with those of the tokenizer.
 
     Args:
-        folder: what `save_pretrained` wrote, without a prefix.
+        folder: a folder that `save_pretrained` wrote, without a prefix.
         tokenizer: the tokenizer that was saved.
 
     Raises:
-        ValueError: a loader fails, or gives another vocabulary or other ids; the message says which one, for what text.
+        ValueError: a loader fails, or its vocabulary or ids differ; the message names the loader and the text.
 
     >>> from hf_bpe import BPETokenizer
     >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258)
@@ -44,7 +44,7 @@ def verify_folder(folder: str | os.PathLike[str], tokenizer: BPETokenizer) -> No
         try:
             with panics_as_errors():
                 loaded = load()
-        except Exception as error:  # `tokenizers` raises nothing narrower
+        except Exception as error:  # `tokenizers` raises no narrower class
             what = f"cannot load the folder: {error}"
         else:
             what = vocabulary_difference(tokenizer, loaded) or ids_difference(tokenizer, loaded) or ""
@@ -56,7 +56,7 @@ def verify_folder(folder: str | os.PathLike[str], tokenizer: BPETokenizer) -> No
 
 
 def vocabulary_difference(tokenizer: BPETokenizer, other: Any) -> str | None:
-    """Say in what the vocabulary of another tokenizer differs, None if in nothing."""
+    """Describe the first difference of another tokenizer's vocabulary; None if there is none."""
     expected, got = tokenizer.get_vocab(), other.get_vocab()
     if expected == got:
         return None
@@ -65,13 +65,13 @@ def vocabulary_difference(tokenizer: BPETokenizer, other: Any) -> str | None:
 
 
 def ids_difference(tokenizer: BPETokenizer, other: Any) -> str | None:
-    """Say for which text another tokenizer gives other ids, None if for no one.
+    """Describe the first text for which another tokenizer gives different ids; None if there is none.
 
     Args:
-        tokenizer: the one that is right.
+        tokenizer: the reference.
         other: a tokenizer of transformers or of `tokenizers`.
 
-    The texts are those of `stress_texts`, alone and in pairs, with special tokens added and without.
+    The texts are those of `stress_texts`, single and in pairs, with and without added special tokens.
     """
     ours, theirs = _encoder(tokenizer), _encoder(other, tokenizer)
     texts = stress_texts(tokenizer.definition)
@@ -82,7 +82,7 @@ def ids_difference(tokenizer: BPETokenizer, other: Any) -> str | None:
         def differs(part: str, pair: str | None = pair, added: bool = added) -> bool:
             try:
                 expected = ours(part, pair, added)
-            except ValueError:  # a part of a special token, which as text has bytes that the vocabulary lacks
+            except ValueError:  # part of a special token, whose text has missing bytes
                 return False
             return _ids_or_error(theirs, part, pair, added) != expected
 
@@ -113,20 +113,20 @@ def _loaders(folder: Path, tokenizer: BPETokenizer) -> Iterator[tuple[str, Calla
     ours = type(tokenizer)
     yield f"{ours.__name__}.from_pretrained", lambda: ours.from_pretrained(folder, local_files_only=True)
     yield "tokenizers.Tokenizer.from_file", lambda: Tokenizer.from_file(str(folder / "tokenizer.json"))
-    # AutoTokenizer comes to this where it does not know our class.
+    # AutoTokenizer falls back to this class if it does not know ours.
     fast = PreTrainedTokenizerFast
     yield "PreTrainedTokenizerFast.from_pretrained", lambda: fast.from_pretrained(folder, local_files_only=True)
 
 
 def _encoder(tokenizer: Any, settings: BPETokenizer | None = None) -> _Encode:
-    """Return a function of text, second text and whether special tokens are added, which gives the ids."""
+    """Return a function of text, second text and add_special_tokens that returns ids."""
     from tokenizers import Tokenizer
 
     if isinstance(tokenizer, Tokenizer):
-        if settings is not None:  # which tokenizer.json has no place for
+        if settings is not None:  # settings that tokenizer.json cannot hold
             tokenizer.encode_special_tokens = settings.split_special_tokens
         return lambda text, pair, added: list(tokenizer.encode(text, pair, add_special_tokens=added).ids)
-    # verbose: to be told of a text longer than model_max_length is for the user's own calls.
+    # verbose=False: the warning about texts longer than model_max_length is for the user's own calls.
     return lambda text, pair, added: list(
         tokenizer(text, pair, add_special_tokens=added, verbose=False)["input_ids"],
     )
@@ -137,7 +137,7 @@ def _shown(ids: list[int]) -> str:
 
 
 def _pattern_difference(pattern: str | None, text: str) -> str:
-    """Say how a pattern of one's own splits text where tokenizer.json is read, if otherwise than here."""
+    """Describe how `tokenizers` splits a text by a custom pattern, if it differs from hf_bpe."""
     if pattern is None or pattern in PATTERNS:
         return ""
     from tokenizers import Regex, pre_tokenizers
@@ -148,6 +148,6 @@ def _pattern_difference(pattern: str | None, text: str) -> str:
     if ours == theirs:
         return ""
     return (
-        f". The pattern {pattern!r} splits it into {theirs} there, by Oniguruma, and into {ours} here, by `regex`: "
-        "write the pattern so that both agree (`^` and `$`, for example, are ends of lines there)"
+        f". The pattern {pattern!r} splits it into {theirs} in Oniguruma (tokenizers), {ours} in `regex` (hf_bpe): "
+        "write the pattern so that both agree (for example, `^` and `$` match at line ends in Oniguruma)"
     )

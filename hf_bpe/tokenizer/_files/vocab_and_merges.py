@@ -1,6 +1,6 @@
-"""GPT-2's two files: `vocab.json`, printable token → id, and `merges.txt`, one merge a line, first rank first.
+"""GPT-2's two files: `vocab.json`, printable token → id, and `merges.txt`, one merge per line in rank order.
 
-The format carries ids, merges and special tokens, but no pattern: whoever reads it says which pattern belongs to it.
+The format carries ids, merges and special tokens, but no pattern, which the reader must give.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ def read_gpt2(
 
     Args:
         vocab_file: a JSON object of printable token → id.
-        merges_file: two printable tokens a line, with a space between. The header `#version: …` may be absent, line
-            ends may be CRLF, empty lines are passed over.
-        special_tokens: those of the vocabulary that are special tokens; others are ignored. None for every token
-            that is neither a byte nor in any merge, which is right for GPT-2. In both cases a token with a
-            character that stands for no byte is a special token.
+        merges_file: two printable tokens per line, separated by a space. The header `#version: …` is optional, line
+            ends may be CRLF, empty lines are skipped.
+        special_tokens: the special tokens of the vocabulary; others are ignored. None for every token that is neither a
+            byte nor in any merge, which is right for GPT-2. In both cases a token with a character that stands for no
+            byte is a special token.
         pattern: the split pattern, which the files do not carry.
 
     Raises:
-        OSError: a file that cannot be read.
-        ValueError: a file that is not in the format, with the place; or a model that is not valid.
+        OSError: a file cannot be read.
+        ValueError: a file is malformed, with the location; or the model is not valid.
     """
     return read_gpt2_with_vocab(vocab_file, merges_file, special_tokens=special_tokens, pattern=pattern)[0]
 
@@ -60,15 +60,15 @@ def read_gpt2_with_vocab(
     pattern: str | None = "gpt2",
     leave_out_ordinary: bool = False,
 ) -> tuple[BPEModel, dict[str, int]]:
-    """Read a model as `read_gpt2` does, and return its `printable_vocab()` too: `vocab.json` holds just that.
+    """Read a model like `read_gpt2`, and also return its `printable_vocab()`, which is the content of `vocab.json`.
 
     Args:
-        vocab_file, merges_file, special_tokens, pattern: as there.
-        leave_out_ordinary: take those of `special_tokens` that are bytes or in merges for the ordinary tokens that they
-            are, instead of refusing them; transformers makes a special token of any, without taking it from the model.
+        vocab_file, merges_file, special_tokens, pattern: see `read_gpt2`.
+        leave_out_ordinary: treat those of `special_tokens` that are bytes or in merges as ordinary tokens instead of
+            refusing them; transformers makes any token special without removing it from the model.
     """
     entries = _read_vocab(Path(vocab_file))
-    # Lists, for each dict or set of this size is memory that takes longer to get than all else here.
+    # Lists, because allocating a dict or set of this size takes longer than everything else here.
     texts = [*entries]
     tokens = from_printable_all(texts)
     specials = {text for text, token in zip(texts, tokens, strict=True) if token is None}
@@ -84,13 +84,13 @@ def read_gpt2_with_vocab(
         if leave_out_ordinary:
             chosen -= merged | {text for text in chosen if len(text) == 1 and text not in specials}
         elif merged:
-            merges = [*merges]  # which are not checked for that
+            merges = [*merges]  # not checked for special tokens
         specials |= chosen
     written = (
         text.encode("utf-8", "surrogatepass") if text in specials else token
         for text, token in zip(texts, tokens, strict=True)
     )
-    vocab = cast("dict[int, bytes]", dict(zip(entries.values(), written, strict=True)))  # no None is left
+    vocab = cast("dict[int, bytes]", dict(zip(entries.values(), written, strict=True)))  # no None remains
     try:
         model = BPEModel(vocab, merges, tuple(specials), pattern)
     except (TypeError, ValueError) as error:
@@ -101,9 +101,9 @@ def read_gpt2_with_vocab(
 
 
 def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str = "") -> tuple[Path, Path]:
-    """Write `vocab.json` and `merges.txt` into a folder, both or none; return their paths.
+    """Write `vocab.json` and `merges.txt` into a folder atomically; return their paths.
 
-    The pattern is not written, for the format has no place for it: whoever reads the files takes GPT-2's.
+    The pattern is not written, because the format cannot hold it: readers assume GPT-2's.
 
     Raises:
         OSError: the files cannot be written.
@@ -117,8 +117,8 @@ def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str =
 
 
 def render_gpt2(model: BPEModel) -> tuple[str, str]:
-    """Return the contents of `vocab.json` and `merges.txt`."""
-    # A blank line would break the Rust reader; there is none, for no token is empty and no printable form has a space.
+    """Return the content of `vocab.json` and of `merges.txt`."""
+    # A blank line would break the Rust reader; there is none, as no token is empty and no printable form has a space.
     lines = [_HEADER, *(f"{to_printable(first)} {to_printable(second)}" for first, second in model.merges)]
     return json.dumps(model.printable_vocab(), ensure_ascii=False), "\n".join(lines) + "\n"
 
@@ -130,8 +130,8 @@ def _read_vocab(path: Path) -> dict[str, int]:
         entries = parse_json(path, text)
         if isinstance(entries, dict) and {*map(type, entries.values())} <= {int}:
             ids = {*entries.values()}
-            # Only keys are strings here, so more strings than entries means that a key stands there twice. To have
-            # the parser tell the keys one by one takes a pair for each, and these set off the garbage collector.
+            # Only keys are strings here, so more strings than entries means that a key occurs twice. Parsing with pairs
+            # would allocate a pair for each key, which triggers the garbage collector.
             if (
                 _count_strings(content) == len(entries) == len(ids)
                 and 0 <= min(ids, default=0) <= max(ids, default=0) < 2**32
@@ -144,19 +144,19 @@ def _count_strings(content: bytes) -> int:
     """Return the number of strings in valid JSON: half of the quotes that no backslash escapes."""
     if rb"\\" in content:
         content = content.replace(rb"\\", b"")
-    quotes = len(content) - len(content.translate(None, b'"'))  # which is faster than to count them
+    quotes = len(content) - len(content.translate(None, b'"'))  # faster than counting them
     return (quotes - content.count(rb"\"")) // 2
 
 
 def _read_odd_vocab(path: Path, text: str) -> dict[str, int]:
-    """Read what is no vocabulary, naming the first thing that is wrong; what only the model can refuse is returned."""
+    """Read an irregular vocabulary and name its first error; return a vocabulary that only the model can refuse."""
     entries = parse_json_object(path, text)
     check_ids(entries, str(path))
     return entries
 
 
 def _read_merges(path: Path, texts: list[str], tokens: list[bytes]) -> tuple[list[tuple[bytes, bytes]], bytes]:
-    """Return the merges, of the very objects in `tokens`; and a byte for each: 1 if a merge has or makes it."""
+    """Return merges made of the objects in `tokens`, and a byte for each token: 1 if a merge has or makes it."""
     content = read_bytes(path)
     read = read_merges(content, tokens)
     if read is not None:
@@ -167,12 +167,12 @@ def _read_merges(path: Path, texts: list[str], tokens: list[bytes]) -> tuple[lis
 
 
 def _read_odd_merges(path: Path, text: str, tokens: dict[str, bytes]) -> list[tuple[bytes, bytes]]:
-    """Read what the engine does not, naming the first line that is none; what only the model can refuse is returned."""
-    # Only these end a line: str.splitlines would also split at characters that merges of other vocabularies hold.
+    """Read irregular merges and name the first malformed line; return merges that only the model can refuse."""
+    # Only these end a line: str.splitlines would also split at characters that occur in merges of other vocabularies.
     lines = text.replace("\r\n", "\n").split("\n")
-    if lines[0].startswith("#version"):  # only there: real merges begin with # too
+    if lines[0].startswith("#version"):  # only there, because merges may begin with #, too
         lines[0] = ""
-    # A line of one part has an empty second one; one of three has a space in the second, which stands for no byte.
+    # A line of one part has an empty second part; a line of three has a space in the second, which stands for no byte.
     parts = (line.partition(" ") for line in lines if line)
     merges = [
         (tokens.get(first) or from_printable(first), tokens.get(second) or from_printable(second))
@@ -206,7 +206,7 @@ def _write(definition: Definition, path: Path) -> None:
     for token_id, token in model.vocab.items():
         if len(token) > 1 and token not in made and token not in specials:
             raise ValueError(
-                f"no merge makes token {token_id}, {token!r}, and GPT-2's files cannot say that it is no special "
+                f"no merge makes token {token_id}, {token!r}, and GPT-2's files cannot say that it is not a special "
                 "token, so readers would find it in text"
             )
     write_gpt2(model, path)
@@ -214,12 +214,12 @@ def _write(definition: Definition, path: Path) -> None:
 
 def _peer(path: Path, definition: Definition) -> Peer | None:
     if definition.model.pattern != "gpt2":
-        return None  # no other library can be told so
+        return None  # no other library has this option
     import transformers
 
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     specials = [*definition.model.special_tokens]
-    # By itself it would add <|endoftext|> to a vocabulary that has none.
+    # By default it would add <|endoftext|> to a vocabulary that has none.
     names = {} if END_OF_TEXT in specials else dict.fromkeys(("bos_token", "eos_token", "unk_token"))
     tokenizer = transformers.GPT2Tokenizer(
         vocab=str(path / VOCAB_FILE), merges=str(path / MERGES_FILE), extra_special_tokens=specials, **names
