@@ -15,7 +15,7 @@ import hf_bpe.engine._dispatch
 
 common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # how fast a machine is proves nothing
 # The same examples in each quick run, and in CI: so a failure is due to a change, not to chance.
-settings.register_profile("quick", common, max_examples=25, derandomize=True)
+settings.register_profile("quick", common, max_examples=15, derandomize=True)
 settings.register_profile("thorough", common, max_examples=80, derandomize=bool(os.environ.get("CI")))
 
 
@@ -35,6 +35,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     is_thorough = config.getoption("thorough")
     config.addinivalue_line("markers", "thorough: adds only scale to other tests; runs with --thorough only")
+    config.addinivalue_line("markers", "thorough_on_reference: the same, of the Python engine only")
     profiles.select(is_thorough)
     settings.load_profile("thorough" if is_thorough else "quick")
     if not is_thorough and not hasattr(config, "workerinput") and config.pluginmanager.hasplugin("cacheprovider"):
@@ -44,7 +45,7 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     if not config.getoption("thorough"):
         for item in items:
-            if item.get_closest_marker("thorough"):
+            if is_thorough(item):
                 item.add_marker(pytest.mark.skip(reason="adds only scale: run with --thorough"))
     elif config.getoption("skip_repeated"):
         passed = {*config.cache.get(PASSED, [])}
@@ -56,10 +57,17 @@ def pytest_collection_modifyitems(config, items):
 PASSED = "hf_bpe/passed"
 
 
+def is_thorough(item):
+    """Return whether a test runs with --thorough only."""
+    engine = item.callspec.params.get("engine") if hasattr(item, "callspec") else None
+    slow_on_reference = item.get_closest_marker("thorough_on_reference") and engine == "reference"
+    return bool(item.get_closest_marker("thorough") or slow_on_reference)
+
+
 def tries_more(item):
     """Return whether a test depends on the profile: by its examples, or by what its module asks of it."""
     has_examples = getattr(item.obj, "is_hypothesis_test", False)
-    return has_examples or item.get_closest_marker("thorough") or "by_profile(" in inspect.getsource(item.module)
+    return has_examples or is_thorough(item) or "by_profile(" in inspect.getsource(item.module)
 
 
 class PassedTests:

@@ -13,16 +13,13 @@ if TYPE_CHECKING:
 __all__ = ["BPETokenizer", "EncodedFiles", "Encoding", "Piece", "Template"]
 
 # Imported on first use: importing transformers takes a second, and most modules of this package do not need it.
-_MODULES = {
-    "BPETokenizer": "hf_bpe.tokenizer._tokenization_bpe",
-    "EncodedFiles": "hf_bpe.tokenizer._bulk",
-    "Encoding": "hf_bpe.tokenizer._lazy_encodings",
-    "Piece": "hf_bpe.tokenizer._template",
-    "Template": "hf_bpe.tokenizer._template",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        return getattr(import_module(_MODULES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "BPETokenizer": "hf_bpe.tokenizer._tokenization_bpe",
+        "EncodedFiles": "hf_bpe.tokenizer._bulk",
+        "Encoding": "hf_bpe.tokenizer._lazy_encodings",
+        "Piece": "hf_bpe.tokenizer._template",
+        "Template": "hf_bpe.tokenizer._template",
+    },
+)

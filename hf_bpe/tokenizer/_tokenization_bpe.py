@@ -69,7 +69,7 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
             None.
         add_bos_token: begin each sequence with `bos_token`; None to leave that to the template.
         add_eos_token: end each sequence with `eos_token`; None to leave that to the template. If this or
-            `add_bos_token` is True or False, the template consists of these two tokens.
+            `add_bos_token` is True or False, they replace the template, and the one that is not given is False.
         kwargs: arguments of `PreTrainedTokenizer`: `bos_token`, `eos_token`, `unk_token`, `pad_token`,
             `extra_special_tokens`, `model_max_length`, `padding_side` and so on. If the vocabulary has `<|endoftext|>`,
             it is the default of `bos_token` and `eos_token`; None disables them.
@@ -159,7 +159,8 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
             self._add_tokens(rest, True)
         self.template = template
         self.special_tokens_pattern = special_tokens_pattern
-        self._set_bos_eos(add_bos_token, add_eos_token)
+        if add_bos_token is not None or add_eos_token is not None:  # as fast tokenizers take one without the other
+            self._set_bos_eos(add_bos_token or False, add_eos_token or False)
         # save_pretrained drops add_bos_token and add_eos_token; the saved template contains both.
         persistent = (*PERSISTENT, "add_bos_token", "add_eos_token")
         self.init_kwargs.update({name: getattr(self, name) for name in persistent}, signature=signature, model=model)

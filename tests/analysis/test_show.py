@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.console import Console
+from support.profiles import thorough_on_reference
 from support.samples import make_tokenizer
 from support.strategies import any_bytes, models
 from transformers import AddedToken, PreTrainedTokenizerFast
@@ -202,6 +203,7 @@ def test_titles_tell_id_bytes_rank_and_of_which_character_the_bytes_are_a_part()
     assert html.count(", of &lt;U+202E&gt;") == 3
 
 
+@thorough_on_reference
 def test_of_a_long_text_a_part_is_shown_all_of_it_counted_and_that_is_said():
     shown = show(MODEL, "low" * 400_000, max_tokens=3)
     assert shown.marked == "low|low|low"

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.commands import PROGRAM, error, run
 from support.patience import PATIENCE
+from support.profiles import thorough
 
 from hf_bpe import BPETokenizer, Source, WordCounts, count, train
 
@@ -309,7 +310,11 @@ main()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no signal to one process")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=thorough)],
+    ids=["SIGINT", "SIGTERM"],
+)
 @pytest.mark.parametrize("stage", ["counting", "merging"])
 def test_signals_end_training_cleanly_and_it_goes_on(stage, number, code):
     numbers = random.Random(0)

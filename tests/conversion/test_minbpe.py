@@ -11,6 +11,7 @@ from hf_bpe.conversion import Definition, Hints
 from hf_bpe.conversion._minbpe import FORMAT
 from hypothesis import given
 from hypothesis import strategies as st
+from support.profiles import thorough
 from support.strategies import damaged, models, texts
 
 from hf_bpe import BPEModel, train
@@ -368,6 +369,7 @@ def test_broken_files_are_refused_with_the_place(path, text, message):
     assert "\n" not in str(caught.value)
 
 
+@thorough
 def test_long_runs_of_spaces_may_be_tokens(path):
     path.write_text("minbpe v1\n\n0\n32 32\n" + "".join(f"{i} {i}\n" for i in range(256, 275)), encoding="utf-8")
     model = FORMAT.read(path, NO_HINTS).model

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from support.profiles import by_profile
+from support.profiles import by_profile, thorough
 from support.samples import CODE_POINTS
 from support.strategies import any_texts, pattern_names, patterns, texts
 from tokenizers import Regex, pre_tokenizers
@@ -138,6 +138,7 @@ def test_what_unicode_16_does_not_know_is_of_no_class():
     assert split("a\ua7cfb 1\U00032e882", "gpt2") == ["a", "\ua7cf", "b", " 1", "\U00032e88", "2"]
 
 
+@thorough
 def test_general_categories_are_those_of_unicode_16():
     unicodedata2 = pytest.importorskip("unicodedata2")
     members = {}
@@ -162,11 +163,13 @@ def generator():
     return module
 
 
+@thorough
 def test_generated_tables_are_current(generator):
     assert generator.render_python() == generator.PYTHON.read_text(encoding="utf-8")
     assert generator.render_native() == generator.NATIVE.read_text(encoding="utf-8")
 
 
+@thorough
 def test_generated_characters_of_words_are_those_of_the_added_tokens(generator):
     generated = generator.is_of_word
     assert [char for char in CODE_POINTS if generated(ord(char)) != bool(_WORD.match(hide_newer(char)))] == []

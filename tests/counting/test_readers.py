@@ -12,7 +12,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile
+from support.profiles import by_profile, thorough_on_reference
 from support.strategies import any_bytes, any_texts, patterns, texts
 
 from hf_bpe import Source, plan
@@ -125,6 +125,7 @@ def test_ranges_sum_to_the_whole_and_a_mapping_is_the_same_as_a_stream(
         assert sum(parts, Counter()) == expected
 
 
+@thorough_on_reference
 @settings(max_examples=by_profile(quick=15, thorough=80))
 @given(
     st.lists(texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode), max_size=8).map(b"".join),
@@ -188,6 +189,7 @@ class TestInvalidUtf8:
             path.write_bytes(PACK[path.suffix if path.suffix in PACK else ""](data))
             yield path, Source(path.as_uri() if road == "file://" else path, **options)
 
+    @thorough_on_reference
     @given(any_bytes, st.integers(1, 20), st.integers(1, 30), specials)
     def test_is_an_error_that_names_the_place(self, tmp_path_factory, data, block, batch_bytes, special_tokens):
         folder = tmp_path_factory.getbasetemp()
@@ -219,6 +221,7 @@ class TestInvalidUtf8:
             assert counted == count_pre_tokens([kept], pattern)
             assert skipped == Skipped(files=0 if is_valid else 1)
 
+    @thorough_on_reference
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
     @given(any_bytes, st.integers(1, 20), patterns)
     def test_is_replaced_or_counted_as_it_is_if_asked_for(self, tmp_path_factory, on_error, data, block, pattern):

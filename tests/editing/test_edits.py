@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile
+from support.profiles import by_profile, thorough_on_reference
 from support.strategies import any_bytes, corpora, mergeable, models, of_tokens, words
 
 from hf_bpe import BPEModel, WordCounts, train
@@ -60,6 +60,7 @@ def uses(model, counts):
 
 
 class TestPrune:
+    @thorough_on_reference
     @given(prunings(), any_bytes, st.data())
     def test_what_is_kept_can_be_met_and_texts_of_kept_tokens_keep_their_ids(self, pruning, data, drawn):
         model, keep = pruning
@@ -93,6 +94,7 @@ class TestPrune:
             merge for merge in model.merges if {*merge, b"".join(merge)} <= {*pruned.vocab.values()}
         ] == pruned.merges
 
+    @thorough_on_reference
     @given(models(), st.dictionaries(words(), st.integers(0, 5)), st.data())
     @settings(max_examples=by_profile(quick=12, thorough=50))
     def test_with_counts_the_least_used_tokens_that_no_other_is_made_of_go_one_by_one(self, model, corpus, data):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile
+from support.profiles import by_profile, thorough_on_reference
 from support.samples import CORPUS, SPECIALS, reload
 from support.strategies import any_bytes, any_texts, decomposed_fragments, models
 from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
@@ -408,6 +408,7 @@ def test_text_is_not_counted_for_a_tokenizer_that_would_change_it(tokenizer):
     assert more.model.merges[:40] == tokenizer.model.merges
 
 
+@thorough_on_reference
 def test_real_text_that_is_decomposed_has_the_ids_of_the_same_text_composed(test_data, tokenizer, tmp_path):
     folder = test_data / "text"
     texts = [path.read_bytes()[:300_000].decode("utf-8", "ignore") for path in sorted(folder.iterdir())]

@@ -19,7 +19,7 @@ import transformers
 from hf_bpe.conversion import write_gpt2
 from huggingface_hub import ModelCard
 from support.commands import run
-from support.profiles import by_profile
+from support.profiles import by_profile, thorough
 from support.transformers_features import HAS_SANITIZING, needs_class_of_its_own
 
 import hf_bpe
@@ -224,6 +224,7 @@ print(json.dumps(loaded))
 """
 
 
+@thorough
 @needs_class_of_its_own("qwen4_exp")  # the table is that of the releases that have it
 @pytest.mark.parametrize("column", [1, 2], ids=["hf_bpe imported", "hf_bpe not imported"])
 def test_auto_tokenizer_does_what_the_table_says_beside_each_config(tmp_path, column):
@@ -259,18 +260,21 @@ def test_continuous_integration_runs_the_two_commands_of_the_readme():
     assert all(command in script for command in commands)
 
 
+@thorough
 def test_example_train_and_load(tmp_path):
     output = run_example("train_and_load.py", ROOT / "README.md", tmp_path)
     assert "loaded as BPETokenizer" in output
     assert "decoded: The tokenizer trains, encodes and decodes. 你好 👋<|endoftext|>" in output
 
 
+@thorough
 def test_example_convert_gpt2(tmp_path, test_data):
     output = run_example("convert_gpt2.py", test_data / "gpt2", tmp_path)
     assert "The quick brown fox: [464, 2068, 7586, 21831]" in output
     assert "and back: the same model" in output
 
 
+@thorough
 def test_example_train_tiny_gpt2(tmp_path):
     pytest.importorskip("torch", reason="training a model needs torch")
     pytest.importorskip("accelerate", reason="training a model needs accelerate")

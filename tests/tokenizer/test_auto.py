@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from support.profiles import thorough
 from support.transformers_features import needs_class_of_its_own, needs_registered_classes
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
 
@@ -86,6 +87,7 @@ def test_where_hf_bpe_is_not_auto_tokenizer_gives_the_same_ids(tokenizer, folder
     assert module.startswith("transformers.")
 
 
+@thorough
 def test_the_finder_waits_once_and_takes_itself_out():
     code = f"""
 import importlib
@@ -106,6 +108,7 @@ print(json.dumps(counts))
     assert run(code) == [1, 1, 1, 0, 0]
 
 
+@thorough
 def test_the_module_can_be_pickled_by_value_with_its_loader():
     """As dill does with modules that are not where packages are installed."""
     code = f"""
@@ -118,6 +121,7 @@ print(json.dumps([each.path == loader.path for each in copies]))
     assert run(code) == [True, True]
 
 
+@thorough
 def test_no_finder_is_left_where_auto_tokenizer_was_imported_first():
     assert run(f"{FINDERS}\nfrom transformers import AutoTokenizer\nimport hf_bpe\nprint(finders())") == 0
 
@@ -129,11 +133,13 @@ print(json.dumps("BPETokenizer" in module.REGISTERED_TOKENIZER_CLASSES))
 """
 
 
+@thorough
 def test_looking_for_the_module_before_importing_it_does_not_spend_the_finder():
     code = f"import hf_bpe, importlib.util\nassert importlib.util.find_spec({AUTO!r})"
     assert run(code + REGISTERED) is True
 
 
+@thorough
 def test_an_import_that_failed_once_does_not_spend_the_finder():
     code = f"""
 import hf_bpe
@@ -146,6 +152,7 @@ except ImportError:
     assert run(code + REGISTERED) is True
 
 
+@thorough
 def test_a_finder_of_the_old_kind_does_not_stop_the_import():
     code = """
 import hf_bpe
@@ -203,6 +210,7 @@ AUTO_MAP = {"AutoTokenizer": ["tokenization_hf_bpe.BPETokenizer", None]}
 SHIM = "from hf_bpe import BPETokenizer"
 
 
+@thorough
 @pytest.mark.usefixtures("registered")
 def test_a_registered_class_is_loaded_beside_every_config_with_and_without_hf_bpe_imported(tokenizer, tmp_path):
     folders = [model_folder(tmp_path / str(model_type), model_type) for model_type in MODEL_TYPES]

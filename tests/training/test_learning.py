@@ -10,7 +10,7 @@ from hf_bpe.conversion import read_gpt2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import oracle
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, thorough, thorough_on_reference
 from support.strategies import corpora, initial_merges
 
 from hf_bpe.core import reference
@@ -86,6 +86,7 @@ def test_what_a_listener_raises_is_passed_on():
         learn_merges({b"low": 1}, max_merges=1, progress=stop)
 
 
+@thorough_on_reference
 @pytest.mark.parametrize(
     "name", ["english", *(pytest.param(name, marks=thorough) for name in ("code", "multilingual"))]
 )
