@@ -1,4 +1,4 @@
-"""All formats, and the doors to them: what a file is, reading it, writing it."""
+"""The conversion API: detect, read and write all formats."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition, Format,
 
 _FORMATS = (hf_folder, text, gpt2, gguf, minbpe, tokenizer_json, tiktoken)
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _FORMATS}
-"""Name → format, in the order in which a path is asked what it is: the more particular first."""
+"""Name → format, in the order of detection: more specific formats first."""
 
 _HEAD_BYTES = 1 << 12
 
 
 def detect(path: str | os.PathLike[str]) -> Format:
-    """Return the format of a file or folder, told by its content.
+    """Detect the format of a file or folder by its content.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is of no format that is known here.
+        OSError: the path cannot be read.
+        ValueError: the format is unknown.
     """
     path = Path(path)
     if path.is_dir():
@@ -51,13 +51,13 @@ def detect(path: str | os.PathLike[str]) -> Format:
     if path.is_dir():
         shown = ", ".join(sorted(each.name for each in path.iterdir())[:8]) or "nothing"
         raise ValueError(f"{path}: expected a folder with a tokenizer; this one holds {shown}")
-    raise ValueError(f"{path}: is of no format that is known here; expected one of {_known()}, got {head[:40]!r}")
+    raise ValueError(f"{path}: unknown format; expected one of {_known()}, got {head[:40]!r}")
 
 
 def named_format(name: str) -> Format:
-    """Return the format of a name; ValueError if there is none."""
+    """Return the format with a name; raise a ValueError if there is none."""
     if name not in FORMATS:
-        raise ValueError(f"format {name!r} is not known: expected one of {_known()}")
+        raise ValueError(f"unknown format {name!r}: expected one of {_known()}")
     return FORMATS[name]
 
 
@@ -72,26 +72,27 @@ def read(
 
     Args:
         path: the file or folder.
-        format: the name of its format; None to tell it by the content.
-        pattern: the split pattern, if the file does not say it; "auto" for what it says or its format implies.
-        special_tokens: content → id, if the file does not say them.
+        format: the name of its format; None to detect it.
+        pattern: the split pattern, if the file does not store it; "auto" for that of the file or its format.
+        special_tokens: content → id, if the file does not store them.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is damaged, or holds what cannot be carried over; the message says where, or names what.
+        OSError: the path cannot be read.
+        ValueError: the file is damaged, or has a feature that cannot be represented; the message names the location or
+            the feature.
     """
     path = Path(path)
     chosen = detect(path) if format is None else named_format(format)
     if chosen.is_file and path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected {chosen.what}")
     if not chosen.is_file and not path.is_dir():
-        path.stat()  # for the system's own words if there is nothing
+        path.stat()  # raises the system's error if the path does not exist
         raise NotADirectoryError(f"{path} is a file; expected {chosen.what}")
     return chosen.read(path, Hints(pattern, special_tokens))
 
 
 def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> Definition:
-    """Return what defines a tokenizer, of a file or in memory; see `BPETokenizer.convert_from`."""
+    """Return the definition of a tokenizer in a file or in memory; see `BPETokenizer.convert_from`."""
     if isinstance(source, (str, os.PathLike)):
         return read(check_path("source", source), format=format, **hints)
     definition = Definition(source) if isinstance(source, BPEModel) else getattr(source, "definition", source)
@@ -102,19 +103,19 @@ def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> De
             f"a BPEModel, got {type(source).__name__}"
         )
     if given := [name for name, value in {"format": format, **hints}.items() if value not in (None, "auto")]:
-        raise ValueError(f"{given[0]} is for files; a tokenizer in memory, {type(source).__name__}, says it itself")
+        raise ValueError(f"{given[0]} is only for files; the source is a {type(source).__name__}, which has its own")
     if isinstance(definition, Definition):
         return definition
     if hasattr(source, "_mergeable_ranks"):
         return tiktoken.definition_of_encoding(source)
-    # How the last call padded and truncated is no part of the tokenizer.
+    # Padding and truncation of the last call are not part of the tokenizer.
     content = {**json.loads(backend.to_str()), "padding": None, "truncation": None}
     definition = tokenizer_json.definition_of_json(content)
     return definition if backend is source else _with_settings_of(source, definition)
 
 
 def _with_settings_of(tokenizer: Any, definition: Definition) -> Definition:
-    """Return the definition with what a fast tokenizer of transformers knows beside its backend."""
+    """Return the definition with the settings that a fast tokenizer of transformers has besides its backend."""
     names = ("padding_side", "truncation_side", "split_special_tokens", "chat_template", "model_max_length")
     settings = {name: getattr(tokenizer, name) for name in names}
     settings |= {name: getattr(tokenizer, name) for name in NAMED_TOKENS}
@@ -135,10 +136,10 @@ def write(
 
     Args:
         definition: the tokenizer.
-        path, format, drop, verify: as there.
-        against: the file that the tokenizer was read from, and its format. What is written is compared with how its
-            own library encodes by it, too.
-        files: text files that are encoded for the comparison besides the stress texts.
+        path, format, drop, verify: see `BPETokenizer.convert_to`.
+        against: the file that the tokenizer was read from, and its format. The written file is also compared with that
+            file's own library.
+        files: text files to encode for the comparison, besides the stress texts.
     """
     path = Path(path)
     chosen = _format_for(path) if format is None else named_format(format)
@@ -146,7 +147,7 @@ def write(
     if chosen.is_file and (path.is_dir() or not path.suffix):
         path /= f"tokenizer{chosen.suffix}"
     if not chosen.is_file and chosen is not hf_folder.FORMAT and hf_folder.FORMAT.matches(path, b""):
-        raise FileExistsError(  # for whoever loads the folder would believe those
+        raise FileExistsError(  # because loaders of the folder would read those files
             f"{path} holds another tokenizer's tokenizer_config.json or tokenizer.json; choose another folder"
         )
     folder, last = (path.parent, (path.name,)) if chosen.is_file else (path, chosen.last)
@@ -163,7 +164,7 @@ def write(
 
 @contextmanager
 def _neighbours(folder: Path, staging: Path) -> Iterator[None]:
-    """Have a writer see what is in a folder already and decides what is loaded from it, so that it can warn."""
+    """Link existing files that affect loading into the staging folder, so that the writer can warn about them."""
     seen = {}
     if folder.is_dir():
         for name in ("config.json", "chat_template.jinja"):
@@ -177,7 +178,7 @@ def _neighbours(folder: Path, staging: Path) -> Iterator[None]:
 
 
 def _format_for(path: Path) -> Format:
-    """Return the format that the name of a file to be written stands for."""
+    """Return the format for the name of a file to be written."""
     return next((each for each in FORMATS.values() if each.suffix and path.suffix == each.suffix), hf_folder.FORMAT)
 
 

@@ -1,7 +1,7 @@
 """GGUF: the vocabulary in the model files of llama.cpp.
 
-Tokens stand there in their printable form, special and added tokens as they are, and each has a type. The pattern is a
-name in `tokenizer.ggml.pre`. A file means what llama.cpp makes of it; what that would do otherwise is not written.
+Tokens are stored in printable form, special and added tokens unchanged, and each has a type. The pattern is a name in
+`tokenizer.ggml.pre`. llama.cpp defines the meaning of a file; a tokenizer that it would run differently is not written.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from hf_bpe.engine._merge_trees import unreachable
 from hf_bpe.tokenizer._files.compare_ids import side_of
 from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition, Format, Hints, Peer
 
-# What the header says of a file that holds no model; llama.cpp asks for one that it knows.
+# The architecture in the header of a file without a model; llama.cpp requires one that it knows.
 _ARCHITECTURE = "gpt2"
-_SIGNATURE = "signature"  # a key of ours, which others pass over
+_SIGNATURE = "signature"  # our own key, which other readers ignore
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED = 1, 2, 3, 4, 5
 _ID_KEYS = {
     **{name: f"{KEY}{name}_id" for name in NAMED_TOKENS},
-    # One is written out, one is misspelt, in all files.
+    # In all files one name is spelled out and one is misspelt.
     **{"unk_token": f"{KEY}unknown_token_id", "pad_token": f"{KEY}padding_token_id"},
     "sep_token": f"{KEY}seperator_token_id",
 }
-# Every byte that UTF-8 has.
+# Every byte that occurs in UTF-8.
 _BYTES_OF_TEXT = {byte for byte in range(256) if byte not in (0xC0, 0xC1) and byte < 0xF5}
 _OTHER_MODELS = {
     "llama": "a SentencePiece model",
@@ -58,19 +58,19 @@ _OTHER_MODELS = {
 
 
 def read(path: Path, hints: Hints) -> Definition:
-    """Read the vocabulary of a GGUF file, with a model behind it or not.
+    """Read the vocabulary of a GGUF file, with or without a model.
 
     Args:
         path: the file.
-        hints: the pattern is needed where llama.cpp's name for it is none of ours, the special tokens in files without
-            types of tokens.
+        hints: the pattern, if llama.cpp's name for it is unknown here, and the special tokens, if the file has no token
+            types.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is damaged, or its tokenizer is no byte-level BPE; the message says where.
+        ValueError: the file is damaged, or its tokenizer is not byte-level BPE; the message gives the location.
 
     Warns:
-        UserWarning: a token has a name, but is not found in text, so that the name cannot be kept.
+        UserWarning: a named token is not found in text, so its name is dropped.
     """
     metadata = Metadata(path)
     kind = metadata.text("model")
@@ -92,7 +92,7 @@ def read(path: Path, hints: Hints) -> Definition:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
     if hints.special_tokens is not None and dict(hints.special_tokens) != model.special_ids():
-        raise ValueError(f"{path} says that the special tokens are {model.special_ids()}; leave the argument out")
+        raise ValueError(f"{path}: its special tokens are {model.special_ids()}; leave the argument out")
     contents = {**{i: token for token, i in model.special_ids().items()}, **{i: t.content for i, t in added.items()}}
     settings: dict[str, Any] = _names(metadata, contents, len(tokens))
     for name, default in (("bos", pre.add_bos), ("eos", False)):
@@ -107,28 +107,26 @@ def read(path: Path, hints: Hints) -> Definition:
 def _pattern(metadata: Metadata, name: str | None, known: str, hints: Hints) -> str | None:
     if hints.pattern == "auto":
         if not known:
-            raise metadata.error(
-                "pre", f"{name!r} is no pattern that is known here; give the pattern, if the tokenizer has but one"
-            )
+            raise metadata.error("pre", f"unknown pattern {name!r}; give the pattern, if the tokenizer has only one")
         return known
     pattern = canonical_pattern(hints.pattern)
     alike = {"cl100k", "llama3"}
     if known and pattern != known and not alike.issuperset((known, pattern)):
-        raise metadata.error("pre", f"{name!r} says that the pattern is {known!r}; leave the argument out")
+        raise metadata.error("pre", f"{name!r} is the pattern {known!r}; leave the argument out")
     return pattern
 
 
 def _types(metadata: Metadata, tokens: list[str], hints: Hints) -> list[int]:
-    """Return the types of tokens of a file that does not have them."""
+    """Return the token types for a file without them."""
     if hints.special_tokens is None:
-        raise metadata.error("token_type", "the file does not say which tokens are special; give the special tokens")
+        raise metadata.error("token_type", "the file does not store which tokens are special; give the special tokens")
     return [_CONTROL if hints.special_tokens.get(token) == i else _NORMAL for i, token in enumerate(tokens)]
 
 
 def _model(
     tokens: list[str], types: list[int], merge_lines: list[str], pattern: str | None
 ) -> tuple[BPEModel, dict[int, AddedToken]]:
-    """Return the model, and the added tokens that are not special tokens of it alone."""
+    """Return the model, and the added tokens."""
     ids = dict(zip(tokens, range(len(tokens)), strict=True))
     if len(ids) < len(tokens):
         twice = next(i for i, token in enumerate(tokens) if ids[token] != i)
@@ -148,7 +146,7 @@ def _model(
             found[token_id] = text
         if not is_found or text in merged or (token is not None and len(token) == 1):
             if not token:
-                raise ValueError(f"token {token_id}, {text!r}: expected characters that stand for bytes, as of GPT-2")
+                raise ValueError(f"token {token_id}, {text!r}: expected GPT-2's characters for bytes")
             vocab[token_id] = token
     taken = {*vocab.values()}
     specials = {i for i, text in found.items() if i not in vocab and types[i] != _USER_DEFINED}
@@ -161,9 +159,9 @@ def _model(
 
 
 def _added_tokens(found: Mapping[int, str], special: set[int], model: BPEModel) -> dict[int, AddedToken]:
-    """Return the added tokens with flags by which they are found as llama.cpp finds them."""
+    """Return the added tokens with flags that find them like llama.cpp."""
     later = {token_id for token_id in found if token_id not in special and token_id not in model.vocab}
-    for normalized in (True, False):  # the first is what tokens that are added later are by default
+    for normalized in (True, False):  # the first is the default of added tokens
         tokens = {
             token_id: AddedToken(text, normalized=normalized and token_id in later, special=token_id in special)
             for token_id, text in found.items()
@@ -185,7 +183,7 @@ def _merges(
     for rank, (first, second) in enumerate(pairs):
         parts = as_bytes.get(first), as_bytes.get(second)
         if parts[0] is None or parts[1] is None:
-            raise ValueError(f"merge {rank}: expected two tokens and a space between, got {lines[rank]!r:.80}")
+            raise ValueError(f"merge {rank}: expected two tokens separated by a space, got {lines[rank]!r:.80}")
         merges.append((parts[0], parts[1]))
     return merges
 
@@ -200,7 +198,7 @@ def _names(metadata: Metadata, contents: Mapping[int, str], count: int) -> dict[
             names[name] = contents[token_id]
         else:
             warnings.warn(
-                f"{key} is {token_id}, which is no special token: {name} is left out, for it would make it one",
+                f"{key} is {token_id}, which is not a special token: {name} is dropped, because it would make it one",
                 stacklevel=4,
             )
     return names
@@ -212,28 +210,28 @@ def write(definition: Definition, path: Path) -> None:
     Raises:
         OSError: the file cannot be written.
         ImportError: the package `gguf` is not installed.
-        ValueError: llama.cpp would do otherwise than this tokenizer; the message says with what.
+        ValueError: llama.cpp would encode differently; the message names the feature.
 
     Warns:
-        UserWarning: llama.cpp cuts some texts otherwise although it has a name for the pattern.
+        UserWarning: llama.cpp splits some texts differently although it has a name for the pattern.
     """
     try:
         from gguf import GGUFEndian, GGUFValueType, GGUFWriter
     except ImportError:
-        raise ImportError("to write GGUF files takes the package gguf: pip install 'hf_bpe[gguf]'") from None
+        raise ImportError("writing GGUF files needs the package gguf: pip install 'hf_bpe[gguf]'") from None
 
     model = definition.model
     pre = _checked_pre_tokenizer(definition)
     if PRE_TOKENIZERS[pre].is_near:
         warnings.warn(
-            f"llama.cpp cuts by {pre!r} nearly as the pattern {model.pattern!r}: it gives other ids where there are "
+            f"llama.cpp's {pre!r} differs a little from the pattern {model.pattern!r}: it gives other ids for "
             "combining marks, or where the case of letters beyond ASCII changes within a word",
             stacklevel=2,
         )
     if taken := _taken_for_special(definition):
         warnings.warn(
-            f"llama.cpp takes ordinary tokens for special ones by their text: {', '.join(map(repr, taken))}; it gives "
-            "other ids where text holds them",
+            f"llama.cpp treats ordinary tokens as special by their text: {', '.join(map(repr, taken))}; it gives "
+            "other ids where text has them",
             stacklevel=2,
         )
     tokens, types = _tokens_and_types(definition)
@@ -248,7 +246,7 @@ def write(definition: Definition, path: Path) -> None:
         writer.add_token_merges([f"{to_printable(first)} {to_printable(second)}" for first, second in model.merges])
         for name, token_id in ids.items():
             writer.add_key_value(_ID_KEYS[name], token_id, GGUFValueType.UINT32)
-        # Always, for some names of patterns imply it.
+        # Always written, because some names of patterns imply it.
         adds_bos, adds_eos = definition.bos_eos or (False, False)
         writer.add_add_bos_token(adds_bos)
         writer.add_add_eos_token(adds_eos)
@@ -264,10 +262,10 @@ def write(definition: Definition, path: Path) -> None:
 
 
 def _checked_pre_tokenizer(definition: Definition) -> str:
-    """Return llama.cpp's name for the pattern, if it then does with the model what is meant."""
+    """Return llama.cpp's name for the pattern, if llama.cpp then runs the model correctly."""
     model = definition.model
     if not model.merges:
-        raise ValueError("the model has no merges; llama.cpp loads none without")
+        raise ValueError("the model has no merges, which llama.cpp requires")
     missing = _BYTES_OF_TEXT.difference(token[0] for token in model.vocab.values() if len(token) == 1)
     if missing:
         raise ValueError(f"there is no token for the byte 0x{min(missing):02X}; llama.cpp would leave it out of texts")
@@ -276,8 +274,8 @@ def _checked_pre_tokenizer(definition: Definition) -> str:
     if name is None:
         if lost and pre_tokenizer_name(model.pattern, None) is not None:
             raise ValueError(
-                f"token {lost[0]}, {model.vocab[lost[0]]!r}, is made by no merges, so it is met as a whole word only; "
-                f"llama.cpp has no name for the pattern {model.pattern!r} by which it looks for whole words"
+                f"token {lost[0]}, {model.vocab[lost[0]]!r}, is made by no merges, so it is only met as a whole word; "
+                f"llama.cpp has no name for the pattern {model.pattern!r} with whole-word lookup"
             )
         raise ValueError(f"llama.cpp has no name for the pattern {model.pattern!r}")
     if PRE_TOKENIZERS[name].ignore_merges:
@@ -285,8 +283,8 @@ def _checked_pre_tokenizer(definition: Definition) -> str:
             twin = from_printable(added.content)
             if twin is not None and twin != added.content.encode() and _is_text(twin):
                 raise ValueError(
-                    f"added token {token_id}, {added.content!r}, is how a file writes the word {twin.decode()!r}; "
-                    "llama.cpp would take that word for it; choose another"
+                    f"added token {token_id}, {added.content!r}, is the printable form of the word {twin.decode()!r}; "
+                    "llama.cpp would treat that word as the added token; choose another"
                 )
     return name
 
@@ -300,23 +298,21 @@ def _is_text(data: bytes) -> bool:
 
 
 def _tokens_and_types(definition: Definition) -> tuple[list[str], list[int]]:
-    """Return the text and the type of each id, holes included, if llama.cpp finds all of them where it should."""
+    """Return the text and type of each id, including unused ids, if llama.cpp finds all tokens correctly."""
     model, added = definition.model, definition.added_tokens
     texts = {token_id: text for text, token_id in model.printable_vocab().items()}
     types = dict.fromkeys(texts, _NORMAL)
     for token_id, token in added.items():
         if eats := [flag for flag in ("single_word", "lstrip", "rstrip") if getattr(token, flag)]:
-            raise ValueError(
-                f"added token {token_id}, {token.content!r}, has {eats[0]}; llama.cpp cannot be told of it"
-            )
+            raise ValueError(f"added token {token_id}, {token.content!r}, has {eats[0]}, which the format cannot carry")
         if not token.content or "\0" in token.content:
             raise ValueError(
-                f"added token {token_id}, {token.content!r}: llama.cpp takes no empty ones, and none with \\0"
+                f"added token {token_id}, {token.content!r}: llama.cpp accepts neither empty tokens nor tokens with \\0"
             )
         if texts.setdefault(token_id, token.content) != token.content:
             raise ValueError(
                 f"added token {token_id}, {token.content!r}, is the token {model.vocab[token_id]!r} of the model, "
-                f"written as {texts[token_id]!r}; a file has one text for both, so one of them would not be found"
+                f"written as {texts[token_id]!r}; a file has only one text for both, so one of them would not be found"
             )
         types[token_id] = _CONTROL if token.special else _USER_DEFINED
     check_found_alike(added)
@@ -332,13 +328,13 @@ def _tokens_and_types(definition: Definition) -> tuple[list[str], list[int]]:
 
 
 def _taken_for_special(definition: Definition) -> list[str]:
-    """Return the ordinary tokens that llama.cpp finds in text as if they were special, as `</s>` of Qwen's."""
+    """Return the ordinary tokens that llama.cpp treats as special in text, such as `</s>` of Qwen's."""
     added = {token.content for token in definition.added_tokens.values()}
     return sorted(SPECIAL_BY_TEXT.intersection(definition.model.printable_vocab()) - added)
 
 
 def _placeholder(token_id: int) -> str:
-    """Return what stands where no token has an id, as llama.cpp's own converter writes it."""
+    """Return the placeholder for an unused id, as in llama.cpp's own converter."""
     return f"[PAD{token_id}]"
 
 
@@ -348,13 +344,13 @@ def _ids_of_names(definition: Definition, ids: Mapping[str, int]) -> dict[str, i
         token = definition.setting(name)
         if token is not None:
             if ids.get(token) not in definition.added_tokens:
-                raise ValueError(f"{name} is {token!r}, which is no special or added token; expected one")
+                raise ValueError(f"{name} is {token!r}, which is not a special or added token; expected one")
             named[name] = ids[token]
     return named
 
 
 def _checked_template(template: Any) -> str | list[dict[str, str]] | None:
-    """Return a chat template, or those that have names, as the writer takes them."""
+    """Return a chat template, or several named ones, in the form for the writer."""
     if not isinstance(template, Mapping):
         return template or None
     for name in template:
@@ -371,7 +367,7 @@ def _peer(path: Path, definition: Definition) -> Peer | None:
     taken = _taken_for_special(definition)
 
     def encode(texts: list[str], added: bool) -> list[list[int]]:
-        # Where llama.cpp is known to be wrong, nothing is to be learned of the file.
+        # Texts that llama.cpp is known to split wrongly say nothing about the file.
         pattern = definition.model.pattern
         are_known = [known_difference(text, pattern) or any(token in text for token in taken) for text in texts]
         return [
@@ -379,7 +375,7 @@ def _peer(path: Path, definition: Definition) -> Peer | None:
             for text, is_known in zip(texts, are_known, strict=True)
         ]
 
-    return Peer(f"{llama.name}, but for texts that it is known to cut otherwise", encode, adds=True)
+    return Peer(f"{llama.name}, except texts that it is known to split differently", encode, adds=True)
 
 
 FORMAT = Format(

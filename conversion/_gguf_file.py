@@ -1,9 +1,9 @@
-"""The container of GGUF: a header, then keys with their values, then tensors. Read is what describes the tokenizer.
+"""The container format of GGUF: a header, keys with values, and tensors. Only keys of the tokenizer are read.
 
-The `gguf` package reads all there is: a vocabulary of 200,000 tokens takes it 10 s and 600 MB. It takes a string that
-is cut off for a shorter one, and believes any count. So this is read here, and nothing is allocated that the file does
-not hold. A sparse file may hold a terabyte of nothing; so no more is read than a vocabulary can take. Source of the
-layout: docs/gguf.md of ggml.
+The `gguf` package reads everything: a vocabulary of 200,000 tokens takes it 10 s and 600 MB. It accepts a truncated
+string as a shorter one, and trusts any count. So this module reads files itself, and allocates nothing beyond the
+content of the file. A sparse file may hold a terabyte of zeros, so no more is read than a vocabulary can need. Source
+of the layout: docs/gguf.md of ggml.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ Value = bool | int | float | str | list[str] | list[int] | list[float] | list[bo
 
 MAGIC = b"GGUF"
 KEY = "tokenizer.ggml."
-"""What the keys begin with that are about the vocabulary."""
+"""The prefix of the keys of the vocabulary."""
 
 _TEMPLATE = "tokenizer.chat_template"
 _VERSIONS = (2, 3)
-# How struct calls the numbers, by the number of their type.
+# The struct codes of number types, by GGUF type.
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _LONGEST_KEY = 2**16 - 1
 _MOST_KEYS = 2**16
-_MOST_ENTRIES = 2**22  # of an array that is read, and strings in all; sixteen times those of the largest vocabularies
+_MOST_ENTRIES = 2**22  # of an array, and of strings in all; sixteen times those of the largest vocabularies
 
 
 def read_metadata(path: Path, prefix: str) -> dict[str, Value]:
-    """Return the values of all keys with a prefix; the tensors are not looked at.
+    """Return the values of all keys with a prefix; tensors are not read.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no GGUF file of version 2 or 3, or damaged; the message says at which byte.
+        ValueError: the file is not GGUF of version 2 or 3, or is damaged; the message gives the byte.
     """
     with open_regular(path) as file:
         reader = _Reader(file, path)
@@ -47,23 +47,23 @@ def read_metadata(path: Path, prefix: str) -> dict[str, Value]:
         if version % 2**16 == 0:
             raise ValueError(f"{path}: a big-endian GGUF file; expected a little-endian one: convert it first")
         if version not in _VERSIONS:
-            raise ValueError(f"{path}: version {version} of GGUF; expected 2 or 3: write it anew by its own tool")
+            raise ValueError(f"{path}: version {version} of GGUF; expected 2 or 3: write it again with a current tool")
         reader.number("Q", "the number of tensors")
         keys = reader.number("Q", "the number of keys")
-        # Of a key there are at least the two lengths, the type and a byte.
+        # A key has at least the two lengths, the type and a byte.
         if keys > min(reader.left // 13, _MOST_KEYS):
             raise ValueError(f"{path}: byte 16: {keys} keys cannot be in the {reader.left} bytes that follow")
         return dict(_entries(reader, int(keys), prefix))
 
 
 class Metadata:
-    """What a file says of its tokenizer; what is of another type than it should be is a ValueError.
+    """The tokenizer metadata of a file; a value of the wrong type raises a ValueError.
 
     Args:
         path: the file.
 
     Raises:
-        OSError, ValueError: what `read_metadata` raises.
+        OSError, ValueError: see `read_metadata`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -71,29 +71,29 @@ class Metadata:
         self._values = read_metadata(path, "tokenizer.")
 
     def error(self, name: str, what: str) -> ValueError:
-        """Return the error that says what is wrong with a key."""
+        """Return the error for a key."""
         return ValueError(f"{self._path}: {KEY}{name}: {what}")
 
     def has(self, name: str) -> bool:
-        """Say whether a key is there."""
+        """Return whether a key exists."""
         return KEY + name in self._values
 
     def text(self, name: str) -> str | None:
-        """Return a string, None if it is not there."""
+        """Return a string, None if the key does not exist."""
         value = self._values.get(KEY + name)
         if not isinstance(value, str | None):
             raise self.error(name, f"expected a string, got {value!r:.40}")
         return value
 
     def flag(self, name: str, default: bool) -> bool:
-        """Return a truth value."""
+        """Return a bool."""
         value = self._values.get(KEY + name, default)
         if not isinstance(value, bool):
             raise self.error(name, f"expected true or false, got {value!r:.40}")
         return value
 
     def token_id(self, key: str, count: int) -> int | None:
-        """Return an id, None if it is not there; the key is given as a whole."""
+        """Return an id, None if the key does not exist; the full key is given."""
         value = self._values.get(key)
         if value is None:
             return None
@@ -102,7 +102,7 @@ class Metadata:
         return value
 
     def array(self, name: str, entries: type) -> list[Any]:
-        """Return an array that must be there, of `str` or `int`."""
+        """Return a required array of `str` or `int`."""
         value = self._values.get(KEY + name)
         if not isinstance(value, list) or (value and type(value[0]) is not entries):
             got = "none" if value is None else f"{value!r:.40}"
@@ -110,7 +110,7 @@ class Metadata:
         return value
 
     def chat_template(self) -> str | dict[str, str] | None:
-        """Return the template, or those that have names by their names."""
+        """Return the chat template, or several by name."""
         templates: dict[str, str] = {}
         for key, value in self._values.items():
             if key == _TEMPLATE or key.startswith(f"{_TEMPLATE}."):
@@ -126,7 +126,7 @@ def _entries(reader: _Reader, count: int, prefix: str) -> Iterator[tuple[str, Va
         place = reader.place
         key = reader.string(f"key {number + 1} of {count}", _LONGEST_KEY)
         if key in seen:
-            raise reader.error(f"the key {key!r} stands there twice", place)
+            raise reader.error(f"the key {key!r} occurs twice", place)
         seen.add(key)
         kind = reader.number("I", f"the type of {key}")
         if key.startswith(prefix):
@@ -136,9 +136,9 @@ def _entries(reader: _Reader, count: int, prefix: str) -> Iterator[tuple[str, Va
 
 
 class _Reader:
-    """Read numbers and strings one after the other; what would reach beyond the end of the file is a ValueError.
+    """A sequential reader of numbers and strings; reading beyond the end of the file raises a ValueError.
 
-    So is what would reach beyond the `MOST_BYTES` from its beginning, in which all is that is not tensors.
+    So does reading beyond the first `MOST_BYTES`, which hold everything except tensors.
     """
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
@@ -178,7 +178,7 @@ class _Reader:
     def string(self, what: str, longest: int | None = None) -> str:
         size = int.from_bytes(self.take(8, f"the length of {what}"), "little")
         if longest is not None and size > longest:
-            raise self.error(f"{what}: it is said to have {size} bytes, expected at most {longest}")
+            raise self.error(f"{what}: expected at most {longest} bytes, got a length of {size}")
         place = self.place
         try:
             return self.take(size, what).decode()
@@ -209,7 +209,7 @@ class _Reader:
             self.skip(int.from_bytes(self.take(8, f"the length of {key}"), "little"), key)
 
     def _array(self, key: str) -> tuple[int, int]:
-        """Return type and number of the entries of an array, if the file can hold them."""
+        """Return type and number of an array's entries, if the file can hold them."""
         kind = int(self.number("I", f"the type of the entries of {key}"))
         count = int(self.number("Q", f"the number of entries of {key}"))
         least = 8 if kind == _STRING else struct.calcsize(f"<{self._code(kind, key)}")
@@ -222,7 +222,7 @@ class _Reader:
 
     def _code(self, kind: int, key: str) -> str:
         if kind == _ARRAY:
-            raise self.error(f"{key}: an array of arrays, which no reader of vocabularies knows")
+            raise self.error(f"{key}: an array of arrays, which vocabularies do not have")
         if kind not in _NUMBERS:
             raise self.error(f"{key}: type {kind}, expected one of 0 to 12")
         return _NUMBERS[kind]

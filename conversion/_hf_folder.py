@@ -1,4 +1,4 @@
-"""A folder that transformers loads: what `save_pretrained` writes, ours or that of a fast tokenizer."""
+"""Folders for transformers: the output of `save_pretrained`, of BPETokenizer or a fast tokenizer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _matches(path: Path, head: bytes) -> bool:
 
 
 def _read(path: Path, hints: Hints) -> Definition:
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # where torch is missing, nobody here misses it
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # about missing torch, which is not needed here
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
     tells_pattern = (path / TOKENIZER_FILE).is_file() or b'"pattern"' in read_bytes(path / CONFIG_FILE)

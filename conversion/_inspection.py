@@ -1,4 +1,4 @@
-"""What a tokenizer file is, in a few lines."""
+"""Summary of a tokenizer file."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class Inspection:
-    """What is found; printed it is a table, some of the longer lists cut off.
+    """The summary of a tokenizer; it prints as a table, with long lists shortened.
 
     Attributes:
         format: the name of the format.
-        tokens: number of tokens, those added later not counted.
+        tokens: number of tokens, without added tokens.
         ids: the lowest and the highest id.
         bytes: number of tokens of one byte.
         merges: number of merges.
-        pattern: name, expression or "none"; None where the file does not say it.
+        pattern: name, expression or "none"; None if the file does not store it.
         normalizer: "NFC" or None.
-        ignore_merges: whether words that are tokens are not merged.
-        drop_missing_bytes: whether bytes that have no token are left out.
+        ignore_merges: whether whole pre-tokens that are tokens are not merged.
+        drop_missing_bytes: whether bytes without a token are dropped.
         special_tokens: content → id.
-        added_tokens: content → id of tokens that are not of the model.
-        settings: what else BPETokenizer would be made with.
-        holes: ids below the highest that no token has.
-        unreachable: id → token that no merges make, as it is printed.
-        longest: id → the longest token, as it is printed.
-        fingerprint: of the model; None where the pattern is not known.
-        signature: of the model; likewise.
+        added_tokens: content → id of tokens that are not in the model.
+        settings: other arguments for BPETokenizer.
+        holes: unused ids below the highest.
+        unreachable: id → visible form of a token that no merges make.
+        longest: id → visible form of the longest token.
+        fingerprint: the fingerprint of the model; None if the pattern is unknown.
+        signature: the signature of the model; None if the pattern is unknown.
     """
 
     format: str
@@ -56,7 +56,7 @@ class Inspection:
     signature: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it, whole, as what JSON can hold."""
+        """Return the complete summary as JSON values."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -75,19 +75,19 @@ class Inspection:
             "holes": _some(_ranges(self.holes), len(self.holes)),
             "unreachable": _some([f"{token_id} {token}" for token_id, token in self.unreachable.items()]),
             "longest": _some([f"{token_id} {token}" for token_id, token in self.longest.items()]),
-            "fingerprint": self.fingerprint or "takes the pattern",
-            "signature": self.signature or "takes the pattern",
+            "fingerprint": self.fingerprint or "needs the pattern",
+            "signature": self.signature or "needs the pattern",
         }
         return "\n".join(f"{name:<14}{value}" for name, value in rows.items())
 
 
 def inspect(definition: Definition, format: Format, *, knows_pattern: bool = True) -> Inspection:
-    """Look at what was read of a file.
+    """Summarize the definition that was read from a file.
 
     Args:
-        definition: what was read.
+        definition: the definition.
         format: the format of the file.
-        knows_pattern: whether the pattern is known; if not that of the definition means nothing.
+        knows_pattern: whether the pattern is known; if not, that of the definition is a placeholder.
     """
     model = definition.model
     ids = [*model.vocab] or [-1]
@@ -125,7 +125,7 @@ def _ranges(numbers: Sequence[int]) -> list[str]:
 
 
 def _some(parts: Sequence[str], count: int | None = None) -> str:
-    """Return the first of some parts, and how many there are in all."""
+    """Return the first few parts, and the number of all parts."""
     count = len(parts) if count is None else count
     if not parts:
         return "none"

@@ -1,8 +1,8 @@
-"""What llama.cpp makes of a vocabulary, beyond what a GGUF file says of it; found in llama-vocab.cpp of November 2026.
+"""Rules of llama.cpp that are not in GGUF files, from llama-vocab.cpp of November 2026.
 
-It knows patterns by names, which also say whether whole words go before merges. It takes some tokens for special by
-their text. It finds special and added tokens one after the other, the longest first, where `tokenizers` goes through
-the text once. And it cuts some texts otherwise than the patterns say that its names stand for.
+llama.cpp knows patterns by names, which also imply whether whole words are looked up before merging. It treats some
+tokens as special by their text. It finds special and added tokens one after the other, the longest first, where
+`tokenizers` scans the text once. And it splits some texts differently from the patterns of its names.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from hf_bpe.engine._added_tokens import AddedTokenSplitter
 
 
 class PreTokenizer(NamedTuple):
-    """What a name in `tokenizer.ggml.pre` stands for.
+    """The meaning of a name in `tokenizer.ggml.pre`.
 
     Attributes:
-        pattern: the canonical pattern that it cuts by; "" for one that has no name here.
-        ignore_merges: whether words that are tokens as a whole go before merges.
-        add_bos: whether a sequence begins with `bos_token` where the file does not say.
-        is_near: whether it cuts some texts otherwise than the pattern, as `known_difference` says.
+        pattern: the canonical pattern; "" for one that has no name here.
+        ignore_merges: whether whole words that are tokens are looked up before merging.
+        add_bos: the default of adding `bos_token` to sequences.
+        is_near: whether llama.cpp splits some texts differently, see `known_difference`.
     """
 
     pattern: str
@@ -41,17 +41,18 @@ def _family(pattern: str, names: str, **others: bool) -> dict[str, PreTokenizer]
     return dict.fromkeys(names.split(), PreTokenizer(pattern, **others))
 
 
-# Left out although they cut alike: jina-v2-es, jina-v2-de and jina-v2-code, where <mask> eats the space before it.
+# Not listed although they split identically: jina-v2-es, jina-v2-de and jina-v2-code, whose <mask> strips the preceding
+# space.
 PRE_TOKENIZERS: dict[str, PreTokenizer] = {
-    # The expression of GPT-2, which llama.cpp has written out by hand. Without a last `|\s+`: what no match is left of
-    # is a pre-token all the same.
+    # The expression of GPT-2, which llama.cpp implements by hand, without a last `|\s+`: unmatched text is a pre-token
+    # anyway.
     **_family(
         "gpt2",
         "gpt-2 phi-2 mpt olmo jais jina-es jina-de jina-v1-en roberta-bpe modern-bert gigachat a.x-4.0 mellum exaone4 "
         "trillion granite-docling",
     ),
-    # The expression of Llama 3, by hand, too. cl100k cuts alike: a name is given to that of the two which the models of
-    # this name have. dbrx and the GLM models took theirs from tiktoken.
+    # The expression of Llama 3, also by hand. cl100k splits identically: each name is assigned to the pattern that the
+    # models of this name use. dbrx and the GLM models took theirs from tiktoken.
     **_family(
         "llama3",
         "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
@@ -61,16 +62,17 @@ PRE_TOKENIZERS: dict[str, PreTokenizer] = {
     **_family("llama3", "smaug-bpe"),
     **_family("cl100k", "dbrx chatglm-bpe"),
     **_family("cl100k", "glm4 glm5", ignore_merges=True),
-    # That of Qwen2, by hand, too.
+    # The expression of Qwen2, also by hand.
     **_family("qwen2", "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2"),
-    # That of o200k as far as std::regex goes, which knows no marks and no case beyond ASCII: see `known_difference`.
+    # The expression of o200k within the limits of std::regex, which knows no marks and no case beyond ASCII: see
+    # `known_difference`.
     **_family("o200k", "gpt-4o llama4 kanana2 talkie minimax-m2", is_near=True),
-    # Patterns without a name here, which a user may say.
+    # Patterns without a name here, which a user may give.
     **_family("", "tekken", ignore_merges=True, add_bos=True),
     **_family("", "chameleon", add_bos=True),
     **_family("", "youtu minicpm5 granite-embed-multi-97m", ignore_merges=True),
 }
-"""The names that stand for a pattern which is known here, or that say more than a pattern."""
+"""The names of known patterns, and names that imply more than a pattern."""
 
 # (pattern, ignore_merges) → the name to write.
 _NAMES = {
@@ -93,7 +95,7 @@ def pre_tokenizer_name(pattern: str | None, ignore_merges: bool | None) -> str |
 
     Args:
         pattern: a canonical pattern.
-        ignore_merges: whether words that are tokens go before merges, None where it makes no difference.
+        ignore_merges: whether whole words that are tokens are looked up before merging, None if it makes no difference.
 
     >>> pre_tokenizer_name("cl100k", None), pre_tokenizer_name("gpt2", True)
     ('dbrx', None)
@@ -103,7 +105,7 @@ def pre_tokenizer_name(pattern: str | None, ignore_merges: bool | None) -> str |
     return _USUAL.get(pattern) if ignore_merges is None else _NAMES.get((pattern, ignore_merges))
 
 
-# Those that end a turn or a text; that fill in the middle; that it shows.
+# Tokens that end a turn or a text, tokens for fill-in-the-middle, and tokens that llama.cpp shows.
 _SPECIAL_BY_TEXT = """
 <|eot_id|> <|im_end|> <|end|> <|return|> <|call|> <|calls|> <|flush|> <end_of_turn> <|endoftext|> </s> <|eom_id|> <EOT>
 _<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance> <eos> <turn|> <|tool_response> <｜end▁of▁sentence｜> [e~[
@@ -114,20 +116,20 @@ _<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance> <eos> <turn|> <|tool_respo
 <|channel|> <|message|> <|start|> <|constrain|>
 """
 SPECIAL_BY_TEXT = frozenset(_SPECIAL_BY_TEXT.split())
-"""The tokens that llama.cpp finds in text whatever a file says of them."""
+"""The tokens that llama.cpp treats as special, whatever a file stores."""
 
-# A special token that llama.cpp splits like other text where one of the others is in the vocabulary.
+# A special token that llama.cpp splits like other text if one of the others is in the vocabulary.
 _ORDINARY_BESIDE = ("</s>", ("<|tool_response>", "<|plamo:eos|>"))
 
 
 def check_found_alike(tokens: Mapping[int, AddedToken]) -> None:
-    """Refuse added tokens that llama.cpp finds in other places than `tokenizers` does.
+    """Refuse added tokens that llama.cpp finds at other positions than `tokenizers`.
 
     Args:
-        tokens: id → token, without flags that let it eat white space or look at its neighbours.
+        tokens: id → token, without flags that strip white space or check neighbouring characters.
 
     Raises:
-        ValueError: there is a text in which they differ; the message shows it.
+        ValueError: the results differ for a text, which the message shows.
 
     >>> check_found_alike({1: AddedToken("<a>", normalized=False), 2: AddedToken("<a>b", normalized=False)})
     >>> check_found_alike({1: AddedToken("<a>"), 2: AddedToken("a>bc")})  # doctest: +ELLIPSIS
@@ -138,10 +140,10 @@ def check_found_alike(tokens: Mapping[int, AddedToken]) -> None:
     ordinary, others = _ORDINARY_BESIDE
     for other in others:
         if {ordinary, other}.issubset(contents):
-            raise ValueError(f"added token {ordinary!r}: llama.cpp does not find it in text if there is {other!r}, too")
+            raise ValueError(f"added token {ordinary!r}: llama.cpp does not find it in text if {other!r} exists, too")
     splitter = AddedTokenSplitter(tokens)
     entries = [(token.content, token_id) for token_id, token in tokens.items()]
-    # It does not say which of two of equal length it takes first.
+    # The order of tokens with equal length is undefined.
     orders = [sorted(each, key=_bytes_of_token, reverse=True) for each in (entries, entries[::-1])]
     seen: set[str] = set()
     for text, pair in _texts_of_two(contents):
@@ -163,9 +165,9 @@ _MOST_TEXTS = 1 << 14
 
 
 def _texts_of_two(contents: list[str]) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield texts in which a token begins within another, or at the same place, and both tokens.
+    """Yield texts in which a token begins within another, or at the same position, and both tokens.
 
-    Where all these are cut alike, so is any text: what lies apart cannot be in each other's way.
+    If all these are split identically, so is any text: tokens that do not overlap do not interact.
     """
     known, lengths = {*contents}, sorted({*map(len, contents)})
     for first in contents:
@@ -177,7 +179,7 @@ def _texts_of_two(contents: list[str]) -> Iterator[tuple[str, tuple[str, str]]]:
                 if place + length <= len(first) and second in known and second != first:
                     yield first, (first, second)
             rest = first[place:]
-            for index in range(bisect_right(contents, rest), len(contents)):  # they are sorted
+            for index in range(bisect_right(contents, rest), len(contents)):  # the contents are sorted
                 if not contents[index].startswith(rest):
                     break
                 yield first[:place] + contents[index], (first, contents[index])
@@ -188,7 +190,7 @@ def _bytes_of_token(entry: tuple[str, int]) -> int:
 
 
 def _one_by_one(text: str, order: list[tuple[str, int]]) -> list[str | int]:
-    """Return stretches of text and ids of added tokens, as llama.cpp finds them."""
+    """Return segments of text and ids of added tokens, as llama.cpp finds them."""
     parts: list[str | int] = [text]
     for content, token_id in order:
         if content in text:
@@ -207,7 +209,7 @@ def _cut(part: str | int, content: str, token_id: int) -> Iterator[str | int]:
             yield stretch
 
 
-# What Unicode 16.0 has new letters and numbers; llama.cpp has the tables of 15.1.
+# New letters and numbers of Unicode 16.0; llama.cpp has the tables of 15.1.
 _NEWER = regex.compile(
     "[\u1c89-\u1c8a\ua7cb-\ua7cd\ua7da-\ua7dc\U000105c0-\U000105f3\U00010d40-\U00010d65\U00010d6f-\U00010d85\U00010ec2-"
     "\U00010ec4\U00011380-\U00011389\U0001138b\U0001138e\U00011390-\U000113b5\U000113b7\U000113d1\U000113d3\U000116d0-"
@@ -215,7 +217,7 @@ _NEWER = regex.compile(
     "\U00016139\U00016d40-\U00016d6c\U00016d70-\U00016d79\U00018cff\U0001ccf0-\U0001ccf9\U0001e5d0-\U0001e5ed"
     "\U0001e5f0-\U0001e5fa]"
 )
-# How it cuts by gpt-4o: letters beyond ASCII are of both cases, marks are no part of words.
+# llama.cpp's gpt-4o: letters beyond ASCII have both cases, and marks are not part of words.
 _CASES_OF_ASCII = (
     r"""[^\r\n\p{L}\p{N}]?(?:(?=\p{L})[^a-z])*(?:(?=\p{L})[^A-Z])+(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"""
     r"""|[^\r\n\p{L}\p{N}]?(?:(?=\p{L})[^a-z])+(?:(?=\p{L})[^A-Z])*(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"""
@@ -224,9 +226,9 @@ _CASES_OF_ASCII = (
 
 
 def known_difference(text: str, pattern: str | None) -> str | None:
-    """Say why llama.cpp is known to cut a text otherwise than a pattern does, None if it is not known to.
+    """Return the reason why llama.cpp splits a text differently from a pattern, None if no difference is known.
 
-    These differences are of its making: no file could tell it better.
+    These differences are in llama.cpp itself; no file could avoid them.
 
     >>> known_difference("naïve", "o200k") is None
     True
@@ -238,5 +240,5 @@ def known_difference(text: str, pattern: str | None) -> str | None:
     if pattern == "o200k" and split(text, pattern) != split(text, _CASES_OF_ASCII):
         return "llama.cpp does not know marks, nor cases of letters beyond ASCII, in this pattern"
     if pattern != "gpt2" and "'\u017f" in text:
-        return "llama.cpp does not take the long s for an s behind an apostrophe"
+        return "llama.cpp does not treat the long s as an s after an apostrophe"
     return None

@@ -1,7 +1,7 @@
-"""llama.cpp itself, where the package `llama-cpp-python` is installed: the ids that it gives by a GGUF file.
+"""Encoding with llama.cpp and a GGUF file, if the package `llama-cpp-python` is installed.
 
-It runs in a process of its own: it ends its process for some files, and for some texts (by gpt-4o, a word of 30,000
-letters), and it writes to the terminal.
+llama.cpp runs in a separate process, because it aborts for some files and texts (with gpt-4o, a word of 30,000
+letters), and because it writes to the terminal.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ class LlamaCpp:
 
     @property
     def name(self) -> str:
-        """What encodes, and its version."""
+        """The library and its version."""
         return f"llama.cpp of llama-cpp-python {importlib.metadata.version('llama-cpp-python')}"
 
     def __call__(self, text: str) -> list[int]:
-        """Return the ids of a text, in which special tokens are found and to which none are added."""
+        """Return the ids of a text; special tokens are found but not added."""
         return self.encode([text])[0]
 
     def encode(self, texts: list[str], added: bool = False) -> list[list[int]]:
-        """Return the ids of texts, with the tokens that begin and end a sequence or without.
+        """Return the ids of texts, with or without added special tokens.
 
         Raises:
-            ValueError: llama.cpp ends at a text.
+            ValueError: llama.cpp aborts at a text.
         """
         rows: list[list[int]] = []
         for text in texts:
@@ -97,7 +97,7 @@ def peer(path: Path) -> LlamaCpp | None:
 
 
 def _end(process: subprocess.Popen[str]) -> int:
-    """Have a process end, and return how it ended."""
+    """End a process, and return its exit code."""
     try:
         if process.stdin is not None:
             process.stdin.close()

@@ -1,4 +1,4 @@
-"""Merges that are written by ids, some to a line: the bytes of every token follow from those of the bytes."""
+"""Merges given by ids: the content of all tokens follows from the merges and the single bytes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Return the lines of a file without their ends, numbered from 1.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is too large, or not UTF-8.
+        OSError: the file cannot be read.
+        ValueError: the file is too large, or not UTF-8.
     """
     text = decode(path, read_bytes(path)).replace("\r\n", "\n").replace("\r", "\n")
     return enumerate(text.removesuffix("\n").split("\n"), start=1)
 
 
 def parse_ids(line: str) -> list[int]:
-    """Return the ids that stand in a line with white space between; none if anything else stands there.
+    """Return the ids in a line, separated by white space; an empty list if there is anything else.
 
     >>> parse_ids("97 98"), parse_ids("97 b")
     ([97, 98], [])
@@ -37,15 +37,15 @@ def parse_ids(line: str) -> list[int]:
 def tokens_of_merges(
     alphabet: Mapping[int, bytes], merges: Sequence[tuple[int, int, int]], place: Callable[[int], str]
 ) -> dict[int, bytes]:
-    """Return the tokens of an alphabet, and those that merges make of them.
+    """Return the tokens of an alphabet, and the tokens that merges make from them.
 
     Args:
         alphabet: id → bytes.
         merges: ids of first part, second part and result, in any order.
-        place: where the merge of a rank stands, for messages.
+        place: rank → location of the merge, for messages.
 
     Raises:
-        ValueError: a part that nothing makes, a result with bytes of its own, or tokens too long for a vocabulary.
+        ValueError: nothing makes a part, a result has other bytes already, or the tokens are too long for a vocabulary.
 
     >>> tokens_of_merges({97: b"a", 98: b"b"}, [(257, 98, 256), (97, 98, 257)], str)
     {97: b'a', 98: b'b', 257: b'ab', 256: b'abb'}
@@ -64,7 +64,7 @@ def tokens_of_merges(
                 continue
             first, second = map(tokens.__getitem__, parts)
             total += len(first) + len(second)
-            if total > MOST_TOKEN_BYTES:  # every merge may double a token, so a file of a page could make a terabyte
+            if total > MOST_TOKEN_BYTES:  # every merge may double a token, so a small file could make a terabyte
                 raise ValueError(
                     f"{place(rank)}: expected merges that make tokens of at most {MOST_TOKEN_BYTES} bytes in all, got "
                     f"{total} up to here, where token {merged} has {len(first) + len(second)}; no known vocabulary has "

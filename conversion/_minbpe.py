@@ -1,17 +1,17 @@
-"""minbpe's `.model`: the split pattern, the special tokens, and two ids a merge, from 256 on; bytes are ids 0 to 255.
+"""minbpe's `.model`: the split pattern, the special tokens, and two ids per merge, from 256 on; bytes are ids 0 to 255.
 
 Source: `save` and `load` of Karpathy's minbpe, whose first line is `minbpe v1`. Its GPT4Tokenizer, where the ids of the
 bytes are in another order, cannot be saved there. Here such a model has `minbpe v1 byte_shuffle` as its first line,
-which minbpe refuses rather than misreads, and the ids of the bytes 0 to 255 in a line behind the pattern.
+which minbpe refuses rather than misreads, and the ids of the bytes 0 to 255 in a line after the pattern.
 
-What minbpe does otherwise than we, so that its ids may differ:
+Differences of minbpe that may change ids:
 
-- `RegexTokenizer.load` does not compile the pattern that it reads: make it as `RegexTokenizer(pattern)`.
-- It drops text that the pattern does not match. Named patterns match all; of others one cannot tell.
-- It splits by the Unicode version of the `regex` that is installed.
-- It finds special tokens only where it is told to, by `allowed_special="all"`.
+- `RegexTokenizer.load` does not compile the pattern that it reads: construct it as `RegexTokenizer(pattern)`.
+- It drops text that the pattern does not match. Named patterns match all text; other patterns may not.
+- It splits by the Unicode version of the installed `regex`.
+- It finds special tokens only with `allowed_special="all"`.
 
-The `.vocab` beside it is for human eyes.
+The `.vocab` next to it is for people to read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LONGEST_PATTERN = 10_000  # characters
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Say whether a file is a `.model`, or a `.vocab`, which `read` refuses with advice."""
+    """Return whether a file is a `.model`, or a `.vocab`, which `read` refuses with advice."""
     return bool(_MODEL.match(head) or _VOCAB.match(head))
 
 
@@ -47,21 +47,21 @@ def read(path: Path, hints: Hints) -> Definition:
 
     Args:
         path: the file.
-        hints: a pattern other than the file's is refused. Special tokens are taken where the file has none, for people
-            of minbpe often register theirs after loading.
+        hints: a pattern other than the file's is refused. Special tokens are accepted if the file has none, because
+            users of minbpe often register them after loading.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is not in the format, with the line; or a `.vocab`; or a model that is not valid.
+        ValueError: the file is malformed (with the line), is a `.vocab`, or defines an invalid model.
     """
     with open_regular(path) as file:
         if _VOCAB.match(file.read(4096)):
-            raise ValueError(f"{path}: a .vocab of minbpe is for reading by people; give the .model")
+            raise ValueError(f"{path}: a .vocab of minbpe is only for people to read; give the .model")
     return Definition(_Reader(path).read(hints))
 
 
 class _Reader:
-    """Reads the parts of a file one after the other."""
+    """A sequential reader of the parts of a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -125,7 +125,7 @@ class _Reader:
             if len(rest) != 1 or not (ids := parse_ids(rest[0])):
                 raise self._error(number, "a special token, a space and its id", line)
             if special in specials or ids[0] in specials.values():
-                raise self._error(number, "a special token and an id that are not there yet", line)
+                raise self._error(number, "a new special token with a new id", line)
             if hider := next(filter(special.startswith, specials), None):
                 raise ValueError(
                     f"{self._path}: line {number}: minbpe never finds the special token {special!r}, for {hider!r}, "
@@ -143,12 +143,12 @@ class _Reader:
                 continue
             pair, merged = parse_ids(line), 256 + len(merges)
             if len(pair) != 2:
-                raise self._error(number, "two ids and a space", line)
+                raise self._error(number, "two ids separated by a space", line)
             first, second = pair
             if (first, second) in merges:
-                raise self._error(number, "another pair than on the lines before", line)
+                raise self._error(number, "a pair that is not on an earlier line", line)
             if max(pair) >= merged or not specials.keys().isdisjoint(pair):
-                raise self._error(number, "two ids of bytes or of merges on the lines before", line)
+                raise self._error(number, "two ids of bytes or of merges on earlier lines", line)
             merges[first, second] = merged
             numbers.append(number)
         return [(*pair, merged) for pair, merged in merges.items()], numbers
@@ -164,11 +164,12 @@ class _Reader:
 
 
 def write(definition: Definition, path: Path) -> None:
-    """Write a `.model`, and the `.vocab` beside it.
+    """Write a `.model`, and the `.vocab` next to it.
 
     Raises:
         OSError: they cannot be written.
-        ValueError: ids, a pattern or special tokens that minbpe would read otherwise, or a name that it does not open.
+        ValueError: minbpe would read the ids, the pattern or the special tokens differently, or does not open the file
+            name.
     """
     model = definition.model
     if path.suffix != ".model":
@@ -184,7 +185,7 @@ def write(definition: Definition, path: Path) -> None:
         _checked_expression(model),
         *([" ".join(map(str, byte_ids))] if is_shuffled else []),
         str(len(specials)),
-        # minbpe takes the first that matches; the longest is to be found.
+        # minbpe takes the first match, so the longest tokens come first.
         *(f"{special} {specials[special]}" for special in sorted(specials, key=len, reverse=True)),
         *(f"{ids[first]} {ids[second]}" for first, second in model.merges),
     ]
@@ -212,9 +213,9 @@ def _check_merges(model: BPEModel) -> None:
     for rank, (first, second) in enumerate(model.merges):
         merge, merged = f"merge {rank}, {(first, second)!r}", ids[first + second]
         if merged != 256 + rank:
-            taken = "; special tokens have to stand behind all merges" if 256 + rank in special_ids else ""
+            taken = "; special tokens have to come after all merges" if 256 + rank in special_ids else ""
             raise ValueError(
-                f"{merge}: it makes token {merged}, and minbpe makes token {256 + rank} of it, so readers would get "
+                f"{merge}: it makes token {merged}, but minbpe makes token {256 + rank}, so readers would get "
                 f"other ids{taken}"
             )
         if late := next((part for part in (first, second) if ids[part] > merged), None):
@@ -236,10 +237,12 @@ def _check_special_tokens(model: BPEModel) -> None:
 
 
 def _checked_expression(model: BPEModel) -> str:
-    """Return the line of the pattern, if minbpe could do with it what we do."""
+    """Return the line of the pattern, if minbpe splits with it like hf_bpe."""
     if model.pattern == WHOLE_TEXT:
-        raise ValueError(f"the pattern {WHOLE_TEXT!r} would be read back as none, which cuts alike; set it to None")
-    # BasicTokenizer, which needs no pattern, finds no special tokens.
+        raise ValueError(
+            f"the pattern {WHOLE_TEXT!r} would be read back as none, which splits identically; set it to None"
+        )
+    # BasicTokenizer, which needs no pattern, does not find special tokens.
     expression = pattern_expression(model.pattern) or (WHOLE_TEXT if model.special_tokens else "")
     if expression.strip() != expression or not {"\n", "\r"}.isdisjoint(expression):
         raise ValueError(

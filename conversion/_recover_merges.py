@@ -1,4 +1,4 @@
-"""Which merges a vocabulary in order of ranks implies."""
+"""Recovery of the merges that a ranked vocabulary implies."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ Merge = tuple[bytes, bytes]
 
 
 def recover_merges(ranks: Mapping[bytes, int]) -> list[Merge]:
-    r"""Return the merges, first rank first, that encode as a vocabulary does in which two tokens merge to any third.
+    r"""Return the merges, in rank order, that encode like a vocabulary in which any two tokens merge to a third.
 
-    That is how tiktoken encodes: of all neighbours that joined are a token, those merge first whose token has the
-    lowest rank, the leftmost first. (Whole words that are tokens it does not merge at all; see `BPEModel`.)
+    tiktoken encodes this way: of all neighbours whose concatenation is a token, those whose token has the lowest rank
+    merge first, the leftmost first. (Whole words that are tokens are not merged at all; see `BPEModel`.)
 
-    Why a merge a token is enough: what happens inside a stretch of text whose ends no merge has crossed depends on
-    that stretch alone. So wherever two tokens merge to T, they are the two that the bytes of T alone come to last.
-    T thus has one pair, or none, if its bytes alone do not come to T; and the pair has T's rank, so the order of the
-    merges is that of the tokens.
+    One merge per token is enough: what happens inside a segment of text whose ends no merge has crossed depends on that
+    segment alone. So wherever two tokens merge to T, they are the last two tokens to which the bytes of T alone are
+    reduced. T therefore has one pair, or none if its bytes alone are not reduced to T; and the pair has T's rank, so
+    the order of the merges is that of the tokens.
 
     Args:
-        ranks: token → rank. All that is not a single byte may get a merge.
+        ranks: token → rank. Every token of several bytes may get a merge.
 
     >>> recover_merges({b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4, b"abc": 5, b"ca": 7})
     [(b'b', b'c'), (b'a', b'b'), (b'a', b'bc'), (b'c', b'a')]

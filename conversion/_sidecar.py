@@ -1,7 +1,7 @@
-"""What a format has no place for, in a JSON file beside: `x.tiktoken` has `x.tiktoken.json`.
+"""Sidecars: JSON files for the features that a format cannot carry; `x.tiktoken` has `x.tiktoken.json`.
 
-It holds all of a definition but vocabulary and merges. `pat_str` and `special_tokens` are what `tiktoken.Encoding`
-takes by these names; the rest is for our readers alone.
+A sidecar holds a definition without vocabulary and merges. `pat_str` and `special_tokens` are the arguments of
+`tiktoken.Encoding`; the rest is only for our readers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hf_bpe.tokenizer._files.definition import Definition, Hints, written_out
 from hf_bpe.tokenizer._files.reading import read_json_object
 
 WHOLE_TEXT = r"(?s:.+)"
-"""The expression for no pre-tokenization, where one is needed."""
+"""The expression for no pre-tokenization, where a format needs an expression."""
 
 _KIND = "hf_bpe sidecar"
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -34,7 +34,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class Sidecar(NamedTuple):
-    """What a sidecar says."""
+    """The content of a sidecar."""
 
     pattern: str | None
     special_tokens: dict[str, int]
@@ -46,13 +46,13 @@ class Sidecar(NamedTuple):
     settings: dict[str, Any]
 
     def complete(self, definition: Definition) -> Definition:
-        """Return what a file and its sidecar give together, where the reader has heeded pattern and special tokens."""
+        """Return a definition with the sidecar's settings, after the reader has used pattern and special tokens."""
         model = replace(definition.model, normalizer=self.normalizer, drop_missing_bytes=self.drop_missing_bytes)
         return Definition(model.with_signature(self.signature), self.added_tokens, self.settings)
 
 
 def sidecar_path(path: Path) -> Path:
-    """Return where the sidecar of a file is."""
+    """Return the path of a file's sidecar."""
     return path.with_name(path.name + ".json")
 
 
@@ -79,15 +79,15 @@ def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
     """Read the sidecar of a file, None if there is none.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is damaged, or the hints say otherwise.
+        OSError: the sidecar cannot be read.
+        ValueError: the sidecar is damaged, or contradicts the hints.
     """
     file = sidecar_path(path)
     if not file.exists():
         return None
     content = read_json_object(file)
     if content.get("kind") != _KIND:
-        raise ValueError(f'{file}: expected what is written beside {path.name}, with "kind": "{_KIND}"')
+        raise ValueError(f'{file}: expected the sidecar of {path.name}, with "kind": "{_KIND}"')
     for name, types in _TYPES.items():
         if name not in content:
             raise ValueError(f"{file}: expected an entry {name!r}, got none")

@@ -1,11 +1,11 @@
-r"""A folder with two text files: `vocab.tsv`, token and id a line, and `merges.tsv`, ids of two parts and the result.
+r"""The text form: a folder with `vocab.tsv` (token and id per line) and `merges.tsv` (ids of two parts and the result).
 
-The bytes of a merged token follow from the merges, so only the other tokens are taken from the vocabulary file, and
-nothing is lost although tokens hold tabs and line ends. What these files have no place for is in `vocab.tsv.json`.
+The bytes of a merged token follow from the merges, so only the other tokens are read from the vocabulary file, and
+tokens with tabs and line ends are not lost. All other settings are in the sidecar `vocab.tsv.json`.
 
 Tokens are written as text, with `\\`, `\t`, `\n`, `\r`, and `\xNN` for the bytes of other control characters, and of
-what is no UTF-8. The files of others, `vocab.txt` and `merges.txt` too, may hold tokens as they are, and U+FFFD for
-what is no UTF-8: there a token is all that stands before a tab, digits and a line end, be it tabs and line ends.
+invalid UTF-8. Files of other tools, also named `vocab.txt` and `merges.txt`, may hold unescaped tokens, and U+FFFD for
+invalid UTF-8: there a token is everything before a tab, digits and a line end, including tabs and line ends.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _NAMES_OF_OTHERS = "vocab.txt", "merges.txt"
 
 _ID = re.compile(rb"\t([0-9]{1,10})(\r?\n|\r?\Z)")
 _MERGES = re.compile(rb"(\xef\xbb\xbf)?\s*([0-9]+[\t ][0-9]+[\t ][0-9]+(\s|\Z)|\Z)")
-# U+FFFD is escaped, so that it always means that something was lost; so is whatever else some programs take for the end
-# of a line, or drop at the beginning of a file.
+# U+FFFD is escaped, so that unescaped it always means lost bytes; so are other characters that some programs treat as
+# line ends, or drop at the beginning of a file.
 _TO_ESCAPE = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd\udc80-\udcff]")
 _LOST = "\ufffd".encode()
 _BYTE = re.compile(rb"\\x[0189a-fA-F][0-9a-fA-F]")
@@ -41,7 +41,7 @@ _MEANINGS = {letter.encode(): char.encode() for char, letter in _LETTERS.items()
 
 
 class _Entry(NamedTuple):
-    """A token of the vocabulary file: where it begins, what stands there, and its bytes, None if they are lost."""
+    """A token of the vocabulary file: its line, its text, and its bytes, None if they are lost."""
 
     line: int
     text: bytes
@@ -49,7 +49,7 @@ class _Entry(NamedTuple):
 
 
 def escape(token: bytes) -> str:
-    r"""Write a token as one line.
+    r"""Return the escaped form of a token, in one line.
 
     >>> print(escape("\tcafé\\".encode() + b"\xff"))
     \tcafé\\\xff
@@ -64,7 +64,7 @@ def escape(token: bytes) -> str:
 
 
 def unescape(text: bytes) -> bytes | None:
-    r"""Read what `escape` writes; None if something is not escaped that would be, or a backslash begins no escape.
+    r"""Return the token of an escaped form; None if it is not a result of `escape`.
 
     >>> unescape(rb"\\\x41\n"), unescape(rb"\s")
     (b'\\A\n', None)
@@ -77,7 +77,7 @@ def unescape(text: bytes) -> bytes | None:
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Say whether a folder holds the two files; those that are not named as ours tell it by their content."""
+    """Return whether a folder holds the two files; files with other names are recognized by their content."""
     if (path / VOCAB_FILE).is_file():
         return True
     files = [path / name for name in _NAMES_OF_OTHERS]
@@ -92,13 +92,13 @@ def read(path: Path, hints: Hints) -> Definition:
 
     Args:
         path: the folder.
-        hints: the pattern, which must be given where there is no sidecar; and the special tokens. Without these every
-            token that is neither a byte nor made by a merge is one.
+        hints: the pattern, which is required without a sidecar, and the special tokens. By default every token that is
+            neither a byte nor made by a merge is a special token.
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: a file is not in the format, with the line; the two contradict each other; or something is in none
-            of them and has to be given.
+        ValueError: a file is malformed (with the line), the two contradict each other, or required information is
+            missing.
     """
     names = VOCAB_FILE, MERGES_FILE
     if not (path / VOCAB_FILE).exists() and (path / _NAMES_OF_OTHERS[0]).exists():
@@ -149,9 +149,9 @@ def _read_vocab(path: Path, *, is_ours: bool) -> dict[int, _Entry]:
     is_escaped = is_ours or all(unescape(text) is not None for _, text, _ in found)
     entries: dict[int, _Entry] = {}
     for line, text, token_id in found:
-        if not is_escaped and b"\n" not in line_ends:  # then those within tokens have become CRLF, too
+        if not is_escaped and b"\n" not in line_ends:  # line ends within tokens have also become CRLF
             text = text.replace(b"\r\n", b"\n")
-        # A single byte is written so by some who leave a backslash as it is.
+        # Some tools write a single byte this way without escaping backslashes.
         token = unescape(text) if is_escaped or _BYTE.fullmatch(text) else text
         if token is None:
             raise ValueError(
@@ -167,7 +167,7 @@ def _read_vocab(path: Path, *, is_ours: bool) -> dict[int, _Entry]:
 
 
 def _read_merges(path: Path) -> dict[tuple[int, int, int], int]:
-    """Return the merges, each with the number of its line."""
+    """Return merges with their line numbers."""
     merges: dict[tuple[int, int, int], int] = {}
     pairs: dict[tuple[int, int], int] = {}
     for number, line in numbered_lines(path):
@@ -175,7 +175,7 @@ def _read_merges(path: Path) -> dict[tuple[int, int, int], int]:
             continue
         ids = parse_ids(line)
         if len(ids) != 3:
-            raise ValueError(f"{path}: line {number}: expected three ids with tabs between, got {line[:80]!r}")
+            raise ValueError(f"{path}: line {number}: expected three ids separated by tabs, got {line[:80]!r}")
         first, second, merged = ids
         if (first, second) in pairs:
             raise ValueError(
@@ -186,7 +186,7 @@ def _read_merges(path: Path) -> dict[tuple[int, int, int], int]:
 
 
 def _tokens_no_merge_makes(path: Path, entries: Mapping[int, _Entry], made: set[int]) -> dict[int, bytes]:
-    """Return the tokens that only the vocabulary file tells."""
+    """Return the tokens that are only in the vocabulary file."""
     tokens: dict[int, bytes] = {}
     for token_id, (line, text, token) in entries.items():
         if token_id in made:
@@ -201,7 +201,7 @@ def _tokens_no_merge_makes(path: Path, entries: Mapping[int, _Entry], made: set[
 
 
 def _special_tokens(path: Path, entries: Mapping[int, _Entry], others: Mapping[int, bytes]) -> dict[str, int]:
-    """Return as special tokens what is neither a byte nor made by a merge."""
+    """Return the tokens that are neither a byte nor made by a merge, as special tokens."""
     specials: dict[str, int] = {}
     for token_id, token in others.items():
         if len(token) > 1:
@@ -210,14 +210,14 @@ def _special_tokens(path: Path, entries: Mapping[int, _Entry], others: Mapping[i
             except UnicodeDecodeError:
                 raise ValueError(
                     f"{path}: line {entries[token_id].line}: no merge makes token {token_id}, {token[:80]!r}, and it "
-                    "is no special token, for it is no UTF-8; say which tokens are special, if it is not meant to be"
+                    "cannot be special, because it is not UTF-8; give the special tokens if it is an ordinary one"
                 ) from None
     return specials
 
 
 def _check_special_tokens(path: Path, specials: Mapping[str, int], others: Mapping[int, bytes], made: set[int]) -> None:
     for special, token_id in specials.items():
-        token = special.encode("utf-8", "surrogatepass")  # a lone surrogate is for the model to refuse
+        token = special.encode("utf-8", "surrogatepass")  # the model refuses lone surrogates
         if not isinstance(token_id, int) or token_id in made:
             raise ValueError(f"{path}: special token {special!r} cannot have the id {token_id!r:.80}")
         if others.get(token_id, token) != token:
@@ -227,7 +227,7 @@ def _check_special_tokens(path: Path, specials: Mapping[str, int], others: Mappi
 
 
 def _check_made(path: Path, made: Mapping[int, tuple[bytes, _Entry]], is_ours: bool) -> None:
-    """Refuse tokens that the merges make otherwise than they are written, as others may write them with a loss."""
+    """Refuse tokens whose text contradicts the merges, except for the losses of other tools."""
     for token_id, (token, entry) in made.items():
         if entry.token != token and (is_ours or not _may_show(entry.text, token)):
             raise ValueError(
@@ -237,7 +237,7 @@ def _check_made(path: Path, made: Mapping[int, tuple[bytes, _Entry]], is_ours: b
 
 
 def _may_show(text: bytes, token: bytes) -> bool:
-    """Say whether a program could have written a token so, with some way to deal with what is no UTF-8."""
+    """Return whether a text may be a lossy form of a token, with some handling of invalid UTF-8."""
     exact = token, token.decode("utf-8", "backslashreplace").encode()
     return text in exact or unescape(text) == token or _shown(text) == _shown(token)
 

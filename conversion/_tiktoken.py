@@ -1,8 +1,8 @@
-"""`.tiktoken` rank files: a token in base64 and its rank a line, for tiktoken's way to encode.
+"""`.tiktoken` rank files: a token in base64 and its rank per line.
 
-The rank of a token is its id. There are no merges in the file: `recover_merges` says which the ranks imply, and why
-they give the same ids. Nor are there a pattern or special tokens, which whoever makes a `tiktoken.Encoding` must know:
-ours are in a sidecar, and where there is none they must be given.
+The rank of a token is its id. The file has no merges: `recover_merges` computes those that the ranks imply, and
+explains why they give the same ids. Nor has it a pattern or special tokens, which the creator of a `tiktoken.Encoding`
+must know: ours are in a sidecar, and without one they must be given.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def model_of_ranks(ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], pattern: str | None) -> BPEModel:
-    """Return the model that gives the ids that tiktoken gives.
+    """Return a model that gives the same ids as tiktoken.
 
     Args:
         ranks: token → rank, which is its id: tiktoken's `mergeable_ranks`.
         special_tokens: content → id.
         pattern: the split pattern.
 
-    It has `ignore_merges`, for tiktoken looks for whole words first; where merges make every token that is without
-    effect, and a `Definition` leaves it out.
+    The model has `ignore_merges`, because tiktoken looks up whole words first; if merges make every token this has no
+    effect, and a `Definition` drops it.
 
     Raises:
-        ValueError: two tokens with one id, or what else no model may have.
+        ValueError: two tokens have one id, or the model is otherwise invalid.
 
     >>> model_of_ranks({b"l": 0, b"o": 1, b"lo": 2}, {"<|endoftext|>": 3}, "gpt2").merges
     [(b'l', b'o')]
@@ -55,12 +55,12 @@ def model_of_ranks(ranks: Mapping[bytes, int], special_tokens: Mapping[str, int]
 
 
 def definition_of_encoding(encoding: tiktoken.Encoding) -> Definition:
-    """Return what defines a `tiktoken.Encoding`: its ranks, special tokens and pattern.
+    """Return the definition of a `tiktoken.Encoding`: its ranks, special tokens and pattern.
 
     Raises:
-        ValueError: it cannot be a model.
+        ValueError: the encoding is not a valid model.
     """
-    # tiktoken has no other door to them; its own documentation extends encodings by these.
+    # tiktoken has no public API for these; its own documentation uses them to extend encodings.
     ranks, special_tokens = encoding._mergeable_ranks, encoding._special_tokens
     return Definition(model_of_ranks(ranks, special_tokens, encoding._pat_str))
 
@@ -104,7 +104,7 @@ def _read_ranks(path: Path) -> dict[bytes, int]:
         except binascii.Error as error:
             raise ValueError(f"{where}: {match[1][:80]!r} is not base64: {error}") from None
         if token in ranks:
-            raise ValueError(f"{where}: token {token!r} stands there twice, with the ranks {ranks[token]} and {rank}")
+            raise ValueError(f"{where}: token {token!r} occurs twice, with the ranks {ranks[token]} and {rank}")
         if rank in tokens:
             raise ValueError(f"{where}: tokens {tokens[rank]!r} and {token!r} have the same rank, {rank}")
         ranks[token] = rank
@@ -120,7 +120,7 @@ def _write(definition: Definition, path: Path) -> None:
     ranks = {token: token_id for token_id, token in model.vocab.items() if token not in specials}
     for byte in map(bytes, zip(range(256))):
         if byte not in ranks:
-            raise ValueError(f"the byte {byte!r} has no token, and tiktoken would fail at it")
+            raise ValueError(f"the byte {byte!r} has no token, so tiktoken would fail at it")
     _check_merges(model, ranks)
     lines = (b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items())
     path.write_bytes(b"".join(lines))
@@ -128,20 +128,20 @@ def _write(definition: Definition, path: Path) -> None:
 
 
 def _check_merges(model: BPEModel, ranks: Mapping[bytes, int]) -> None:
-    """Refuse merges that are not those that tiktoken would find."""
+    """Refuse merges that differ from those of tiktoken."""
     theirs = {first + second: (first, second) for first, second in recover_merges(ranks)}
     made: set[bytes] = set()
     last = -1
     for first, second in model.merges:
         token = first + second
         if token in made:
-            raise ValueError(f"two merges make the token {token!r}, of which tiktoken has only one")
+            raise ValueError(f"two merges make the token {token!r}, but tiktoken has only one")
         made.add(token)
         if theirs.get(token) != (first, second):
             raise ValueError(f"tiktoken would make {token!r} of {theirs.get(token)}, not of {(first, second)}")
         if ranks[token] < last:
             raise ValueError(
-                f"tiktoken merges in the order of ids, and the merge to {token!r}, with the id {ranks[token]}, comes "
+                f"tiktoken merges in the order of ids, but the merge to {token!r}, with the id {ranks[token]}, comes "
                 f"after the one with the id {last}"
             )
         last = ranks[token]

@@ -110,7 +110,7 @@ def decode(path: str | os.PathLike[str], content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}: not UTF-8 at byte {error.start}, on line {line}: {error.reason}") from None
+        raise ValueError(f"{path}: not UTF-8 at byte {error.start}, in line {line}: {error.reason}") from None
 
 
 def check_json_parts(path: str | os.PathLike[str], brackets: int, commas: int) -> None:
@@ -161,7 +161,7 @@ def parse_json(path: str | os.PathLike[str], text: str, pairs_hook: Callable[...
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
-        raise ValueError(f"{path}: expected a JSON object, got one that is nested too deeply") from None
+        raise ValueError(f"{path}: expected a JSON object, got one nested too deeply") from None
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:

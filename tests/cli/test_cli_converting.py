@@ -118,7 +118,7 @@ class TestConvert:
     def test_formats_that_are_none_are_named(self, folder, tmp_path):
         for option in ("--to", "--from"):
             said = error("convert", folder, tmp_path / "out", option, "onnx")
-            assert said.startswith("format 'onnx' is not known: expected one of hf, ")
+            assert said.startswith("unknown format 'onnx': expected one of hf, ")
 
 
 class TestInspect:

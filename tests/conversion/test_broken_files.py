@@ -217,7 +217,7 @@ BROKEN = {
     "tiktoken file with a token twice": (
         RANKS,
         line(3, base64.b64encode(b"\x00") + b" 999"),
-        r"x\.tiktoken: line 4: token b'\\x00' stands there twice",
+        r"x\.tiktoken: line 4: token b'\\x00' occurs twice",
     ),
     "tiktoken file of another format": (
         RANKS,
@@ -230,7 +230,7 @@ BROKEN = {
     "sidecar of something else": (
         RANKS + ".json",
         lambda path: path.write_text("{}"),
-        r"x\.tiktoken\.json: expected what is written beside",
+        r"x\.tiktoken\.json: expected the sidecar of",
     ),
     "sidecar with an id that is text": (
         RANKS + ".json",
@@ -278,10 +278,10 @@ def test_a_byte_order_mark_and_crlf_are_read_all_the_same(whole, tmp_path, name,
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (pickle.dumps([1, 2]), "is of no format that is known here; expected one of hf, "),
-        (b"", "is of no format that is known here"),
-        (b"GIF89a", "is of no format that is known here; expected one of "),
-        (b"\n" * 9, "is of no format that is known here"),
+        (pickle.dumps([1, 2]), "unknown format; expected one of hf, "),
+        (b"", "unknown format"),
+        (b"GIF89a", "unknown format; expected one of "),
+        (b"\n" * 9, "unknown format"),
     ],
 )
 def test_other_files_are_refused_by_their_content(tmp_path, content, message):
@@ -294,7 +294,7 @@ def test_other_files_are_refused_by_their_content(tmp_path, content, message):
 def test_folders_and_missing_files_are_named(tmp_path):
     (tmp_path / "empty").mkdir()
     assert error("inspect", tmp_path / "empty").endswith("expected a folder with a tokenizer; this one holds nothing")
-    assert "there is no " in error("inspect", tmp_path / "missing")
+    assert "no file or folder " in error("inspect", tmp_path / "missing")
     said = error("convert", tmp_path / "empty", tmp_path / "out", "--from", "tiktoken")
     assert said == f"{tmp_path / 'empty'} is a folder; expected a .tiktoken rank file"
     (tmp_path / "file").write_text("x")

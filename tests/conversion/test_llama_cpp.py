@@ -26,7 +26,7 @@ from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options, tuples_of
 from hf_bpe.tokenizer._files.stress_texts import STRESS_TEXTS
 
-gguf = pytest.importorskip("gguf", reason="writing GGUF files takes the package gguf")
+gguf = pytest.importorskip("gguf", reason="writing GGUF files needs the package gguf")
 
 
 def encode_all(definition, texts):
@@ -88,7 +88,7 @@ def test_llama_cpp_gives_the_same_ids_for_any_text(tmp_path, llama_cpp, merged, 
     check()
 
 
-@pytest.mark.filterwarnings("ignore:llama.cpp cuts by 'gpt-4o' nearly")
+@pytest.mark.filterwarnings("ignore:llama.cpp's 'gpt-4o' differs")
 @pytest.mark.parametrize("name", ["r50k", "cl100k", "o200k"])
 def test_llama_cpp_gives_the_same_ids_for_real_text(tmp_path, llama_cpp, test_data, name):
     definition = Definition(tiktoken_model(test_data, name), settings={"eos_token": "<|endoftext|>"})

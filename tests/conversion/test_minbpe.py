@@ -250,16 +250,16 @@ def test_a_model_is_carried_or_refused_with_its_first_offender(path, model):
         (BPEModel(BASE | {97: b"<s>", 300: b"a"}, [], ("<s>",)), "the byte 0x61 has the id 300: minbpe has"),
         (
             BPEModel(BASE | {257: b"ab"}, [A]),
-            r"merge 0, \(b'a', b'b'\): it makes token 257, and minbpe makes token 256",
+            r"merge 0, \(b'a', b'b'\): it makes token 257, but minbpe makes token 256",
         ),
         (
             train(CORPUS, num_merges=1, special_tokens=["<s>"]),
-            r"merge 0, .*: it makes token 257, and minbpe makes .* special tokens have to stand behind all merges",
+            r"merge 0, .*: it makes token 257, but minbpe makes .* special tokens have to come after all merges",
         ),
-        (BPEModel(BASE | {256: b"ab", 257: b"ba"}, [B, A]), r"merge 0, \(b'b', b'a'\): it makes token 257, and"),
+        (BPEModel(BASE | {256: b"ab", 257: b"ba"}, [B, A]), r"merge 0, \(b'b', b'a'\): it makes token 257, but"),
         (
             BPEModel(BASE | {256: b"ab", 257: b"ba", 258: b"aba"}, [A, B, (b"ab", b"a"), (b"a", b"ba")]),
-            r"merge 3, \(b'a', b'ba'\): it makes token 258, and minbpe makes token 259 of it",
+            r"merge 3, \(b'a', b'ba'\): it makes token 258, but minbpe makes token 259",
         ),
         (
             BPEModel(BASE | {256: b"aba", 257: b"ab"}, [(b"ab", b"a"), A]),
@@ -273,7 +273,7 @@ def test_a_model_is_carried_or_refused_with_its_first_offender(path, model):
         (BPEModel(BASE | {256: b"\n\n"}, [], ("\n\n",)), r"special token '\\n\\n' has white space"),
         (
             BPEModel(BASE, [], (), "(?s:.+)"),
-            r"the pattern '\(\?s:\.\+\)' would be read back as none, which cuts alike; set it to None",
+            r"the pattern '\(\?s:\.\+\)' would be read back as none, which splits identically; set it to None",
         ),
         (BPEModel(BASE, [], (), "(a)|b"), r"the pattern '\(a\)\|b' has groups: minbpe would keep what these match"),
         (
@@ -333,8 +333,8 @@ SHUFFLED = f"minbpe v1 byte_shuffle\n{PATTERNS['gpt2']}\n"
         (START + "1\n<s>\n", "line 4: expected a special token, a space and its id, got '<s>'"),
         (START + "1\na b 300\n", "line 4: expected a special token, a space and its id, got 'a b 300'"),
         (START + "1\n\n", "line 4: expected a special token, a space and its id, got ''"),
-        (START + "2\n<s> 300\n<s> 301\n", "line 5: expected a special token and an id that are not there yet, got"),
-        (START + "2\n<s> 300\n<t> 300\n", "line 5: expected a special token and an id that are not there yet, got"),
+        (START + "2\n<s> 300\n<s> 301\n", "line 5: expected a new special token with a new id, got"),
+        (START + "2\n<s> 300\n<t> 300\n", "line 5: expected a new special token with a new id, got"),
         (
             START + "2\n<s> 300\n<s>x 301\n",
             "line 5: minbpe never finds the special token '<s>x', for '<s>', with which",
@@ -344,22 +344,22 @@ SHUFFLED = f"minbpe v1 byte_shuffle\n{PATTERNS['gpt2']}\n"
         (START + "1\n<s> 9999999999\n", "id 9999999999 of token b'<s>' is not between"),
         (START + "1\nab 300\n97 98\n", "token b'ab' has two ids, 256 and 300"),
         (START + "1\ns 300\n", "token b's' has two ids, 115 and 300"),
-        (START + "0\n97 98\n97\n", "line 5: expected two ids and a space, got '97'"),
-        (START + "0\n97 98 256\n", "line 4: expected two ids and a space, got '97 98 256'"),
-        (START + "0\n97 b\n", "line 4: expected two ids and a space, got '97 b'"),
-        (START + "0\n97 ٣\n", "line 4: expected two ids and a space, got '97 ٣'"),
-        (START + "0\n97 " + "9" * 5000 + "\n", "line 4: expected two ids and a space, got '97 999"),
-        (START + "0\n97 256\n", "line 4: expected two ids of bytes or of merges on the lines before, got '97 256'"),
-        (START + "0\n97 98\n97 300\n", "line 5: expected two ids of bytes or of merges on the lines before, got"),
-        (START + "0\n97 98\n98 97\n97 98\n", "line 6: expected another pair than on the lines before, got '97 98'"),
+        (START + "0\n97 98\n97\n", "line 5: expected two ids separated by a space, got '97'"),
+        (START + "0\n97 98 256\n", "line 4: expected two ids separated by a space, got '97 98 256'"),
+        (START + "0\n97 b\n", "line 4: expected two ids separated by a space, got '97 b'"),
+        (START + "0\n97 ٣\n", "line 4: expected two ids separated by a space, got '97 ٣'"),
+        (START + "0\n97 " + "9" * 5000 + "\n", "line 4: expected two ids separated by a space, got '97 999"),
+        (START + "0\n97 256\n", "line 4: expected two ids of bytes or of merges on earlier lines, got '97 256'"),
+        (START + "0\n97 98\n97 300\n", "line 5: expected two ids of bytes or of merges on earlier lines, got"),
+        (START + "0\n97 98\n98 97\n97 98\n", "line 6: expected a pair that is not on an earlier line, got '97 98'"),
         (START + "0\n97 98\n256 97\n98 97\n97 258\n", "token b'aba' has two ids, 257 and 259"),
         (START + "0\n97 97\n" + "".join(f"{i} {i}\n" for i in range(256, 296)), LONG_TOKENS),
         (SHUFFLED + "0\n", "line 3: expected each id from 0 to 255 once, got '0'"),
         (SHUFFLED + " ".join(map(str, [0, *range(255)])) + "\n0\n", "line 3: expected each id from 0 to 255 once, got"),
         (START.encode() + b"1\n<\xff> 300\n", r"not UTF-8 at byte \d+, in line 4: "),
         (START.encode("utf-16"), "not UTF-8 at byte 0, in line 1: "),
-        ("[\\u0000] 0\n[\\u0001] 1\n", r"a \.vocab of minbpe is for reading by people; give the \.model"),
-        ('[!] 0\r\n["] 1\r\n[#] 2\r\n', r"a \.vocab of minbpe is for reading by people; give the \.model"),
+        ("[\\u0000] 0\n[\\u0001] 1\n", r"a \.vocab of minbpe is only for people to read; give the \.model"),
+        ('[!] 0\r\n["] 1\r\n[#] 2\r\n', r"a \.vocab of minbpe is only for people to read; give the \.model"),
     ],
 )
 def test_broken_files_are_refused_with_the_place(path, text, message):
@@ -381,7 +381,7 @@ def test_the_vocab_that_is_written_is_told_and_refused(path):
     for model in (BPEModel(BASE, []), BPEModel(dict(enumerate(BYTES[::-1])), [])):
         vocab = write(model, path).with_suffix(".vocab")
         assert FORMAT.matches(vocab, vocab.read_bytes()[:4096])
-        with pytest.raises(ValueError, match="for reading by people"):
+        with pytest.raises(ValueError, match="only for people to read"):
             FORMAT.read(vocab, NO_HINTS)
 
 

@@ -279,10 +279,10 @@ AB = "a\t97\nb\t98\nab\t256\n"
         (
             b"a\t97\nx\xff\t98\n",
             "",
-            "vocab.txt: line 2: no merge makes token 98, b'x\\xff', and it is no special token",
+            "vocab.txt: line 2: no merge makes token 98, b'x\\xff', and it cannot be special",
         ),
-        (AB, "97\t98\n", "merges.txt: line 1: expected three ids with tabs between, got '97\\t98'"),
-        (AB, "97\t98\t256\nab\n", "merges.txt: line 2: expected three ids with tabs between, got 'ab'"),
+        (AB, "97\t98\n", "merges.txt: line 1: expected three ids separated by tabs, got '97\\t98'"),
+        (AB, "97\t98\t256\nab\n", "merges.txt: line 2: expected three ids separated by tabs, got 'ab'"),
         (AB, "97\t98\t256\n\n97\t98\t256\n", "merges.txt: line 3: expected another pair than on line 1, got '97\\t98"),
         (AB, "97\t99\t256\n", "merges.txt: line 1: expected bytes or what other merges make of them, got 99"),
         (AB, "97\t256\t256\n", "merges.txt: line 1: expected bytes or what other merges make of them, got 256"),

@@ -310,7 +310,7 @@ def test_a_class_that_nobody_could_import_is_refused(monkeypatch):
         Local.register_for_auto_class()
     monkeypatch.setattr(Local, "__module__", "__main__")
     monkeypatch.setattr(sys.modules["__main__"], "Local", Local, raising=False)
-    with pytest.raises(ValueError, match=r"Local of __main__ cannot be imported.* move it into one that is installed"):
+    with pytest.raises(ValueError, match=r"Local of __main__ cannot be imported.* move it into an installed module"):
         Local.register_for_auto_class()
 
 

@@ -233,7 +233,7 @@ def test_a_text_too_short_to_be_cut_is_refused(tokenizer):
         tokenizer("low " * 5, "low", truncation="only_second", max_length=4, return_tensors="np")
     with pytest.raises(ValueError, match="rows are too long, but have no second text to truncate"):
         tokenizer("low " * 5, truncation="only_second", max_length=4)
-    with pytest.raises(ValueError, match="1 ids of a text fit a row, of which 3 "):
+    with pytest.raises(ValueError, match="1 ids of a text fit in a row, of which 3 "):
         tokenizer("low " * 5, truncation=True, max_length=3, stride=3, return_overflowing_tokens=True)
 
 

@@ -333,7 +333,7 @@ def test_a_folder_without_the_files_of_a_tokenizer_says_what_it_holds_and_what_t
 def test_a_token_of_the_vocabulary_that_stands_for_no_byte_is_told_from_one_that_is_not_there(write):
     content = json.loads(backend().to_str())
     content["model"]["vocab"]["’"] = 258
-    for part, message in (("’", "'’' has the character '’', which stands for no byte"), ("zz", "'zz' is no token")):
+    for part, message in (("’", "'’' has the character '’', which stands for no byte"), ("zz", "'zz' is not a token")):
         content["model"]["merges"] = [["l", part]]
         with pytest.raises(ValueError, match=f"model: merge 0: {message}"):
             BPETokenizer.from_pretrained(write(json.dumps(content)))

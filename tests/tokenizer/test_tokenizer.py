@@ -295,7 +295,7 @@ def test_a_model_or_files_are_needed_and_not_both(tokenizer):
         BPETokenizer()
     others = {"pattern": "qwen2", "vocab_file": "vocab.json", "ignore_merges": True, "model_special_tokens": []}
     for name, value in others.items():
-        with pytest.raises(ValueError, match=f"takes a model, or files and what they do not say, not both.*{name}"):
+        with pytest.raises(ValueError, match=f"takes either a model, or files and their settings.*{name}"):
             BPETokenizer(model=tokenizer.model, **{name: value})
     model = dataclasses.replace(tokenizer.model, ignore_merges=True)
     for same in (True, False):  # which is what it is where nothing is given
