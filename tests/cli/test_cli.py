@@ -130,7 +130,7 @@ class TestTrain:
             ),
         ],
     )
-    @pytest.mark.filterwarnings("ignore:the text gives 7 of the 9 merges")
+    @pytest.mark.filterwarnings("ignore:the text gives 7 of the 9 requested merges")
     def test_passes_options_on(self, text, tmp_path, arguments, options):
         run("train", text, "-o", tmp_path, *arguments)
         expected = BPETokenizer.train([TEXT], **options)

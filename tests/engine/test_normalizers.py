@@ -367,7 +367,7 @@ def test_a_model_says_itself_how_it_normalizes(tokenizer):
     plain = dataclasses.replace(tokenizer.model, normalizer=None)
     assert BPETokenizer(model=tokenizer.model, normalizer="NFC").normalizer == "NFC"
     assert BPETokenizer(model=plain).normalizer is None
-    with pytest.raises(ValueError, match=r"takes a model, or files .*normalizer='NFC'"):
+    with pytest.raises(ValueError, match=r"takes either a model, or files .*normalizer='NFC'"):
         BPETokenizer(model=plain, normalizer="NFC")
 
 

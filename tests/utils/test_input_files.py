@@ -74,7 +74,7 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path, monkeypatc
     path = tmp_path / "odd.txt"
     make(path)
     kind = {make: kind for kind, make in ODD_FILES.items()}[make]
-    with time_limit(), pytest.raises((OSError, ValueError), match=rf"odd\.txt.* is ({kind}|no regular file); expected"):
+    with time_limit(), pytest.raises((OSError, ValueError), match=rf"odd\.txt.* is ({kind}|not a regular file); expected"):
         read(path, tokenizer)
 
 
