@@ -1,4 +1,4 @@
-// What Python sees of encoding and decoding.
+// Python bindings of encoding and decoding.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using Ids = std::vector<std::uint32_t>;
 
-// An int object for each id, made once: what a list costs is then little more than its memory.
+// Cached int objects of ids, so that a list costs little more than its memory.
 class Ints {
  public:
   explicit Ints(std::size_t size) : ints_(std::min(size, kMost)) {
@@ -28,7 +28,7 @@ class Ints {
     nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(size)));
     if (!list.is_valid()) throw nb::python_error();
     for (std::size_t i = 0; i < size; ++i) {
-      // That of a token that was added later may be higher.
+      // The id of an added token may be higher.
       nb::object id = ids[i] < ints_.size() ? ints_[ids[i]] : nb::object(nb::int_(ids[i]));
       PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), id.release().ptr());
     }
@@ -36,7 +36,7 @@ class Ints {
   }
 
  private:
-  static constexpr std::size_t kMost = std::size_t{1} << 22;  // so that one high id does not take gigabytes
+  static constexpr std::size_t kMost = std::size_t{1} << 22;  // so that one high id does not allocate gigabytes
   std::vector<nb::object> ints_;
 };
 
@@ -46,7 +46,7 @@ nb::object to_array(T* data, std::vector<std::size_t> shape) {
   return nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner));
 }
 
-// An array that is to be filled, of `size` numbers.
+// An uninitialized array of `size` numbers.
 template <class T>
 std::unique_ptr<T, decltype(&std::free)> make_array(std::size_t size) {
   std::unique_ptr<T, decltype(&std::free)> array(static_cast<T*>(std::malloc(std::max<std::size_t>(size, 1) * sizeof(T))),
@@ -61,7 +61,7 @@ nb::object to_array(const std::vector<std::int64_t>& numbers) {
   return to_array(array.release(), {numbers.size()});
 }
 
-// The values of a tuple, which unlike a list stays as it is while they are converted.
+// The values of a tuple, which unlike a list cannot change during the conversion.
 template <class Values>
 Values values_of(nb::handle tuple, const char* expected) {
   Values values;
@@ -70,7 +70,7 @@ Values values_of(nb::handle tuple, const char* expected) {
 }
 
 std::vector<AddedToken> added_tokens(const nb::tuple& tokens) {
-  constexpr std::uint32_t kMostId = 0x7FFFFFFF;  // higher ones stand for bytes without a token
+  constexpr std::uint32_t kMostId = 0x7FFFFFFF;  // higher ids stand for bytes without a token
   std::vector<AddedToken> added;
   for (nb::handle token : tokens) {
     auto [content, id, special, normalized, lstrip, rstrip, single_word] =
@@ -82,7 +82,7 @@ std::vector<AddedToken> added_tokens(const nb::tuple& tokens) {
   return added;
 }
 
-// As hf_bpe.engine._encoder has them, whose tuples these are converted from.
+// The options of hf_bpe.engine._encoder, converted from its tuples.
 using Padding = std::tuple<std::optional<std::size_t>, std::int64_t, bool>;
 using IdArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using SpanArray = nb::ndarray<const std::int64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
@@ -97,7 +97,7 @@ EncodingOptions options_of(const nb::tuple& given, unsigned threads = 1) {
   return options;
 }
 
-// Copies of the arrays, which any thread may change. They are cast last, for other arguments may run Python code.
+// Copies of the arrays, because any thread may change them. They are cast last, as other arguments may run Python code.
 Rows rows_of(nb::handle ids, nb::handle spans, nb::handle template_ids) {
   std::vector<Ids> special;
   for (nb::handle row : items_of(template_ids, "template_ids")) {
@@ -162,7 +162,7 @@ class PyEncoder {
   nb::object encode_with_offsets(const nb::list& texts, const nb::tuple& given) const {
     const EncodingOptions options = options_of(given);
     HeldTexts::Options how = this->how();
-    how.most_wide_bytes = static_cast<std::size_t>(-1);  // no text is too long to be converted where places are known
+    how.most_wide_bytes = static_cast<std::size_t>(-1);  // with offsets, texts of any length are converted
     const HeldTexts held(texts, how);
     Encoder::Placed placed;
     {
@@ -238,7 +238,7 @@ class PyEncoder {
   }
 
  private:
-  // Ids and their bytes, as a dict of either to the other has them now.
+  // A snapshot of the ids and bytes in a dict, in either direction.
   class Tokens {
    public:
     explicit Tokens(const nb::dict& dict) : held_(items_of(dict)) {
@@ -265,14 +265,14 @@ class PyEncoder {
   HeldTexts::Options how() const {
     return {.repairs_surrogates = true, .most_wide_bytes = encoder_.most_wide_bytes()};
   }
-  static constexpr std::ptrdiff_t kShort = 1 << 12;  // bytes, for which releasing the GIL is not worth its time
+  static constexpr std::ptrdiff_t kShort = 1 << 12;  // bytes; releasing the GIL is not worthwhile for shorter texts
 
   static Vocabulary vocabulary(const Tokens& vocab, const nb::list& merges, const Tokens& whole_words,
                                bool drop_missing_bytes) {
     const Held held = items_of(merges, "merges");
     std::vector<std::pair<std::string_view, std::string_view>> pairs;
     pairs.reserve(held.size());
-    for (nb::handle merge : held) {  // tuples, which hold their bytes
+    for (nb::handle merge : held) {  // tuples keep their bytes alive
       if (!PyTuple_Check(merge.ptr()) || PyTuple_GET_SIZE(merge.ptr()) != 2) throw nb::type_error("merges: expected pairs");
       pairs.emplace_back(view_of(PyTuple_GET_ITEM(merge.ptr(), 0), "merges"),
                          view_of(PyTuple_GET_ITEM(merge.ptr(), 1), "merges"));
@@ -311,7 +311,7 @@ class PyEncoder {
     if (!sequence.is_valid()) throw nb::python_error();
     const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
     PyObject* const* items = PySequence_Fast_ITEMS(sequence.ptr());
-    // Ints are read in place. What is none is asked for its `__index__`, which may change the row.
+    // Ints are read in place. Other objects are converted by `__index__`, which may change the row.
     const bool are_ints = std::all_of(items, items + size, [](PyObject* item) { return PyLong_Check(item); });
     const Held held = are_ints ? Held() : items_of(sequence, "ids");
     if (!are_ints) items = held.begin();

@@ -1,8 +1,7 @@
-// What the core reads of Python's objects, held so that no Python code can change or free it meanwhile.
-//
-// Python code runs wherever the GIL is released, a signal is handled, memory is collected or an object is asked for its
-// `__index__`, and it may change any list, dict, bytearray or array. So the items of a list are referenced all at once,
-// before anything else happens, and texts are read in place only where their bytes cannot change.
+// Python objects that the core reads, held so that no Python code can change or free them meanwhile.
+// Python code may run whenever the GIL is released, a signal is handled, garbage is collected or `__index__` is called,
+// and it may change any list, dict, bytearray or array. So the items of a list are referenced all at once, before
+// anything else happens, and texts are read in place only if their bytes cannot change.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,14 +17,14 @@ namespace hf_bpe {
 
 namespace nb = nanobind;
 
-// References to some objects. It must be destroyed with the GIL.
+// References to several objects. Must be destroyed with the GIL.
 class Held {
  public:
   Held() = default;
   Held(PyObject* const* objects, std::size_t size) : objects_(objects, objects + size) {
     for (PyObject* object : objects_) Py_INCREF(object);
   }
-  Held(Held&& other) noexcept = default;  // which leaves none to it
+  Held(Held&& other) noexcept = default;  // the other has none afterwards
   ~Held() {
     for (PyObject* object : objects_) Py_DECREF(object);
   }
@@ -38,7 +37,7 @@ class Held {
   std::vector<PyObject*> objects_;
 };
 
-// What a list or tuple holds now. Nothing in here allocates Python objects, so no Python code runs.
+// A snapshot of a list or tuple. It allocates no Python objects, so no Python code runs.
 inline Held items_of(nb::handle sequence, const char* what) {
   if (!PyList_Check(sequence.ptr()) && !PyTuple_Check(sequence.ptr())) {
     const std::string type = nb::cast<std::string>(sequence.type().attr("__name__"));
@@ -48,7 +47,7 @@ inline Held items_of(nb::handle sequence, const char* what) {
   return Held(PySequence_Fast_ITEMS(sequence.ptr()), size);
 }
 
-// The same of the keys and values of a dict.
+// A snapshot of the keys and values of a dict.
 inline std::vector<std::pair<nb::object, nb::object>> items_of(const nb::dict& dict) {
   std::vector<std::pair<nb::object, nb::object>> items;
   items.reserve(dict.size());
@@ -59,16 +58,15 @@ inline std::vector<std::pair<nb::object, nb::object>> items_of(const nb::dict& d
   return items;
 }
 
-// Texts for the core to read without the GIL: str, bytes, and files mapped for reading. Others are refused, for they can
-// be changed: a bytearray, an array, and a memoryview of either, even if it says that it is read-only. It must be
-// destroyed with the GIL.
+// Texts that the core reads without the GIL: str, bytes, and files mapped for reading. Mutable ones are refused: a
+// bytearray, an array, and a memoryview of either, even if it claims to be read-only. Must be destroyed with the GIL.
 class HeldTexts {
  public:
   struct Options {
-    bool must_be_utf8 = false;        // of bytes
+    bool must_be_utf8 = false;        // for bytes
     bool may_be_mapped = false;       // whether a text may be an mmap
-    bool repairs_surrogates = false;  // of a str, as hf_bpe.core._byte_level does; else a UnicodeEncodeError
-    std::size_t most_wide_bytes = 0;  // up to which a str may stay as it is, for whoever repairs surrogates
+    bool repairs_surrogates = false;  // for str, like hf_bpe.core._byte_level; else a UnicodeEncodeError
+    std::size_t most_wide_bytes = 0;  // the longest str that is not converted to UTF-8, if surrogates are repaired
   };
 
   HeldTexts(const nb::list& list, Options options) : options_(options), held_(items_of(list, "texts")) {
@@ -102,7 +100,7 @@ class HeldTexts {
     } else if (PyBytes_Check(object.ptr())) {
       add_bytes(PyBytes_AS_STRING(object.ptr()), PyBytes_GET_SIZE(object.ptr()), false);
     } else if (options_.may_be_mapped && object.type().is(nb::module_::import_("mmap").attr("mmap"))) {
-      views_.emplace_back(object);  // while which it can be neither closed nor resized
+      views_.emplace_back(object);  // meanwhile it can be neither closed nor resized
       const Py_buffer& view = *views_.back();
       if (!view.readonly) refuse("an mmap that can be written to; map it with access=mmap.ACCESS_READ");
       add_bytes(view.buf, view.len, true);
@@ -127,7 +125,7 @@ class HeldTexts {
 #if PY_VERSION_HEX < 0x030C0000
     if (PyUnicode_READY(str.ptr()) != 0) throw nb::python_error();
 #endif
-    // To ask for UTF-8 is slow, and leaves a copy with the str for as long as it lives.
+    // Requesting UTF-8 is slow, and leaves a copy in the str for its lifetime.
     const auto width = static_cast<unsigned>(PyUnicode_KIND(str.ptr()));
     const std::size_t bytes = static_cast<std::size_t>(PyUnicode_GET_LENGTH(str.ptr())) * width;
     if (!PyUnicode_IS_ASCII(str.ptr()) && bytes <= options_.most_wide_bytes) {
@@ -136,7 +134,7 @@ class HeldTexts {
       return;
     }
     Py_ssize_t size;
-    const char* data = PyUnicode_AsUTF8AndSize(str.ptr(), &size);  // which for ASCII is what the str holds
+    const char* data = PyUnicode_AsUTF8AndSize(str.ptr(), &size);  // for ASCII, the buffer of the str itself
     if (data == nullptr && options_.repairs_surrogates && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
       PyErr_Clear();
       repaired_.push_back(repaired(str));
@@ -147,7 +145,7 @@ class HeldTexts {
     texts.push_back({begin, begin + size});
   }
 
-  // Surrogates that form UTF-16 pairs joined, the others replaced by U+FFFD.
+  // Joins surrogates that form UTF-16 pairs, and replaces the others by U+FFFD.
   static nb::object repaired(nb::handle str) {
     const nb::object utf16 = nb::steal(PyUnicode_AsEncodedString(str.ptr(), "utf-16", "surrogatepass"));
     if (!utf16.is_valid()) throw nb::python_error();
@@ -157,9 +155,9 @@ class HeldTexts {
   }
 
   Options options_;
-  Held held_;                         // the texts as they were given
-  nb::object only_;                   // or the one
-  std::vector<nb::object> repaired_;  // what is read in their place
+  Held held_;                         // the given texts
+  nb::object only_;                   // or the single text
+  std::vector<nb::object> repaired_;  // repaired texts, read instead
   std::vector<View> views_;
 };
 

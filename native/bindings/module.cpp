@@ -1,4 +1,4 @@
-// What Python sees of the core: types are converted, the GIL released and errors mapped here, and nothing is computed.
+// Python bindings of the core, which convert types, release the GIL and map errors, and compute nothing.
 #include <limits>
 
 #include "count/counter.hpp"
@@ -12,7 +12,7 @@ using namespace hf_bpe;
 
 namespace {
 
-// Pairs of bytes; `progress`, unless it is None, is told of those since its last call, and at the end.
+// Pairs of bytes; `progress`, unless it is None, is called with those since its last call, and at the end.
 nb::list merges_of(const Words& words, const FirstTokens::Merges& initial, const TrainingOptions& options,
                    nb::object progress) {
   const Learned* learned = nullptr;
@@ -44,14 +44,14 @@ nb::list merges_of(const Words& words, const FirstTokens::Merges& initial, const
   return merges;
 }
 
-// What learn_merges takes beyond the words, in bytes.
+// The memory of learn_merges in bytes, without the words.
 std::uint64_t training_bytes_of(const Words& words, std::size_t max_merges) {
   Poll poll{nb::none()};
   const nb::gil_scoped_release no_gil;
   return training_bytes(words, max_merges, [&] { poll(0); });
 }
 
-// The words of a run that a Python function gives, each time to be read from its beginning.
+// The words of a run from a Python function, which reads it from its beginning each time.
 RunWords run_of(const nb::object& open) {
   return RunWords([&open] {
     const nb::gil_scoped_acquire gil;
@@ -165,7 +165,7 @@ nb::list from_printable(const nb::list& texts) {
   return tokens;
 }
 
-// Merges of the very objects in `tokens`, and which of those are used, a byte for each; or None.
+// Merges made of the objects in `tokens`, and a byte for each token that says whether it is used; or None.
 nb::object read_merges_of(nb::bytes text, const nb::list& tokens) {
   const Held held = items_of(tokens, "tokens");
   std::vector<std::string_view> views;

@@ -1,4 +1,4 @@
-// Where the ids of a text come from: from which of its characters, and from which of the parts it was split into.
+// Offsets of ids: the characters of the text, and the part (pre-token or added token), that each id comes from.
 #pragma once
 
 #include <algorithm>
@@ -13,20 +13,20 @@
 
 namespace hf_bpe {
 
-// Of one id. Characters are those of the text as it was given, bytes if it was given in UTF-8; a token of part of a
-// character has all of it. A part is a pre-token or an added token.
+// The offsets of one id. Characters are those of the given text, or bytes if it was given as UTF-8; a token with part
+// of a character covers the whole character.
 struct Place {
   std::int64_t begin, end, part;
 };
 
-// Collects the places of ids in the order of the text.
+// Collects the offsets of ids in the order of the text.
 class Places {
  public:
-  // `decoder` knows how many bytes the tokens have; `places` is appended to.
+  // `decoder` knows the lengths of tokens; results are appended to `places`.
   Places(const Decoder& decoder, std::vector<Place>& places) : decoder_(decoder), places_(places) {}
 
-  // The ids of pre-tokens that lie one behind the other, of which the first begins at `offset` in the text's UTF-8; or
-  // before `lowest`, if a space was put before what begins there, whose place is that of the first character.
+  // The ids of consecutive pre-tokens, of which the first begins at `offset` in the text's UTF-8; or before `lowest`,
+  // if a prefix space was added, which has the position of the first character.
   void add_words(std::ptrdiff_t offset, std::ptrdiff_t lowest, const Byte* words, const Byte* const* ends,
                  std::size_t count, const std::uint32_t* ids, const std::uint32_t* ids_end) {
     std::ptrdiff_t at = offset;
@@ -40,7 +40,7 @@ class Places {
     }
   }
 
-  // Drops the places of some of the last ids.
+  // Drops the offsets of the last ids.
   template <class Predicate>
   void drop(const std::uint32_t* ids, const std::uint32_t* ids_end, Predicate is_dropped) {
     auto kept = places_.end() - (ids_end - ids);
@@ -53,7 +53,7 @@ class Places {
   void add_token(std::ptrdiff_t begin, std::ptrdiff_t end) { places_.push_back({begin, end, part_++}); }
 
  private:
-  // What stands for a byte without a token is one byte; no such byte has a token.
+  // The placeholder of a byte without a token is one byte long.
   std::size_t size_of(std::uint32_t id) const { return std::max<std::size_t>(decoder_.size(id), 1); }
 
   const Decoder& decoder_;
@@ -61,7 +61,7 @@ class Places {
   std::int64_t part_ = 0;
 };
 
-// Turns places in the UTF-8 of a text of wider units into those of its units, of which UTF-8 may have joined two.
+// Converts offsets in the UTF-8 of a text of wider units to offsets in its units, two of which UTF-8 may have joined.
 class Units {
  public:
   Units(const Text& text, const PollFunction& poll) {

@@ -1,4 +1,4 @@
-// What the files of bindings share: types converted, the GIL released and errors mapped. Nothing is computed here.
+// Shared helpers of the bindings: type conversion, releasing the GIL, and error mapping.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -53,14 +53,14 @@ inline std::vector<std::string> names_of_simd() {
 
 inline const Byte* bytes_of(const nb::bytes& bytes) { return static_cast<const Byte*>(bytes.data()); }
 
-// The bytes of an object that must be bytes; they stay for as long as it is held.
+// The bytes of an object that must be bytes, valid as long as it is held.
 inline std::string_view view_of(nb::handle bytes, const char* what) {
   if (!PyBytes_Check(bytes.ptr())) throw nb::type_error((std::string(what) + ": expected bytes").c_str());
   return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
 }
 
-// A number within the range of its type. Not left to the casters of vectors, which go on through a list that `__index__`
-// of one of its items may have changed.
+// A number within the range of its type. The casters of vectors would continue through a list that `__index__` of an
+// item may have changed.
 template <class Number>
 Number number_of(nb::handle object, const char* what) {
   Number number;
@@ -71,7 +71,7 @@ Number number_of(nb::handle object, const char* what) {
 
 inline nb::bytes to_python(const Byte* data, std::size_t size) { return nb::bytes(reinterpret_cast<const char*>(data), size); }
 
-// Calls `progress`, and hears Ctrl-C, every twentieth of a second; for the thread that released the GIL.
+// Calls `progress` and checks for Ctrl-C every twentieth of a second; for the thread that released the GIL.
 class Poll {
  public:
   explicit Poll(nb::object progress) : progress_(std::move(progress)) {}
@@ -90,12 +90,12 @@ class Poll {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
 };
 
-// Lets signal handlers run, and passes on what they raise; for loops that hold the GIL.
+// Runs signal handlers and propagates their exceptions; for loops that hold the GIL.
 inline const PollFunction kCheckSignals = [] {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 };
 
-// Refuses a second thread: objects here change while the GIL is released.
+// Refuses a second thread, because objects change while the GIL is released.
 class Occupied {
  public:
   explicit Occupied(std::atomic<bool>& flag) : flag_(flag) {
@@ -113,7 +113,7 @@ void bind_runs(nb::module_& module);
 // A `RunMerger` of the tables.
 nb::object merger_of(std::vector<WordCounts> tables);
 
-// Reads a run in memory, or one that a function gives piece by piece. What it throws are errors of Python.
+// Reads a run in memory, or one from a function piece by piece. Throws Python errors.
 RunReader::Refill refill_from(nb::handle run);
 
 }  // namespace hf_bpe

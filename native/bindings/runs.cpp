@@ -1,4 +1,4 @@
-// What Python sees of sorted runs.
+// Python bindings of sorted runs.
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -10,7 +10,7 @@ using namespace hf_bpe;
 
 namespace {
 
-// A Python object that may be let go of by a thread that does not hold the GIL.
+// A Python object that a thread without the GIL may release.
 std::shared_ptr<nb::object> shared(nb::handle object) {
   return {new nb::object(nb::borrow(object)), [](nb::object* held) {
             const nb::gil_scoped_acquire gil;
@@ -18,7 +18,7 @@ std::shared_ptr<nb::object> shared(nb::handle object) {
           }};
 }
 
-// Refuses to go on with a run after an error, which has lost some of its words.
+// Refuses to continue a run after an error, which has lost some of its words.
 class Whole {
  public:
   explicit Whole(bool& is_broken) : is_broken_(is_broken) {

@@ -16,8 +16,8 @@
 namespace hf_bpe {
 namespace {
 
-// Gives the pages that lie wholly inside a part of a mapped file back to the system, which can read them again. Those
-// shortly before it, too, down to `limit`: a look across a cut brings whole large folios of them back.
+// Returns the pages wholly inside a part of a mapped file to the system, which can read them again. Also those shortly
+// before it, down to `limit`: reading across a cut brings back whole large folios.
 void release_pages(const Byte* limit, const Byte* begin, const Byte* end) {
 #if defined(__linux__) || defined(__APPLE__)
   constexpr std::ptrdiff_t kLargestFolio = std::ptrdiff_t{2} << 20;
@@ -62,7 +62,7 @@ class Counter::Worker {
         scan_(options.pattern, options.simd) {}
 
   WordCounts counts;
-  std::optional<InvalidUtf8> invalid;  // the first that this thread has seen
+  std::optional<InvalidUtf8> invalid;  // the first that this thread has found
 
   void count(const std::vector<Text>& texts, const Chunk& chunk, std::uint64_t weight, const PollFunction& poll) {
     for (std::size_t index = chunk.first_text; index <= chunk.last_text && !invalid; ++index) {
@@ -86,7 +86,7 @@ class Counter::Worker {
   }
 
  private:
-  // Counts from one safe cut to another of a text that may be read as far as `readable`.
+  // Counts a text from one safe cut to another; it may be read up to `readable`.
   void count(const Byte* from, const Byte* to, const Byte* readable, std::uint64_t weight, const PollFunction& poll) {
     PollInLoop polls(poll);
     const auto on_text = [&](const Byte* begin, const Byte* end) {
@@ -106,7 +106,7 @@ class Counter::Worker {
 Counter::Counter(const CountingOptions& options) : options_(options), specials_(plain_tokens(options.special_tokens)) {
   options_.threads = std::clamp<unsigned>(options_.threads, 1, kMostThreads);
   options_.chunk_bytes = least_chunk(std::max<std::size_t>(options_.chunk_bytes, 1), specials_);
-  // A table is taken for full when what a chunk can hold might not go in.
+  // A table counts as full if the words of another chunk might not fit.
   if (options_.memory != 0) options_.chunk_bytes = std::min(options_.chunk_bytes, options_.memory / options_.threads / 128 + 1);
 }
 
@@ -138,15 +138,15 @@ Counter::Added Counter::add(const std::vector<Text>& texts, const std::function<
     return options_.memory != 0 && worker.counts.is_full(options_.chunk_bytes);
   };
   for (Worker& worker : workers_) {
-    worker.invalid.reset();  // an exception may have left it
+    worker.invalid.reset();  // may be left over from an exception
     if (is_full(worker)) return {first_chunk, first_chunk == chunks.size(), std::nullopt};
   }
   const auto work = [&](std::size_t thread, std::size_t chunk, const PollFunction& poll_in_chunk) {
     workers_[thread].count(texts, chunks[chunk], weight, poll_in_chunk);
     return !workers_[thread].invalid && !is_full(workers_[thread]);
   };
-  // Chunks are taken in order, and what is taken is done; so all before the first that is found invalid have been looked
-  // at, and all before the first that is not taken have been counted.
+  // Chunks are taken in order, and every taken chunk is finished; so all before the first invalid one have been
+  // checked, and all before the first that was not taken have been counted.
   const std::size_t done = for_each_chunk(chunks, useful, work, poll, first_chunk);
 
   std::optional<InvalidUtf8> first;

@@ -1,4 +1,4 @@
-// Counts the pre-tokens of texts in threads. The result does not depend on how many, nor on how the texts are shared out.
+// Counts the pre-tokens of texts in threads. The result does not depend on their number or the distribution of texts.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ namespace hf_bpe {
 
 struct CountingOptions {
   Pattern pattern = Pattern::kGpt2;
-  std::vector<std::string> special_tokens;  // valid UTF-8; text is split at them first; they are not counted
+  std::vector<std::string> special_tokens;  // valid UTF-8; text is split at them first; not counted
   unsigned threads = 1;
   Simd simd = widest_simd();
-  std::size_t chunk_bytes = std::size_t{1} << 20;  // what a thread takes at a time
-  std::size_t memory = 0;  // for the counts of all threads; 0 for as much as they need
+  std::size_t chunk_bytes = std::size_t{1} << 20;  // the amount that a thread takes at a time
+  std::size_t memory = 0;  // for the counts of all threads; 0 for no limit
 };
 
 struct InvalidUtf8 {
@@ -35,23 +35,21 @@ class Counter {
   ~Counter();
 
   struct Added {
-    std::size_t chunks;                  // how many of the texts' chunks are counted
-    bool is_done;                        // whether these are all
-    std::optional<InvalidUtf8> invalid;  // the first in a text where there must be none
+    std::size_t chunks;                  // the number of counted chunks
+    bool is_done;                        // whether these are all chunks
+    std::optional<InvalidUtf8> invalid;  // the first in a text that must be valid
   };
 
-  // Counts the pre-tokens of texts, each as if it stood `weight` times in the text, from one of their chunks on. Where
-  // memory is limited, it may stop before all chunks are done; then the counts must be taken before it can go on.
-  //
-  // `poll` is called now and then in the calling thread with the number of bytes that are done; what it throws is passed
-  // on. After an exception or invalid UTF-8 some of the texts are counted and some are not.
-  //
-  // Throws std::overflow_error where the bytes of the texts, by their weights, are 2**64 or more; std::invalid_argument
-  // where there are fewer chunks than `first_chunk`.
+  // Counts the pre-tokens of texts, each `weight` times, starting from a given chunk. If memory is limited, it may stop
+  // before all chunks are done; then the counts must be taken before it can resume.
+  // `poll` is called from time to time in the calling thread with the number of bytes done; its exceptions propagate.
+  // After an exception or invalid UTF-8 some of the texts are counted and some are not.
+  // Throws std::overflow_error if the weighted size of the texts is 2**64 bytes or more, and std::invalid_argument if
+  // there are fewer chunks than `first_chunk`.
   Added add(const std::vector<Text>& texts, const std::function<void(std::size_t)>& poll, std::uint64_t weight = 1,
             std::size_t first_chunk = 0);
 
-  // The counts of all texts so far, in as many parts as threads made; the counter begins anew.
+  // The counts of all texts so far, one part per thread; resets the counter.
   std::vector<WordCounts> take();
 
  private:
@@ -62,7 +60,7 @@ class Counter {
   CountingOptions options_;
   const AddedTokens specials_;
   std::vector<Worker> workers_;
-  std::uint64_t most_ = 0;  // what no count can be greater than
+  std::uint64_t most_ = 0;  // an upper bound of all counts
 };
 
 }  // namespace hf_bpe

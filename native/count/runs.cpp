@@ -15,7 +15,7 @@ constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
 [[noreturn]] void refuse(const char* why) { throw std::invalid_argument(why); }
 
-// The first 8 bytes of a word, in the order of words; zeros for what it lacks.
+// The first 8 bytes of a word as a number in the order of words, padded with zeros.
 std::uint64_t prefix_of(const SortedWords& words) {
   Byte room[8] = {};
   std::memcpy(room, words.word(), std::min<std::size_t>(words.length(), 8));
@@ -69,11 +69,11 @@ bool RunReader::next() {
   if (shared > bytes_.size()) refuse("a word shares more bytes than the preceding word has");
   std::uint64_t rest = varint();
   if (rest == 0) refuse("a word is no longer than what it shares");
-  // The byte that follows must be greater than the one it takes the place of.
+  // The next byte must be greater than the one that it replaces.
   const bool is_longer = shared == bytes_.size();
   const Byte before = is_longer ? 0 : bytes_[shared];
   bytes_.resize(shared);
-  while (rest != 0) {  // by what there is: a length that is wrong must not ask for memory
+  while (rest != 0) {  // in pieces, because a wrong length must not allocate memory
     if (is_at_end()) refuse("it ends inside a record");
     const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(rest, end_ - at_));
     bytes_.insert(bytes_.end(), buffer_.begin() + static_cast<std::ptrdiff_t>(at_),
@@ -128,7 +128,7 @@ std::uint64_t RunMerger::count_of(std::size_t input) const {
   return count * multiplier;
 }
 
-// The same; then the input goes on.
+// The same; then advances the input.
 std::uint64_t RunMerger::take(std::size_t input) {
   const std::uint64_t count = count_of(input);
   std::pop_heap(heap_.begin(), heap_.end(), [this](const Head& a, const Head& b) { return is_behind(a, b); });
@@ -154,7 +154,7 @@ void RunMerger::read(std::size_t bytes, std::string& piece, const PollFunction& 
     }
     write(word_.data(), word_.size(), count, piece);
   }
-  while (piece.size() < bytes && !heap_.empty()) {  // the last one, with nothing to be merged with
+  while (piece.size() < bytes && !heap_.empty()) {  // the last input, with nothing to merge with
     const std::size_t input = heap_.front().input;
     SortedWords& words = *inputs_[input].words;
     polls(words.length());

@@ -8,7 +8,7 @@
 namespace hf_bpe {
 namespace {
 
-// Of a table whose slots take up to three quarters of some memory; the rest is for long words.
+// For a table whose slots take up to three quarters of the memory; the rest is for long words.
 unsigned bits_for(std::size_t memory, std::size_t slot_bytes) {
   return static_cast<unsigned>(std::bit_width(std::max<std::size_t>(memory / 4 * 3 / slot_bytes, 1 << 10))) - 1;
 }
@@ -60,7 +60,7 @@ void WordCounts::add(const Byte* word, std::size_t length, std::uint64_t count) 
 }
 
 void WordCounts::for_each(const Visit& visit) const {
-  constexpr std::size_t kAhead = 16;  // long words are in no order that the machine could guess
+  constexpr std::size_t kAhead = 16;  // the order of long words is unpredictable for the prefetcher
   Byte room[16];
   for (std::size_t slot = 0; slot < slots(); ++slot) {
     if (slot + kAhead < slots()) table_.prefetch_word(table_[slot + kAhead]);

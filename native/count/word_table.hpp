@@ -1,4 +1,4 @@
-// A hash table by pre-tokens: open addressing, words up to 15 bytes packed into their keys, look-ups in batches.
+// A hash table keyed by pre-tokens: open addressing, words up to 15 bytes packed into their keys, batched lookups.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,12 @@ inline std::uint64_t load(const Byte* bytes) {
   return value;
 }
 
-// It grows by `kGrowthBits` bits: the more, the less time goes into moving words, and the more memory waits for them.
+// It grows by `kGrowthBits` bits: larger growth spends less time on moving words, but more memory.
 template <class Value, unsigned kGrowthBits>
 class WordTable {
  public:
-  // What a word is looked up by. Up to 15 bytes are the key themselves, with the length in the last byte; of longer words
-  // the key is a hash, and the table adds where their bytes are kept. No word is empty.
+  // The lookup key of a word. Words of up to 15 bytes are the key themselves, with the length in the last byte; the key
+  // of a longer word is a hash, and the table adds the position of its bytes. No word is empty.
   struct Key {
     std::uint64_t low, high;
   };
@@ -40,7 +40,7 @@ class WordTable {
   };
 
   WordTable() : WordTable(kFirstBits) {}
-  // Of 2**bits slots at first.
+  // Starts with 2**bits slots.
   explicit WordTable(unsigned bits) : entries_(std::size_t{1} << bits), shift_(64 - bits) {
     std::random_device device;
     for (std::uint64_t& seed : seeds_) seed = std::uint64_t{device()} << 32 | device() | 1;
@@ -48,14 +48,14 @@ class WordTable {
 
   std::size_t size() const { return size_; }
 
-  // What the words beyond 15 bytes take.
+  // The memory of the words beyond 15 bytes.
   std::size_t long_bytes() const { return long_words_.size(); }
 
-  // How many words go in before it grows, and makes room for the long ones among them beforehand.
+  // The number of words that fit before it grows; reserves room for the long ones among them.
   std::size_t capacity() const { return entries_.size() / 8 * 5; }
   void reserve_long_bytes(std::size_t bytes) { long_words_.reserve(bytes); }
 
-  // Words are numbered by slots of the table, of which some are empty. Inserting moves them.
+  // Words are numbered by slots of the table, some of which are empty. Inserting moves words.
   std::size_t slots() const { return entries_.size(); }
   Entry& operator[](std::size_t slot) { return entries_[slot]; }
   const Entry& operator[](std::size_t slot) const { return entries_[slot]; }
@@ -89,7 +89,7 @@ class WordTable {
 
   // The entry of a word that the empty `slot` was found for.
   Entry& insert(Key key, std::size_t slot, const Byte* word, std::size_t length, const Value& value) {
-    if (size_ + 1 > capacity()) {  // before anything changes: there may be no memory
+    if (size_ + 1 > capacity()) {  // before any change, because allocation may fail
       grow();
       slot = find_slot(key, slot_of(key), word, length);
     }
@@ -104,9 +104,9 @@ class WordTable {
     return entries_[slot] = {key, value};
   }
 
-  // Calls `visit(key, slot, word, length)` for each of some words, with the slot at which the search for it begins. The
-  // first word begins at `text`, the others where the one before ends; as far as `readable`, memory may be read beyond
-  // their ends. Looking words up together hides the wait for memory.
+  // Calls `visit(key, slot, word, length)` for each of several words, with the slot at which its search begins. The
+  // first word begins at `text`, each other one where the preceding ends; memory may be read beyond their ends, up to
+  // `readable`. Batched lookups hide the latency of memory.
   template <class Visit>
   void look_up(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable, Visit visit) const {
     struct Pending {
@@ -148,15 +148,15 @@ class WordTable {
     std::memcpy(room, &key, sizeof key);
     return room;
   }
-  // Moves all words to the first slots, in the order of their bytes, without further memory. Nothing can be found or
-  // inserted afterwards, and after `poll` has thrown nothing is of use.
+  // Moves all words to the first slots, in byte order, in place. Nothing can be found or inserted afterwards; if `poll`
+  // throws, the table is unusable.
   void sort(const PollFunction& poll) {
     PollInLoop polls(poll);
     std::size_t to = 0;
     for (Entry& entry : entries_) {
       if (!entry.is_empty()) entries_[to++] = entry;
     }
-    // For the while, the lower half of each key is the word's first 8 bytes as a number that is greater where they are.
+    // Meanwhile the lower half of each key is the word's first 8 bytes as a big-endian number.
     for (std::size_t slot = 0; slot < to; ++slot) {
       Key& key = entries_[slot].key;
       key.low = big_endian(is_long(key) ? load(bytes_at(key)) : key.low);
@@ -177,7 +177,7 @@ class WordTable {
 
   static bool is_long(Key key) { return key.high >= kLong; }
 
-  // The key of a word of up to 15 bytes, where 16 may be read. Lengths are hard to foretell, so there is no branch.
+  // The key of a word of up to 15 bytes, if 16 may be read. Lengths are unpredictable, so there is no branch.
   static Key short_key(const Byte* word, std::size_t length) {
     constexpr std::uint64_t kAll = ~std::uint64_t{0};
     const std::size_t low = std::min<std::size_t>(length, 8) * 8;
@@ -201,8 +201,8 @@ class WordTable {
 #endif
   }
 
-  // Sorts words of which the first 8 bytes are equal but for the last `left`: by one byte after the other (American flag
-  // sort: McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993), and a few words by comparing them.
+  // Sorts words whose first 8 bytes are equal except for the last `left`: byte by byte (American flag sort: McIlroy,
+  // Bostic and McIlroy, "Engineering Radix Sort", 1993), and a few words by comparisons.
   void sort(Entry* begin, Entry* end, unsigned left, PollInLoop& polls) {
     if (end - begin < 64 || left == 0) {
       std::sort(begin, end, [&](const Entry& a, const Entry& b) {
@@ -216,7 +216,7 @@ class WordTable {
     const auto byte_of = [shift](const Entry& entry) { return entry.key.low >> shift & 0xFF; };
     std::size_t sizes[256] = {};
     for (const Entry* entry = begin; entry != end; ++entry) ++sizes[byte_of(*entry)];
-    Entry* next[256];  // of each byte, where its next word goes, and where they end
+    Entry* next[256];  // for each byte, the position of its next word, and the end of its words
     Entry* ends[256];
     for (unsigned byte = 0; byte < 256; ++byte) {
       next[byte] = byte == 0 ? begin : ends[byte - 1];
@@ -232,13 +232,12 @@ class WordTable {
     for (unsigned byte = 0; byte < 256; ++byte) sort(ends[byte] - sizes[byte], ends[byte], left, polls);
   }
 
-  // Of words in `sort`.
+  // The order of words in `sort`.
   bool is_before(const Key& a, const Key& b) const {
     if (a.low != b.low) return a.low < b.low;
     if (!is_long(a) && !is_long(b)) return big_endian(a.high) < big_endian(b.high);  // the length decides last
     if (!is_long(a) || !is_long(b)) {
-      // Of a short word that has its first 15 bytes, or zeros for what it lacks, in common with a long one, the long one
-      // is a continuation.
+      // If a short word, padded with zeros, shares its first 15 bytes with a long one, the long one continues it.
       const std::uint64_t seven_of_a = big_endian(is_long(a) ? load(bytes_at(a) + 8) : a.high) >> 8;
       const std::uint64_t seven_of_b = big_endian(is_long(b) ? load(bytes_at(b) + 8) : b.high) >> 8;
       return seven_of_a != seven_of_b ? seven_of_a < seven_of_b : is_long(b);
@@ -261,12 +260,12 @@ class WordTable {
     }
   }
 
-  // Chosen anew for each table, so that no text can be made to collide.
+  // Chosen randomly for each table, so that no text can be constructed to collide.
   std::uint64_t seeds_[2];
-  Pages<Entry> entries_;  // a power of two of them, of which 5/8 are used at most
+  Pages<Entry> entries_;  // a power of two, at most 5/8 used
   unsigned shift_;        // the first bits of the hash are the slot
   std::size_t size_ = 0;
-  std::vector<Byte> long_words_;  // of each its length, in 8 bytes, then its bytes; numbered by where those begin
+  std::vector<Byte> long_words_;  // for each its length, in 8 bytes, then its bytes; identified by their position
 };
 
 }  // namespace hf_bpe

@@ -1,4 +1,4 @@
-// What a training learns from: words with their counts, in memory or elsewhere.
+// The input of training: words with their counts, in memory or elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class Words {
 
   virtual ~Words() = default;
 
-  // Visits each distinct word, whose bytes stay only for the visit; in the same order each time.
+  // Visits each distinct word, in the same order each time; its bytes are valid only during the visit.
   virtual void for_each(const Visit& visit) const = 0;
 };
 

@@ -29,7 +29,7 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, std::size_t pati
 
 AddedTokens::Round::Round(const std::vector<AddedToken>& all, bool normalized, std::size_t patience)
     : finder(contents_of(all, normalized), patience) {
-  std::unordered_map<std::string_view, const AddedToken*> last;  // of equal contents, of this round or the other
+  std::unordered_map<std::string_view, const AddedToken*> last;  // for equal contents, in this round or the other
   for (const AddedToken& token : all) last[token.content] = &token;
   for (const AddedToken& token : all) {
     if (token.normalized != normalized) continue;
@@ -67,7 +67,7 @@ void AddedTokens::Walk::OfRound::advance(const Byte* at) {
     const TokenFinder::Found found = search.find(seen, at);
     seen = found.begin;
     if (seen == at) break;
-    // Of those that begin here the longest forbids what the others do, for they end before it.
+    // Of the tokens that begin here the longest forbids all that the others forbid, because they end before it.
     const Token& token = round.tokens[found.index];
     forbidden = std::max(forbidden, token.rstrip || token.single_word ? found.end : found.end - 1);
     ++seen;

@@ -17,17 +17,17 @@ struct AddedToken {
   bool special = false, normalized = false, lstrip = false, rstrip = false, single_word = false;
 };
 
-// Tokens without flags, all with the id 0.
+// Tokens without flags, all with id 0.
 std::vector<AddedToken> plain_tokens(const std::vector<std::string>& contents);
 
 class AddedTokens {
  public:
-  // Of tokens with equal contents the last is taken. `patience` is that of TokenFinder.
+  // Of tokens with equal contents the last is used. `patience` is that of TokenFinder.
   explicit AddedTokens(const std::vector<AddedToken>& tokens, std::size_t patience = TokenFinder::kPatience);
 
-  // Calls `text(begin, end)` for each stretch of ordinary text, none of them empty, and `token(id, begin, end)` for
-  // each added token with the white space it has eaten, in order. With `split_special_tokens` special tokens are left in
-  // the text; other added tokens are found.
+  // Calls, in order, `text(begin, end)` for each non-empty segment of ordinary text, and `token(id, begin, end)` for
+  // each added token with the white space that it strips. With `split_special_tokens` special tokens are treated as
+  // text; other added tokens are still found.
   template <class OnText, class OnToken>
   void split(const Byte* begin, const Byte* end, bool split_special_tokens, OnText text, OnToken token) const {
     const auto split_again = [&](const Byte* from, const Byte* to) {
@@ -43,11 +43,10 @@ class AddedTokens {
   struct Token {
     std::uint32_t id;
     bool special, lstrip, rstrip, single_word;
-    bool looks_left;  // this token, or one that it begins with, depends on what is before it
+    bool looks_left;  // this token, or one that it begins with, depends on the preceding text
   };
 
-  // Tokens that are looked for together: first those that are not normalized, then in what is left of the text those
-  // that are.
+  // Tokens that are found in one round: first those with normalized=False, then the others in the remaining text.
   struct Round {
     TokenFinder finder;
     std::vector<Token> tokens;
@@ -58,16 +57,16 @@ class AddedTokens {
     void split(const Byte* begin, const Byte* end, bool split_special_tokens, OnText&& text, OnToken&& token) const {
       TokenFinder::Search search(finder, begin, end);
       const Byte* done = begin;
-      const Byte* after_white_space = begin;  // where the white space ends that rstrip has eaten last
+      const Byte* after_white_space = begin;  // the end of the white space that rstrip stripped last
       for (const Byte* from = begin;;) {
         TokenFinder::Found found = search.find(from);
         if (found.begin == end) break;
-        from = found.end;  // also if it is passed over
+        from = found.end;  // also if it is skipped
         const Token& each = tokens[found.index];
         if (each.special && split_special_tokens) continue;
         if (each.single_word && is_in_word(begin, found, end)) continue;
-        // What rstrip of the token before has eaten may be eaten or found again, as in hf_bpe/engine/_added_tokens.py. So
-        // `found.begin` may be before `done`, and `found.end`, too.
+        // White space that rstrip of the preceding token stripped may be stripped or matched again, as in
+        // hf_bpe/engine/_added_tokens.py. So `found.begin` and `found.end` may be before `done`.
         if (each.lstrip) found.begin = std::max(skip_white_space_before(done, found.begin), done);
         if (each.rstrip) {
           if (after_white_space <= found.end) after_white_space = skip_white_space(found.end, end);
@@ -88,21 +87,21 @@ class AddedTokens {
   Round not_normalized_, normalized_;
 
  public:
-  // A walk through a text, from left to right, that says where it may be cut.
+  // A walk through a text, from left to right, that decides where it may be cut.
   class Walk {
    public:
-    // The text from `begin` to `end`, of which only places from `from` on will be asked about, all after `begin`.
+    // The text from `begin` to `end`; only positions at or after `from`, which is after `begin`, will be queried.
     Walk(const AddedTokens& tokens, const Byte* begin, const Byte* from, const Byte* end)
         : not_normalized_(tokens.not_normalized_, begin, from, end), normalized_(tokens.normalized_, begin, from, end) {}
 
-    // Whether the text may be cut at `at`, which is between two characters, of which the first is no white space, or where
-    // a token begins: what both parts are split into is then, one after the other, what the whole is split into, but for
-    // a stretch of text that is cut, too. In one walk `at` must never go back.
+    // Whether the text may be cut at `at`, a position between two characters, of which the first is not white space, or
+    // at the beginning of a token: the parts are then split like the whole, except for a segment of text that is cut,
+    // too. In one walk `at` must never decrease.
     bool allows_cut(const Byte* at) { return not_normalized_.allows_cut(at) && normalized_.allows_cut(at); }
 
-    // Where the first token begins from `from` on and before `limit`, whether `split` gives it or not, of those that are
-    // looked for first: one that is looked for later is none if these take a part of it. `limit` if there is none. In one
-    // walk `from` must be after the last `at`, and never go back.
+    // The beginning of the first token of the first round at or after `from` and before `limit`, whether `split`
+    // reports it or not (tokens of the second round are not found if these take part of them); `limit` if there is
+    // none. In one walk `from` must be after the last `at`, and never decrease.
     const Byte* find_of_first_round(const Byte* from, const Byte* limit);
 
     std::size_t work() const { return not_normalized_.search.work() + normalized_.search.work(); }
@@ -111,9 +110,9 @@ class AddedTokens {
     struct OfRound {
       const Round& round;
       const Byte* const end;
-      const Byte* seen;  // up to where it is known what begins
+      const Byte* seen;  // the end of the searched range
       TokenFinder::Search search;
-      const Byte* forbidden;  // the last place where those that begin before forbid a cut
+      const Byte* forbidden;  // the last position at which earlier tokens forbid a cut
 
       OfRound(const Round& round, const Byte* begin, const Byte* from, const Byte* end);
       bool allows_cut(const Byte* at);

@@ -8,7 +8,7 @@
 namespace hf_bpe {
 
 bool Backtracking::is_affordable(const Vocabulary& vocabulary) {
-  // Tokens of the models in use have 7 bytes on average; the trie has fewer nodes than they have bytes.
+  // Tokens in real models have 7 bytes on average; the trie has fewer nodes than the tokens have bytes.
   constexpr std::size_t kMostBytes = 32, kFew = std::size_t{1} << 16;
   const std::size_t bytes = vocabulary.symbol_bytes();
   return bytes <= kMostBytes * vocabulary.symbols() + kFew && bytes < Children::kNone;
@@ -21,8 +21,8 @@ Backtracking::Backtracking(const Vocabulary& vocabulary, const PollFunction& pol
   if (is_exact_) build_trie(bytes, poll);
 }
 
-// Finds the parts that each symbol is merged from in a word of its own, and empties the bytes of those that no word is
-// merged to. Returns whether all parts are older than what they make.
+// Finds the parts of each symbol when merged as a word of its own, and clears the bytes of unreachable symbols. Returns
+// whether all parts are older than their results.
 bool Backtracking::find_parts(std::vector<std::string>& bytes, const PollFunction& poll) {
   const auto& merges = vocabulary_.merges();
   for (Symbol byte = 0; byte < 256; ++byte) {
@@ -54,8 +54,8 @@ bool Backtracking::find_parts(std::vector<std::string>& bytes, const PollFunctio
   return true;
 }
 
-// In the order of their bytes, so that the words that a word begins with come before it, and what it shares with the one
-// before is the only part of its path that is there.
+// In byte order, so that the prefixes of a word precede it, and its common prefix with the preceding word is the
+// existing part of its path.
 void Backtracking::build_trie(const std::vector<std::string>& bytes, const PollFunction& poll) {
   PollInLoop polls(poll);
   std::vector<Symbol> sorted;
@@ -66,7 +66,7 @@ void Backtracking::build_trie(const std::vector<std::string>& bytes, const PollF
     polls();
     return bytes[a] < bytes[b];
   });
-  std::vector<std::size_t> shared(sorted.size());  // how many bytes each has in common with the one before
+  std::vector<std::size_t> shared(sorted.size());  // the length of each common prefix with the preceding word
   std::size_t nodes = 1;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const std::string& word = bytes[sorted[i]];
@@ -80,9 +80,9 @@ void Backtracking::build_trie(const std::vector<std::string>& bytes, const PollF
 
   struct Step {
     std::uint32_t node;
-    Symbol longest;  // that ends here or before
+    Symbol longest;  // the longest that ends here or before
   };
-  std::vector<Step> path = {{0, kNone}};  // by how many bytes of the word lead there
+  std::vector<Step> path = {{0, kNone}};  // indexed by the number of bytes
   children_ = Children(nodes);
   nodes_.reserve(nodes);
   nodes_.push_back(kNone);
@@ -115,7 +115,7 @@ Symbol Backtracking::longest(const Byte* text, const Byte* end, std::size_t& ste
 }
 
 bool Backtracking::is_stable(Symbol first, Symbol second, std::size_t& steps) const {
-  // The merges that part of the time ended: where one of the two was merged with its other neighbour.
+  // The merges that ended the time of a part, in which one of the two merged with its other neighbour.
   std::uint32_t first_ends = 0xFFFFFFFF, second_ends = 0xFFFFFFFF;
   for (;;) {
     ++steps;
@@ -139,7 +139,7 @@ bool Backtracking::is_stable(Symbol first, Symbol second, std::size_t& steps) co
 bool Backtracking::merge(const Byte* word, std::size_t length, std::vector<Symbol>& symbols,
                          const PollFunction& poll) const {
   const Byte* const end = word + length;
-  std::vector<bool> is_dead(length + 1);  // by place: from which the end is not reached
+  std::vector<bool> is_dead(length + 1);  // by position: whether the end cannot be reached from it
   PollInLoop polls(poll);
   const std::size_t head_start = std::min(length, kHeadStart);
   std::size_t steps = 0, polled_steps = 0;
@@ -149,7 +149,7 @@ bool Backtracking::merge(const Byte* word, std::size_t length, std::vector<Symbo
   while (at != end) {
     polls(steps - std::exchange(polled_steps, steps));
     if (++steps > kMostSteps * (static_cast<std::size_t>(at - word) + head_start)) return false;
-    if (next == kNone) {  // of single bytes there is always a way, so this is not the beginning
+    if (next == kNone) {  // single bytes always reach the end, so this is not the beginning
       is_dead[static_cast<std::size_t>(at - word)] = true;
       next = made_[symbols.back()].shorter;
       at -= made_[symbols.back()].size;

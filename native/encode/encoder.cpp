@@ -13,15 +13,15 @@
 
 namespace hf_bpe {
 
-// What one thread needs, and remembers from one call to the next.
+// The state of one thread, with its cache, which survives calls.
 class Encoder::Worker {
  public:
   virtual ~Worker() = default;
-  // Writes the ids of words as WordIds does.
+  // Writes the ids of words, see WordIds.
   virtual std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                                 std::uint32_t* out, const PollFunction& poll) = 0;
 
-  // The same text in UTF-8, until the next call.
+  // The text in UTF-8, valid until the next call.
   Text utf8_of(const Text& text) {
     if (text.width == 0) return text;
     utf8_.resize(static_cast<std::size_t>(text.end - text.begin) / text.width * utf8_bytes(text.width));
@@ -42,7 +42,7 @@ class Encoder::Worker {
   std::vector<Byte> utf8_;
 };
 
-// What encoders share that differ in their added tokens.
+// The state shared by encoders that differ only in added tokens.
 struct Encoder::Core {
   template <class Id>
   class WorkerOf : public Worker {
@@ -77,12 +77,11 @@ struct Encoder::Core {
   const Scanner scan;
   const std::size_t chunk_bytes;
   const LazyBacktracking backtracking;
-  // Workers that nobody uses. There is no lock, so a process may fork at any time; and no more are kept than there is
-  // room for here.
+  // Idle workers. There is no lock, so a process may fork at any time; no more are kept than fit here.
   std::array<std::atomic<Worker*>, 64> idle{};
 };
 
-// A worker for the time of a call.
+// A worker for the duration of a call.
 class Encoder::Lease {
  public:
   explicit Lease(Core& core) : core_(core) {
@@ -168,7 +167,7 @@ void Encoder::encode(Worker& worker, Part part, const Byte* readable, const Enco
 
 void Encoder::encode_short(const Text& text, const EncodingOptions& options,
                            const std::function<void(const IdBuffer&)>& use, const PollFunction& poll) const {
-  constexpr std::size_t kKept = std::size_t{1} << 16;  // ids that there stays room for
+  constexpr std::size_t kKept = std::size_t{1} << 16;  // the number of ids whose memory is kept
   const Lease worker(*core_);
   worker->scratch.clear();
   const Text utf8 = worker->utf8_of(text);
@@ -177,7 +176,7 @@ void Encoder::encode_short(const Text& text, const EncodingOptions& options,
   if (worker->scratch.capacity() > kKept) worker->scratch = IdBuffer();
 }
 
-// What each thread has made, and of which chunk.
+// The results of each thread, by chunk.
 struct Encoder::Results {
   struct Piece {
     std::size_t thread, begin, end;  // in the ids of the thread
@@ -186,7 +185,7 @@ struct Encoder::Results {
   std::vector<Chunk> chunks;
   std::vector<Piece> pieces;          // by chunk
   std::vector<IdBuffer> ids;          // by thread
-  std::vector<std::int64_t> offsets;  // by text; at first the size of each behind the place where it begins
+  std::vector<std::int64_t> offsets;  // by text; at first the size of each text, stored after its beginning
 };
 
 Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
@@ -199,7 +198,7 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
   results.ids.resize(threads);
   results.pieces.resize(results.chunks.size());
   results.offsets.assign(texts.size() + 1, 0);
-  // As many as there are bytes, which is more than there will be, but what is not written to costs nothing.
+  // As many as bytes, which is more than needed, but unwritten memory costs nothing.
   std::size_t likely_ids = 0;
   for (const Chunk& chunk : results.chunks) likely_ids += chunk.end - chunk.begin;
   likely_ids = std::min(likely_ids, std::size_t{1} << 26);
@@ -208,7 +207,7 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
     const Chunk& chunk = results.chunks[number];
     IdBuffer& ids = results.ids[thread];
     if (keeps_ids) {
-      ids.reserve(likely_ids / threads);  // by the thread that will write them
+      ids.reserve(likely_ids / threads);  // reserved by the thread that will write them
     } else {
       ids.clear();
     }
@@ -220,7 +219,7 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
         const Text text = workers[thread]->utf8_of(texts[index]);
         const std::size_t before = ids.size();
         const bool is_only = chunk.first_text == chunk.last_text;
-        const bool may_be_part = is_only && texts[index].width == 0;  // those of wide units fit a chunk
+        const bool may_be_part = is_only && texts[index].width == 0;  // texts of wide units fit in a chunk
         const CutRules rules = cut_rules(options, poll_in_chunk);
         const Part part = may_be_part ? part_of(text, chunk, rules) : Part{text.begin, text.end};
         encode(*workers[thread], part, text.end, options, ids, poll_in_chunk);

@@ -1,4 +1,4 @@
-// Texts to ids: added tokens, pre-tokens, merges, in threads. The result does not depend on how many.
+// Encodes texts to ids: added tokens, pre-tokens, merges, in threads. The result does not depend on their number.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +21,19 @@
 namespace hf_bpe {
 
 struct EncodingOptions {
-  bool split_special_tokens = false;  // take special tokens for ordinary text
-  bool add_prefix_space = false;      // before each stretch of text that does not begin with a space
-  std::optional<std::uint32_t> unknown_id;  // of bytes that the model has no token for
+  bool split_special_tokens = false;  // encode special tokens as ordinary text
+  bool add_prefix_space = false;      // before each segment of text that does not begin with a space
+  std::optional<std::uint32_t> unknown_id;  // the id of bytes without a token
   unsigned threads = 1;
 };
 
-// A byte that the model has no token for, and there is no unknown_id.
+// Thrown for a byte without a token if there is no unknown_id.
 struct MissingByte : std::runtime_error {
   explicit MissingByte(Byte byte) : std::runtime_error("the model has no token for a byte"), byte(byte) {}
   Byte byte;
 };
 
-// May be used by several threads at once.
+// Thread-safe.
 class Encoder {
  public:
   static constexpr std::size_t kChunkBytes = std::size_t{1} << 18;
@@ -42,40 +42,40 @@ class Encoder {
   Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd = widest_simd(), std::size_t chunk_bytes = kChunkBytes);
   ~Encoder();
 
-  // The same with other added tokens; they share what they remember of pre-tokens.
+  // An encoder with other added tokens, which shares the cache of pre-tokens.
   Encoder with_added_tokens(const std::vector<AddedToken>& tokens) const;
 
   struct Encoded {
     IdBuffer ids;
-    std::vector<std::int64_t> offsets;  // where the ids of each text begin, and where the last ones end
+    std::vector<std::int64_t> offsets;  // where the ids of each text begin, and the end of the last
   };
 
   bool lacks_bytes() const;
 
-  // Texts up to so many bytes may be of wider units than UTF-8.
+  // Texts up to this many bytes may have wider units than UTF-8.
   std::size_t most_wide_bytes() const;
 
-  // The ids of texts; throws MissingByte. `poll` is called now and then in the calling thread with the number of bytes
-  // that are done; what it throws is passed on.
+  // The ids of texts; throws MissingByte. `poll` is called from time to time in the calling thread with the number of
+  // bytes done; its exceptions propagate.
   Encoded encode(const std::vector<Text>& texts, const EncodingOptions& options,
                  const std::function<void(std::size_t)>& poll) const;
 
-  // The same on the calling thread, with the place of each id in its text. `decoder` knows the tokens.
+  // The ids with their offsets, on the calling thread. `decoder` knows the tokens.
   struct Placed : Encoded {
     std::vector<Place> places;
   };
   Placed encode_with_offsets(const std::vector<Text>& texts, const EncodingOptions& options, const Decoder& decoder,
                             const std::function<void(std::size_t)>& poll) const;
 
-  // How many ids each text has.
+  // The number of ids of each text.
   std::vector<std::int64_t> count(const std::vector<Text>& texts, const EncodingOptions& options,
                                   const std::function<void(std::size_t)>& poll) const;
 
-  // Calls `use` with the ids of a short text, on the calling thread and with nothing allocated; throws MissingByte.
+  // Calls `use` with the ids of a short text, on the calling thread and without allocation; throws MissingByte.
   void encode_short(const Text& text, const EncodingOptions& options, const std::function<void(const IdBuffer&)>& use,
                     const PollFunction& poll) const;
 
-  // The last place at which a text may be cut for its parts to give the same ids as the whole, whatever follows its end;
+  // The last position at which a text may be cut so that the parts give the ids of the whole, whatever follows its end;
   // 0 if there is none.
   std::size_t find_last_cut(const Text& text, const EncodingOptions& options, const PollFunction& poll) const;
 

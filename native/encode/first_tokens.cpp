@@ -34,7 +34,7 @@ FirstTokens::FirstTokens(const Merges& merges) {
 
   std::vector<std::string> made;
   made.reserve(merges.size());
-  std::vector<std::pair<std::uint32_t, std::string_view>> tokens;  // some of them several times: the first counts
+  std::vector<std::pair<std::uint32_t, std::string_view>> tokens;  // some occur several times: the first counts
   std::vector<std::pair<std::string_view, std::string_view>> views;
   const auto add = [&](std::string_view token) { tokens.emplace_back(static_cast<std::uint32_t>(tokens.size()), token); };
   for (const auto& [first, second] : merges) {

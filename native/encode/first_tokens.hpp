@@ -1,4 +1,4 @@
-// The tokens that a training begins with: bytes, or what merges learned before make of them.
+// The tokens that training starts with: bytes, or the results of initial merges.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ namespace hf_bpe {
 // tokenizers.trainers.BpeTrainer numbers them.
 const Byte (&bytes_of_symbols())[256];
 
-// For one thread: holds what it needs room for.
+// For one thread: owns its working memory.
 class FirstTokens {
  public:
   using Merges = std::vector<std::pair<std::string, std::string>>;
 
-  // Symbols from 256 on are the other tokens of the merges, in the order in which they first occur: as a part, or made.
-  // Throws std::invalid_argument where a merge is given twice, or there are 2**21 tokens or more.
+  // Symbols from 256 on are the other tokens of the merges, in the order of their first occurrence as a part or result.
+  // Throws std::invalid_argument if a merge is given twice, or there are 2**21 tokens or more.
   explicit FirstTokens(const Merges& merges);
   FirstTokens(const FirstTokens&) = delete;
   FirstTokens& operator=(const FirstTokens&) = delete;
@@ -31,19 +31,19 @@ class FirstTokens {
   // The bytes of each symbol.
   const std::vector<std::string>& bytes() const { return bytes_; }
 
-  // Makes tokens of a word, as an encoder does, and returns how many; it must stay until they are written.
+  // Encodes a word and returns the number of tokens; the word must stay valid until they are written.
   std::size_t split(const Byte* word, std::size_t length, const PollFunction& poll);
   // Writes the tokens of the last word.
   void write(Symbol* to) const;
 
  private:
-  const Byte* word_ = nullptr;  // the last one
+  const Byte* word_ = nullptr;  // the last word
   std::size_t length_ = 0;
   const std::vector<Symbol>* merged_ = nullptr;  // its tokens, if there are merges
 
   Symbol symbol_of_[256];  // of bytes
   std::vector<std::string> bytes_;
-  std::optional<Vocabulary> vocabulary_;  // if there are merges; its symbols are ours, but for those of bytes
+  std::optional<Vocabulary> vocabulary_;  // if there are merges; its symbols are ours, except those of bytes
   std::optional<Merger> merger_;
 };
 

@@ -1,4 +1,4 @@
-// A growing array of ids that is written beyond its end, and that can be given away.
+// A growing array of ids that is written beyond its end, and whose memory can be released to the caller.
 #pragma once
 
 #include <algorithm>
@@ -28,16 +28,16 @@ class IdBuffer {
   std::uint32_t* begin() { return data_; }
   const std::uint32_t* end() const { return data_ + size_; }
 
-  // Makes room for so many ids in all.
+  // Makes room for this many ids in all.
   void reserve(std::size_t capacity) {
     if (capacity > capacity_) grow(capacity);
   }
-  // Where the next ids go, with room for `more` of them.
+  // The position of the next ids, with room for `more` of them.
   std::uint32_t* room(std::size_t more) {
     if (capacity_ - size_ < more) grow(std::max(size_ + more, capacity_ + capacity_ / 2));
     return data_ + size_;
   }
-  // Ends the ids that were written.
+  // Sets the end of the written ids.
   void set_end(const std::uint32_t* end) { size_ = static_cast<std::size_t>(end - data_); }
   void push(std::uint32_t id) {
     *room(1) = id;
@@ -45,7 +45,7 @@ class IdBuffer {
   }
   void clear() { size_ = 0; }
 
-  // Gives the ids to the caller, who calls std::free; room that was not used goes back.
+  // Transfers the ids to the caller, who calls std::free; unused memory is returned.
   std::uint32_t* release() {
     if (void* smaller = std::realloc(data_, std::max<std::size_t>(size_, 1) * sizeof *data_)) {
       data_ = static_cast<std::uint32_t*>(smaller);

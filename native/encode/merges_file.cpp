@@ -9,9 +9,9 @@
 namespace hf_bpe {
 namespace {
 
-constexpr std::size_t kCharacters = 0x144;  // those that stand for bytes are below
+constexpr std::size_t kCharacters = 0x144;  // characters of bytes are below
 
-// By character: the byte that it stands for, -1 if none. The rule is that of hf_bpe/core/_byte_level.py.
+// The byte of each character, -1 if none, by the rule of hf_bpe/core/_byte_level.py.
 std::array<std::int16_t, kCharacters> make_table() {
   std::array<std::int16_t, kCharacters> table;
   table.fill(-1);
@@ -27,7 +27,7 @@ std::array<std::int16_t, kCharacters> make_table() {
 bool append_bytes(std::string_view printable, std::string& bytes) {
   for (std::size_t i = 0; i < printable.size(); ++i) {
     std::uint32_t character = static_cast<unsigned char>(printable[i]);
-    if (character >= 0x80) {  // all of them that are no ASCII have two bytes
+    if (character >= 0x80) {  // all non-ASCII ones have two bytes
       const bool is_of_two = character >= 0xC2 && character < 0xE0 && i + 1 < printable.size();
       if (!is_of_two || (static_cast<unsigned char>(printable[i + 1]) & 0xC0) != 0x80) return false;
       character = (character & 0x1F) << 6 | (static_cast<unsigned char>(printable[++i]) & 0x3F);
@@ -71,7 +71,7 @@ std::optional<MergesFile> read_merges(std::string_view text, const std::vector<s
     made.clear();
     if (!append_bytes(line.substr(0, space), made)) return std::nullopt;
     const std::size_t size = made.size();
-    if (!append_bytes(line.substr(space + 1), made)) return std::nullopt;  // a second space, for one
+    if (!append_bytes(line.substr(space + 1), made)) return std::nullopt;  // for example a second space
     const std::string_view result = made;
     const std::uint32_t first = numbers.find(result.substr(0, size)), second = numbers.find(result.substr(size)),
                         whole = numbers.find(result);

@@ -1,4 +1,4 @@
-// The text of GPT-2's merges.txt, and of its vocabulary: tokens written in printable characters.
+// Parsing of GPT-2's merges.txt and vocabulary: tokens in printable form.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@ int byte_of(std::uint32_t character);
 
 struct MergesFile {
   std::vector<std::array<std::uint32_t, 2>> merges;  // numbers of tokens
-  std::vector<bool> is_used;                         // by token: whether it is of a merge, or made by one
+  std::vector<bool> is_used;                         // by token: whether a merge has or makes it
 };
 
-// Reads lines of UTF-8, of two printable tokens and a space between, below a header or not. None if there is anything
-// else, or a merge that is not of three of the tokens, or one that stands there twice: somebody else says what is wrong.
+// Reads lines of two printable tokens separated by a space, with or without a header. None if there is anything else, a
+// merge with unknown tokens, or a repeated merge; then the caller reports the error.
 std::optional<MergesFile> read_merges(std::string_view text, const std::vector<std::string_view>& tokens);
 
 }  // namespace hf_bpe

@@ -20,10 +20,10 @@ const std::vector<Symbol>& Merger::merge(const Byte* word, std::size_t length, c
   return symbols_;
 }
 
-// Symbols stay at the place of their first byte, counted from 1; a mask tells at which places there are any. Before the
-// first and behind the last stands a symbol that nothing merges with. The pair that begins at a place is its rank and the
-// place in one number, so that the least of all is the next to merge. All loops but the one over merges are of constant
-// length, for it is branches that cost here.
+// Symbols stay at the position of their first byte, counted from 1; a mask marks positions with a symbol. Before the
+// first and after the last is a symbol that merges with nothing. A pair is its rank and position in one number, so the
+// least is the next to merge. All loops except the one over merges have constant length, because branches are expensive
+// here.
 template <std::size_t kPlaces>
 void Merger::merge_by_scan(const Byte* word, std::size_t length) {
   constexpr unsigned kPlaceBits = 6;
@@ -61,7 +61,7 @@ void Merger::merge_by_scan(const Byte* word, std::size_t length) {
     const auto before = 63 - static_cast<unsigned>(std::countl_zero(places & ~(~std::uint64_t{0} << at)));
     symbols[at] = made;
     places ^= std::uint64_t{1} << right;
-    // The others are looked through while the two new pairs are looked up.
+    // The other pairs are scanned while the two new pairs are looked up.
     pairs[before] = pairs[at] = pairs[right] = kNone;
     const std::uint32_t first = vocabulary_.rank(symbols[before], made) << kPlaceBits | before;
     const std::uint32_t second = vocabulary_.rank(made, symbols[after]) << kPlaceBits | at;
@@ -77,8 +77,8 @@ void Merger::merge_by_scan(const Byte* word, std::size_t length) {
   symbols_.resize(size);
 }
 
-// A linked list over the places of the bytes: merging keeps the left place and drops the right one. The heap holds ranks
-// with the places of left symbols; what is out of date in it is passed over when it comes to the top.
+// A linked list over the positions of the bytes: merging keeps the left position and drops the right one. The heap
+// holds ranks with the positions of left symbols; stale entries are skipped when they reach the top.
 void Merger::merge_by_heap(const Byte* word, std::size_t length, const PollFunction& poll) {
   constexpr Rank kNone = Vocabulary::kNoMerge;
   constexpr Symbol kDropped = 0xFFFFFFFF;

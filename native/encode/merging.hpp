@@ -1,4 +1,4 @@
-// Pre-tokens to symbols: merges the adjacent pair of lowest rank, leftmost first, until there is none.
+// Encodes pre-tokens: merges the adjacent pair of lowest rank, leftmost first, until there is none.
 #pragma once
 
 #include <bit>
@@ -10,20 +10,20 @@
 
 namespace hf_bpe {
 
-// For one thread: holds what it needs room for.
+// For one thread: owns its working memory.
 class Merger {
  public:
   explicit Merger(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
 
-  // The symbols of a word, which stay until the next call. Throws std::length_error for a word of 2**32 bytes or more.
+  // The symbols of a word, valid until the next call. Throws std::length_error for a word of 2**32 bytes or more.
   const std::vector<Symbol>& merge(const Byte* word, std::size_t length, const PollFunction& poll);
 
   // The rank of the last merge of the last word, if there was any.
   Rank last_rank() const { return last_rank_; }
 
-  static constexpr std::size_t kLongestScan = 62;  // bytes, up to which a heap is slower than looking through all pairs
+  static constexpr std::size_t kLongestScan = 62;  // bytes; for longer words a heap is faster than scanning all pairs
 
-  // About how many steps a heap takes for a longer word: a byte takes more the larger the heap is.
+  // The approximate number of steps of a heap for a longer word; the cost per byte grows with the heap.
   static constexpr std::size_t heap_steps(std::size_t length) { return length * std::bit_width(length / kLongestScan); }
 
  private:

@@ -1,4 +1,4 @@
-// Pairs of numbers → a number, in 64 bits an entry: written once, read often, and small enough for caches.
+// A map from pairs of numbers to a number, in 64 bits per entry: written once, read often, and small enough for caches.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace hf_bpe {
 
-// Of pairs and values of so many bits.
+// For pairs and values of these numbers of bits.
 template <unsigned kFirst, unsigned kSecond, unsigned kValue>
 class PackedTable {
   static_assert(kFirst + kSecond + kValue <= 64);
@@ -18,7 +18,7 @@ class PackedTable {
   static constexpr unsigned kFirstBits = kFirst;
   static constexpr std::uint32_t kNone = (std::uint32_t{1} << kValue) - 1;  // values are lower
 
-  // Of `size` pairs at most.
+  // For at most `size` pairs.
   explicit PackedTable(std::size_t size)
       : buckets_(std::bit_ceil(size * 2 / kBucket + 2)),
         shift_(64 - static_cast<unsigned>(std::countr_zero(buckets_.size()))) {
@@ -38,7 +38,7 @@ class PackedTable {
     }
   }
 
-  // The value of a pair, kNone if it has none. Whether it has one is unpredictable, so there is no branch on it.
+  // The value of a pair, kNone if it has none. Presence is unpredictable, so there is no branch on it.
   std::uint32_t find(std::uint32_t first, std::uint32_t second) const {
     const std::uint64_t key = key_of(first, second);
     for (std::size_t at = bucket_of(key);; at = (at + 1) & (buckets_.size() - 1)) {
@@ -67,9 +67,9 @@ class PackedTable {
   }
   std::size_t bucket_of(std::uint64_t key) const { return key * multiplier_ >> shift_; }
 
-  std::vector<Bucket> buckets_;  // a power of two of them, half full at most
+  std::vector<Bucket> buckets_;  // a power of two, at most half full
   unsigned shift_;               // the first bits of the hash are the bucket
-  std::uint64_t multiplier_;     // random, so that nobody can choose merges that collide
+  std::uint64_t multiplier_;     // random, so that no merges can be chosen to collide
 };
 
 // The ranks of merges by their pairs of symbols.

@@ -12,7 +12,7 @@ TokenAutomaton::TokenAutomaton(const std::vector<std::string>& tokens) {
 }
 
 TokenAutomaton::Siblings TokenAutomaton::make_trie(const std::vector<std::string>& tokens) {
-  // By their last bytes first, and those that end alike one after the other: the order of the nodes.
+  // Sorted by reversed bytes, so that common suffixes are adjacent: the order of the nodes.
   std::vector<std::uint32_t> order(tokens.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
@@ -26,7 +26,7 @@ TokenAutomaton::Siblings TokenAutomaton::make_trie(const std::vector<std::string
   tokens_.reserve(most_nodes);
 
   Siblings siblings;
-  std::vector<std::uint32_t> path;  // the nodes of the token before, by how many bytes they are of
+  std::vector<std::uint32_t> path;  // the nodes of the preceding token, by depth
   const auto add_node = [&](Byte byte) {
     path.push_back(static_cast<std::uint32_t>(nodes_.size()));
     nodes_.emplace_back();

@@ -1,6 +1,6 @@
-// Finds tokens in time linear in the text, however long they are and whatever they share: the automaton of Aho and
-// Corasick (1975) for the reversed tokens, which reads the text backwards. So where it stands, it knows the longest token
-// that begins there, and looks at every byte once.
+// Finds tokens in linear time, however long they are and whatever they share: the automaton of Aho and Corasick (1975)
+// for the reversed tokens, which reads the text backwards. So at each position it knows the longest token that begins
+// there, and it reads every byte once.
 #pragma once
 
 #include <atomic>
@@ -19,17 +19,17 @@ namespace hf_bpe {
 class TokenAutomaton {
  public:
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;
-  static constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // of all tokens, which `Node` has room for
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // the total size of tokens that fits in `Node`
 
-  // Any bytes; an empty token is never found, and of equal ones the last. Memory: 9 bytes for each byte of the tokens.
+  // Any bytes; empty tokens are never found, and of equal ones the last. Memory: 9 bytes for each byte of the tokens.
   explicit TokenAutomaton(const std::vector<std::string>& tokens);
 
   struct Match {
     const Byte* begin;
     std::uint32_t index;  // in the list of tokens
   };
-  // Appends, from right to left, where tokens begin from `from` on and before `to`, each with the longest that begins
-  // there. They may end anywhere up to `end`. Returns the number of bytes that were read.
+  // Appends, from right to left, the positions from `from` to before `to` at which tokens begin, with the longest token
+  // at each. Tokens may end anywhere up to `end`. Returns the number of bytes read.
   std::size_t find_all(const Byte* from, const Byte* to, const Byte* end, std::vector<Match>& matches) const;
 
  private:
@@ -37,7 +37,7 @@ class TokenAutomaton {
   // `children_`, by node and byte.
   class Node {
    public:
-    std::uint32_t fallback() const { return bits_ & kFallback; }  // the longest other node that this one ends with
+    std::uint32_t fallback() const { return bits_ & kFallback; }  // the longest other node that is a suffix
     bool has_first_child() const { return (bits_ & kHasFirstChild) != 0; }
     bool has_more_children() const { return (bits_ & kHasMoreChildren) != 0; }
     void set_fallback(std::uint32_t node) { bits_ = (bits_ & ~kFallback) | node; }
@@ -56,25 +56,24 @@ class TokenAutomaton {
   std::uint32_t next(std::uint32_t node, Byte byte) const;
 
   using Siblings = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // a node and a child of it
-  Siblings make_trie(const std::vector<std::string>& tokens);             // gives all children but the first ones
+  Siblings make_trie(const std::vector<std::string>& tokens);             // returns all children except first ones
   void make_fallbacks(Siblings siblings);
 
   std::size_t longest_ = 0;
   std::vector<Node> nodes_;
-  std::vector<Byte> bytes_;              // of each node, the byte that leads to it
-  std::vector<std::uint32_t> tokens_;    // of each node, the longest token that text which begins there begins with
+  std::vector<Byte> bytes_;              // node → the byte that leads to it
+  std::vector<std::uint32_t> tokens_;    // node → the longest token that is a prefix of its text
   PairTable children_;
 };
 
-// Made for texts that need it, and not before finding tokens in another way has cost about as much as making it. There is
-// no lock, which would be no use to a process that was forked while another thread held it: threads may each make one, of
-// which one stays.
+// Created on demand, after the trie has cost about as much as creating it. There is no lock, because it would block a
+// process that was forked while another thread held it: threads may each create one, of which one is kept.
 class LazyTokenAutomaton {
  public:
   explicit LazyTokenAutomaton(const std::vector<std::string>& tokens) : tokens_(tokens) {}
   ~LazyTokenAutomaton() { delete made_.load(); }
 
-  // The automaton; nullptr as long as all the work that was reported, in steps, is less than that of making it.
+  // The automaton; nullptr while the reported work, in steps, is less than that of creating it.
   const TokenAutomaton* get(std::size_t work) const;
 
  private:

@@ -18,10 +18,10 @@ Integer load(const Byte* bytes) {
   return value;
 }
 
-// What is left of four bytes by this are the first three.
+// The mask for the first three of four bytes.
 constexpr std::uint32_t kFirstThree = std::endian::native == std::endian::little ? 0x00FFFFFF : 0xFFFFFF00;
 
-// How many of the first bytes are the same, up to `most`.
+// The length of the common prefix, up to `most`.
 std::size_t common_bytes(const Byte* left, const Byte* right, std::size_t most) {
   std::size_t same = 0;
   while (most - same >= 8 && load<std::uint64_t>(left + same) == load<std::uint64_t>(right + same)) same += 8;
@@ -48,10 +48,10 @@ void TokenFinder::make_trie() {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return tokens_[a] < tokens_[b]; });
 
-  // What begins alike is a node; of what begins so, that which ends there comes first.
+  // Tokens with a common prefix form a node; the token that ends there comes first.
   struct Range {
-    std::size_t begin, end, depth;  // in `order`; how many bytes are alike
-    std::uint32_t prefix;           // the longest token that they begin with
+    std::size_t begin, end, depth;  // a range in `order`; the length of its common prefix
+    std::uint32_t prefix;           // the longest token that is a prefix
   };
   std::vector<Range> ranges = {{0, order.size(), 0, kNone}};
   bytes_.push_back(0);
@@ -67,7 +67,7 @@ void TokenFinder::make_trie() {
       const std::size_t first = begin;
       const std::string& one = tokens_[order[first]];
       while (begin < end && tokens_[order[begin]][depth] == one[depth]) ++begin;
-      // They are in order, so what the first and the last begin with, all of them do.
+      // They are sorted, so a common prefix of the first and the last is common to all.
       const std::string& other = tokens_[order[begin - 1]];
       const auto rest = one.begin() + static_cast<std::ptrdiff_t>(depth) + 1;
       const auto alike = std::mismatch(rest, one.end(), other.begin() + (rest - one.begin()), other.end()).first;
@@ -91,19 +91,19 @@ void TokenFinder::make_filter() {
     next_ = &TokenFinder::next_by_first_byte;
     first_byte_ = static_cast<Byte>(twos.begin()->front());
   } else {
-    // Two bytes are looked up fastest, but many tokens begin like much of the text.
+    // Two bytes are fastest to look up, but many tokens begin like much of the text.
     constexpr std::size_t kFew = 32;
     make_starts(twos.size() <= kFew ? 2 : 4);
   }
 }
 
 void TokenFinder::make_starts(std::size_t most_bytes) {
-  std::vector<std::uint32_t> starts[5];  // by how many bytes they are of
+  std::vector<std::uint32_t> starts[5];  // by their number of bytes
   for (const std::string& token : tokens_) {
     const std::size_t size = std::min({token.size(), most_bytes, sizeof(std::uint32_t)});
     Byte start[4] = {};
     std::memcpy(start, token.data(), size);
-    if (size == 1) {  // and any byte behind it
+    if (size == 1) {  // followed by any byte
       do {
         starts[2].push_back(load<std::uint16_t>(start));
       } while (++start[1] != 0);
@@ -128,7 +128,7 @@ void TokenFinder::make_starts(std::size_t most_bytes) {
 
 void TokenFinder::Starts::insert(const std::vector<std::uint32_t>& starts) {
   if (starts.empty()) return;
-  // At most one slot in sixteen is taken, and so about as many places of other text are looked at in vain.
+  // At most one slot in sixteen is used, so about one in sixteen positions of other text is a false positive.
   slots_.resize(std::bit_ceil(std::max<std::size_t>(starts.size() * 16, 1 << 12)));
   shift_ = 32 - static_cast<unsigned>(std::countr_zero(slots_.size()));
   for (const std::uint32_t start : starts) slots_[slot_of(start)] = 1;
@@ -156,7 +156,7 @@ const Byte* TokenFinder::next_by_starts(const Byte* from, const Byte* end) const
     if (is_candidate(from + 2)) return from + 2;
     if (is_candidate(from + 3)) return from + 3;
   }
-  return from;  // of the last few bytes any may begin a token
+  return from;  // any of the last few bytes may begin a token
 }
 
 inline TokenFinder::Found TokenFinder::longest_at(const Byte* from, const Byte* end, std::size_t& work) const {
@@ -182,7 +182,7 @@ inline TokenFinder::Found TokenFinder::longest_at(const Byte* from, const Byte* 
 }
 
 TokenFinder::Found TokenFinder::Search::find(const Byte* from, const Byte* limit) {
-  // The filters look at some bytes after a place.
+  // The filters read a few bytes after a position.
   constexpr std::ptrdiff_t kAhead = 8;
   const Byte* const seen = end_ - limit > kAhead ? limit + kAhead : end_;
   for (;;) {
@@ -201,12 +201,12 @@ TokenFinder::Found TokenFinder::Search::find(const Byte* from, const Byte* limit
   }
 }
 
-// Finds what begins in the next block by the automaton, if it is worth having one.
+// Searches the next block with the automaton, if creating it is worthwhile.
 bool TokenFinder::Search::look_ahead(const Byte* from) {
   const TokenAutomaton* automaton = finder_.automaton_.get(work_ - work_before_);
   start_ = from;
   if (automaton != nullptr) {
-    // At least as long as what has to be read after it.
+    // At least as long as the text that has to be read after it.
     const std::size_t size = std::min(std::max(finder_.longest_, kBlock), static_cast<std::size_t>(end_ - from));
     start_ = known_ = from + size;
     matches_.clear();

@@ -12,7 +12,7 @@ Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<std::pair<std::st
                        const Tokens& whole_words, bool drops_missing_bytes)
     : ranks_(merges.size()), ranks_of_bytes_(1 << 16, kNoMerge), ids_(256), drops_missing_bytes_(drops_missing_bytes) {
   std::vector<std::string_view> texts;
-  std::vector<Symbol> symbols;  // of each
+  std::vector<Symbol> symbols;  // of each token
   for (Symbol byte = 0; byte < 256; ++byte) ids_[byte] = kMissing | byte;
   for (const auto& [id, token] : tokens) {
     if (id >= kMissing) throw std::invalid_argument("ids from 2**31 on are not supported");
@@ -58,7 +58,7 @@ Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<std::pair<std::st
 }
 
 void Vocabulary::add_whole_words(const Tokens& words) {
-  whole_words_.emplace(static_cast<unsigned>(std::bit_width(words.size() * 2 | 8)));  // so that it never grows
+  whole_words_.emplace(static_cast<unsigned>(std::bit_width(words.size() * 2 | 8)));  // large enough never to grow
   for (const auto& [id, token] : words) {
     if (id >= kMissing) throw std::invalid_argument("ids from 2**31 on are not supported");
     if (token.empty()) throw std::invalid_argument("an empty token is no word");

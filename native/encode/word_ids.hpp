@@ -1,4 +1,4 @@
-// The ids of pre-tokens: a bounded cache in front of the merging.
+// The ids of pre-tokens: merging with a bounded cache.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 
 namespace hf_bpe {
 
-// For one thread. `Id` is what an id fits in.
+// For one thread. `Id` is an integer type that fits all ids.
 template <class Id>
 class WordIds {
   static constexpr std::size_t kInline = 16 / sizeof(Id) - 1;
 
   struct Ids {
-    Id ids[kInline];  // or where they stand in the list of long ones
+    Id ids[kInline];  // or their position in the list of long ones
     Id size;
     std::uint32_t place() const {
       std::uint32_t place;
@@ -38,10 +38,10 @@ class WordIds {
   WordIds(const Vocabulary& vocabulary, const LazyBacktracking& backtracking)
       : vocabulary_(vocabulary), backtracking_(backtracking), merger_(vocabulary) {}
 
-  // Ids are written beyond the last one, too: so much more room is needed than there are words' bytes.
+  // Ids are also written beyond the last one: this much room is needed beyond the number of bytes.
   static constexpr std::size_t kSlack = 16;
 
-  // Writes the ids of some words, which lie one behind the other, and returns where they end.
+  // Writes the ids of consecutive words and returns their end.
   std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                         std::uint32_t* out, const PollFunction& poll) {
     if (table_.size() + count > kMostWords || bytes() - table_.slots() * sizeof(Entry) > kMostLongBytes) {
@@ -59,13 +59,13 @@ class WordIds {
     return out;
   }
 
-  // What is remembered takes so much memory.
+  // The memory of the cache.
   std::size_t bytes() const {
     return table_.slots() * sizeof(Entry) + table_.long_bytes() + long_.size() * sizeof(Id);
   }
 
  private:
-  // All is dropped and begun anew rather than that the table has more than 32 MB or the rest more than 16 MB.
+  // The cache is flushed before the table exceeds 32 MB or the rest 16 MB.
   static constexpr std::size_t kMostWords = (std::size_t{1} << 20) / 8 * 5;
   static constexpr std::size_t kMostLongBytes = std::size_t{16} << 20;
   static constexpr std::size_t kLongestWord = 256;
@@ -94,7 +94,7 @@ class WordIds {
     return out + size;
   }
 
-  // Writes the ids of a word that is not remembered, and returns how many.
+  // Writes the ids of a word that is not cached, and returns their number.
   std::size_t make(const Byte* word, std::size_t length, std::uint32_t* out, const PollFunction& poll) {
     const std::uint32_t whole = vocabulary_.whole_word(word, length);
     if (whole != Vocabulary::kMissing) {
@@ -105,8 +105,8 @@ class WordIds {
     return write_merged(word, length, out, poll);
   }
 
-  // The same where bytes without a token are dropped: what stands for them comes last, so that the ids still cover all
-  // bytes of the word, and the encoder takes it away.
+  // The same if bytes without a token are dropped: their placeholders come last, so that the ids still cover all bytes
+  // of the word, and the encoder removes them.
   std::size_t make_of_known(const Byte* word, std::size_t length, std::uint32_t* out, const PollFunction& poll) {
     known_.clear();
     std::copy_if(word, word + length, std::back_inserter(known_),
@@ -148,10 +148,10 @@ class WordIds {
   const LazyBacktracking& backtracking_;
   Merger merger_;
   std::vector<Symbol> symbols_;
-  std::vector<Byte> known_;     // of a word, the bytes that have a token
-  std::size_t heap_steps_ = 0;  // that words took so far, or would have
+  std::vector<Byte> known_;     // the bytes of a word that have a token
+  std::size_t heap_steps_ = 0;  // steps that words took so far, or would have taken
   Table table_;
-  std::vector<Id> long_;  // of words with more than fit their entry, each filled up to a multiple of kSlack
+  std::vector<Id> long_;  // ids of words that do not fit their entry, each padded to a multiple of kSlack
 };
 
 }  // namespace hf_bpe

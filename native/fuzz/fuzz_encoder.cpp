@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string alphabet = text.substr(0, 1 + data[0] % 4);
   Model model = make_model(alphabet, data[1] % 18, data[0] & 64, data[0] & 128 ? 100 : 0, draw);
   check_merging(model, text);
-  if (data[0] & 16) {  // long tokens, and words in which they are met and missed
+  if (data[0] & 16) {  // long tokens, and words that contain or nearly contain them
     std::string word;
     for (const char byte : text.substr(0, 20)) word += std::string(1 + draw(64), "ab"[byte & 1]);
     check_merging(make_hostile_model(2 + data[2] % 128, draw), word.substr(0, 300));

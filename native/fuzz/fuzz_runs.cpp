@@ -1,4 +1,4 @@
-// Any bytes taken for a run: they are refused, or they are the one way to write what they hold.
+// Any bytes as a run: they are refused, or they are the unique serialization of their content.
 #include <memory>
 #include <stdexcept>
 #include <string>

@@ -1,4 +1,4 @@
-// The first bytes choose the options, the next ones merges that words begin with; the rest is words, each behind its
+// The first bytes choose the options, the next ones merges that words begin with; the rest is words, each after its
 // length and count.
 #include "tests/naive.hpp"
 
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::pair pair(tokens[data[at] % tokens.size()], tokens[data[at + 1] % tokens.size()]);
     if (pair.first.size() + pair.second.size() > 32) continue;
     if (std::find(initial.begin(), initial.end(), pair) != initial.end()) continue;
-    // Where it is put decides whether its parts are made before it.
+    // Its position decides whether its parts are made before it.
     initial.insert(data[at] / 128 ? initial.begin() : initial.end(), pair);
     tokens.push_back(pair.first + pair.second);
   }

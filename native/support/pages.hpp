@@ -1,5 +1,5 @@
-// Large arrays. Where the system has huge pages they are asked for before the first touch: tables that are read
-// at random spend much of their time on address translation otherwise.
+// Large arrays. Huge pages are requested before the first access, if the system has them: otherwise tables with random
+// access spend much of their time on address translation.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace hf_bpe {
 
-// Asks for memory that will be read soon.
+// Prefetches memory that will be read soon.
 inline void prefetch(const void* address) {
 #if defined(__GNUC__) || defined(__clang__)
   __builtin_prefetch(address);
@@ -26,10 +26,10 @@ inline void prefetch(const void* address) {
 #endif
 }
 
-// Memory straight from the system, if it is large: zeros, and given back at once when it is freed.
+// Memory directly from the system, if it is large: zeroed, and returned at once when it is freed.
 class PageMemory {
  public:
-  static constexpr std::align_val_t kLine{64};  // so that no small entry lies across two lines of a cache
+  static constexpr std::align_val_t kLine{64};  // so that no small entry spans two cache lines
 
 #if defined(__linux__)
   static bool is_mapped(std::size_t bytes) { return bytes >= 2 * kHuge; }
@@ -42,13 +42,13 @@ class PageMemory {
     const std::size_t ahead = round_up(reinterpret_cast<std::uintptr_t>(begin)) - reinterpret_cast<std::uintptr_t>(begin);
     if (ahead != 0) munmap(begin, ahead);
     munmap(begin + ahead + rounded, kHuge - ahead);
-    madvise(begin + ahead, rounded, MADV_HUGEPAGE);  // advice: it does not matter whether it is taken
+    madvise(begin + ahead, rounded, MADV_HUGEPAGE);  // only advice: failure does not matter
     return begin + ahead;
   }
   static void unmap(void* begin, std::size_t bytes) {
     if (begin != nullptr) munmap(begin, round_up(bytes));
   }
-  // Gives back what lies behind the first bytes, which are mapped as well.
+  // Returns the memory after the first bytes, which stay mapped.
   static void shrink(void* begin, std::size_t from, std::size_t to) {
     if (round_up(to) < round_up(from)) munmap(static_cast<char*>(begin) + round_up(to), round_up(from) - round_up(to));
   }
@@ -70,7 +70,7 @@ class Pages {
 
  public:
   Pages() = default;
-  // Of zeros.
+  // Zero-initialized.
   explicit Pages(std::size_t size) : size_(size) {
     if (size > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
     const std::size_t bytes = size * sizeof(T);
@@ -95,7 +95,7 @@ class Pages {
     }
   }
 
-  // Gives back what lies behind, if it is much.
+  // Returns the memory after the end, if it is large.
   void shrink(std::size_t size) {
     if (size >= size_ || !PageMemory::is_mapped(size * sizeof(T))) return;
     PageMemory::shrink(data_, size_ * sizeof(T), size * sizeof(T));
@@ -114,7 +114,7 @@ class Pages {
   std::size_t size_ = 0;
 };
 
-// For vectors that grow to a size not known before.
+// For vectors that grow to an unknown size.
 template <class T>
 struct PageAllocator {
   using value_type = T;

@@ -1,4 +1,4 @@
-// Long loops that signals can interrupt: `poll` is called now and then, and what it throws ends the loop.
+// Interruptible long loops: `poll` is called from time to time, and its exceptions end the loop.
 #pragma once
 
 #include <cstddef>

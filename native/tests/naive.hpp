@@ -1,4 +1,4 @@
-// Slow definitions of what the core does, for its tests and fuzzers.
+// Slow reference implementations of the core, for its tests and fuzzers.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +76,7 @@ inline WordMap to_map(const WordCounts& counts) {
   return words;
 }
 
-// The sum of what the threads of a counter have counted.
+// The sum of the counts of a counter's threads.
 inline WordMap to_map(const std::vector<WordCounts>& parts) {
   WordMap words;
   for (const WordCounts& part : parts) {
@@ -91,7 +91,7 @@ inline WordCounts to_table(const WordMap& words) {
   return counts;
 }
 
-// Applies the first merge that applies anywhere, at its leftmost place, and starts again.
+// Applies the first applicable merge at its leftmost position, and starts again.
 inline void merge_parts(const Merges& merges, std::vector<std::string>& parts) {
   for (bool is_merged = true; is_merged;) {
     is_merged = false;
@@ -114,7 +114,7 @@ inline std::vector<std::string> merge_word(const Merges& merges, const std::stri
   return parts;
 }
 
-// Counts all pairs anew for each merge, in words that are made of all merges so far.
+// Counts all pairs again for each merge, in words encoded with all merges so far.
 inline Merges learn_merges(const WordMap& counts, const Merges& initial, const TrainingOptions& options) {
   Merges all = initial;
   std::vector<std::pair<std::vector<std::string>, std::uint64_t>> words;
@@ -142,7 +142,7 @@ inline Merges learn_merges(const WordMap& counts, const Merges& initial, const T
       const std::size_t length = pair.first.size() + pair.second.size();
       if (count < std::max<std::uint64_t>(options.min_frequency, 1) || length > options.max_token_bytes) continue;
       const double penalty = options.length_penalty * static_cast<double>(length);
-      // Without a penalty counts are compared as they are; with one, as doubles.
+      // Without a penalty counts are compared as integers; with one, as doubles.
       const bool exact = options.length_penalty == 0;
       const std::pair<double, std::uint64_t> score(exact ? 0 : static_cast<double>(count) - penalty, exact ? count : 0);
       const auto is_first_of_tie = [&] {
@@ -160,15 +160,15 @@ inline Merges learn_merges(const WordMap& counts, const Merges& initial, const T
     all.push_back(chosen);
     const bool is_new = add_symbol(chosen.first + chosen.second);
     CHECK(is_new || !initial.empty());  // no two merges make the same bytes
-    // Only where no other applies the new merge does, so this goes on where the merging so far ended.
+    // The new merge applies only where no other does, so this continues where the merging so far ended.
     for (auto& entry : words) merge_parts(all, entry.first);
   }
   return merges;
 }
 
-// Splits in every way the core can, and insists that they agree.
+// Splits with every implementation of the core, and checks that they agree.
 inline void check_scanner(Pattern pattern, const std::string& original) {
-  // At the very end of an allocation, so that a sanitizer sees whoever reads on.
+  // At the end of an allocation, so that a sanitizer detects reads beyond it.
   const std::vector<char> copy(original.begin(), original.end());
   const Byte* begin = reinterpret_cast<const Byte*>(copy.data());
   const Byte* end = begin + copy.size();

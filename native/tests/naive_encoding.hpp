@@ -1,4 +1,4 @@
-// Slow definitions of encoding and decoding, for the tests and fuzzers of the core.
+// Slow reference implementations of encoding and decoding, for the tests and fuzzers of the core.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace naive {
 
-// Tokens by id, and merges by rank; bytes may be missing. And what words become as a whole, whatever merges make of them.
+// Tokens by id, and merges by rank; bytes may be missing. And the whole words that are looked up before merging.
 struct Model {
   using Tokens = std::vector<std::pair<std::uint32_t, std::string>>;
   Tokens tokens;
@@ -52,7 +52,7 @@ inline void encode_word(const Model& model, const std::string& word, std::vector
   }
 }
 
-// The leftmost special token, the longest of several, is one id; what is between them is split and encoded.
+// The leftmost special token, the longest of several, is one id; text between them is split and encoded.
 inline std::vector<std::uint32_t> encode(const Model& model, Pattern pattern, const std::vector<std::string>& specials,
                                          const std::string& text) {
   std::vector<std::uint32_t> ids;
@@ -86,7 +86,7 @@ inline Decoder decoder_of(const Model& model) {
   for (const auto& [id, token] : model.tokens) tokens.push_back({id, token});
   Decoder decoder;
   decoder.add(tokens);
-  decoder.add(tokens);  // which changes nothing
+  decoder.add(tokens);  // changes nothing
   return decoder;
 }
 
@@ -119,7 +119,7 @@ inline void check_encoder(const Model& model, Pattern pattern, const std::vector
   CHECK(encoded.offsets == offsets);
   CHECK(encoder.count(borrowed, options, poll) == counts);
 
-  // The places of the ids, one behind the other, are the bytes of their tokens, unless some bytes have no id.
+  // The offsets of consecutive ids match the bytes of their tokens, unless some bytes have no id.
   std::map<std::uint32_t, std::string> known(model.tokens.begin(), model.tokens.end());
   for (const AddedToken& token : added) known[token.id] = token.content;
   const Encoder::Placed placed = encoder.encode_with_offsets(borrowed, options, decoder_of(model), poll);
@@ -151,7 +151,7 @@ inline void check_encoder(const Model& model, Pattern pattern, const std::vector
   }
 }
 
-// Any ids; those that there are no tokens for end it.
+// Any ids; an id without a token ends decoding.
 inline void check_decoder(const Model& model, const std::vector<std::uint32_t>& ids, const std::string& skipped) {
   const Decoder decoder = decoder_of(model);
   const std::map<std::uint32_t, std::string> known(model.tokens.begin(), model.tokens.end());
@@ -173,7 +173,7 @@ inline void set_tokens(Model& model, std::vector<std::string> tokens) {
   for (std::size_t i = 0; i < tokens.size(); ++i) model.tokens.emplace_back(static_cast<std::uint32_t>(3 * i), tokens[i]);
 }
 
-// Merges of what there is, by the numbers of a source; `is_consistent` leaves them in the order in which they can arise.
+// Random merges of existing tokens; `is_consistent` keeps them in an order in which they can arise.
 template <class Draw>
 Model make_model(const std::string& alphabet, std::size_t merges, bool is_consistent, std::size_t missing, Draw draw) {
   Model model;
@@ -194,8 +194,7 @@ Model make_model(const std::string& alphabet, std::size_t merges, bool is_consis
   return model;
 }
 
-// Tokens of "a" and "b" that are far longer than their number explains, so that merging has to look far ahead, or to take
-// long tokens apart.
+// Few but very long tokens of "a" and "b", so that encoding has to look far ahead, or to split long tokens.
 template <class Draw>
 Model make_hostile_model(std::size_t length, Draw draw) {
   Model model;
@@ -226,7 +225,7 @@ Model make_hostile_model(std::size_t length, Draw draw) {
   return model;
 }
 
-// The ways to merge a word agree. Returns whether the backtracking has found them in the steps that it has.
+// Checks that all ways to encode a word agree. Returns whether backtracking finished within its steps.
 inline bool check_merging(const Model& model, const std::string& word) {
   const Vocabulary vocabulary = model.vocabulary();
   Merger merger(vocabulary);
@@ -246,7 +245,7 @@ inline bool check_merging(const Model& model, const std::string& word) {
   return true;
 }
 
-// Adds tokens that no merge need make, and takes most tokens for words that are not to be merged.
+// Adds tokens that no merge need make, and makes most tokens whole words.
 template <class Draw>
 void add_whole_words(Model& model, const std::string& alphabet, std::size_t count, std::uint32_t first_id, Draw draw) {
   for (std::size_t i = 0; i < count; ++i) {

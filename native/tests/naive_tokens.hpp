@@ -1,4 +1,4 @@
-// Slow definitions of finding tokens in text, for the tests and fuzzers of the core.
+// Slow reference implementations of finding tokens, for the tests and fuzzers of the core.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace naive {
 
-// Bytes at the very ends of an allocation, so that a sanitizer sees whoever reads beyond them.
+// Bytes at the ends of an allocation, so that a sanitizer detects reads beyond them.
 struct Bytes {
   explicit Bytes(const std::string& text) : copy(text.begin(), text.end()) {}
   const Byte* begin() const { return reinterpret_cast<const Byte*>(copy.data()); }
@@ -30,7 +30,7 @@ inline std::optional<std::size_t> find_at(const std::vector<std::string>& tokens
   return best;
 }
 
-// The trie, the automaton, and one after the other, with walks that look at every place or go from token to token.
+// The trie, the automaton, and a switch between them, with walks over every position or from token to token.
 inline void check_finder(const std::vector<std::string>& tokens, const std::string& text) {
   const Bytes bytes(text);
   const Byte* const begin = bytes.begin();
@@ -76,7 +76,7 @@ inline void check_finder(const std::vector<std::string>& tokens, const std::stri
   CHECK(matches.empty());
 }
 
-// Whether a token forbids a cut: one that is across, or that looks across.
+// Whether a token forbids a cut: a token that spans it, or checks characters across it.
 inline bool forbids_cut(const std::vector<AddedToken>& tokens, const std::string& text, std::size_t at) {
   for (const AddedToken& given : tokens) {
     AddedToken token = given;
@@ -93,7 +93,7 @@ inline bool forbids_cut(const std::vector<AddedToken>& tokens, const std::string
   return false;
 }
 
-// All places where the text may be cut, and the last one.
+// All safe cuts of the text, and the last one.
 inline void check_cuts(const std::vector<AddedToken>& given, const std::string& text, Pattern pattern,
                        bool split_special_tokens, bool add_prefix_space) {
   const AddedTokens tokens(given, text.size() % 2 == 0 ? 0 : TokenFinder::kPatience);

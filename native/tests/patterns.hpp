@@ -1,5 +1,5 @@
-// The split patterns once more, as regular expressions that backtrack over decoded characters: slow, and with nothing
-// of the core's but the tables of Unicode.
+// Independent slow versions of the split patterns, as backtracking expressions over decoded characters, which share
+// only the Unicode tables with the core.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using namespace hf_bpe;
 inline constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
 struct Char {
-  std::uint32_t code;  // kInvalid for a byte that belongs to no valid sequence
+  std::uint32_t code;  // kInvalid for a byte outside valid sequences
   std::size_t begin, end;
 };
 inline constexpr std::uint32_t kInvalid = 0xFFFFFFFF;
@@ -32,7 +32,7 @@ inline std::string to_utf8(std::uint32_t code) {
   return {static_cast<char>(0xF0 | code >> 18), tail(12), tail(6), tail(0)};
 }
 
-// A sequence is valid if it is what its code is written as.
+// A sequence is valid if it is the encoding of its code point.
 inline std::vector<Char> decode(const std::string& text) {
   std::vector<Char> chars;
   for (std::size_t at = 0; at < text.size(); at = chars.back().end) {
@@ -115,7 +115,7 @@ inline const std::vector<Alternative>& alternatives_of(Pattern pattern) {
   std::abort();
 }
 
-// How many characters of a contraction stand at `at`, 0 if there is none.
+// The number of characters of a contraction at `at`, 0 if there is none.
 inline std::size_t contraction_at(const std::vector<Char>& text, std::size_t at, bool any_case) {
   for (const std::string word : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"}) {
     std::size_t i = 0;
@@ -130,7 +130,7 @@ inline std::size_t contraction_at(const std::vector<Char>& text, std::size_t at,
   return 0;
 }
 
-// Where the match of the parts from `part` on ends that begins at the character `at`; kNowhere if they do not match.
+// The end of the match of the parts from `part` on that begins at character `at`; kNowhere if they do not match.
 inline std::size_t match(const std::vector<Char>& text, std::size_t at, const Alternative& parts, std::size_t part) {
   if (part == parts.size()) return at;
   const Part& now = parts[part];
@@ -150,7 +150,7 @@ inline std::size_t match(const std::vector<Char>& text, std::size_t at, const Al
   return kNowhere;
 }
 
-// Where the pre-tokens end, in bytes.
+// The ends of the pre-tokens, in bytes.
 inline std::vector<std::size_t> pre_token_ends(Pattern pattern, const std::string& text) {
   const std::vector<Char> chars = decode(text);
   std::vector<std::size_t> ends;

@@ -1,4 +1,4 @@
-// Text split at added tokens, and where it may be cut, against naive definitions on random input.
+// Splitting at added tokens and safe cuts, compared with naive implementations on random input.
 #include "encode/added_tokens.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ const std::set<std::string> kOfWords = {"a",        "\xD0\xB1",     "\xCC\x81", 
                                         "\xE2\x80\xBF", "\xE2\x80\x8D", "\xE2\x93\x90", "\xF0\xA0\x80\x80"};
 // A digit in a circle, a dash, and a symbol of four bytes.
 const std::set<std::string> kOthers = {"<", "\xE2\x91\xA0", "\xE2\x80\x94", "\xF0\x9F\x91\x8B"};
-// What two of these make together is not of words either.
+// Concatenations of these are not word characters either.
 const std::vector<std::string> kInvalid = {"\xFF", "\x80", "\xC2", "\xE2\x80", "\xF0\x9F\x91"};
 
 using Characters = std::vector<std::string>;
@@ -56,7 +56,7 @@ bool is_at(const Characters& token, const Characters& text, std::size_t at) {
   return token.size() <= text.size() - at && std::equal(token.begin(), token.end(), text.begin() + std::ptrdiff_t(at));
 }
 
-// AddedTokenSplitter._split of hf_bpe/engine/_added_tokens.py, word for word.
+// A transcription of AddedTokenSplitter._split in hf_bpe/engine/_added_tokens.py.
 std::vector<Part> split_round(const std::vector<AddedToken>& tokens, bool normalized, const Characters& text,
                               bool split_special_tokens) {
   const auto join = [&](std::size_t from, std::size_t to) {
@@ -128,7 +128,7 @@ std::vector<Part> split(const AddedTokens& added, const Byte* begin, const Byte*
   return parts;
 }
 
-// The parts of a text that was cut, with what was one stretch of it joined.
+// The parts of a cut text, with the pieces of each segment joined.
 std::vector<Part> join(std::vector<Part> left, const std::vector<Part>& right, bool is_stretch) {
   for (const Part& part : right) {
     if (is_stretch && !left.empty() && !left.back().text.empty() && !part.text.empty()) {
@@ -157,7 +157,7 @@ void check_added_tokens(const std::vector<AddedToken>& tokens, const std::string
       at += character.size();
       if (kWhiteSpace.count(character)) continue;
       const Byte* cut = begin + at;
-      // As little as must be readable.
+      // The least that must be readable.
       const Bytes known(text.substr(0, at + added.longest()));
       const Byte* const last = known.begin() + at;
       const bool is_allowed = AddedTokens::Walk(added, known.begin(), last, known.end()).allows_cut(last);
@@ -199,8 +199,8 @@ void test_added_tokens() {
   CHECK(cuts_allowed > 50'000);
 }
 
-// Tokens that are white space themselves are found again in what rstrip of others has eaten. To look at all that follows
-// for each of them would take hours here.
+// White-space tokens are found again in the white space that rstrip of others stripped. Scanning the following text for
+// each of them would take hours here.
 void test_white_space_is_skipped_once() {
   const std::string text(std::size_t{1} << 22, ' ');
   for (const bool lstrip : {false, true}) {

@@ -1,4 +1,4 @@
-// The core against naive definitions, on random input that is the same in every run.
+// The core compared with naive implementations, on random input that is the same in every run.
 #include <atomic>
 #include <limits>
 #include <stdexcept>
@@ -47,7 +47,7 @@ void test_word_counts() {
   CHECK(to_map(counts) == expected);
 }
 
-// Else text could be made that collides in every table.
+// Otherwise text could be constructed that collides in every table.
 void test_tables_have_orders_of_their_own() {
   const auto words_in_order = [] {
     WordCounts counts;
@@ -81,7 +81,7 @@ void test_pairs_that_collide_in_one_table_do_not_in_another() {
   CHECK(pairs.size() > 100 && static_cast<std::size_t>(different) > pairs.size() / 4);
 }
 
-// WordMap as a scanner gives them, the last at the end of what may be read; the table grows inside batches of them.
+// Words as from a scanner, the last at the end of readable memory; the table grows within batches.
 void test_words_of_a_text() {
   for (int round = 0; round < 20; ++round) {
     WordCounts counts;
@@ -193,7 +193,7 @@ void test_poll_is_called_by_the_caller_and_sees_all() {
     Counter(options).add({{begin_of(text), end_of(text), false, false}}, [&](std::size_t done) {
       CHECK(std::this_thread::get_id() == caller && done >= last);
       last = done;
-      std::this_thread::yield();  // so that the others get something to do
+      std::this_thread::yield();  // so that the other threads get work
     });
     CHECK(last == text.size());
   }
@@ -233,7 +233,7 @@ void test_invalid_utf8_before_an_exception_is_forgotten() {
   CHECK(to_map(counter.take()) == (WordMap{{"low", 1}}));
 }
 
-// In any order, and often several to one token.
+// In any order, and often several merges for one token.
 Merges draw_merges(const std::string& alphabet) {
   std::vector<std::string> tokens;
   for (const char byte : alphabet) tokens.emplace_back(1, byte);

@@ -38,7 +38,7 @@ Model draw_model() {
   return model;
 }
 
-// Of all bytes, and of merges that make a token each.
+// All bytes, and merges that make a token each.
 Model model_of(const Merges& merges) {
   Model model{{}, merges};
   for (int byte = 0; byte < 256; ++byte) model.tokens.emplace_back(byte, std::string(1, static_cast<char>(byte)));
@@ -210,7 +210,7 @@ void test_cache_is_begun_anew_when_it_is_full() {
   WordIds<std::uint16_t> words(vocabulary, backtracking);
   std::vector<std::uint32_t> out(4096);
   std::size_t most = 0;
-  for (int i = 0; i < 250'000; ++i) {  // words that never come again, some of them long
+  for (int i = 0; i < 250'000; ++i) {  // words that never repeat, some of them long
     std::string word = "ab" + std::to_string(i) + std::string(i % 200, 'a');
     const Byte* end = end_of(word);
     const std::uint32_t* last = words.encode(begin_of(word), &end, 1, end, out.data(), kNoPoll);

@@ -1,4 +1,4 @@
-// Loops over long input call `poll` now and then, and what it throws ends them.
+// Loops over long input call `poll` from time to time, and its exceptions end them.
 #include <atomic>
 #include <limits>
 #include <thread>
@@ -13,7 +13,7 @@ using namespace naive;
 
 struct Interrupted {};
 
-// Whether `run`, which gets a poll, calls it at all and passes on what it throws; from the first call, or the third.
+// Whether `run` calls the given poll and propagates its exceptions, from the first or third call.
 template <class Run>
 bool is_interruptible(Run run) {
   for (const int calls : {1, 3}) {
@@ -159,7 +159,7 @@ void test_training() {
   CHECK(is_interruptible([&](PollFunction poll) { training_bytes(table, 30, poll); }));
 }
 
-// Work that never ends by itself, in the calling thread or another one.
+// Work that never ends by itself, in the calling thread or another thread.
 void test_work_is_abandoned_once_poll_has_thrown() {
   const std::vector<Chunk> chunks(2, Chunk{0, 0, 0, 1});
   for (const bool is_in_caller : {false, true}) {
@@ -178,7 +178,7 @@ void test_work_is_abandoned_once_poll_has_thrown() {
   }
 }
 
-// What a thread had begun when another found that no more is wanted is done all the same.
+// Chunks that a thread had started when another requested the end are still finished.
 void test_work_that_was_begun_is_done_when_other_work_wants_no_more() {
   const std::vector<Chunk> chunks(2, Chunk{0, 0, 0, 1});
   std::atomic<int> begun = 0, polled = 0;

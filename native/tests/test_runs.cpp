@@ -1,4 +1,4 @@
-// Sorted runs, and the counting that makes them, against maps.
+// Sorted runs, and the counting that makes them, compared with maps.
 #include <limits>
 #include <stdexcept>
 

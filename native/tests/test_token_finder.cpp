@@ -1,4 +1,4 @@
-// Tokens found in text against a naive definition, on random input; and the work it takes, on the worst input there is.
+// Finding tokens compared with a naive implementation on random input, and its work on worst-case input.
 #include "encode/token_finder.hpp"
 
 #include <string>
@@ -23,9 +23,9 @@ void test_finder() {
   const std::vector<std::string> alphabets = {"a", "ab", std::string("\0\xFF<", 3), "<abc", "abcdefghijklmnopqrstuvwxyz"};
   for (int i = 0; i < 4000; ++i) {
     const std::string& alphabet = draw_from(alphabets);
-    std::vector<std::size_t> sizes;  // which decide how tokens are looked for
+    std::vector<std::size_t> sizes;  // decide how tokens are searched
     for (std::size_t j = 1 + draw(3); j > 0; --j) sizes.push_back(draw_from<std::size_t>({0, 1, 2, 3, 4, 5, 9, 30}));
-    const std::string start = draw(4) == 0 ? "<" : "";  // so that all begin alike
+    const std::string start = draw(4) == 0 ? "<" : "";  // so that all have a common beginning
     std::vector<std::string> tokens;
     for (std::size_t j = draw(draw(2) ? 4 : 80); j > 0; --j) {
       tokens.push_back(start + draw_string(alphabet, draw_from(sizes)));
@@ -75,7 +75,7 @@ std::string times(const std::string& text, std::size_t count) {
   return all;
 }
 
-// Sets of tokens of which text can have so much that to look at every place anew takes as long as they are.
+// Sets of tokens with text for which an independent search at every position takes as long as the tokens.
 struct Worst {
   std::vector<std::string> tokens;
   std::string text;
@@ -87,7 +87,7 @@ std::vector<Worst> worst() {
   const std::string as(kText, 'a');
   all.push_back({{std::string(20'000, 'a') + "b"}, as});
   all.push_back({{std::string(20'000, 'a')}, as + "b"});
-  all.push_back({{"a", std::string(3000, 'a') + "b"}, as});                  // one is found at every place
+  all.push_back({{"a", std::string(3000, 'a') + "b"}, as});                  // one is found at every position
   all.push_back({{"ba", std::string(3000, 'a') + "b", "a"}, times(std::string(2999, 'a') + "b", kText / 3000)});
   all.push_back({{}, as});
   all.push_back({{}, times(std::string(999, 'a') + "b", kText / 1000)});
@@ -96,7 +96,7 @@ std::vector<Worst> worst() {
   }
   all.push_back({{}, as});  // nested
   for (std::size_t k = 1; k <= 500; ++k) all.back().tokens.push_back(std::string(k, 'a'));
-  all.push_back({{times(" a", 5000)}, times(" a", kText / 2)});  // across all cuts
+  all.push_back({{times(" a", 5000)}, times(" a", kText / 2)});  // spans all cuts
   all.push_back({{times(" a", 5000) + "b", " "}, times(" a", kText / 2)});
   all.push_back({{times("ab", 5000) + "c", "ba", times("ba", 4000) + "a<"}, times("ab", kText / 2)});
   std::string fibonacci = "a", next = "ab";
@@ -130,7 +130,7 @@ void test_work_is_linear_in_the_worst_cases() {
   }
 }
 
-// Threads may all be the first to need the automaton.
+// Several threads may need the automaton first at the same time.
 void test_threads_share_a_finder() {
   const std::string text(1 << 16, 'a');
   const TokenFinder finder({std::string(2000, 'a') + "b", "aab"});

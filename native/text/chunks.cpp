@@ -38,7 +38,7 @@ std::vector<Chunk> share_out(const std::vector<Text>& texts, std::size_t chunk_b
 
 namespace {
 
-// Ends the work of a thread once another one has failed.
+// Ends the work of a thread after another one has failed.
 struct Abandoned {};
 
 }  // namespace
@@ -85,7 +85,7 @@ std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads
     try {
       for (std::size_t i = 1; i < std::min(threads, chunks.size()); ++i) others.emplace_back(run_other, i);
     } catch (const std::system_error&) {
-      // The system gives no more threads; those that there are do the work.
+      // The system cannot start more threads; the existing ones do the work.
     }
     run(0);
     for (std::unique_lock lock(mutex); ended != others.size();) {

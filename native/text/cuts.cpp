@@ -35,7 +35,7 @@ const Byte* Cuts::next() {
 }
 
 std::size_t find_last_cut(const Text& text, const CutRules& rules) {
-  // What begins before the end may go on after it: a token, or a character of up to 4 bytes.
+  // A token, or a character of up to 4 bytes, that begins before the end may continue after it.
   const auto unsure = static_cast<std::ptrdiff_t>(std::max<std::size_t>(rules.tokens.longest(), 4));
   if (text.end - text.begin <= unsure) return 0;
   const Byte* const limit = text.end - unsure;

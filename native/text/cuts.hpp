@@ -1,4 +1,4 @@
-// Where texts may be cut, so that the parts give, one after the other, what the whole gives.
+// Safe cuts: positions at which texts may be cut so that the parts give the same result as the whole.
 #pragma once
 
 #include <algorithm>
@@ -11,26 +11,26 @@
 
 namespace hf_bpe {
 
-// What decides where texts may be cut: where the pattern allows it, or one of the tokens begins that the text is split at
-// first; and where the tokens do not forbid it.
+// The rules for safe cuts: the pattern allows a cut, or one of the tokens at which text is split begins there; and the
+// tokens do not forbid it.
 struct CutRules {
   Pattern pattern;
   const AddedTokens& tokens;
-  bool split_special_tokens = false;  // a special token that is taken for text does not end the stretch before it
-  bool add_prefix_space = false;      // no space may be put before what is only the rest of a stretch
+  bool split_special_tokens = false;  // a special token that is treated as text does not end the preceding segment
+  bool add_prefix_space = false;      // no space may be put before the rest of a segment
   const PollFunction& poll = kNoPoll;
 };
 
-// A walk over the places where a text may be cut, from left to right. Its time is linear in how far it goes.
+// A walk over the safe cuts of a text, from left to right, in linear time.
 class Cuts {
  public:
-  // Those from `from` on, which is after the beginning of the text, and before `limit`.
+  // Safe cuts from `from`, which is after the beginning of the text, to before `limit`.
   Cuts(const Text& text, const CutRules& rules, const Byte* from, const Byte* limit);
 
-  // The next place; nullptr if there is none.
+  // The next safe cut; nullptr if there is none.
   const Byte* next();
 
-  std::size_t work() const { return tokens_.work(); }  // that of finding the tokens
+  std::size_t work() const { return tokens_.work(); }  // the work of finding tokens
 
  private:
   const Byte* const begin_;
@@ -39,13 +39,13 @@ class Cuts {
   const Byte* const limit_;
   PollInLoop polls_;
   AddedTokens::Walk tokens_;
-  // No look goes far beyond the cut that it finds: up to `seen_` these are known, or `seen_` if there is none.
+  // Searches do not go far beyond the cut that they find: up to `seen_` results are known, or `seen_` if there is none.
   const Byte* seen_;
   const Byte* next_token_;
-  const Byte* next_safe_;  // by the pattern, or the next token if that is before
+  const Byte* next_safe_;  // by the pattern, or the next token if it is earlier
 };
 
-// The last place where a text can be cut whatever follows it, 0 if there is none.
+// The last position at which a text can be cut whatever follows it, 0 if there is none.
 std::size_t find_last_cut(const Text& text, const CutRules& rules);
 
 struct Part {
@@ -53,11 +53,11 @@ struct Part {
   const Byte* end;
 };
 
-// What a chunk of part of a text really stands for, from one safe cut to another. If there is none in it, it is empty and
-// belongs to the one before.
+// The actual range of a chunk of a text, from one safe cut to another. A chunk without a safe cut is empty and belongs
+// to the preceding chunk.
 Part part_of(const Text& text, const Chunk& chunk, const CutRules& rules);
 
-// How many bytes chunks should have at least, for what has to be read around each of them to be no more than that.
+// The smallest useful chunk size in bytes, so that the text read around each chunk is not larger than the chunk.
 inline std::size_t least_chunk(std::size_t wanted, const AddedTokens& tokens) { return std::max(wanted, tokens.longest()); }
 
 }  // namespace hf_bpe

@@ -9,7 +9,7 @@ bool is_letter(Class type) { return type == Class::kUpper || type == Class::kLow
 bool is_space(Class type) { return type == Class::kSpace || type == Class::kNewline; }
 bool is_other(Class type) { return type == Class::kOther || type == Class::kMark; }  // [^\s\p{L}\p{N}]
 
-// The end of the run of characters of some classes.
+// The end of a run of characters of the given classes.
 template <class Predicate>
 const Byte* skip(const Byte* text, const Byte* end, Predicate is_member) {
   while (text < end) {
@@ -30,7 +30,7 @@ const Byte* skip_numbers(const Byte* text, const Byte* end, int limit) {
   return text;
 }
 
-// '(?:[sdmt]|ll|ve|re), or with (?i:…); `text` itself if it is no contraction.
+// '(?:[sdmt]|ll|ve|re), or with (?i:…); `text` itself if it is not a contraction.
 template <bool kIgnoreCase>
 const Byte* skip_contraction(const Byte* text, const Byte* end) {
   if (*text != '\'' || end - text < 2) return text;
@@ -134,7 +134,7 @@ const Byte* next_o200k(const Byte* text, const Byte* end) {
   return rest < end ? skip_contraction<true>(rest, end) : rest;
 }
 
-// Whether a character of white space ends at `at`, behind a byte from 0x80 on.
+// Whether a white-space character ends at `at`, after a byte from 0x80 on.
 bool ends_with_space(const Byte* begin, const Byte* at) {
   const Byte* start = at - 1;
   while (start > begin && at - start < 4 && is_continuation(*start)) --start;
@@ -181,8 +181,8 @@ Scanner::Scanner(Pattern pattern, Simd simd) : pattern_(pattern), scan_(scan_sca
 
 const Byte* find_safe_cut(Pattern pattern, const Byte* begin, const Byte* from, const Byte* end) {
   if (pattern == Pattern::kNone) return end;
-  // No named pattern looks back, and none has a pre-token in which a space stands behind a character that is not white
-  // space, or any white space behind a letter or a number. Only ASCII is asked for the second, since it is enough.
+  // No named pattern looks back, and none has a pre-token with a space after a non-white-space character, or with white
+  // space after a letter or a number. The second rule is only checked for ASCII, which is enough.
   for (const Byte* at = from > begin ? from : begin + 1; at < end; ++at) {
     if (*at > ' ' || !is_space(character_at(at, end).type)) continue;
     if (at[-1] >= 0x80) {

@@ -1,5 +1,5 @@
-// Strings of wider characters to UTF-8. A surrogate that forms a pair with the next one is the character of both, as in
-// UTF-16; any other becomes U+FFFD.
+// Conversion of strings of wider units to UTF-8. A surrogate pair becomes one character, as in UTF-16; a lone surrogate
+// becomes U+FFFD.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace hf_bpe {
 
-// The most bytes of UTF-8 that a unit of so many bytes takes.
+// The most bytes of UTF-8 for a unit of this size.
 constexpr std::size_t utf8_bytes(std::size_t width) { return width == 1 ? 2 : width == 2 ? 3 : 4; }
 
-// Writes the UTF-8 of the character that `text` begins with, and returns how many bytes that are and how many units it has
-// read. `out` has room for `utf8_bytes` of a unit.
+// Writes the UTF-8 of the first character of `text`, and returns the numbers of bytes written and units read. `out` has
+// room for `utf8_bytes` of a unit.
 template <class Unit>
 std::pair<std::size_t, std::size_t> one_to_utf8(const Unit* text, const Unit* end, Byte* out) {
   std::uint32_t code = *text;
@@ -49,11 +49,10 @@ std::pair<std::size_t, std::size_t> one_to_utf8(const Unit* text, const Unit* en
   return {size, units};
 }
 
-// Writes UTF-8 and returns where it ends. `Unit` is that of Latin-1, of UCS-2 or of UCS-4; `out` has room for
-// `utf8_bytes` of each.
+// Writes UTF-8 and returns its end. `Unit` is that of Latin-1, UCS-2 or UCS-4; `out` has room for `utf8_bytes` of each.
 template <class Unit>
 Byte* to_utf8(const Unit* text, const Unit* end, Byte* out) {
-  constexpr std::ptrdiff_t kRun = 16;  // units that are looked at together: most are ASCII in most texts
+  constexpr std::ptrdiff_t kRun = 16;  // units to check at once: in most texts most are ASCII
   while (text < end) {
     while (end - text >= kRun) {
       Unit all = 0;
@@ -63,7 +62,7 @@ Byte* to_utf8(const Unit* text, const Unit* end, Byte* out) {
       text += kRun;
       out += kRun;
     }
-    // A run that is not all of ASCII, or the last one.
+    // A run with non-ASCII units, or the last run.
     for (const Unit* stop = end - text < kRun ? end : text + kRun; text < stop;) {
       const auto [size, units] = one_to_utf8(text, end, out);
       text += units;

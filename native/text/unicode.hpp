@@ -1,4 +1,4 @@
-// Characters of UTF-8 text and the classes that the split patterns tell apart, by Unicode 16.0; and what is of words.
+// Characters of UTF-8 text, their classes in the split patterns by Unicode 16.0, and word characters.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ enum class Class : std::uint8_t {
 
 struct Character {
   Class type;
-  unsigned length;  // in bytes; 1 for a byte that belongs to no valid UTF-8 sequence, which is a character of kOther
+  unsigned length;  // in bytes; 1 for a byte outside valid UTF-8 sequences, which is of class kOther
 };
 
 inline Class class_of(std::uint32_t code) {
@@ -80,7 +80,7 @@ inline bool is_white_space(Character character) {
   return character.type == Class::kSpace || character.type == Class::kNewline;
 }
 
-// Whether the character is of words. Of those that this asks about there are few, so a search will do.
+// Whether the character is a word character. It is called for few characters, so a binary search is enough.
 inline bool is_of_word(const Byte* text, Character character) {
   std::uint32_t code = *text;
   if (character.length == 1) {

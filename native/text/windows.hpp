@@ -1,5 +1,5 @@
-// The scanners that find the cuts of ASCII text 64 bytes at a time; each is compiled with its own vector instructions,
-// and may only be called where the machine has them. They do what `next_pre_token` does, for all patterns but kNone.
+// Scanners that split ASCII text 64 bytes at a time; each is compiled with its own vector instructions, and may only be
+// called on machines with these. Their results equal those of `next_pre_token`, for all patterns except kNone.
 #pragma once
 
 #include "text/scanner.hpp"

@@ -1,4 +1,4 @@
-// Numbers by pairs of symbols: open addressing, nothing is ever removed.
+// A map from pairs of symbols to numbers: open addressing, without removal.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace hf_bpe {
 
-// The symbols come from the training, not from outside, so a fixed multiplier does.
+// Symbols come from the training, not from untrusted input, so a fixed multiplier is enough.
 inline std::uint64_t hash_pair(Symbol first, Symbol second) {
   return fold(std::uint64_t{first} << 32 | second, 0x9E3779B97F4A7C15);
 }
@@ -24,7 +24,7 @@ class PairTable {
 
   // Empties the table and makes room for about `size` pairs.
   void reset(std::size_t size) {
-    entries_ = PagedVector<Entry>();  // first, for its memory
+    entries_ = PagedVector<Entry>();  // first, to free its memory
     entries_.resize(std::bit_ceil(std::max<std::size_t>(size * 4, 1 << 10)));
     size_ = 0;
   }
@@ -32,7 +32,7 @@ class PairTable {
   // The number of the pair, kNone if it has none.
   std::uint32_t find(Symbol first, Symbol second) const { return entries_[find_slot(first, second)].number; }
 
-  // The number of the pair; if it has none, it gets `number`.
+  // The number of the pair, which is set to `number` if it has none.
   std::uint32_t insert(Symbol first, Symbol second, std::uint32_t number) {
     Entry& entry = entries_[find_slot(first, second)];
     if (entry.number != kNone) return entry.number;

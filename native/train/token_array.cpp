@@ -14,7 +14,7 @@ namespace {
 
 [[noreturn]] void refuse_changed_words() { throw std::runtime_error("the words changed while a training read them"); }
 
-// Calls `visit(tokens, count)` for each word of two tokens or more, when `first_tokens` may write them.
+// Calls `visit(tokens, count)` for each word of two tokens or more, whose tokens `first_tokens` can then write.
 template <class Visit>
 void for_each_word(const Words& words, FirstTokens& first_tokens, const PollFunction& poll, Visit visit) {
   PollInLoop polls(poll);
@@ -27,12 +27,12 @@ void for_each_word(const Words& words, FirstTokens& first_tokens, const PollFunc
 
 }  // namespace
 
-// Where the words of each count stand.
+// The positions of the words of each count.
 class TokenArray::Layout {
  public:
   struct Group {
-    std::size_t size = 0;  // in slots, of which each word takes one more than it has tokens
-    std::size_t next = 0;  // where the next word goes
+    std::size_t size = 0;  // in slots; each word takes one more slot than it has tokens
+    std::size_t next = 0;  // the position of the next word
     std::size_t end = 0;
   };
 
@@ -71,7 +71,7 @@ class TokenArray::Layout {
     }
   }
 
-  Size size;  // of all words; the first slot is a boundary
+  Size size;  // total size; the first slot is a boundary
 
  private:
   std::vector<Group> few_ = std::vector<Group>(1 << 12);  // by count; most words have a low one

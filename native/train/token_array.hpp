@@ -1,4 +1,4 @@
-// The words of a training, as tokens in one array.
+// The words of a training as tokens in one array.
 #pragma once
 
 #include <cstddef>
@@ -14,55 +14,54 @@ namespace hf_bpe {
 
 class FirstTokens;
 
-using Symbol = std::uint32_t;    // a token of the training
-using Position = std::uint32_t;  // of a slot
+using Symbol = std::uint32_t;    // a token in training
+using Position = std::uint32_t;  // the position of a slot
 
-// Words stand one behind the other with a boundary between, the commonest first. At first each token has one slot.
-// Merging two makes the new one as wide as both; it is named in its first slot and in its last, so that both neighbours
-// are found without links.
+// Words are consecutive, separated by a boundary, the commonest first. At first each token has one slot. A merged token
+// is as wide as its two parts; it is stored in its first and its last slot, so that both neighbours are found without
+// links.
 struct TokenArray {
   static constexpr Symbol kBoundary = 0xFFFFFFFF;
-  static constexpr Symbol kInside = 0xFFFFFFFE;  // where a token began that was merged into the one on its left
+  static constexpr Symbol kInside = 0xFFFFFFFE;  // the former beginning of a token merged into its left one
 
-  // Of each word that is two tokens or more. Goes through the words twice, and through neither them nor the array at
-  // random. `poll` is called now and then. Throws std::overflow_error where pairs could be counted past 64 bits,
-  // std::length_error where positions are too few.
+  // Takes each word of two tokens or more. Iterates over the words twice, with sequential access to them and to the
+  // array. `poll` is called from time to time. Throws std::overflow_error if counts of pairs could exceed 64 bits, and
+  // std::length_error if there are too few positions.
   TokenArray(const Words& words, FirstTokens& first_tokens, const PollFunction& poll);
 
   struct Size {
     std::size_t slots = 1, words = 0;
   };
-  // Of the array of words as bytes. Throws what the constructor throws.
+  // The size of the array for words as bytes. Throws like the constructor.
   static Size measure(const Words& words, const PollFunction& poll);
-  // How much memory so many slots take.
+  // The memory of this many slots.
   static std::uint64_t bytes(std::uint64_t slots) { return slots * sizeof(Symbol) + slots / kBlock * sizeof(std::uint64_t); }
 
-  // Gives each token one slot, however wide it was, and leaves out words that are one token. After `poll` has thrown the
-  // array is of no use.
+  // Compacts each token to one slot, and drops words of one token. If `poll` throws, the array is unusable.
   void compact(const std::vector<std::uint32_t>& widths, const PollFunction& poll);
 
-  // How often the word at a position occurs.
+  // The count of the word at a position.
   std::uint64_t count_at(std::size_t position) const { return counts[position / kBlock]; }
 
-  Pages<Symbol> slots;  // the first and the last in use are boundaries
+  Pages<Symbol> slots;  // the first and last used slots are boundaries
   std::size_t size = 0;
 
  private:
   class Layout;
 
-  // Words of equal count stand together, and each such group begins at a multiple of this many slots: so one number for
-  // as many slots is enough.
+  // Words of equal count are grouped, and each group begins at a multiple of this many slots, so one number per block
+  // is enough.
   static constexpr std::size_t kBlock = 32;
   static std::size_t round_up(std::size_t position) { return (position + kBlock - 1) / kBlock * kBlock; }
   void fill_up_to(std::size_t end, std::size_t& to) {
     while (to < end) slots[to++] = kBoundary;
   }
-  // Notes the count of words with their boundaries.
+  // Stores the count of words with their boundaries.
   void set_count(std::size_t begin, std::size_t end, std::uint64_t count) {
     for (std::size_t block = begin / kBlock; block <= (end - 1) / kBlock; ++block) counts[block] = count;
   }
 
-  Pages<std::uint64_t> counts;  // of the words in each block
+  Pages<std::uint64_t> counts;  // the count of the words in each block
 };
 
 }  // namespace hf_bpe

@@ -1,4 +1,4 @@
-// Tokens by their bytes: a hash table of a list that outlives it.
+// An index of tokens by their bytes: a hash table over a list that outlives it.
 #pragma once
 
 #include <bit>
@@ -30,7 +30,7 @@ class TokenIndex {
     }
   }
 
-  // The place of a token in the list, the first of equal ones; kNone if it is not there.
+  // The position of a token in the list, the first of equal ones; kNone if it is not there.
   std::uint32_t find(std::string_view token) const { return slots_[slot_of(token, hash_of(token))].number; }
 
  private:
@@ -57,8 +57,8 @@ class TokenIndex {
   }
 
   const std::vector<std::string_view>& tokens_;
-  std::uint64_t seeds_[2];   // so that nobody can choose tokens that collide
-  std::vector<Slot> slots_;  // a power of two of them, half full at most
+  std::uint64_t seeds_[2];   // random, so that no tokens can be chosen to collide
+  std::vector<Slot> slots_;  // a power of two, at most half full
   unsigned shift_;
 };
 

@@ -1,12 +1,10 @@
-// The usual index from pairs to where they stand, with a heap of the pairs, made small by two observations.
-//
-// A pair never becomes more frequent after the merge that made the younger of its two tokens: new pairs arise with new
-// tokens only. So where a pair stands is written down once, as it arises, and looked at before use; and what a merge takes
-// from the count of a neighbouring pair is what it gives to the pair that takes its place, one sum for each distinct
+// An index from pairs to their positions, with a heap of the pairs, kept small by two observations.
+// A pair never becomes more frequent after the merge that made the younger of its two tokens: new pairs arise only with
+// new tokens. So the positions of a pair are recorded once, when it arises, and checked before use; and the amount that
+// a merge subtracts from a neighbouring pair is added to the pair that replaces it, as one sum for each distinct
 // neighbour, however often it occurs.
-//
-// And a pair that is too rare now need not be indexed: all merges before it are of pairs that are in the index. So only
-// pairs from a threshold on are, which is a few of them; when none is left, the array is compacted and indexed anew.
+// And a pair that is too rare now need not be indexed: all merges before it are of pairs in the index. So only the few
+// pairs above a threshold are indexed; when none is left, the array is compacted and indexed again.
 
 #include "train/trainer.hpp"
 
@@ -21,7 +19,7 @@
 namespace hf_bpe {
 namespace {
 
-// A pair that may be merged, and where it stood when it was indexed, in ascending order.
+// A candidate pair, and its positions when it was indexed, in ascending order.
 struct Pair {
   Symbol first, second;
   std::uint64_t count;
@@ -29,14 +27,14 @@ struct Pair {
   std::uint32_t size;  // number of them
 };
 
-// In the order in which doubles are.
+// An integer with the order of doubles.
 std::uint64_t sortable(double number) {
-  const auto bits = std::bit_cast<std::uint64_t>(number + 0.0);  // which makes a zero of a negative zero
+  const auto bits = std::bit_cast<std::uint64_t>(number + 0.0);  // turns negative zero into zero
   const std::uint64_t sign = std::uint64_t{1} << 63;
   return bits & sign ? ~bits : bits | sign;
 }
 
-// More are more exact, but stay in caches less.
+// More estimates are more exact, but fit in caches less well.
 std::size_t number_of_estimates(std::size_t slots) {
   const std::size_t most = slots < std::size_t{1} << 24 ? 1 << 19 : 1 << 20;
   return std::bit_ceil(std::clamp<std::size_t>(slots / 2, 1 << 12, most));
@@ -44,7 +42,7 @@ std::size_t number_of_estimates(std::size_t slots) {
 
 class Trainer {
  public:
-  // Learns more merges of words that are made of the tokens in `learned`.
+  // Learns more merges for words of the tokens in `learned`.
   Trainer(TokenArray words, const TrainingOptions& options, const PollFunction& poll, Learned& learned)
       : tokens_(std::move(words)),
         options_(options),
@@ -57,8 +55,8 @@ class Trainer {
         widths_(bytes_.size(), 1),
         beside_(bytes_.size()) {}
 
-  // Returns true when there are as many merges as are wanted, or no pair is left; false after a merge that makes a token
-  // of the beginning. It is not applied, for merges from before may go on from that token.
+  // Returns true when all requested merges are learned or no pair is left; false after a merge that makes an initial
+  // token. That merge is not applied, because initial merges may continue from the token.
   bool learn() {
     while (merges_.size() < options_.max_merges) {
       index_pairs();
@@ -75,10 +73,10 @@ class Trainer {
     std::uint64_t score;
     std::uint32_t pair;
   };
-  // What a symbol beside a new token becomes a pair of.
+  // The new pairs of a symbol next to a new token.
   struct Beside {
     std::uint64_t count = 0;
-    std::uint32_t size = 0;                  // how many places
+    std::uint32_t size = 0;                  // number of positions
     std::uint32_t pair = PairTable::kNone;
   };
 
@@ -95,7 +93,7 @@ class Trainer {
     return hash_pair(first, second) & (estimates.size() - 1);
   }
 
-  // Visits each pair of neighbours while all tokens have one slot, and fetches the estimates of those ahead.
+  // Visits each pair of neighbours while all tokens have one slot, and prefetches the estimates of those ahead.
   template <class Visit>
   void for_each_pair(const Pages<std::uint64_t>& estimates, Visit visit) {
     constexpr std::size_t kAhead = 16;
@@ -137,24 +135,24 @@ class Trainer {
   TokenArray tokens_;
   const TrainingOptions& options_;
   const PollFunction& poll_;
-  const std::uint64_t least_;  // no rarer pair is merged
+  const std::uint64_t least_;  // rarer pairs are not merged
 
   Learned& learned_;
-  std::vector<std::string>& bytes_;                   // of each token
+  std::vector<std::string>& bytes_;                   // the bytes of each token
   std::vector<std::pair<Symbol, Symbol>>& merges_;
-  const std::unordered_set<std::string> known_;       // the tokens of the beginning, but for bytes
-  std::vector<std::uint32_t> widths_;                 // of each token, in slots
+  const std::unordered_set<std::string> known_;       // the initial tokens, except bytes
+  std::vector<std::uint32_t> widths_;                 // the width of each token, in slots
 
-  // The index, of pairs that occur at least `threshold_` times; each has one candidate in the heap, whose score is its
-  // own or, while its count has fallen since, higher.
+  // The index of pairs that occur at least `threshold_` times; each has one candidate in the heap, whose score is
+  // exact, or higher if its count has fallen since.
   std::uint64_t threshold_ = std::numeric_limits<std::uint64_t>::max();
   PagedVector<Pair> pairs_;
   PairTable numbers_;
   PagedVector<Position> places_;
   std::vector<Candidate> heap_;
 
-  // Of use inside `merge` only, and kept for their memory.
-  PagedVector<std::array<Beside, 2>> beside_;  // by symbol: on the left of the new token, and on its right
+  // Used only inside `merge`; members to reuse their memory.
+  PagedVector<std::array<Beside, 2>> beside_;  // by symbol: to the left and right of the new token
   PagedVector<Position> merged_;
   std::vector<Symbol> left_, right_;
 };
@@ -162,7 +160,7 @@ class Trainer {
 void Trainer::index_pairs() {
   places_ = PagedVector<Position>();  // first, for its memory
   heap_.clear();
-  // Estimates, because counting all pairs exactly takes a table that is far larger than any cache.
+  // Estimates, because exact counts of all pairs need a table that is far larger than any cache.
   Pages<std::uint64_t> estimates(number_of_estimates(tokens_.size));
   const std::size_t likely = estimate_counts(estimates);
   collect_pairs(estimates, likely);
@@ -171,16 +169,16 @@ void Trainer::index_pairs() {
   std::make_heap(heap_.begin(), heap_.end(), order());
 }
 
-// Pairs that share a bucket are counted together: no pair is more frequent than its bucket. Chooses the threshold, and
-// returns how many buckets reach it.
+// Pairs in the same bucket are counted together, so no pair is more frequent than its bucket. Chooses the threshold,
+// and returns the number of buckets that reach it.
 std::size_t Trainer::estimate_counts(Pages<std::uint64_t>& estimates) {
   for_each_pair(estimates, [&](Symbol first, Symbol second, Position position) {
     estimates[bucket_of(first, second, estimates)] += tokens_.count_at(position);
   });
   const std::uint64_t highest = *std::max_element(estimates.begin(), estimates.end());
 
-  // In texts of all kinds the merges that an index gives before it is used up are 0.6 to 0.9 times the pairs it began
-  // with; so this is enough for all the merges that are wanted, if it is not too many to begin with.
+  // In texts of all kinds an index yields 0.6 to 0.9 merges per initial pair before it is used up; so this is enough
+  // for all requested merges, unless it is too many to start with.
   const std::size_t left = std::min(options_.max_merges - merges_.size(), estimates.size());
   const std::size_t enough = std::min(left + left / 2, estimates.size() - 1);
   PagedVector<std::uint64_t> sorted(estimates.begin(), estimates.end());
@@ -192,8 +190,8 @@ std::size_t Trainer::estimate_counts(Pages<std::uint64_t>& estimates) {
       std::count_if(estimates.begin(), estimates.end(), [&](std::uint64_t count) { return count >= threshold_; }));
 }
 
-// Visits the places of the pairs whose estimate reaches the threshold; `find` gives the number of a pair. In batches, so
-// that many places of each table are read at once.
+// Visits the positions of pairs whose estimate reaches the threshold; `find` returns the number of a pair. Works in
+// batches, so that many entries of each table are read at once.
 template <class Find, class Visit>
 void Trainer::for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find find, Visit visit) {
   constexpr std::size_t kBatch = 64;
@@ -220,7 +218,7 @@ void Trainer::for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find f
   flush();
 }
 
-// Indexes the pairs that reach the threshold, of which there are about `likely`, and uses up the estimates.
+// Indexes the pairs that reach the threshold, about `likely` of them, and consumes the estimates.
 void Trainer::collect_pairs(Pages<std::uint64_t>& estimates, std::size_t likely) {
   pairs_.clear();
   numbers_.reset(likely);
@@ -235,7 +233,7 @@ void Trainer::collect_pairs(Pages<std::uint64_t>& estimates, std::size_t likely)
     ++pair.size;
   });
 
-  // The others only shared a bucket, or make too long a token; they are never merged.
+  // The others only share a bucket, or make too long a token; they are never merged.
   std::erase_if(pairs_, [&](const Pair& pair) { return !is_candidate(pair); });
   pairs_.shrink_to_fit();
   numbers_.reset(pairs_.size());
@@ -249,8 +247,8 @@ void Trainer::collect_pairs(Pages<std::uint64_t>& estimates, std::size_t likely)
     places += std::exchange(pair.size, 0);
   }
 
-  // A second look is no slower than to remember all places until their number is known, and takes less memory.
-  places_.reserve(places * 2);  // in texts of all kinds they become 1.1 to 1.6 times as many
+  // A second pass is as fast as storing all positions until their number is known, and takes less memory.
+  places_.reserve(places * 2);  // they grow to 1.1 to 1.6 times as many in texts of all kinds
   places_.resize(places);
   const auto find = [&](Symbol first, Symbol second) { return numbers_.find(first, second); };
   for_each_likely_pair(estimates, find, [&](Pair& pair, Position position) {
@@ -259,7 +257,7 @@ void Trainer::collect_pairs(Pages<std::uint64_t>& estimates, std::size_t likely)
 }
 
 bool Trainer::merge_from_heap() {
-  // No pair that is left out has a higher score than this; it may have the same where doubles are rounded.
+  // No pair outside the index has a higher score than this; rounding of doubles may make it equal.
   const std::uint64_t rest = threshold_ - 1;
   const std::uint64_t uncertain = options_.length_penalty == 0 ? rest : sortable(static_cast<double>(rest));
   while (merges_.size() < options_.max_merges && !heap_.empty()) {
@@ -316,7 +314,7 @@ void Trainer::merge(const Pair& pair) {
     if (beside.size++ == 0) seen.push_back(symbol);
     beside.count += count;
   };
-  // Two of the new token side by side are one pair, seen from the left one.
+  // Two adjacent new tokens are one pair, seen from the left one.
   const auto is_on_left = [&](Symbol symbol) { return symbol != TokenArray::kBoundary && symbol != token; };
   for (const Position at : merged_) {
     polls();
@@ -351,7 +349,7 @@ void Trainer::merge(const Pair& pair) {
   for (const Symbol symbol : right_) beside_[symbol][1] = {};
 }
 
-// Takes from the old pair what goes over to the new one, and indexes that if it is frequent enough; its places are empty.
+// Moves counts from the old pair to the new one, and indexes the new pair, without positions, if it is frequent enough.
 void Trainer::replace(Beside& beside, Symbol old_first, Symbol old_second, Symbol first, Symbol second) {
   const std::uint32_t old = numbers_.find(old_first, old_second);
   if (old != PairTable::kNone) pairs_[old].count -= beside.count;
@@ -382,13 +380,14 @@ Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, con
   }
 }
 
-// The constants are measured, on texts of all kinds and on 5 million words. What grows with the words is largest at an
-// early index, which has places for 0.6 to 0.9 of the slots of the beginning; what grows with the merges, at a late one.
-// Long words come of text that no pattern cuts: that has more pairs, and up to 1.4 times as many places as slots.
+// The constants are measured on texts of all kinds and on 5 million words. Memory that grows with the words is largest
+// at an early index, with positions for 0.6 to 0.9 of the initial slots; memory that grows with the merges, at a late
+// one. Long words come from text without a pattern, which has more pairs, and up to 1.4 times as many positions as
+// slots.
 std::uint64_t training_bytes(const Words& words, std::size_t max_merges, const PollFunction& poll) {
   const auto [slots, number_of_words] = TokenArray::measure(words, poll);
   const bool is_cut = slots / 64 < number_of_words;
-  const std::uint64_t merges = std::min<std::uint64_t>(max_merges, slots);  // each leaves a token less at least
+  const std::uint64_t merges = std::min<std::uint64_t>(max_merges, slots);  // each merge removes at least one token
   const std::uint64_t places = slots * sizeof(Position) * (is_cut ? 2 : 3) / 2;            // places_, merged_
   const std::uint64_t estimates = number_of_estimates(slots) * 2 * sizeof(std::uint64_t);  // and their sorted copy
   const std::uint64_t pairs = merges * (is_cut ? 220 : 640);  // pairs_, numbers_, heap_, and what they grow from

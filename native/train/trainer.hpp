@@ -1,4 +1,4 @@
-// Learns merges from counted words: what `learn_merges` of hf_bpe/core/reference.py does, bit for bit.
+// Learns merges from counted words, identical to those of `learn_merges` in hf_bpe/core/reference.py.
 #pragma once
 
 #include <cstddef>
@@ -21,27 +21,27 @@ struct TrainingOptions {
   std::uint64_t min_frequency = 1;
   std::size_t max_token_bytes = std::numeric_limits<std::size_t>::max();
   double length_penalty = 0;
-  // How many times rarer than the commonest pair a pair may be to get into the index. It decides how often the index is
-  // made anew, never the result; on 70 MB and 500 MB of text anything from 32 to 1000 takes about the same time.
+  // How many times rarer than the commonest pair an indexed pair may be. It decides how often the index is rebuilt,
+  // never the result; on 70 MB and 500 MB of text anything from 32 to 1000 takes about the same time.
   std::uint64_t span = 64;
 };
 
 struct Learned {
-  // The bytes of each symbol: those of FirstTokens, then what the merges make, in the order learned.
+  // The bytes of each symbol: those of FirstTokens, then the results of the merges, in the order learned.
   std::vector<std::string> tokens;
   std::vector<std::pair<Symbol, Symbol>> merges;  // in the order learned
-  std::uint64_t last_count = 0;                   // how often the pair of the last one occurred
+  std::uint64_t last_count = 0;                   // the count of the last pair
 };
 
-// Learns merges that follow those of `initial`. A merge may make a token that `initial` has and cannot make of these
-// bytes: then the symbol is that one's. `progress` is called now and then; what it throws is passed on. Throws what
-// FirstTokens and TokenArray throw.
+// Learns merges that follow those of `initial`. A merge may make a token that `initial` has but cannot make from its
+// bytes; then it has that token's symbol. `progress` is called from time to time; its exceptions propagate. Throws like
+// FirstTokens and TokenArray.
 Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, const TrainingOptions& options,
                      const std::function<void(const Learned&)>& progress);
 
-// How much memory `learn_merges` takes at its peak, beyond what the words take: on real text never less than it does, and
-// up to half as much again. Among `max_merges` are the initial ones, too. Goes through the words once. `poll` is called
-// now and then. Throws what TokenArray throws.
+// The peak memory of `learn_merges`, without the words: on real text an upper bound, up to half as much again.
+// `max_merges` includes the initial merges. Iterates over the words once. `poll` is called from time to time. Throws
+// like TokenArray.
 std::uint64_t training_bytes(const Words& words, std::size_t max_merges, const PollFunction& poll);
 
 }  // namespace hf_bpe
