@@ -1,1 +1,1 @@
-"""Benchmarks of hf_bpe beside its peers: `python -m benchmarks --help`. README.md says what is measured."""
+"""Benchmarks of hf_bpe and its peers: `python -m benchmarks --help`. README.md describes the measurements."""

@@ -67,7 +67,7 @@ CALLS = {
     "batch_decode": Call(lambda tokenizer: tokenizer.batch_decode, _ids),
 }
 LOADING = {"from_pretrained": TWO_FILES, "from_pretrained, tokenizer.json": ""}
-"""Name of the case → the folder in that of the vocabulary: GPT-2's two files, or tokenizer.json beside them."""
+"""Name of the case → the subfolder of the vocabulary: GPT-2's two files, or these with tokenizer.json."""
 
 CASES = [*CALLS, *LOADING]
 

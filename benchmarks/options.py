@@ -16,7 +16,7 @@ TRAINING += ["ffbpe:huggingface", "rustbpe:raw_ids", "tokenizers:huggingface"]
 # With these every way of breaking ties has two independent peers that must give the same merges.
 TRAINING_WITNESSES = ["gigatoken:raw_ids", "ffbpe:lexicographic"]
 SPLITTING = ["hf_bpe", "gigatoken", "regex", "tokenizers"]
-# The two last have no door to arrays, so their lists stand beside the arrays of the others.
+# The last two have no API for arrays, so their lists are compared with the arrays of the others.
 ENCODING = {
     "lists": ["hf_bpe", "tiktoken", "gigatoken", "fastokens", "tokenizers", "transformers"],
     "numpy": ["hf_bpe", "tiktoken", "gigatoken", "fastokens", "tokenizers:lists", "transformers:lists"],
@@ -38,7 +38,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="hf_bpe beside its peers; see README.md.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Benchmarks of hf_bpe and its peers; see README.md."
+    )
     tasks = parser.add_subparsers(dest="task", required=True)
 
     training = tasks.add_parser("training", help="from files to merges")
@@ -98,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
 
     chart = tasks.add_parser("chart", help="draw results as an SVG (needs matplotlib)")
     chart.add_argument("results", type=Path)
-    chart.add_argument("--output", type=Path, help="default: beside the results")
+    chart.add_argument("--output", type=Path, help="default: next to the results")
     return parser
 
 

@@ -73,8 +73,9 @@ def benchmark(
         say: called with lines about the progress.
 
     Returns:
-        "contenders": name → version, door and so on; "agreement": sentences about what was compared; "runs": every
-        timed run; "given_up": the jobs that took longer than their limit when they were to be compared, not timed then.
+        "contenders": name → version, entry_point and so on; "agreement": sentences about what was compared; "runs":
+        every timed run; "given_up": the jobs that took longer than their limit when they were to be compared, not timed
+        then.
 
     Raises:
         Disagreement: results differ that have to be equal; nothing has been timed then.

@@ -111,8 +111,8 @@ def read(path: Path, hints: Hints) -> Definition:
     merges = _read_merges(merges_file)
     made = {merged for _, _, merged in merges}
     others = _tokens_no_merge_makes(vocab_file, entries, made)
-    told = sidecar.special_tokens if sidecar else hints.special_tokens
-    specials = _special_tokens(vocab_file, entries, others) if told is None else told
+    given = sidecar.special_tokens if sidecar else hints.special_tokens
+    specials = _special_tokens(vocab_file, entries, others) if given is None else given
     _check_special_tokens(vocab_file, specials, others, made)
     special_ids = {*specials.values()}
     alphabet = {token_id: token for token_id, token in others.items() if token_id not in special_ids}

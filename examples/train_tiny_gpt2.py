@@ -63,7 +63,7 @@ def main(text_file: Path, folder: Path) -> None:
     )
     print(f"{len(examples)} examples, loss {trainer.train().training_loss:.2f}")
 
-    checkpoint = folder / "checkpoint-10"  # Trainer saved the tokenizer beside the model
+    checkpoint = folder / "checkpoint-10"  # Trainer saved the tokenizer with the model
     loaded = AutoTokenizer.from_pretrained(checkpoint)
     trained = GPT2LMHeadModel.from_pretrained(checkpoint)
     prompt = loaded("The tokenizer", return_tensors="pt")

@@ -2,5 +2,5 @@
 
 from hf_bpe.cli import main
 
-if __name__ == "__main__":  # processes that are started anew for counting import this file, too
+if __name__ == "__main__":  # new interpreters for counting also import this file
     main()

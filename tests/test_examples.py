@@ -150,7 +150,7 @@ def test_convert_from_a_tokenizer_json(tokenizer, tmp_path):
     assert BPETokenizer.convert_from(tmp_path / "tokenizer.json").model == tokenizer.model
 
 
-def test_what_a_format_cannot_hold_is_refused_by_name(tmp_path):
+def test_features_that_a_format_cannot_carry_are_refused_by_name(tmp_path):
     tokenizer = BPETokenizer.train(CORPUS, vocab_size=260, add_eos_token=True, special_tokens=["<|endoftext|>"])
     with pytest.raises(ValueError, match=r"gpt2.* add_eos_token"):
         tokenizer.convert_to(tmp_path / "folder", format="gpt2")

@@ -65,9 +65,7 @@ def unknown_to_nfc() -> set[int]:
     for code in range(sys.maxunicode + 1):
         parts = [int(part, 16) for part in unicodedata2.decomposition(chr(code)).split() if part[0] != "<"]
         is_canonical = "<" not in unicodedata2.decomposition(chr(code))
-        if (
-            unicodedata2.combining(chr(code)) and code != 0x345
-        ):  # behind which, alone of its class, all others go before
+        if unicodedata2.combining(chr(code)) and code != 0x345:  # alone in its class: all others precede it
             is_known = to_old_nfc("q\u0345" + chr(code)) != "q\u0345" + chr(code)
             (known if is_known else unknown).add(code)
         if parts and is_canonical:

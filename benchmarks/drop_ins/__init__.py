@@ -1,7 +1,8 @@
 """The peers that are called as the tokenizers of transformers are: one module each, which says how one is loaded.
 
 A module has what `DropIn` lists. What is called, the same for all, is in `benchmarks.calls`. Apart from
-`benchmarks.encoders`, which has every peer's fastest doors, so that neither has the imports of the other in its memory.
+`benchmarks.encoders`, which has every peer's fastest entry points, so that neither has the imports of the other in its
+memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The peers that encode: one module each, which imports the library and says what its fastest correct doors are.
+"""The peers that encode: one module each, which imports the library and names its fastest correct entry points.
 
 A module says in DISTRIBUTION which installed package it measures, and has a class `Tokenizer`. The tasks themselves, in
 `benchmarks.tasks`, are the same for all. Training is apart, in `benchmarks.peers`, so that neither has the imports of

@@ -15,7 +15,7 @@ DISTRIBUTION = "gigatoken"
 
 
 class Tokenizer:
-    """Its batches, told whether to be parallel. Loaded from the rank file; from `tokenizer.json` it is no faster."""
+    """Its batches, with the parallel option. Loaded from the rank file; from `tokenizer.json` it is no faster."""
 
     entry_points = {
         "encode_one": "encode, and tolist of its array",

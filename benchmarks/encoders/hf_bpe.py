@@ -18,7 +18,7 @@ ENGINE = "Python" if hf_bpe.engine._dispatch.native_core() is None else "native"
 
 
 class Tokenizer:
-    """`BPETokenizer`, by its doors beside those of transformers; from GPT-2's two files where it is GPT-2's pattern."""
+    """The bulk API of `BPETokenizer`; loaded from GPT-2's two files for GPT-2's pattern."""
 
     entry_points = {
         "encode_one": "encode_bytes",

@@ -25,7 +25,7 @@ _PATTERNS = {
 
 
 class Tokenizer:
-    """The `ordinary` doors, which look for no special tokens. Its batches take threads, so with one thread a loop."""
+    """The `ordinary` methods, which find no special tokens. Its batches use threads, so one thread uses a loop."""
 
     entry_points = {
         "encode_one": "encode_ordinary",

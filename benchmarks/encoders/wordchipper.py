@@ -21,7 +21,7 @@ class Tokenizer:
     """Its accelerated lexers, which are not its default.
 
     It takes no files, but downloads those of its encodings into a cache, where we put ours. An empty file there, which
-    a download that fails leaves behind, it takes for a vocabulary of bytes: another reason to compare ids first.
+    a download that fails leaves, it takes for a vocabulary of bytes: another reason to compare ids first.
     """
 
     entry_points = {

@@ -27,7 +27,7 @@ _TOLD_BY_MODEL = ("unicode", "pattern", "vocab", "specials", "ignore_merges", "n
 def signature_of(model: BPEModel) -> str:
     """Return the signature of a model; see `BPEModel.signature`."""
     origin = _origin_if_true(model) or ((_VERSION, version()), (_MERGES, digest_of(model.merges)))
-    told = dict(origin)
+    values = dict(origin)
     pattern = model.pattern or "none"
     parts = {
         "unicode": UNICODE_VERSION,
@@ -38,9 +38,9 @@ def signature_of(model: BPEModel) -> str:
         **({"ignore_merges": "yes"} if model.ignore_merges else {}),
         **({"normalizer": model.normalizer} if model.normalizer else {}),
         **({"drop_missing_bytes": "yes"} if model.drop_missing_bytes else {}),
-        **{name: told[name] for name in ("counts", _MERGES) if name in told},
+        **{name: values[name] for name in ("counts", _MERGES) if name in values},
     }
-    return "|".join([f"{_VERSION} {told[_VERSION]}", *(f"{name}={value}" for name, value in parts.items())])
+    return "|".join([f"{_VERSION} {values[_VERSION]}", *(f"{name}={value}" for name, value in parts.items())])
 
 
 def origin_of(signature: str) -> Origin:
@@ -57,9 +57,9 @@ def origin_of(signature: str) -> Origin:
     return origin if pairs[0][0] == _VERSION and origin[-1][0] == _MERGES else ()
 
 
-def learned(told: Origin, merges: Sequence[tuple[bytes, bytes]]) -> Origin:
+def learned(how: Origin, merges: Sequence[tuple[bytes, bytes]]) -> Origin:
     """Return the origin of learned merges: how they were learned, and their digest."""
-    return ((_VERSION, version()), *told, (_MERGES, digest_of(merges)))
+    return ((_VERSION, version()), *how, (_MERGES, digest_of(merges)))
 
 
 def origin_of_first(merges: Sequence[tuple[bytes, bytes]], model: BPEModel) -> Origin:

@@ -113,8 +113,8 @@ def extend(
     initial = with_normalizer(model, None)
     longer = train(input, model.vocab_size + number, special_tokens, **options, initial=initial)
     new = [token_id for token_id in longer.vocab if token_id not in model.vocab]
-    behind = count(max([-1, *model.vocab, *reserved]) + 1)
-    ids = dict(zip(new, behind, strict=False))
+    following = count(max([-1, *model.vocab, *reserved]) + 1)
+    ids = dict(zip(new, following, strict=False))
     vocab = {ids.get(token_id, token_id): token for token_id, token in longer.vocab.items()}
     return _with_same_ids(model, with_normalizer(replace(longer, vocab=vocab), normalizer))
 

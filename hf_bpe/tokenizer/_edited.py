@@ -40,13 +40,13 @@ def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Defin
             "what that returns"
         )
     specials, known, before = model.special_ids(), model.printable_vocab(), old.printable_vocab()
-    follows, behind = remap.moves or remap.removed, count(max(model.vocab, default=-1) + 1)
+    is_moved, following = remap.moves or remap.removed, count(max(model.vocab, default=-1) + 1)
     outside: dict[int, int] = {}  # ids of added tokens that the new model does not take from the old one
     for token_id, token in definition.added_tokens.items():
         if token_id in remap.new_ids:
             continue
         content = token.content
-        new_id = specials[content] if content in specials else next(behind) if follows else token_id
+        new_id = specials[content] if content in specials else next(following) if is_moved else token_id
         outside[token_id] = new_id
         if content not in specials and new_id in model.vocab:
             raise ValueError(

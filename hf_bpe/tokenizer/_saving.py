@@ -348,7 +348,7 @@ class NotInFiles(NamedTuple):
 def read_model(
     vocab_file: str | os.PathLike[str] | None,
     merges_file: str | os.PathLike[str] | None,
-    told: NotInFiles,
+    stored: NotInFiles,
     kwargs: dict[str, Any],
 ) -> tuple[BPEModel, dict[str, int]]:
     """Read the two files; by default the special tokens in the settings are the special tokens."""
@@ -357,18 +357,18 @@ def read_model(
             f"BPETokenizer needs a model, or vocab_file and merges_file; got vocab_file={vocab_file!r}, "
             f"merges_file={merges_file!r}"
         )
-    special_tokens = told.special_tokens
+    special_tokens = stored.special_tokens
     if special_tokens is None:
         added = [token.content for token in kwargs.get("added_tokens_decoder", {}).values() if token.special]
         special_tokens = added or None
     model, printable_vocab = read_gpt2_with_vocab(
-        vocab_file, merges_file, special_tokens=special_tokens, pattern=told.pattern, leave_out_ordinary=True
+        vocab_file, merges_file, special_tokens=special_tokens, pattern=stored.pattern, leave_out_ordinary=True
     )
-    if told.ignore_merges is not False or told.drop_missing_bytes is not False:
+    if stored.ignore_merges is not False or stored.drop_missing_bytes is not False:
         model = replace(
             model,
             merges=CheckedMerges(model.merges),
-            ignore_merges=told.ignore_merges,
-            drop_missing_bytes=told.drop_missing_bytes,
+            ignore_merges=stored.ignore_merges,
+            drop_missing_bytes=stored.drop_missing_bytes,
         )
-    return with_normalizer(model, told.normalizer).with_signature(told.signature), printable_vocab
+    return with_normalizer(model, stored.normalizer).with_signature(stored.signature), printable_vocab

@@ -113,8 +113,8 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         **kwargs: Any,
     ) -> None:
         if model is None:
-            told = NotInFiles(pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature)
-            model, printable_vocab = read_model(vocab_file, merges_file, told, kwargs)
+            stored = NotInFiles(pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature)
+            model, printable_vocab = read_model(vocab_file, merges_file, stored, kwargs)
         elif (
             (vocab_file, merges_file) != (None, None)
             or pattern not in ("gpt2", model.pattern)

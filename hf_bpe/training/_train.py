@@ -212,7 +212,7 @@ def train(
     alphabet = range(256) if initial_alphabet == "bytes" else set().union(*words)
     base = base_model(alphabet, settings.special_tokens, settings.pattern, initial)
     goal.check_room(base)
-    told = {
+    recorded = {
         "ties": tie_break,
         "min_frequency": min_frequency or None,
         "max_token_bytes": max_token_bytes,
@@ -221,7 +221,7 @@ def train(
         "initial": initial and shortened(initial.fingerprint),
         "counts": shortened(words.fingerprint),
     }
-    origin = tuple((name, str(value)) for name, value in told.items() if value is not None)
+    origin = tuple((name, str(value)) for name, value in recorded.items() if value is not None)
 
     with Learning(
         words,

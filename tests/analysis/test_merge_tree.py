@@ -84,7 +84,7 @@ def test_special_and_added_tokens_say_what_they_are():
     assert merge_tree(tokenizer, "<pad>").kind == "special token"
 
 
-def test_what_is_no_token_is_an_error_that_names_it():
+def test_unknown_token_is_an_error_that_names_it():
     model = train(["low"], num_merges=1)
     for wrong, said in ((99999, "no token with the id 99999"), ("xyz", "no token 'xyz'"), (b"\xff\xff", "no token b'")):
         with pytest.raises(ValueError, match=said):

@@ -55,7 +55,7 @@ def as_data(text):
 
 class TestFigures:
     @given(models_and_texts())
-    def test_are_what_encoding_each_pre_token_gives(self, drawn):
+    def test_figures_equal_the_encoding_of_each_pre_token(self, drawn):
         model, text = drawn
         # As it is a pre-token of its own, a word is encoded without being split again.
         encoder = make_encoder(replace(model, pattern=None))
@@ -78,7 +78,7 @@ class TestFigures:
             assert total.words_in_one_token == sum(len(ids) == 1 for ids in of_words)
 
     @given(models_and_texts())
-    def test_of_scripts_and_of_groups_add_up_to_the_total(self, drawn):
+    def test_figures_of_scripts_and_groups_add_up_to_the_total(self, drawn):
         model, text = drawn
         found = report(model, {"a": [as_data(text)], "b": [as_data(text[::2])], "c": [b""]})
         for name in ("bytes", "characters", "tokens"):
@@ -87,7 +87,7 @@ class TestFigures:
             assert sum(getattr(row, name) for row in found.scripts) == whole
 
     @given(st.lists(texts, max_size=4), st.sampled_from(["gpt2", "o200k", r"\w+|\s", None]))
-    def test_of_counts_are_those_of_the_texts(self, drawn, pattern):
+    def test_figures_of_counts_equal_figures_of_the_texts(self, drawn, pattern):
         model = train([TEXT], num_merges=20, special_tokens=["<|x|>"], pattern=pattern)
         of_text = report(model, drawn).as_json()
         of_counts = report(model, count(drawn, pattern=pattern, special_tokens=["<|x|>"])).as_json()
@@ -104,20 +104,20 @@ class TestFigures:
     @given(
         st.lists(st.sampled_from(["e", "\u0301", "\u0323", " ", "\n", "a", "\xe9", "\u1dfa"]), max_size=20).map("".join)
     )
-    def test_of_a_tokenizer_that_normalizes_are_those_of_normalized_text(self, text):
+    def test_figures_of_a_normalizing_tokenizer_are_of_normalized_text(self, text):
         model = train([to_nfc("e\u0301 a\u0323e " * 3)], num_merges=4)
         normalizing = replace(model, normalizer="NFC")
         assert report(normalizing, [text]).as_json()["total"] == report(model, [to_nfc(text)]).as_json()["total"]
         assert report(normalizing, [text]).total.tokens == len(make_encoder(normalizing).encode(text, Options()))
 
-    def test_of_special_tokens_are_left_out(self):
+    def test_figures_exclude_special_tokens(self):
         tokenizer = BPETokenizer.train([TEXT], 262, special_tokens=["<|x|>"])
         tokenizer.add_special_tokens({"extra_special_tokens": ["<|y|>"]})
         with_special = report(tokenizer, ["low<|x|><|x|>low<|y|>low"])
         assert with_special.total == report(tokenizer, ["low", "low", "low"]).total
         assert 256 not in {token.id for token in with_special.never_used}
 
-    def test_of_an_empty_text_are_none(self):
+    def test_figures_of_an_empty_text_are_none(self):
         found = report(train([TEXT], 260), [""])
         assert found.total.bytes == 0
         ratios = ("bytes_per_token", "characters_per_token", "tokens_per_character", "tokens_per_word")
@@ -125,7 +125,7 @@ class TestFigures:
         assert found.efficiency is None
         assert json.loads(json.dumps(found.as_json(), allow_nan=False))["total"]["bytes"] == 0
 
-    def test_of_real_text_are_those_of_the_tokenizer(self, test_data, engine):
+    def test_figures_of_real_text_match_the_tokenizer(self, test_data, engine):
         size = by_profile(quick=20_000, thorough=400_000 if engine == "native" else 20_000)
         tokenizer = BPETokenizer.convert_from(test_data / "gpt2")
         parts = {}
@@ -139,19 +139,19 @@ class TestFigures:
 
 
 class TestParity:
-    def test_is_tokens_per_character_by_that_of_the_reference(self):
+    def test_parity_is_tokens_per_character_relative_to_the_reference(self):
         model = train(["low low lower"], num_merges=2)
         found = report(model, {"a": ["low low"], "b": ["xyz!"], "none": [""]}, reference="b")
         a, b, none = found.groups
         assert (a.parity, b.parity, none.parity) == (pytest.approx((3 / 7) / (4 / 4)), 1.0, None)
         assert found.reference == ("b", "Latin")
 
-    def test_of_parallel_texts_is_their_number_of_tokens_by_that_of_the_reference(self):
+    def test_parity_of_parallel_texts_is_tokens_relative_to_the_reference(self):
         model = train(["low low lower"], num_merges=2)
         found = report(model, {"a": ["low low"], "b": ["xyz!?"]}, parallel=True)
         assert [row.parity for row in found.groups] == [1.0, pytest.approx(5 / 3)]
 
-    def test_of_scripts_is_by_the_commonest_where_there_is_no_latin(self):
+    def test_parity_of_scripts_uses_the_commonest_script_without_latin(self):
         found = report(train([TEXT], 260), ["привет привет 你好"])
         assert [row.name for row in found.scripts] == ["Cyrillic", "Han"]
         assert found.scripts[0].parity == 1.0
@@ -160,7 +160,7 @@ class TestParity:
 class TestCompressionCurve:
     @pytest.mark.filterwarnings("ignore:the text gives")
     @given(corpora, st.sampled_from(["lexicographic", "huggingface"]), st.lists(words(), max_size=5))
-    def test_of_a_trained_model_is_what_each_truncated_model_gives(self, corpus, tie_break, others):
+    def test_curve_of_a_trained_model_matches_each_truncated_model(self, corpus, tie_break, others):
         model = train(WordCounts(corpus, special_tokens=["<|x|>"]), num_merges=12, tie_break=tie_break)
         text = WordCounts(Counter({**corpus, **dict.fromkeys(others, 2)}))
         curve = report(model, text).compression_curve
@@ -169,7 +169,7 @@ class TestCompressionCurve:
             assert curve.tokens_at(size) == report(model.truncate(size), text).total.tokens
 
     @given(models_and_texts())
-    def test_of_any_model_that_has_one_is_what_each_truncated_model_gives(self, drawn):
+    def test_curve_of_any_model_matches_each_truncated_model(self, drawn):
         model, text = drawn
         found = report(model, [as_data(text)])
         assert (found.compression_curve is None) == (found.why_no_compression_curve != "")
@@ -188,7 +188,7 @@ class TestCompressionCurve:
             ([("a", "b"), ("b", "c"), ("a", "bc")], {"ignore_merges": True}, "whole words"),
         ],
     )
-    def test_is_left_out_with_a_reason(self, merges, options, why):
+    def test_missing_curve_has_a_reason(self, merges, options, why):
         pairs = [(first.encode(), second.encode()) for first, second in merges]
         tokens = {b"a", b"b", b"c", *(first + second for first, second in pairs)}
         found = report(BPEModel(dict(enumerate(sorted(tokens))), pairs, **options), ["abc"])
@@ -196,7 +196,7 @@ class TestCompressionCurve:
         assert why in found.why_no_compression_curve
         assert f"not given: model: {found.why_no_compression_curve}" in str(found)
 
-    def test_refuses_sizes_that_there_are_not(self):
+    def test_curve_refuses_sizes_out_of_range(self):
         curve = report(train([TEXT], 260), [TEXT]).compression_curve
         for size in (255, 261, 257.5):
             with pytest.raises(ValueError, match=r"vocab_size: expected 256 to 260, got"):
@@ -205,7 +205,7 @@ class TestCompressionCurve:
 
 class TestTokens:
     @given(models_and_texts())
-    def test_are_listed_by_use_length_and_id(self, drawn):
+    def test_tokens_are_listed_by_use_length_and_id(self, drawn):
         model, text = drawn
         found = report(model, [as_data(text)])
         counts = dict(zip(model.vocab, found.usage.tolist(), strict=True))
@@ -223,7 +223,7 @@ class TestTokens:
         )
 
     @given(st.lists(st.integers(0, 50), min_size=2, max_size=30).filter(any), st.floats(1.1, 4))
-    def test_efficiency_is_entropy_by_that_of_equal_shares(self, numbers, order):
+    def test_efficiency_is_entropy_relative_to_the_uniform_distribution(self, numbers, order):
         usage = np.array(numbers, float)
         shares = [number / sum(numbers) for number in numbers if number]
         shannon = -sum(share * math.log(share) for share in shares) / math.log(len(numbers))
@@ -238,7 +238,7 @@ class TestTokens:
 
 
 class TestTrees:
-    def test_are_those_of_the_tokens_asked_for_wherever_they_are_shown(self):
+    def test_requested_trees_are_in_every_rendering(self):
         model = train(["low low low lower lowest"], vocab_size=262)
         trees = tuple(merge_tree(model, token) for token in (" low", b"st", 97))
         pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
@@ -251,7 +251,7 @@ class TestTrees:
             assert tree._repr_html_() in found._repr_html_()
             assert tree._repr_html_() in found.to_html()
 
-    def test_of_what_is_no_token_are_refused(self):
+    def test_trees_of_unknown_tokens_are_refused(self):
         with pytest.raises(ValueError, match="there is no token 'xyz'"):
             report(train(["low low"], vocab_size=257), ["low"], trees_of=["xyz"])
 
@@ -260,7 +260,7 @@ class TestScripts:
     @pytest.mark.parametrize(
         "script", ["Latin", "Greek", "Cyrillic", "Hebrew", "Thai", "Devanagari", "Hangul", "Hiragana"]
     )
-    def test_of_letters_are_those_that_their_names_say(self, script):
+    def test_scripts_of_letters_match_their_names(self, script):
         prefixes = tuple(
             f"{script.upper()} {kind} "
             for kind in ("LETTER", "CAPITAL LETTER", "SMALL LETTER", "SYLLABLE", "CHARACTER")
@@ -280,17 +280,17 @@ class TestScripts:
             ("𐌰", "other scripts", True),
         ],
     )
-    def test_of_what_has_no_letter_or_a_rare_one(self, word, script, is_word):
+    def test_words_without_letters_and_rare_scripts_have_their_own_groups(self, word, script, is_word):
         kind = kind_of(word.encode())
         assert (SCRIPTS[kind.script], kind.is_word, kind.characters) == (script, is_word, len(word))
 
     @given(st.binary(max_size=8))
-    def test_of_any_bytes_count_each_that_is_not_utf8_as_a_character(self, data):
+    def test_invalid_bytes_count_as_one_character_each(self, data):
         assert kind_of(data).characters == len(data.decode("utf-8", "surrogateescape"))
 
 
 class TestGroups:
-    def test_are_the_files_if_there_are_not_too_many(self, tmp_path):
+    def test_groups_are_files_unless_there_are_too_many(self, tmp_path):
         for number in range(41):
             (tmp_path / f"{number:02}.txt").write_text("low " * (number + 1))
         model = train([TEXT], 260)
@@ -300,7 +300,7 @@ class TestGroups:
         assert [row.name for row in found.groups] == [f"{number:02}.txt" for number in range(40)]
         assert [row.bytes for row in found.groups] == [4 * number for number in range(1, 41)]
 
-    def test_of_files_of_one_name_are_called_by_their_paths(self, tmp_path):
+    def test_groups_of_files_with_equal_names_are_named_by_path(self, tmp_path):
         for folder in ("a", "b"):
             (tmp_path / folder).mkdir()
             (tmp_path / folder / "x.txt").write_text("low")
@@ -310,7 +310,7 @@ class TestGroups:
 
 class TestCompare:
     @given(texts, st.sampled_from(["gpt2", "o200k", None]), st.sampled_from(["cl100k", r"\w+|\s"]))
-    def test_gives_what_reports_give_and_all_have_the_same_text(self, text, pattern, other):
+    def test_comparison_equals_separate_reports_on_the_same_text(self, text, pattern, other):
         first, second = train([TEXT], 270, pattern=pattern), train([TEXT], 280, pattern=other)
         found = compare({"a": first, "b": second}, [text])
         for model, one in zip((first, second), found.reports, strict=True):
@@ -318,14 +318,14 @@ class TestCompare:
         a, b = (one.total for one in found.reports)
         assert (a.bytes, a.characters) == (b.bytes, b.characters)
 
-    def test_leaves_the_special_tokens_of_all_out_for_all(self):
+    def test_special_tokens_of_any_tokenizer_are_excluded_for_all(self):
         first = train([TEXT], 270, ["<|x|>"])
         second = train([TEXT], 270, ["<|y|>"])
         found = compare([first, second], ["low<|x|>low<|y|>low"])
         assert [one.total.bytes for one in found.reports] == [9, 9]
         assert found.names == ["model 1", "model 2"]
 
-    def test_tells_the_tokens_that_only_one_has(self):
+    def test_comparison_lists_the_tokens_that_only_one_has(self):
         small, large = train([TEXT * 3], [257, 262])
         found = compare({"small": small, "large": large}, [TEXT])
         none, some = found.only_in
@@ -336,21 +336,21 @@ class TestCompare:
 
 
 class TestRefusals:
-    def test_of_counts_by_another_pattern(self):
+    def test_counts_with_another_pattern_are_refused(self):
         with pytest.raises(ValueError, match=r"text: these counts have the pattern 'gpt2', but a tokenizer has"):
             report(train([TEXT], 260, pattern="cl100k"), WordCounts({"low": 1}))
 
-    def test_of_texts_that_can_be_read_only_once_for_several_patterns(self):
+    def test_texts_readable_only_once_are_refused_for_several_patterns(self):
         both = [train([TEXT], 260, pattern=pattern) for pattern in ("gpt2", "cl100k")]
         with pytest.raises(ValueError, match=r"can be read only once, but tokenizers split text in 2 ways"):
             compare(both, iter([TEXT]))
         assert compare([both[0], both[0]], iter([TEXT])).reports[0].total.bytes == len(TEXT.encode())
 
-    def test_of_a_reference_that_is_no_group(self):
+    def test_unknown_reference_is_refused(self):
         with pytest.raises(ValueError, match=r"reference: expected one of 'a', 'b', got 'c'"):
             report(train([TEXT], 260), {"a": [TEXT], "b": [TEXT]}, reference="c")
 
-    def test_of_what_is_no_tokenizer_or_too_few(self):
+    def test_other_objects_and_too_few_tokenizers_are_refused(self):
         with pytest.raises(TypeError, match="expected a BPETokenizer or a BPEModel, got dict"):
             report({}, [TEXT])
         with pytest.raises(ValueError, match="expected two or more to compare, got 1"):

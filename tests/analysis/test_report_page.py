@@ -70,7 +70,7 @@ def html(shown):
 
 
 class TestPage:
-    def test_refers_to_nothing_outside(self, html):
+    def test_page_is_self_contained(self, html):
         page = Page(html)
         assert not {"script", "link", "img", "iframe", "object"} & page.tags.keys()
         for tag, name, value in page.attributes:
@@ -78,20 +78,20 @@ class TestPage:
                 assert value.startswith("#"), (tag, name, value)
         assert not re.search(r"url\((?!#)|@import|@font-face", html)
 
-    def test_has_ids_once_and_all_that_are_referred_to(self, html):
+    def test_page_has_unique_ids_and_all_referenced_ones(self, html):
         ids = Counter(value for _, name, value in Page(html).attributes if name == "id")
         assert set(ids.values()) <= {1}
         used = re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', html)
         assert {name for pair in used for name in pair if name} == ids.keys()
 
-    def test_takes_every_colour_from_a_variable_that_light_and_dark_have(self, html):
+    def test_page_colours_are_variables_of_light_and_dark(self, html):
         body = html.partition("</style>")[2]
         assert not re.search(r"#[0-9a-f]{6}\b", body)
         style = html.partition("<style>")[2].partition("</style>")[0]
         light, dark = (set(re.findall(r"(--\w+):", rules)) for rules in style.split("prefers-color-scheme: dark", 1))
         assert set(re.findall(r"var\((--\w+)\)", html)) - {"--c"} <= light & dark
 
-    def test_has_pictures_whose_text_is_text_and_that_are_named(self, html):
+    def test_pictures_have_names_and_text_elements(self, html):
         svgs = re.findall(r"<svg.*?</svg>", html, re.DOTALL)
         assert len(svgs) == 6
         for svg in svgs:
@@ -101,16 +101,16 @@ class TestPage:
             assert "DejaVu" not in svg
             assert any(element.tag.endswith("text") and element.text for element in root.iter())
 
-    def test_has_every_table_of_the_report(self, shown, html):
+    def test_page_has_every_table_of_the_report(self, shown, html):
         text = "".join(Page(html).text)
         for table in shown.tables()[1:]:
             assert table.title in text
             assert as_html(table) in html
 
-    def test_is_the_same_each_time(self, shown, html):
+    def test_page_is_reproducible(self, shown, html):
         assert shown.to_html() == html
 
-    def test_is_written_whole_or_not_at_all(self, shown, html, tmp_path):
+    def test_page_is_written_atomically(self, shown, html, tmp_path):
         assert shown.to_html(tmp_path / "new" / "page.html") == html
         assert (tmp_path / "new" / "page.html").read_text("utf-8") == html
         with pytest.raises(OSError, match=r"directory|file"):
@@ -119,7 +119,7 @@ class TestPage:
 
     @settings(max_examples=by_profile(quick=1, thorough=5))
     @given(st.lists(st.sampled_from(NASTY) | st.text(max_size=8), min_size=2, max_size=3, unique=True))
-    def test_shows_names_as_text_whatever_they_are(self, names):
+    def test_names_are_escaped(self, names):
         pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
         model = train(["low <script> low <script>"], 264)
         for found in (
@@ -133,17 +133,17 @@ class TestPage:
                 ElementTree.fromstring(svg.replace("<svg", '<svg xmlns:xlink="x"', 1))
             str(found)
 
-    def test_of_an_empty_text_has_tables(self, models):
+    def test_page_of_an_empty_text_has_tables(self, models):
         pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
         assert Page(report(models[0], [""]).to_html()).tags["table"] > 3
         assert Page(compare(models, {"a": [""], "b": [""]}).to_html()).tags["table"] > 3
 
-    def test_of_a_model_without_merges_has_tables(self):
+    def test_page_of_a_model_without_merges_has_tables(self):
         pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
         model = BPEModel({97: b"a"}, [])
         assert Page(report(model, ["aab"]).to_html()).tags["table"] > 3
 
-    def test_without_matplotlib_is_an_error_that_says_what_to_install(self, shown, monkeypatch):
+    def test_missing_matplotlib_is_an_error_with_advice(self, shown, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         with pytest.raises(ImportError, match=r"pip install 'hf_bpe\[report\]'"):
             shown.to_html()
@@ -151,7 +151,7 @@ class TestPage:
 
 
 class TestTables:
-    def test_in_a_notebook_are_all_there_under_their_titles(self, shown):
+    def test_notebook_shows_all_tables_with_titles(self, shown):
         fragment = shown._repr_html_()
         page = Page(fragment)
         assert "html" not in page.tags
@@ -159,7 +159,7 @@ class TestTables:
             assert as_html(table) in fragment
             assert table.title in page.text
 
-    def test_as_text_are_in_lines_of_a_hundred_characters_with_nothing_cut_off(self, shown):
+    def test_plain_text_tables_fit_a_hundred_columns_without_cuts(self, shown):
         lines = str(shown).splitlines()
         assert max(map(len, lines)) <= 100
         assert all(line == line.rstrip() for line in lines)
@@ -168,7 +168,7 @@ class TestTables:
             for row in table.rows:
                 assert any(all(cell in line for cell in row if len(cell) < 30) for line in lines), row
 
-    def test_on_a_terminal_of_eighty_columns_have_every_number_whole(self, shown):
+    def test_terminal_of_eighty_columns_shows_every_number(self, shown):
         console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="standard")
         console.print(shown)
         printed = re.sub(r"\x1b\[[\d;]*m", "", console.file.getvalue())
@@ -179,7 +179,7 @@ class TestTables:
                 assert all(cell in printed for cell in row[1:] if len(cell) < 30)
 
     @given(st.binary(min_size=1, max_size=60))
-    def test_show_tokens_in_one_short_line_without_what_does_not_show(self, token):
+    def test_tables_show_tokens_shortened_and_visible(self, token):
         found = report(BPEModel({0: token}, []), [""])
         [cells] = [table.rows[0] for table in found.tables() if table.title == "Longest tokens"]
         assert plain(token).startswith(cells[0].removesuffix("…"))

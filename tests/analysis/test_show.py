@@ -82,7 +82,7 @@ class Tokens(HTMLParser):
 
 
 @given(any_data)
-def test_what_is_shown_of_bytes_is_all_of_them(data):
+def test_all_bytes_of_a_text_are_shown(data):
     parts = [data_of(text) if is_sign else text.encode() for text, is_sign in pieces(data)]
     assert b"".join(parts) == data
 
@@ -90,7 +90,7 @@ def test_what_is_shown_of_bytes_is_all_of_them(data):
 @pytest.mark.parametrize(
     "char", "\x00\x7f\x9b\xa0\xad\u034f\u115f\u1680\u200d\u2028\u202e\u2066\u2800\u3164\ufe0f\ue000"
 )
-def test_what_has_no_ink_or_turns_the_text_around_is_shown_as_its_number(char):
+def test_invisible_and_bidirectional_characters_are_shown_as_code_points(char):
     assert pieces(f"a{char}b".encode()) == [("a", False), (f"<U+{ord(char):04X}>", True), ("b", False)]
 
 
@@ -124,7 +124,7 @@ def test_a_terminal_gets_no_commands_of_the_text(model, data, ids, system):
 
 
 @given(models(all_bytes=True), any_data, st.booleans(), st.sampled_from(["truecolor", "256", "standard"]))
-def test_in_a_terminal_each_token_is_of_one_colour_and_its_neighbours_of_others(model, data, ids, system):
+def test_each_token_has_one_colour_unlike_its_neighbours_in_a_terminal(model, data, ids, system):
     shown = show(model, data, ids=ids)
     text = shown.coloured(system)
     colours = [None] * len(text.plain)
@@ -204,7 +204,7 @@ def test_titles_tell_id_bytes_rank_and_of_which_character_the_bytes_are_a_part()
 
 
 @thorough_on_reference
-def test_of_a_long_text_a_part_is_shown_all_of_it_counted_and_that_is_said():
+def test_long_text_is_shown_in_part_but_counted_whole_with_a_note():
     shown = show(MODEL, "low" * 400_000, max_tokens=3)
     assert shown.marked == "low|low|low"
     assert shown.summary == "400000 tokens, 1200000 bytes, 3.00 bytes a token; the first 3 tokens are shown"
@@ -212,18 +212,18 @@ def test_of_a_long_text_a_part_is_shown_all_of_it_counted_and_that_is_said():
     assert "are shown" not in show(MODEL, "low" * 3, max_tokens=3).summary
 
 
-def test_ids_stand_behind_tokens_and_lines_end_behind_ids():
+def test_ids_follow_tokens_and_end_lines():
     shown = show(MODEL, "low\n\nlow", ids=True)
     assert shown.marked == "low 258|↵ 10|\n↵ 10|\nlow 258"
     assert shown.coloured().plain == "low258 ↵10\n↵10\nlow258"
 
 
-def test_of_nothing_nothing_is_shown():
+def test_empty_text_shows_nothing():
     assert str(show(MODEL, "")) == "0 tokens, 0 bytes"
     assert Tokens(show(MODEL, "").to_html()).tokens == []
 
 
-def test_a_byte_that_the_vocabulary_lacks_is_an_error_or_the_unk_token():
+def test_missing_byte_is_an_error_or_unk_token():
     model = train(["low"], num_merges=1, initial_alphabet="observed", special_tokens=["<unk>"])
     with pytest.raises(ValueError, match="0x78"):
         show(model, "x")
@@ -232,7 +232,7 @@ def test_a_byte_that_the_vocabulary_lacks_is_an_error_or_the_unk_token():
     assert not shown.is_exact
 
 
-def test_what_is_no_tokenizer_or_no_number_is_refused():
+def test_other_objects_and_invalid_numbers_are_refused():
     fast = PreTrainedTokenizerFast(tokenizer_object=make_tokenizer().backend_tokenizer)
     with pytest.raises(TypeError, match=rf"got {type(fast).__name__}; BPETokenizer\.convert_from"):
         show(fast, "low")

@@ -41,21 +41,21 @@ def saved(folder):
 
 class TestHelp:
     @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
-    def test_gives_an_example(self, command):
+    def test_help_gives_an_example(self, command):
         example = run(*command, "--help").stdout.partition("\n  Example:\n    ")[2].splitlines()[0]
         assert " ".join(["hf-bpe", *command]) in example
 
     @pytest.mark.parametrize("name", COMMANDS)
-    def test_explains_every_option(self, name):
+    def test_help_explains_every_option(self, name):
         for parameter in typer.main.get_command(app).commands[name].params:
             assert parameter.help, parameter.name
 
-    def test_tells_the_defaults_that_are_no_values(self):
+    def test_help_describes_defaults_that_are_not_values(self):
         help_text = " ".join(run("train", "--help").stdout.split())
         assert "[default: (if stderr is a terminal)]" in help_text
         assert "[default: auto]" in help_text
 
-    def test_imports_nothing_that_takes_long(self):
+    def test_help_imports_no_slow_packages(self):
         lines = ["import sys", "from hf_bpe.cli import app"]
         lines += [f"app([{name!r}, '--help'], standalone_mode=False)" for name in COMMANDS]
         slow = {"transformers", "tokenizers", "numpy", "rich", "torch", "pyarrow", "fsspec", "ray", "datasets"}
@@ -64,13 +64,13 @@ class TestHelp:
         command = [sys.executable, "-c", "\n".join(lines)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
 
-    def test_without_arguments_is_help(self):
+    def test_no_arguments_prints_help(self):
         assert "Commands:" in run(code=2).output
 
     def test_version(self):
         assert program("--version", stdout=subprocess.PIPE).stdout.decode().split() == ["hf-bpe", __version__]
 
-    def test_is_the_installed_script(self):
+    def test_installed_script_runs_the_command_line(self):
         (script,) = entry_points(group="console_scripts", name="hf-bpe")
         assert script.load() is main
 
@@ -103,7 +103,7 @@ class TestRoundTrip:
         assert ids.count(b"\n") == 4
         assert run("decode", folder, "--lines", stdin=ids).stdout_bytes == text + b"\n"
 
-    def test_of_nothing(self, folder):
+    def test_empty_input_round_trips(self, folder):
         assert run("encode", folder).stdout_bytes == b"\n"
         assert run("encode", folder, "--lines").stdout_bytes == b""
         assert run("decode", folder).stdout_bytes == b""
@@ -131,12 +131,12 @@ class TestTrain:
         ],
     )
     @pytest.mark.filterwarnings("ignore:the text gives 7 of the 9 requested merges")
-    def test_passes_options_on(self, text, tmp_path, arguments, options):
+    def test_train_passes_options_on(self, text, tmp_path, arguments, options):
         run("train", text, "-o", tmp_path, *arguments)
         expected = BPETokenizer.train([TEXT], **options)
         assert BPETokenizer.from_pretrained(tmp_path).model == expected.model
 
-    def test_passes_workers_on(self, text, tmp_path, monkeypatch):
+    def test_train_passes_workers_on(self, text, tmp_path, monkeypatch):
         asked = []
 
         def make_count_table(settings, num_workers, memory):
@@ -149,7 +149,7 @@ class TestTrain:
             run("count", text, "-o", tmp_path / "c.counts", *arguments)
         assert asked == [None, None, 3, 3]
 
-    def test_says_what_it_does(self, text, tmp_path):
+    def test_train_reports_what_it_does(self, text, tmp_path):
         result = run("train", text, "--output", tmp_path / "new", "--num-merges", 9)
         assert result.stdout_bytes == b""
         read, needed, saved_in = result.stderr.splitlines()
@@ -157,13 +157,13 @@ class TestTrain:
         assert needed.startswith("hf-bpe: training on 16 distinct pre-tokens takes up to ")
         assert saved_in == f"hf-bpe: 265 tokens, 9 of them merges, saved in {tmp_path / 'new'}"
 
-    def test_warns_in_one_line(self, tmp_path):
+    def test_train_warns_in_one_line(self, tmp_path):
         result = run("train", "-", "-o", tmp_path, "--num-merges", 9, stdin=b"low low")
         *_, warning, saved_line = result.stderr.splitlines()
         assert warning.startswith("hf-bpe: warning: the text gives 3 of the 9 requested merges")
         assert saved_line.startswith("hf-bpe: 259 tokens")
 
-    def test_reads_files_and_stdin_in_order(self, tmp_path, monkeypatch):
+    def test_train_reads_files_and_stdin_in_order(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         Path("-").write_bytes(b"cd")  # a file of this name is ./-
         run("train", "./-", "-", "-o", "out", "--num-merges", 2, stdin=b"ab")
@@ -190,7 +190,7 @@ class TestTrain:
 
 
 class TestEncode:
-    def test_gives_the_ids_of_the_library(self, folder):
+    def test_encode_gives_the_ids_of_the_library(self, folder):
         ids = BPETokenizer.from_pretrained(folder).encode_bytes(ANY_BYTES)
         assert 256 in ids
         assert run("encode", folder, "-", stdin=ANY_BYTES).stdout == " ".join(map(str, ids)) + "\n"
@@ -222,7 +222,7 @@ class TestEncode:
         assert ran.stdout == ""
         assert f"{len(ids)} tokens of {len(offsets) - 1} documents saved in" in ran.stderr
 
-    def test_what_goes_with_printed_ids_or_an_array_only(self, folder, tmp_path):
+    def test_options_for_printed_ids_or_arrays_are_checked(self, folder, tmp_path):
         assert "is only for printed ids" in run("encode", folder, "--lines", "-o", "x.npy", code=2).stderr
         assert "is only for --output" in run("encode", folder, "--separator", "<|x|>", code=2).stderr
         assert "expected a name that ends in .npy" in error("encode", folder, "-o", tmp_path / "x.bin", stdin=b"")
@@ -250,11 +250,11 @@ class TestDecode:
             (b"-1", "line 1: the id -1 is not in the vocabulary"),
         ],
     )
-    def test_refuses_what_is_no_id(self, folder, ids, message):
+    def test_decode_refuses_invalid_ids(self, folder, ids, message):
         assert error("decode", folder, stdin=ids) == message
         assert error("decode", folder, "--lines", stdin=ids.replace(b"97", b"")) == message
 
-    def test_writes_the_lines_before_an_error(self, folder):
+    def test_decode_writes_the_lines_before_an_error(self, folder):
         result = run("decode", folder, stdin=b"97\n98\n99 x", code=1)
         assert (result.stdout, result.stderr) == ("ab", "hf-bpe: error: line 3: expected a token id, got 'x'\n")
 
@@ -291,7 +291,7 @@ class TestErrors:
             (["text", "--vocab-size", "300", "-o", "latin1"], "latin1 is a file; expected a folder"),
         ],
     )
-    def test_of_train(self, tmp_path, monkeypatch, arguments, message):
+    def test_train_errors_are_one_line(self, tmp_path, monkeypatch, arguments, message):
         monkeypatch.chdir(tmp_path)
         Path("text").write_bytes(TEXT.encode())
         Path("latin1").write_bytes(b"caf\xe9")
@@ -299,7 +299,7 @@ class TestErrors:
         assert not Path("out").exists()
 
     @pytest.mark.parametrize("command", ["encode", "decode", "convert"])
-    def test_of_folders(self, tmp_path, monkeypatch, command):
+    def test_errors_of_missing_folders_are_one_line(self, tmp_path, monkeypatch, command):
         monkeypatch.chdir(tmp_path)
         Path("empty").mkdir()
         assert error(command, "gpt2", "out") == "no file or folder 'gpt2'; tokenizers are not downloaded"
@@ -308,18 +308,18 @@ class TestErrors:
         assert not Path("out").exists()
 
     @pytest.mark.parametrize("command", ["encode", "decode"])
-    def test_of_input_files(self, folder, tmp_path, command):
+    def test_errors_of_input_files_are_one_line(self, folder, tmp_path, command):
         assert error(command, folder, tmp_path / "missing") == f"{tmp_path / 'missing'}: No such file or directory"
         assert error(command, folder, tmp_path).startswith(f"{tmp_path}: ")
 
     @pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "tokenizer_config.json"])
     @pytest.mark.parametrize("content", [b"{", b"[]", b'"a"', b"5", b"\xff", b"[" * 100_000])
-    def test_of_damaged_folders(self, folder, tmp_path, name, content):
+    def test_errors_of_damaged_folders_are_one_line(self, folder, tmp_path, name, content):
         for file in ("vocab.json", "merges.txt", "tokenizer_config.json"):
             (tmp_path / file).write_bytes(content if file == name else (folder / file).read_bytes())
         error("encode", tmp_path)
 
-    def test_of_output(self, folder, text):
+    def test_errors_of_output_files_are_one_line(self, folder, text):
         assert "is a file; expected a folder" in error("convert", folder, text)
         assert "is a file; expected a folder" in error("convert", folder, text, "--to", "gpt2")
 
@@ -340,12 +340,12 @@ class TestErrors:
             (["explode"], "No such command 'explode'"),
         ],
     )
-    def test_of_usage(self, arguments, message):
+    def test_usage_errors_name_the_option(self, arguments, message):
         result = run(*arguments, code=2)
         assert message in result.stderr
         assert result.stdout_bytes == b""
 
-    def test_of_a_program(self, tmp_path):
+    def test_unexpected_errors_keep_their_traceback(self, tmp_path):
         done = program("train", tmp_path / "missing", "-o", tmp_path, "--vocab-size", "300", stdout=subprocess.PIPE)
         assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (1, b"", 1)
 
@@ -367,7 +367,7 @@ class TestStreams:
         assert (done.returncode, done.stderr) == (1, b"hf-bpe: error: input or output: No space left on device\n")
 
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot wait for a pipe with a limit")
-    def test_answers_line_by_line(self, folder):
+    def test_encode_answers_line_by_line(self, folder):
         command = [*PROGRAM, "decode", folder, "--lines"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as decoder:
             for ids, answer in ((b"97 98\n", b"ab\n"), (b"256\n", b"<|x|>\n")):

@@ -61,7 +61,7 @@ class TestConvert:
         tokenizer.save_pretrained(tmp_path / "in")
         assert setting in error("convert", tmp_path / "in", tmp_path / "files", "--to", "gpt2")
 
-    def test_what_decides_no_ids_is_warned_of(self, tmp_path):
+    def test_dropped_features_that_decide_no_ids_give_a_warning(self, tmp_path):
         BPETokenizer.train(["low"], vocab_size=258, pad_token="<|x|>").save_pretrained(tmp_path / "in")
         said = run("convert", tmp_path / "in", tmp_path / "files", "--to", "gpt2").stderr
         assert "hf-bpe: warning: the format gpt2 does not carry which token is bos_token" in said
@@ -86,7 +86,7 @@ class TestConvert:
         said = error("convert", tmp_path, tmp_path / "out", "--pattern", "none")
         assert said == "its pattern is 'cl100k'; leave the argument out"
 
-    def test_from_a_rank_file_that_has_to_be_told_pattern_and_special_tokens(self, tmp_path):
+    def test_rank_file_needs_pattern_and_special_tokens(self, tmp_path):
         path = ranks_file(tmp_path / "x.tiktoken", [b"lo", b"low", b" low"])
         assert "x.tiktoken does not store the split pattern" in error("convert", path, tmp_path / "out")
         run("convert", path, tmp_path / "out", "--pattern", "cl100k", "--special-token", "<|a=b|>=300")
@@ -115,14 +115,14 @@ class TestConvert:
         (tmp_path / "text").write_text("low<|endoftext|>lower", encoding="utf-8")
         run("convert", folder, tmp_path / "files", "--to", "gpt2", "--verify-with", tmp_path / "text")
 
-    def test_formats_that_are_none_are_named(self, folder, tmp_path):
+    def test_unknown_formats_are_named(self, folder, tmp_path):
         for option in ("--to", "--from"):
             said = error("convert", folder, tmp_path / "out", option, "onnx")
             assert said.startswith("unknown format 'onnx': expected one of hf, ")
 
 
 class TestInspect:
-    def test_tells_all_of_a_folder(self, folder):
+    def test_inspect_describes_a_folder(self, folder):
         rows = dict(line.split(None, 1) for line in run("inspect", folder).stdout.splitlines())
         assert rows["format"] == "hf"
         assert rows["tokens"] == "280: 256 bytes, 1 special ones"
@@ -130,7 +130,7 @@ class TestInspect:
         assert (rows["holes"], rows["unreachable"]) == ("none", "none")
         assert rows["fingerprint"] == BPETokenizer.from_pretrained(folder).model.fingerprint
 
-    def test_tells_holes_and_unreachable_tokens(self, tmp_path):
+    def test_inspect_lists_unused_ids_and_unreachable_tokens(self, tmp_path):
         path = ranks_file(tmp_path / "x.tiktoken", [b"lo", b"xyzzy"])
         content = path.read_bytes().replace(b" 257\n", b" 300\n")
         path.write_bytes(content)
@@ -142,7 +142,7 @@ class TestInspect:
         assert "holes         43: 257 to 299\n" in shown
         assert "unreachable   1: 300 b'xyzzy'\n" in shown
 
-    def test_tells_that_a_file_does_not_say_its_pattern(self, tmp_path):
+    def test_inspect_reports_a_missing_pattern(self, tmp_path):
         path = ranks_file(tmp_path / "x.tiktoken")
         assert "pattern       not in the file\n" in run("inspect", path).stdout
         assert json.loads(run("inspect", path, "--json").stdout)["fingerprint"] is None
@@ -171,7 +171,7 @@ class TestVerify:
         assert run("verify", "gpt2", r"pattern:\w+|\W+", code=1).stdout
         assert "is not a regular expression" in error("verify", "gpt2", "pattern:(")
 
-    def test_models_that_differ_where_no_text_shows_it_are_told_apart(self, tmp_path):
+    def test_models_that_differ_without_a_differing_text_are_reported(self, tmp_path):
         for name in ("cl100k", "llama3"):
             BPETokenizer.train(["low"], vocab_size=257, pattern=name).convert_to(tmp_path / f"{name}.json")
         said = run("verify", tmp_path / "cl100k.json", tmp_path / "llama3.json").stderr
@@ -181,7 +181,7 @@ class TestVerify:
         path = ranks_file(tmp_path / "x.tiktoken")
         assert "does not store the split pattern" in error("verify", folder, path)
 
-    def test_what_is_said_of_a_file_is_not_held_against_the_other(self, folder, tmp_path):
+    def test_options_for_one_side_do_not_contradict_the_other(self, folder, tmp_path):
         path = ranks_file(tmp_path / "x.tiktoken")
         assert run("verify", folder, path, "--pattern", "o200k", "--special-token", "<|y|>=300", code=1).stdout
         run("convert", folder, tmp_path / "files", "--to", "gpt2")

@@ -1,4 +1,4 @@
-"""Counting on the command line, training from counts, and both stopped and gone on with."""
+"""Counting on the command line, training from counts, and resuming both."""
 
 import gzip
 import json
@@ -70,47 +70,47 @@ class TestCount:
             (["a.txt", "--workers", "2", "--max-memory", "4GB", "--work-dir", "work"], "a.txt", {}),
         ],
     )
-    def test_gives_what_the_library_counts(self, arguments, source, options):
+    def test_count_gives_the_counts_of_the_library(self, arguments, source, options):
         assert counted(*arguments) == count(source, **options)
 
-    def test_reads_standard_input(self):
+    def test_count_reads_standard_input(self):
         assert counted("-", stdin=TEXT.encode()) == counted("a.txt")
         mixed = counted("more", "-", "--weight", "1", "--weight", "2", stdin=TEXT.encode())
         assert mixed == count([Source("more"), Source("a.txt", weight=2)])
 
-    def test_prints_the_commonest_with_their_counts(self):
+    def test_count_prints_the_commonest_with_their_counts(self):
         printed = run("count", "a.txt", "-o", "out.counts", "--top", 2, "--weight", "1/8").stdout
         assert printed == "5\t' low'\n2.500\t'\\n'\n"
 
-    def test_prints_words_in_utf8_whatever_the_terminal_takes(self):
+    def test_count_prints_words_in_utf8_for_any_terminal(self):
         Path("cafe.txt").write_text("caf\u00e9", encoding="utf-8")
         environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
         command = [*PROGRAM, "count", "cafe.txt", "-o", "out.counts", "--top", "1"]
         ran = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=PATIENCE)
         assert ran.stdout == "1\t'caf\u00e9'\n".encode()
 
-    def test_leaves_out_what_is_rare(self):
+    def test_min_count_drops_rare_words(self):
         result = run("count", "a.txt", "-o", "out.counts", "--min-count", 40)
         assert "hf-bpe: dropped 15 of 16 distinct pre-tokens" in result.stderr
         assert [*WordCounts.load("out.counts").items()] == [(b" low", 40)]
 
-    def test_says_what_it_did(self):
+    def test_count_reports_what_it_did(self):
         lines = run("count", "a.txt", "-o", "out.counts").stderr.splitlines()
         fingerprint = count("a.txt").fingerprint[:12]
         saved = f"hf-bpe: 16 distinct pre-tokens, 340 in all, saved in out.counts; fingerprint {fingerprint}"
         assert lines == ["hf-bpe: read 1 shards, 1.2 kB", saved]
 
-    def test_warns_of_what_is_skipped(self):
+    def test_count_warns_about_skipped_input(self):
         lines = run("count", "latin1.txt", "-o", "out.counts", "--on-error", "skip").stderr.splitlines()
         assert re.fullmatch("hf-bpe: warning: skipped: .*latin1.txt: not UTF-8.*", lines[0])
         assert "hf-bpe: warning: skipped: the rest of 1 files and 0 documents; shortened: 0 documents" in lines
 
-    def test_leaves_no_log_handler(self):
+    def test_count_leaves_no_log_handler(self):
         run("count", "a.txt", "-o", "out.counts", "--progress")
         assert logging.getLogger("hf_bpe").handlers == []
 
     @pytest.mark.parametrize("number", [1, 2, 5, 9])
-    def test_shares_merged_are_the_whole(self, number):
+    def test_merged_parts_equal_the_whole(self, number):
         for share in range(number):
             run(
                 "count",
@@ -128,23 +128,23 @@ class TestCount:
         run("merge-counts", *(f"{share}.counts" for share in reversed(range(number))), "-o", "all.counts")
         assert WordCounts.load("all.counts") == count([Source("more"), Source("a.txt", weight=0.5)])
 
-    def test_share_says_how_much_it_has(self):
+    def test_part_reports_its_number_of_shards(self):
         stderr = run("count", "more", "-o", "out.counts", "--shard", "1/2").stderr
         assert stderr.startswith("hf-bpe: part 1/2 has 2 of 5 shards\n")
 
     @pytest.mark.parametrize("share", ["2/2", "-1/2", "1", "0/0", "a/b", "1/2/3"])
-    def test_refuses_what_is_no_share(self, share):
+    def test_invalid_parts_are_refused(self, share):
         result = run("count", "a.txt", "-o", "out.counts", "--shard", share, code=2)
         assert "'--shard': expected I/N, from 0/N to N-1/N, got" in result.stderr
 
-    def test_goes_on_from_its_work_folder(self):
+    def test_count_resumes_from_its_work_folder(self):
         whole = counted("more/[0-2].txt", "--work-dir", "work")
         assert whole == count("more/[0-2].txt")
         result = run("count", "more", "-o", "out.counts", "--work-dir", "work")
         assert "hf-bpe: 3 of 5 shards were counted before" in result.stderr.splitlines()
         assert WordCounts.load("out.counts") == count("more")
 
-    def test_refuses_a_work_folder_of_another_count(self):
+    def test_work_folder_of_another_count_is_refused(self):
         counted("a.txt", "--work-dir", "work")
         message = error("count", "a.txt", "-o", "out.counts", "--work-dir", "work", "--pattern", "cl100k")
         assert message.startswith("work: expected a count with pattern 'cl100k', got 'gpt2'")
@@ -174,7 +174,7 @@ class TestMergeCounts:
         expected = {"a": 71 * 70 // 2, **{str(number): number + 1 for number in range(70)}}
         assert WordCounts.load("all.counts") == WordCounts(expected, scale=2)
 
-    def test_refuses_other_counts_and_names_them(self):
+    def test_different_counts_are_refused_by_name(self):
         WordCounts({"a": 1}).save("1.counts")
         WordCounts({"a": 1}, pattern="cl100k").save("2.counts")
         message = error("merge-counts", "1.counts", "1.counts", "2.counts", "-o", "all.counts")
@@ -254,7 +254,7 @@ class TestTrain:
 
 @pytest.mark.parametrize("command", [["count"], ["train", "--num-merges", "9"]], ids=["count", "train"])
 class TestSources:
-    def test_that_are_not_there(self, command):
+    def test_missing_sources_are_named(self, command):
         assert error(*command, "no.txt", "-o", "out") == "no.txt: No such file or directory"
         assert error(*command, "no*.txt", "-o", "out") == "no file matches 'no*.txt'"
         assert error(*command, "memory://no.txt", "-o", "out").startswith("no file 'memory://no.txt'")
@@ -268,7 +268,7 @@ class TestSources:
         assert "'--weight': got 1 for 2; give one for each, or none" in result.stderr
         assert "weight: expected more than 0" in error(*command, "a.txt", "-o", "out", "--weight", "-1")
 
-    def test_standard_input_cannot_be_gone_on_with(self, command):
+    def test_standard_input_cannot_be_resumed(self, command):
         result = run(*command, "-", "-o", "out", "--work-dir", "work", code=2)
         assert "'--work-dir': standard input cannot be read again; give files" in result.stderr
         assert not Path("work").exists()
@@ -316,7 +316,7 @@ main()
     ids=["SIGINT", "SIGTERM"],
 )
 @pytest.mark.parametrize("stage", ["counting", "merging"])
-def test_signals_end_training_cleanly_and_it_goes_on(stage, number, code):
+def test_signals_end_training_cleanly_and_it_resumes(stage, number, code):
     numbers = random.Random(0)
     letters = str.maketrans("0123456789", "ghijklmnop")
     words = (f"{numbers.getrandbits(64):x}".translate(letters) for _ in range(100_000))

@@ -34,12 +34,12 @@ def check(folder, output, edited, remap_file):
 
 
 class TestTruncate:
-    def test_saves_what_the_library_makes(self, folder, tmp_path):
+    def test_truncate_saves_the_result_of_the_library(self, folder, tmp_path):
         shown = run("truncate", folder, "-o", tmp_path / "out", "--vocab-size", 270, "--remap", tmp_path / "remap")
         assert "270 tokens, 10 fewer and 0 more, saved in" in shown.stderr
         check(folder, tmp_path / "out", editing.truncate(load(folder).model, 270), tmp_path / "remap")
 
-    def test_closes_gaps_where_it_is_told_to(self, tmp_path):
+    def test_renumber_closes_gaps(self, tmp_path):
         model = BPEModel({0: b"a", 1: b"b", 2: b"ab", 3: b"abb", 4: b"<|x|>"}, [(b"a", b"b"), (b"ab", b"b")], ["<|x|>"])
         BPETokenizer(model=model, unk_token="<|x|>").save_pretrained(tmp_path / "in")
         for flags, ids in (([], [0, 1, 2, 4]), (["--renumber"], [0, 1, 2, 3])):
@@ -58,14 +58,14 @@ class TestTruncate:
             assert load(tmp_path / "out").convert_tokens_to_ids("<|x|>") == ids[-1]
             assert editing.Remap.load(tmp_path / "remap").new_ids == dict(zip([0, 1, 2, 4], ids, strict=True))
 
-    def test_a_size_that_cannot_be_is_an_error(self, folder, tmp_path):
+    def test_impossible_size_is_an_error(self, folder, tmp_path):
         message = error("truncate", folder, "-o", tmp_path / "out", "--vocab-size", 9)
         assert message == "vocab_size: expected 258 to 280, got 9"
         assert not (tmp_path / "out").exists()
 
 
 class TestExtend:
-    def test_of_text_and_of_counts_saves_what_the_library_makes(self, folder, text, tmp_path):
+    def test_extend_saves_the_result_of_the_library_for_text_and_counts(self, folder, text, tmp_path):
         tokenizer = load(folder)
         count(text, special_tokens=["<|x|>"]).save(tmp_path / "counts")
         edited = editing.extend(tokenizer.model, text, 3, reserved=tokenizer.added_tokens_decoder)
@@ -73,7 +73,7 @@ class TestExtend:
             run("extend", folder, *source, "-o", tmp_path / "out", "--add", 3, "--remap", tmp_path / "remap")
             check(folder, tmp_path / "out", edited, tmp_path / "remap")
 
-    def test_options_of_learning_and_of_reading_are_heeded(self, folder, tmp_path):
+    def test_options_of_learning_and_reading_are_used(self, folder, tmp_path):
         (tmp_path / "text.jsonl").write_text('{"words": "slow slower"}\n', encoding="utf-8")
         options = ["--column", "words", "--tie-break", "huggingface", "--max-token-bytes", 4, "--weight", 3]
         shown = run("extend", folder, tmp_path / "text.jsonl", "-o", tmp_path / "out", "--add", 9, *options)
@@ -92,7 +92,7 @@ class TestExtend:
 
 
 class TestPrune:
-    def test_by_counts_saves_what_the_library_makes(self, folder, text, tmp_path):
+    def test_prune_by_counts_saves_the_result_of_the_library(self, folder, text, tmp_path):
         counts = count(text, special_tokens=["<|x|>"])
         counts.save(tmp_path / "counts")
         for flag, keyword, value in (("--vocab-size", "vocab_size", 265), ("--min-count", "min_count", 21)):
@@ -102,7 +102,7 @@ class TestPrune:
             check(folder, tmp_path / "out", edited, tmp_path / "remap")
 
     @pytest.mark.parametrize("name", ["ids.npy", "ids.txt"])
-    def test_keeps_the_ids_in_a_file(self, folder, tmp_path, name):
+    def test_prune_keeps_the_ids_in_a_file(self, folder, tmp_path, name):
         tokenizer = load(folder)
         ids = tokenizer.encode("low lowest<|user|>")
         if name == "ids.npy":

@@ -46,7 +46,7 @@ class TestReport:
             (["a.txt", "--workers", "1", "--max-memory", "4GB"], "a.txt", {}),
         ],
     )
-    def test_gives_what_the_library_does(self, arguments, texts, options):
+    def test_report_matches_the_library(self, arguments, texts, options):
         expected = report(load("small"), texts, name="small", **options).as_json()
         found = on_json("report", "small", *arguments)
         if "*.txt" in arguments:  # three files, so three groups, which the library is not asked for here
@@ -55,24 +55,24 @@ class TestReport:
         else:
             assert found == json.loads(json.dumps(expected))
 
-    def test_takes_counts_files(self):
+    def test_report_takes_counts_files(self):
         count("a.txt", special_tokens=["<|x|>"]).save("a.counts")
         of_counts = on_json("report", "small", "--counts", "a.counts")
         assert of_counts["total"] == on_json("report", "small", "a.txt")["total"]
         both = on_json("report", "small", "b.txt", "--counts", "a.counts")
         assert [row["name"] for row in both["groups"]] == ["b.txt", "a.counts"]
 
-    def test_reads_standard_input(self):
+    def test_report_reads_standard_input(self):
         assert (
             on_json("report", "small", "-", stdin=TEXT.encode())["total"]
             == on_json("report", "small", "a.txt")["total"]
         )
 
-    def test_prints_tables_in_utf8(self):
+    def test_report_prints_tables_in_utf8(self):
         printed = run("report", "small", "a.txt", "b.txt").stdout_bytes
         assert printed == f"{report(load('small'), ['a.txt', 'b.txt'], name='small')}\n".encode()
 
-    def test_writes_a_page(self):
+    def test_report_writes_a_page(self):
         pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
         result = run("report", "small", "a.txt", "--html", "pages/small.html")
         assert (result.stdout, result.stderr.splitlines()[-1]) == ("", "hf-bpe: saved in pages/small.html")
@@ -86,29 +86,29 @@ class TestReport:
             (["--group", "=a.txt"], "expected NAME=SOURCE, got '=a.txt'"),
         ],
     )
-    def test_refuses_a_command_line_without_text(self, arguments, message):
+    def test_missing_text_is_refused(self, arguments, message):
         assert message in " ".join(run("report", "small", *arguments, code=2).stderr.split())
 
-    def test_refuses_texts_of_one_name(self):
+    def test_texts_with_equal_names_are_refused(self):
         count("a.txt").save("a.counts")
         arguments = ["--group", "a.counts=a.txt", "--counts", "a.counts"]
         assert "is already the name of another text" in " ".join(
             run("report", "small", *arguments, code=2).stderr.split()
         )
 
-    def test_refuses_options_of_text_where_there_are_only_counts(self):
+    def test_options_of_text_are_refused_with_only_counts(self):
         count("a.txt").save("a.counts")
         arguments = ["--counts", "a.counts", "--column", "body"]
         assert "is only for SOURCE" in " ".join(run("report", "small", *arguments, code=2).stderr.split())
 
-    def test_says_in_one_line_what_is_wrong(self):
+    def test_report_errors_are_one_line(self):
         assert error("report", "small", "a.txt", "--reference", "x") == "reference: expected one of 'text', got 'x'"
         assert error("report", "none", "a.txt") == "no file or folder 'none'; tokenizers are not downloaded"
         assert "not UTF-8" in error("report", "small", "latin1.txt")
 
 
 class TestCompare:
-    def test_gives_what_the_library_does(self):
+    def test_compare_matches_the_library(self):
         tokenizers = {name: load(name) for name in ("small", "large")}
         texts = {"a.txt": "a.txt", "y": "b.txt"}
         expected = compare(tokenizers, texts, reference="y").as_json()
@@ -117,14 +117,14 @@ class TestCompare:
         printed = run("compare", "small", "large", "--on", "a.txt").stdout_bytes.decode()
         assert printed == f"{compare(tokenizers, 'a.txt')}\n"
 
-    def test_calls_tokenizers_of_one_name_by_their_paths(self):
+    def test_tokenizers_with_equal_names_are_named_by_path(self):
         Path("other").mkdir()
         Path("small").rename("other/small")
         Path("large").rename("small")
         found = on_json("compare", "small", "other/small", "--on", "a.txt")
         assert [one["name"] for one in found["reports"]] == ["small", "other/small"]
 
-    def test_refuses_fewer_than_two_and_one_twice(self):
+    def test_fewer_than_two_or_repeated_tokenizers_are_refused(self):
         assert "expected two or more to compare, got 1" in error("compare", "small", "--on", "a.txt")
         assert "given twice" in run("compare", "small", "small", "--on", "a.txt", code=2).stderr
         assert "--on SOURCE" in run("compare", "small", "large", code=2).stderr

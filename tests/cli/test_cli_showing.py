@@ -93,7 +93,7 @@ def test_trees_are_of_a_token_or_of_an_id(folder, tokenizer):
         assert run("tree", folder, *arguments).stdout_bytes.decode() == f"{tree}\n"
 
 
-def test_what_is_wrong_is_said(folder, tmp_path):
+def test_errors_are_one_line(folder, tmp_path):
     assert "no token 'xyz'" in error("tree", folder, "xyz")
     assert "no token with the id 99999" in error("tree", folder, "--id", 99999)
     assert "No such file" in error("show", folder, tmp_path / "none")

@@ -254,7 +254,7 @@ def source_of(folder, name):
 
 
 @pytest.mark.parametrize(("name", "damage", "message"), BROKEN.values(), ids=BROKEN)
-def test_is_refused_in_one_line_that_says_where_and_nothing_is_written(whole, tmp_path, name, damage, message):
+def test_damaged_file_is_refused_with_its_location_and_nothing_is_written(whole, tmp_path, name, damage, message):
     folder = copied(whole, tmp_path)
     damage(folder / name)
     source = source_of(folder, name)

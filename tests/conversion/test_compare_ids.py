@@ -96,7 +96,7 @@ def test_patterns_are_compared_by_their_pieces(first):
     assert "'12'" in str(compare(side_of_pattern("cl100k"), side_of_pattern("qwen2")))
 
 
-def test_files_are_compared_to_their_last_byte_and_the_place_is_told(model, tmp_path):
+def test_files_are_compared_to_their_last_byte_with_locations(model, tmp_path):
     # A token that is no text, and so is in no text that is compared without a file.
     model = dataclasses.replace(model, pattern=None)
     vocab = model.vocab | {900: b"\x9eQ"}
@@ -121,7 +121,7 @@ def test_a_line_of_any_length_is_compared_in_parts(model, tmp_path):
 
 @settings(max_examples=by_profile(quick=10, thorough=30))
 @given(first=models(), second=models())
-def test_models_that_differ_are_told_apart_by_name(first, second):
+def test_models_that_differ_are_distinguished_by_name(first, second):
     if first != second:
         assert model_difference(first, second)
         assert "expected" in model_difference(first, second)
@@ -141,7 +141,7 @@ def test_a_file_is_encoded_by_its_own_library_where_there_is_one(model, tmp_path
 
 @given(data=st.data())
 @settings(max_examples=by_profile(quick=4, thorough=10))
-def test_what_a_writer_gets_wrong_is_found_before_it_takes_effect(data, model, tmp_path_factory):
+def test_errors_of_a_writer_are_found_before_files_are_moved(data, model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("x")
     chosen = formats.FORMATS["tokenizer.json"]
     rank = data.draw(st.integers(0, len(model.merges) - 1))

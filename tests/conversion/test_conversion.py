@@ -28,7 +28,7 @@ SPECIALS = ["<|endoftext|>", "<|user|>"]
 
 
 def trained(pattern="gpt2", **options):
-    """Train a model that every format can carry: special tokens behind the merges."""
+    """Train a model that every format can carry: special tokens after the merges."""
     model = train(CORPUS, num_merges=40, pattern=pattern, **options)
     ids = itertools.count(model.vocab_size)
     return dataclasses.replace(
@@ -136,7 +136,7 @@ def test_a_definition_that_adds_a_token_which_it_does_not_name_is_refused(name):
     assert Definition(model, {}, {f"add_{name}_token": False}).settings == {}
 
 
-def test_what_is_dropped_knowingly_is_lost_alone(tmp_path):
+def test_only_explicitly_dropped_features_are_lost(tmp_path):
     definition = Definition(trained(pattern="cl100k"), {298: AddedToken("<note>")}, {"add_prefix_space": None})
     with pytest.raises(ValueError, match="cannot carry the split pattern, 'cl100k'"):
         written(definition, tmp_path, "gpt2", drop=["added_tokens"])
@@ -226,7 +226,7 @@ class TestTokenizerJson:
         (tmp_path / "tokenizer.json").write_text(json.dumps(content))
         assert formats.read(tmp_path / "tokenizer.json") == self.read(self.other())
 
-    def test_special_tokens_of_the_vocabulary_behind_it_and_added_ones_between_them(self):
+    def test_special_and_added_tokens_of_any_order_are_read(self):
         tokenizer = self.other()
         tokenizer.add_special_tokens(["</s>", "<a>"])
         tokenizer.add_tokens([AddedToken("<think>", normalized=False), AddedToken("low", single_word=True)])
@@ -257,7 +257,7 @@ class TestTokenizerJson:
         ("single", "pair"),
         [("<a> <a> $A", "<a> <a> $A $B:1"), ("<a> $A", "<a> $A $B:1"), ("$A:2", "$A <a>:3 </s> $B:1 <a>")],
     )
-    def test_any_template_is_kept_as_it_is(self, single, pair):
+    def test_any_template_is_kept_unchanged(self, single, pair):
         tokenizer = self.other()
         tokenizer.add_special_tokens(["</s>", "<a>"])
         tokenizer.post_processor = processors.TemplateProcessing(single, pair, [("<a>", 7), ("</s>", 6)])
@@ -287,11 +287,11 @@ class TestTokenizerJson:
         with pytest.raises(ValueError, match=r"its post-processor adds '<a>' as the ids .*expected an added token"):
             self.read(tokenizer)
 
-    def test_offsets_that_are_trimmed_are_warned_of(self):
+    def test_trimmed_offsets_give_a_warning(self):
         with pytest.warns(UserWarning, match="trim_offsets is ignored"):
             self.read(self.other(post_processor=processors.ByteLevel(trim_offsets=True)))
 
-    def test_padding_and_truncation_of_a_file_are_warned_of_and_their_sides_kept(self, tmp_path):
+    def test_padding_and_truncation_give_a_warning_and_keep_their_sides(self, tmp_path):
         tokenizer = self.other()
         tokenizer.add_special_tokens(["</s>"])
         tokenizer.enable_padding(pad_token="</s>", pad_id=6, direction="left")
@@ -302,7 +302,7 @@ class TestTokenizerJson:
         expected = {"pad_token": "</s>", "padding_side": "left", "model_max_length": 9, "truncation_side": "right"}
         assert definition.settings == expected
 
-    def test_splits_that_remove_what_does_not_match_are_read_where_all_matches(self):
+    def test_splits_that_remove_unmatched_text_are_read_if_all_text_matches(self):
         expression = PATTERNS["cl100k"]
         for pattern, is_read in ((expression, True), (r"\w+|\s", False)):
             split = pre_tokenizers.Split(Regex(pattern), "removed", invert=True)

@@ -33,7 +33,7 @@ ALONE = replace(LOW, vocab={**LOW.vocab, 258: b"new"})
 
 @st.composite
 def written_models(draw):
-    """Draw a model that llama.cpp can be told of."""
+    """Draw a model that GGUF can carry."""
     model = draw(strategies.models(all_bytes=True))
     assume(model.merges)
     model = replace(model, pattern=draw(st.sampled_from(sorted(PATTERNS))))
@@ -106,14 +106,14 @@ def test_added_tokens_and_settings_come_back_equal(path):
     )
 
 
-def test_what_is_not_set_is_not_set_when_read(path):
+def test_unset_settings_stay_unset_when_read(path):
     write(Definition(LOW, settings={"add_bos_token": False}), path)
     assert read(path, Hints()).settings == {}
     write(Definition(LOW, settings={"chat_template": "{{ a }}"}), path)
     assert read(path, Hints()).settings == {"chat_template": "{{ a }}"}
 
 
-def test_what_begins_a_sequence_is_always_written_for_some_names_of_patterns_imply_it(path):
+def test_add_bos_is_always_written(path):
     write(Definition(replace(LOW, pattern="llama3"), settings={"bos_token": "<s>"}), path)
     metadata = read_metadata(path, "tokenizer.ggml.")
     assert metadata["tokenizer.ggml.pre"] == "llama-bpe"
@@ -180,7 +180,7 @@ def test_a_special_token_that_is_an_ordinary_one_too_stays_both(path):
     ]
 
 
-def test_a_special_token_with_the_bytes_of_an_ordinary_one_is_kept_beside_the_model(path):
+def test_special_token_with_the_bytes_of_an_ordinary_one_is_kept(path):
     write_file(path, tokens=["a", "Ġ", "aĠ", "a "], merges=["a Ġ"])
     got = read(path, Hints())
     assert got.model == BPEModel({0: b"a", 1: b" ", 2: b"a "}, [(b"a", b" ")])
@@ -217,7 +217,7 @@ def test_a_model_file_with_tensors_is_read(path):
     assert read(path, Hints()).model == BPEModel({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")])
 
 
-def test_files_are_told_by_their_first_bytes(path):
+def test_formats_are_detected_by_first_bytes(path):
     write(Definition(LOW), path)
     assert FORMAT.matches(path, path.read_bytes()[:4096])
     assert not FORMAT.matches(path, b'{"a": 1}')
@@ -251,7 +251,7 @@ def test_tokens_that_begin_within_others_are_read_so_that_they_are_found_as_llam
 # What users say of a file.
 
 
-def test_a_pattern_is_taken_for_files_whose_own_is_not_known(path):
+def test_given_pattern_is_used_for_files_with_unknown_patterns(path):
     write_file(path, pre="deepseek-v3")
     with pytest.raises(ValueError, match=r"x\.gguf: .*\.pre: unknown pattern 'deepseek-v3'"):
         read(path, Hints())
@@ -342,7 +342,7 @@ REFUSED = {
         with_tokens(AddedToken("<a>", normalized=False), AddedToken("<a>b", normalized=True)),
         "added tokens '<a>' and '<a>b': in '<a>b' llama.cpp finds the longest first",
     ),
-    "a special token that is none beside another": (
+    "a special token that is ordinary next to another": (
         with_tokens(AddedToken("<|tool_response>", normalized=False)),
         "added token '</s>': llama.cpp does not find it in text if there is '<|tool_response>'",
     ),
@@ -367,7 +367,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_llama_cpp_would_do_otherwise_is_refused(path, what):
+def test_definitions_that_llama_cpp_would_run_differently_are_refused(path, what):
     definition, message = REFUSED[what]
     with pytest.raises(ValueError, match=message):
         write(definition, path)
@@ -456,7 +456,7 @@ def test_ordinary_tokens_may_look_special_where_llama_cpp_does_not_know_them(pat
         ({"tokenizer.chat_template": 3}, "tokenizer.chat_template: expected a string, got 3"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_said_with_its_key(path, values, message):
+def test_errors_of_a_file_name_the_key(path, values, message):
     write_file(path, **values)
     with pytest.raises(ValueError, match=rf"^{path}: {message}"):
         read(path, Hints())
@@ -491,7 +491,7 @@ KEY = struct.pack("<Q11s", 11, b"tokenizer.x")
         ),
     ],
 )
-def test_what_is_no_gguf_file_is_refused_with_the_byte(path, data, message):
+def test_other_files_are_refused_with_the_byte(path, data, message):
     path.write_bytes(data)
     with pytest.raises(ValueError, match=f"^{path}: {message}"):
         read(path, Hints())

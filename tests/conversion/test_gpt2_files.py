@@ -64,7 +64,7 @@ def test_reading_gives_the_model_that_was_written_whether_special_tokens_are_nam
 
 
 @given(odd_models(), st.booleans(), st.booleans(), st.booleans(), st.sampled_from(["\n", "\r\n"]), st.data())
-def test_what_does_not_matter_in_the_files_changes_nothing(folder, model, header, mark, ascii_only, newline, data):
+def test_irrelevant_details_of_the_files_change_nothing(folder, model, header, mark, ascii_only, newline, data):
     vocab, merges = render_gpt2(model)
     entries = [*json.loads(vocab).items()]
     random.Random(data.draw(st.integers(0, 99))).shuffle(entries)

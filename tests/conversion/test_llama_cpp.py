@@ -146,7 +146,7 @@ def test_llama_cpp_takes_these_tokens_for_special_whatever_their_type(tmp_path, 
     assert peer(tmp_path / "x.gguf")(f"a{token}b") == [97, 257, 98]
 
 
-def test_a_text_that_ends_llama_cpp_is_an_error_and_it_goes_on(tmp_path, llama_cpp, merged):
+def test_text_that_aborts_llama_cpp_is_an_error_and_it_restarts(tmp_path, llama_cpp, merged):
     write_named(merged, "gpt-4o", tmp_path / "x.gguf")
     llama = peer(tmp_path / "x.gguf")
     with pytest.raises(ValueError, match=r"llama.cpp ends with -[0-9]+ at the text 'aaaa.*' of 1000000 characters"):
@@ -168,7 +168,7 @@ def test_without_llama_cpp_there_is_no_peer(tmp_path, monkeypatch):
 # Without llama.cpp.
 
 
-def test_every_name_that_is_written_stands_for_what_it_is_written_for():
+def test_every_written_name_maps_back_to_its_pattern():
     for pattern in ("gpt2", "cl100k", "llama3", "qwen2", "o200k"):
         assert PRE_TOKENIZERS[pre_tokenizer_name(pattern, None)].pattern == pattern
         for ignore_merges in (True, False):

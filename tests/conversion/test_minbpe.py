@@ -285,7 +285,7 @@ def test_a_model_is_carried_or_refused_with_its_first_offender(path, model):
         (BPEModel(BASE, [], (), "a|" * 5000 + "b"), "the pattern has 10001 characters: more than 10000 are not read"),
     ],
 )
-def test_what_minbpe_would_read_otherwise_is_refused(tmp_path, model, message):
+def test_models_that_minbpe_would_read_differently_are_refused(tmp_path, model, message):
     with pytest.raises(ValueError, match=message):
         write(model, tmp_path / "x.model")
     assert not [*tmp_path.iterdir()]
@@ -298,7 +298,7 @@ def test_no_pattern_is_one_that_cuts_nothing_where_special_tokens_need_one(path)
 
 
 @pytest.mark.parametrize("change", [{"normalizer": "NFC"}, {"vocab": BASE | {256: b"xyz"}, "ignore_merges": True}])
-def test_what_the_format_has_no_place_for_is_refused(path, change):
+def test_features_that_the_format_cannot_carry_are_refused(path, change):
     with pytest.raises(ValueError, match="the format minbpe cannot carry"):
         write(dataclasses.replace(BPEModel(BASE, []), **change), path)
 
@@ -362,7 +362,7 @@ SHUFFLED = f"minbpe v1 byte_shuffle\n{PATTERNS['gpt2']}\n"
         ('[!] 0\r\n["] 1\r\n[#] 2\r\n', r"a \.vocab of minbpe is only for people to read; give the \.model"),
     ],
 )
-def test_broken_files_are_refused_with_the_place(path, text, message):
+def test_broken_files_are_refused_with_the_location(path, text, message):
     with pytest.raises(ValueError, match=message) as caught:
         read_text(path, text)
     assert str(caught.value).startswith(str(path))
@@ -377,7 +377,7 @@ def test_long_runs_of_spaces_may_be_tokens(path):
     assert make_encoder(model).encode(" " * (2**20 + 2**4 + 1) + "x", Options()) == [275, 259, 32, ord("x")]
 
 
-def test_the_vocab_that_is_written_is_told_and_refused(path):
+def test_written_vocab_is_detected_and_refused(path):
     for model in (BPEModel(BASE, []), BPEModel(dict(enumerate(BYTES[::-1])), [])):
         vocab = write(model, path).with_suffix(".vocab")
         assert FORMAT.matches(vocab, vocab.read_bytes()[:4096])
@@ -402,7 +402,7 @@ def test_hints_that_contradict_the_file_are_refused(path, hints, message):
         read_text(path, START + "1\n<s> 300\n", hints)
 
 
-def test_other_files_and_folders_are_not_told_as_this_format(tmp_path):
+def test_other_files_and_folders_are_not_detected(tmp_path):
     assert not FORMAT.matches(tmp_path, b"")
     for head in (b"", b"{", b"#version: 0.2\n", b"IQ== 0\nIg== 1\n", b"\t\t9\n", b"[a]\n[b]\n"):
         assert not FORMAT.matches(tmp_path / "x", head)

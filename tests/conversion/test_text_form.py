@@ -72,7 +72,7 @@ def write(definition, folder):
 
 
 def read_files(folder, vocab, merges, hints=Hints("gpt2"), names=NAMES_OF_OTHERS):  # noqa: B008
-    """Read two files with these contents, and nothing beside."""
+    """Read two files with these contents and no sidecar."""
     folder.mkdir(exist_ok=True)
     for file in folder.iterdir():
         file.unlink()
@@ -204,7 +204,7 @@ def test_merged_tokens_may_be_written_with_a_loss(folder, name, model):
 
 
 @given(models(all_bytes=True, all_merged=True), st.sampled_from([rb"\x%02x", rb"\x%02X"]))
-def test_bytes_that_are_no_utf8_may_be_written_in_hexadecimal_beside_raw_tokens(folder, model, form):
+def test_invalid_utf8_may_be_hexadecimal_next_to_raw_tokens(folder, model, form):
     lines = [
         b"%b\t%d\n" % (form % token[0] if len(token) == 1 and token > b"\x7f" else token, token_id)
         for token_id, token in model.vocab.items()
@@ -294,7 +294,7 @@ AB = "a\t97\nb\t98\nab\t256\n"
         (AB.encode("utf-16"), "", "vocab.txt: line 1: expected a token, a tab and an id, got b'\\xff\\xfea"),
     ],
 )
-def test_broken_files_are_refused_with_the_place(folder, vocab, merges, message):
+def test_broken_files_are_refused_with_the_location(folder, vocab, merges, message):
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         read_files(folder, vocab, merges)
     assert str(caught.value).startswith(str(folder))
@@ -316,7 +316,7 @@ def test_merges_that_would_double_tokens_without_end_are_refused(folder):
         ("\na\t97", r"line 98: expected .* for backslashes and control characters, got b'\\na'"),
     ],
 )
-def test_what_we_never_write_is_refused_beside_our_sidecar(folder, line, message):
+def test_unusual_files_are_refused_next_to_our_sidecar(folder, line, message):
     write(BPEModel(dict(enumerate(BYTES)), []), folder)
     file = folder / VOCAB_FILE
     file.write_text(file.read_text("utf-8").replace("\na\t97", "\n" + line), encoding="utf-8")

@@ -94,7 +94,7 @@ def test_an_encoding_in_memory_is_a_tokenizer_and_its_file_again(ranks, tmp_path
 
 @settings(max_examples=by_profile(quick=8, thorough=30))
 @given(model=models(all_bytes=True))
-def test_a_model_is_written_so_that_it_is_read_back_equal_or_refused_by_name(model, tmp_path_factory):
+def test_models_are_read_back_equal_or_refused_by_name(model, tmp_path_factory):
     path = tmp_path_factory.mktemp("x") / "x.tiktoken"
     try:
         formats.write(formats.definition_of(model), path)
@@ -108,15 +108,15 @@ def test_a_model_is_written_so_that_it_is_read_back_equal_or_refused_by_name(mod
         assert formats.read(path).model == Definition(model).model
 
 
-def test_what_is_trained_is_written_and_loaded_by_tiktoken_itself(tmp_path):
+def test_trained_models_are_loaded_by_tiktoken(tmp_path):
     tokenizer = BPETokenizer(model=train(["low lower lowest newest"] * 3, 266, ["<|endoftext|>"], pattern="cl100k"))
     tokenizer.convert_to(tmp_path / "x.tiktoken")
     try:
         ranks = load_tiktoken_bpe(str(tmp_path / "x.tiktoken"))
     except ImportError as error:  # older releases need blobfile to read even a local file
         pytest.skip(f"this release of tiktoken reads no files by itself: {error}")
-    beside = json.loads((tmp_path / "x.tiktoken.json").read_text("utf-8"))
-    arguments = {name: beside[name] for name in ("pat_str", "special_tokens")}
+    sidecar = json.loads((tmp_path / "x.tiktoken.json").read_text("utf-8"))
+    arguments = {name: sidecar[name] for name in ("pat_str", "special_tokens")}
     encoding = tiktoken.Encoding("x", mergeable_ranks=ranks, **arguments)
     text = "the lowest<|endoftext|>newer"
     assert encoding.encode(text, allowed_special="all") == tokenizer.encode(text)

@@ -177,7 +177,7 @@ def test_pruning_changes_no_encoding_whose_tokens_are_kept_and_reaches_all_of_th
 
 
 @given(words, merges_in_any_order, merges_in_any_order)
-def test_merges_put_behind_change_no_encoding_without_neighbours_that_they_merge(word, merges, new):
+def test_appended_merges_change_no_encoding_to_which_they_do_not_apply(word, merges, new):
     encoded = oracle.encode_word(word, merges)
     if not {*pairwise(encoded)} & {*new}:
         assert oracle.encode_word(word, [*merges, *(pair for pair in new if pair not in merges)]) == encoded

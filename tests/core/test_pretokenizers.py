@@ -131,7 +131,7 @@ def test_white_space_is_what_tokenizers_calls_so():
     assert [char for char in CODE_POINTS if char.isspace() and char not in WHITE_SPACE] == list("\x1c\x1d\x1e\x1f")
 
 
-def test_what_unicode_16_does_not_know_is_of_no_class():
+def test_characters_unknown_to_unicode_16_have_no_class():
     unknown = "".join(chr(code) for first, last in hf_bpe.core._unicode.UNASSIGNED for code in range(first, last + 1))
     assert len(unknown) > 800_000
     assert split(unknown, r"[^\P{Cn}]+") == [unknown]

@@ -18,15 +18,15 @@ TEXTS = ["low lower lowest newest widest " * 3, "the quick brown fox"]
 SPECIALS = ["<|endoftext|>"]
 
 
-def told(signature):
+def fields_of(signature):
     first, *rest = signature.split("|")
     return {"hf_bpe": first.removeprefix("hf_bpe "), **dict(part.split("=") for part in rest)}
 
 
-def test_it_tells_what_the_model_is_and_what_it_was_learned_from():
+def test_signature_identifies_the_model_and_its_training():
     counts = count(TEXTS, special_tokens=SPECIALS)
     model = train(counts, 265)
-    merges = told(model.signature)["merges"]
+    merges = fields_of(model.signature)["merges"]
     assert model.signature == (
         "hf_bpe 0.1|unicode=16.0|pattern=gpt2|vocab=265|ties=lexicographic|specials=1|"
         f"counts=sha256:{counts.fingerprint[:16]}|merges={merges}"
@@ -45,12 +45,12 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_every_option_that_decides_merges_is_told(name):
-    plain, other = (told(train(TEXTS, num_merges=4, **options).signature) for options in ({}, OPTIONS[name]))
+def test_signature_has_every_option_that_decides_merges(name):
+    plain, other = (fields_of(train(TEXTS, num_merges=4, **options).signature) for options in ({}, OPTIONS[name]))
     assert plain.get(name) != other[name]
 
 
-def test_it_does_not_depend_on_how_the_text_was_counted_and_learned(tmp_path):
+def test_signature_does_not_depend_on_counting_and_learning(tmp_path):
     expected = train(TEXTS, 265, SPECIALS).signature
     path = tmp_path / "texts.txt"
     path.write_text("<|endoftext|>".join(TEXTS), encoding="utf-8")
@@ -75,7 +75,7 @@ def test_equal_signatures_mean_equal_merges(first, second):
 
 
 @given(corpora, st.sampled_from(["lexicographic", "huggingface"]), st.data())
-def test_what_is_left_of_a_training_has_the_signature_of_a_training_to_that_size(words, ties, data):
+def test_truncated_model_has_the_signature_of_the_smaller_training(words, ties, data):
     counts = WordCounts(words)
     merges = len(train_quietly(counts, 20, ties).merges)
     size = data.draw(st.integers(0, merges))
@@ -93,14 +93,14 @@ def train_quietly(counts, num_merges, ties):
 
 def test_other_merges_are_not_said_to_be_learned():
     model = train(TEXTS, 265, SPECIALS)
-    assert "counts" in told(dataclasses.replace(model, normalizer="NFC").signature)
+    assert "counts" in fields_of(dataclasses.replace(model, normalizer="NFC").signature)
     for other in (
         dataclasses.replace(model, merges=model.merges[:-1]),
         train(TEXTS, 265, initial=train(TEXTS, 260)).truncate(258),
         BPEModel(model.vocab, model.merges, model.special_tokens),
     ):
-        assert {"ties", "counts"}.isdisjoint(told(other.signature))
-        assert told(other.signature)["hf_bpe"] == "0.1"
+        assert {"ties", "counts"}.isdisjoint(fields_of(other.signature))
+        assert fields_of(other.signature)["hf_bpe"] == "0.1"
 
 
 def test_models_that_differ_in_nothing_else_are_equal():
@@ -120,12 +120,12 @@ def test_formats_that_have_a_place_for_it_keep_it(tmp_path, name):
     tokenizer.convert_to(tmp_path / NAMES.get(name, name), format=name)
     loaded = BPETokenizer.convert_from(tmp_path / NAMES.get(name, name), format=name)
     signature = loaded.model.signature
-    assert told(signature)["merges"] == told(tokenizer.model.signature)["merges"]
+    assert fields_of(signature)["merges"] == fields_of(tokenizer.model.signature)["merges"]
     assert (signature == tokenizer.model.signature) == (name in ("hf", "text", "tiktoken", "gguf"))
     assert pickle.loads(pickle.dumps(loaded)).model.signature == signature
 
 
-def test_a_folder_has_it_and_keeps_it_when_it_is_saved_again(tmp_path):
+def test_folder_keeps_the_signature_when_saved_again(tmp_path):
     tokenizer = BPETokenizer.train(TEXTS, 265, SPECIALS)
     for portable in (False, True):
         tokenizer.save_pretrained(tmp_path, portable=portable)
@@ -144,13 +144,13 @@ def test_files_that_were_changed_are_not_said_to_be_learned(tmp_path):
     settings = json.loads(config.read_text("utf-8"))
     del settings["file_digests"]
     config.write_text(json.dumps(settings), encoding="utf-8")
-    assert "counts" not in told(BPETokenizer.from_pretrained(tmp_path).model.signature)
+    assert "counts" not in fields_of(BPETokenizer.from_pretrained(tmp_path).model.signature)
 
 
 @pytest.mark.parametrize(
     "line", ["", "x", "hf_bpe 0.1", "hf_bpe 0.1|merges", "a|merges=b", "|", "hf_bpe 0.1|merges=x|y=1", "é"]
 )
-def test_what_is_no_signature_tells_nothing(line):
+def test_other_text_gives_no_origin(line):
     model = train(TEXTS, 258)
     plain = BPEModel(model.vocab, model.merges)
     assert plain.with_signature(line).signature == plain.signature
@@ -158,7 +158,7 @@ def test_what_is_no_signature_tells_nothing(line):
 
 
 @pytest.mark.parametrize("sign", ["\x1b[2J", "\n", "\u202e", "\ud800"])
-def test_what_cannot_be_printed_as_it_is_is_not_believed(sign):
+def test_unprintable_signatures_are_ignored(sign):
     model = train(TEXTS, 258)
     plain = BPEModel(model.vocab, model.merges)
     assert plain.with_signature(model.signature).signature == model.signature

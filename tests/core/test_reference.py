@@ -87,13 +87,13 @@ def pair_counts(counts):
 
 
 @given(corpora, max_merges)
-def test_progress_is_told_of_each_merge(counts, max_merges):
-    told = []
-    merges = learn_merges(counts, max_merges=max_merges, progress=lambda new, count: told.append((new, count)))
-    assert [new for new, _ in told] == [[merge] for merge in merges]
-    assert [count for _, count in told] == sorted((count for _, count in told), reverse=True)
+def test_progress_is_called_for_each_merge(counts, max_merges):
+    calls = []
+    merges = learn_merges(counts, max_merges=max_merges, progress=lambda new, count: calls.append((new, count)))
+    assert [new for new, _ in calls] == [[merge] for merge in merges]
+    assert [count for _, count in calls] == sorted((count for _, count in calls), reverse=True)
     if merges:
-        assert told[0][1] == max(pair_counts(counts).values())
+        assert calls[0][1] == max(pair_counts(counts).values())
 
 
 def test_counts_may_exceed_32_bits():

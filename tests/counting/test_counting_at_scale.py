@@ -158,7 +158,7 @@ def test_too_little_memory_is_refused():
 
 
 @pytest.mark.usefixtures("engine")
-def test_what_is_finished_is_not_counted_again(corpus, tmp_path, monkeypatch):
+def test_finished_shards_are_not_counted_again(corpus, tmp_path, monkeypatch):
     work = tmp_path / "work"
     monkeypatch.setattr(counting, "_COMMIT_SECONDS", 0)
     monkeypatch.setattr(counting, "_BATCH_BYTES", 1)
@@ -252,7 +252,7 @@ def test_other_settings_are_refused(corpus, tmp_path, options, message):
         count(corpus, work_dir=tmp_path / "work", **options)
 
 
-def test_what_a_crash_leaves_in_a_folder_is_taken_away(corpus, tmp_path):
+def test_leftovers_of_a_crash_are_removed(corpus, tmp_path):
     work = tmp_path / "work"
     counts = count(corpus, work_dir=work, **SETTINGS)
     manifest = (work / "manifest.jsonl").read_bytes()
@@ -321,7 +321,7 @@ print(counting.count(sys.argv[1], special_tokens=["<|endoftext|>"], work_dir=sys
 """
 
 
-def test_counting_that_died_at_any_flush_to_the_disk_goes_on_and_gives_the_same(corpus, tmp_path):
+def test_counting_killed_at_any_flush_resumes_with_the_same_result(corpus, tmp_path):
     expected = count(corpus, **SETTINGS).fingerprint
     command = [sys.executable, "-c", DIES_FLUSHING, str(corpus), str(tmp_path / "work")]
     deaths = 0
@@ -361,7 +361,7 @@ def test_wrong_amounts_of_memory_are_refused(wrong):
 
 
 @pytest.mark.usefixtures("engine")
-def test_what_is_left_out_is_counted_and_logged(tmp_path, caplog, monkeypatch):
+def test_skipped_input_is_counted_and_logged(tmp_path, caplog, monkeypatch):
     (tmp_path / "a.jsonl").write_text('{"text": "low"}\n{"txt": "low"}\n{"text": "lower low"}\n')
     (tmp_path / "b.txt").write_bytes(b"low \xff low")
     source = Source(tmp_path, on_error="skip", max_document_bytes=5)

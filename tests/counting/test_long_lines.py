@@ -1,4 +1,4 @@
-"""Lines, rows and text without a place to be cut: no more is held than allowed, however well it is packed."""
+"""Lines, rows and text without safe cuts: memory stays within the limit, however well the input is compressed."""
 
 import gzip
 import json
@@ -52,7 +52,7 @@ def test_the_first_stretch_that_is_too_long_is_found(text, pattern, special_toke
 
 @settings(max_examples=200)
 @given(texts.map(str.encode), patterns, specials, st.integers(1, 20), st.integers(1, 9), st.integers(1, 30))
-def test_long_text_is_refused_or_ends_the_file_whichever_way_it_is_read(
+def test_long_text_is_refused_or_ends_the_file_for_every_reader(
     tmp_path_factory, text, pattern, special_tokens, longest, block, batch_bytes
 ):
     folder = tmp_path_factory.getbasetemp()
@@ -114,7 +114,7 @@ def test_long_rows_of_parquet_are_refused_or_skipped(tmp_path):
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl", "a.jsonl.zst"])
-def test_what_memory_does_not_allow_is_an_error_whatever_is_skipped(tmp_path, name, on_error):
+def test_text_beyond_memory_is_an_error_even_with_skip(tmp_path, name, on_error):
     text = b"low " + b"o" * 50
     data = b'{"text": "%s"}' % text if "jsonl" in name else text
     (tmp_path / name).write_bytes(PACK[("." + name.split(".")[2]) if name.count(".") > 1 else ""](data))
@@ -126,7 +126,7 @@ def test_what_memory_does_not_allow_is_an_error_whatever_is_skipped(tmp_path, na
 
 
 def bombs(folder, size):
-    """Write files of about a thousandth of what they hold: one line of so many bytes."""
+    """Write compressed files of about a thousandth of their content: one line of `size` bytes."""
     part, times = gzip.compress(b"a" * MB), size // MB
     (folder / "bomb.txt.gz").write_bytes(gzip.compress(b"low ") + part * times)
     (folder / "bomb.jsonl.gz").write_bytes(gzip.compress(b'{"text": "') + part * times + gzip.compress(b'"}'))
@@ -180,7 +180,7 @@ def test_a_window_that_takes_more_than_there_is_is_refused(tmp_path):
         [*read(shard, **options, most_bytes=1 << 24)]
 
 
-def test_a_line_may_be_as_long_as_it_is_said(tmp_path):
+def test_lines_may_be_as_long_as_the_limit(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "low " * 1000}))
     size = path.stat().st_size
@@ -203,7 +203,7 @@ def test_max_memory_decides_how_long_a_line_may_be(tmp_path, monkeypatch):
         counting.count(path, max_memory=memory.resident_bytes() + 10**9)
 
 
-def test_shards_tell_how_long_lines_may_be_only_if_it_is_said(tmp_path):
+def test_shard_keys_have_the_line_limit_only_if_it_is_given(tmp_path):
     (tmp_path / "a.txt").write_text("low")
     keys = [plan(Source(tmp_path / "a.txt", **options))[0].key for options in ({}, {"max_line_bytes": 5})]
     assert keys[0] != keys[1]

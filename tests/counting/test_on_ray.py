@@ -64,7 +64,7 @@ def test_a_lost_worker_changes_nothing(corpus, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("cluster")
-def test_what_is_wrong_in_a_file_is_said(tmp_path):
+def test_errors_of_files_are_reported(tmp_path):
     (tmp_path / "bad.jsonl").write_text("{}\n")
     with pytest.raises(ray.exceptions.RayTaskError, match=r"bad\.jsonl: line 1: expected a JSON object with a string"):
         distributed.count(tmp_path, **SETTINGS)
@@ -75,7 +75,7 @@ def test_shards_of_a_plan_are_counted(corpus):
     assert distributed.count(plan(corpus)[:1], **SETTINGS) == count(corpus / "00.txt", **SETTINGS)
 
 
-def test_what_other_machines_cannot_read_is_refused():
+def test_iterables_are_refused():
     with pytest.raises(TypeError, match="iterable 0 is not a file; other machines can read only files"):
         distributed.count(["low"], **SETTINGS)
     with pytest.raises(ValueError, match="fan_in: expected at least 2, got 1"):

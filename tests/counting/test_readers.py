@@ -191,7 +191,9 @@ class TestInvalidUtf8:
 
     @thorough_on_reference
     @given(any_bytes, st.integers(1, 20), st.integers(1, 30), specials)
-    def test_is_an_error_that_names_the_place(self, tmp_path_factory, data, block, batch_bytes, special_tokens):
+    def test_invalid_utf8_is_an_error_with_its_location(
+        self, tmp_path_factory, data, block, batch_bytes, special_tokens
+    ):
         folder = tmp_path_factory.getbasetemp()
         try:
             data.decode()
@@ -208,7 +210,7 @@ class TestInvalidUtf8:
                     assert joined(source, shard_bytes=block) == data
 
     @given(any_bytes, st.integers(1, 20), patterns)
-    def test_ends_a_file_if_what_is_wrong_is_skipped(self, tmp_path_factory, data, block, pattern):
+    def test_invalid_utf8_ends_a_file_if_errors_are_skipped(self, tmp_path_factory, data, block, pattern):
         kept, is_valid = data, True
         try:
             data.decode()
@@ -224,7 +226,7 @@ class TestInvalidUtf8:
     @thorough_on_reference
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
     @given(any_bytes, st.integers(1, 20), patterns)
-    def test_is_replaced_or_counted_as_it_is_if_asked_for(self, tmp_path_factory, on_error, data, block, pattern):
+    def test_invalid_utf8_is_replaced_or_counted_on_request(self, tmp_path_factory, on_error, data, block, pattern):
         for errors, expected in (("replace", data.decode("utf-8", "replace").encode()), ("bytes", data)):
             for _, source in self.sources(tmp_path_factory.getbasetemp(), data, errors=errors, on_error=on_error):
                 skipped = Skipped()
@@ -236,11 +238,11 @@ class TestInvalidUtf8:
     LINE = b'{"text": "low \xff\xe4\xbd"}'
 
     @pytest.mark.parametrize(("errors", "expected"), [("replace", "low ��".encode()), ("bytes", b"low \xff\xe4\xbd")])
-    def test_in_a_line_of_json_is_handled_alike(self, tmp_path, errors, expected):
+    def test_invalid_utf8_in_json_lines_is_handled_identically(self, tmp_path, errors, expected):
         (tmp_path / "a.jsonl").write_bytes(self.LINE)
         assert joined(Source(tmp_path / "a.jsonl", errors=errors)) == expected
 
-    def test_in_a_line_of_json_is_an_error_or_skips_the_line(self, tmp_path):
+    def test_invalid_utf8_in_json_lines_is_an_error_or_skips_the_line(self, tmp_path):
         path = tmp_path / "a.jsonl"
         path.write_bytes(b'{"text": "a"}\n' + self.LINE + b'\n{"text": "b"}')
         with pytest.raises(ValueError, match=r"a\.jsonl: line 2: not UTF-8: byte 0xFF at offset 14 .* of the line;"):
@@ -252,7 +254,7 @@ class TestInvalidUtf8:
     @pytest.mark.parametrize(
         ("errors", "expected"), [("replace", "a�b".encode()), ("bytes", b"a\xffb"), ("strict", None)]
     )
-    def test_in_parquet_strings_is_handled_alike(self, tmp_path, errors, expected):
+    def test_invalid_utf8_in_parquet_strings_is_handled_identically(self, tmp_path, errors, expected):
         path = tmp_path / "a.parquet"
         strings = arrow.array([b"c", b"a\xffb"], arrow.binary()).view(arrow.string())
         parquet.write_table(arrow.table({"text": strings}), path)
@@ -279,7 +281,7 @@ class TestJsonLines:
     RAW = any_bytes.map(lambda data: re.sub(rb'[\x00-\x1f"\\]', b"", data))
 
     @given(st.lists(st.tuples(RAW, any_texts), max_size=5))
-    def test_bytes_that_are_no_characters_do_not_mix_with_escaped_surrogates(self, tmp_path_factory, parts):
+    def test_invalid_bytes_do_not_mix_with_escaped_surrogates(self, tmp_path_factory, parts):
         path = tmp_path_factory.getbasetemp() / "mixed.jsonl"
         line = b"".join(raw + json.dumps(text)[1:-1].encode() for raw, text in parts)
         path.write_bytes(b'{"text": "' + line + b'"}')
@@ -291,7 +293,7 @@ class TestJsonLines:
             escaped += text
         assert joined(Source(path, errors="bytes")) == expected + repair_surrogates(escaped).encode()
 
-    def test_escaped_backslashes_are_none_of_an_escape(self, tmp_path):
+    def test_escaped_backslashes_do_not_begin_an_escape(self, tmp_path):
         text = "\\ud800 \\\\\ud800\\"
         (tmp_path / "a.jsonl").write_text(json.dumps({"text": text}), encoding="ascii")
         assert joined(Source(tmp_path / "a.jsonl", errors="bytes")) == repair_surrogates(text).encode()
@@ -321,7 +323,7 @@ class TestJsonLines:
         ],
         ids=lambda value: value[:20],
     )
-    def test_that_are_wrong_are_an_error_that_names_the_line_or_skipped(self, tmp_path, caplog, line, problem):
+    def test_malformed_json_lines_are_an_error_with_the_line_or_skipped(self, tmp_path, caplog, line, problem):
         path = tmp_path / "a.jsonl"
         path.write_text('{"text": "low"}\n\n  \n' + line + '\n{"text": " lower"}\n', encoding="utf-8")
         with pytest.raises(ValueError, match=rf"a\.jsonl: line 4: (?s:.*){problem}"):
@@ -331,12 +333,12 @@ class TestJsonLines:
         assert skipped == Skipped(documents=1)
         assert re.search(rf"WARNING .*skipped: .*a\.jsonl: line 4: (?s:.*){problem}", caplog.text)
 
-    def test_take_the_column_that_is_named(self, tmp_path):
+    def test_json_lines_use_the_given_column(self, tmp_path):
         (tmp_path / "a.jsonl").write_text('{"text": "low", "body": "lower"}', encoding="utf-8")
         assert joined(Source(tmp_path / "a.jsonl", column="body")) == b"lower"
 
 
-def test_what_is_skipped_is_logged_one_by_one_up_to_a_number_only(tmp_path, caplog):
+def test_skips_are_logged_one_by_one_up_to_a_limit(tmp_path, caplog):
     (tmp_path / "a.jsonl").write_text("low\n" * 150, encoding="utf-8")
     skipped = Skipped()
     with caplog.at_level(logging.WARNING, "hf_bpe"):
@@ -347,7 +349,7 @@ def test_what_is_skipped_is_logged_one_by_one_up_to_a_number_only(tmp_path, capl
     assert caplog.records[-1].message.endswith("; further skips are counted but not logged")
 
 
-def test_what_was_skipped_adds_up():
+def test_skip_counts_add_up():
     assert Skipped(1, 2, 3) + Skipped(10, 20, 30) == Skipped(11, 22, 33)
 
 
@@ -387,7 +389,7 @@ class TestCompressed:
         assert f"a.jsonl{pack}: not {name}" in caplog.text
 
     @pytest.mark.parametrize("pack", [".gz", ".zst"])
-    def test_what_is_before_damaged_bytes_is_kept_if_what_is_wrong_is_skipped(self, tmp_path, pack):
+    def test_text_before_damaged_bytes_is_kept_if_errors_are_skipped(self, tmp_path, pack):
         path = tmp_path / f"a.txt{pack}"
         path.write_bytes(PACK[pack](self.TEXT) + b"not packed")
         with blocks_of(5), pytest.raises(ValueError, match=r"not (gzip|zstd), within its first \d+ bytes"):
@@ -405,7 +407,7 @@ class TestCompressed:
         with blocks_of(block):
             assert joined(Source(path, errors="bytes")) == b"".join(parts)
 
-    def test_frames_of_zstd_without_text_are_passed_over(self, tmp_path):
+    def test_empty_zstd_frames_are_skipped(self, tmp_path):
         skippable = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"
         (tmp_path / "a.txt.zst").write_bytes(skippable + PACK[".zst"](b"low") + skippable)
         assert joined(tmp_path / "a.txt.zst") == b"low"
@@ -509,7 +511,7 @@ class TestDatasets:
         yield datasets.IterableDataset.from_generator(lambda: ({"id": 1, column: text} for text in rows))
 
     @pytest.mark.parametrize("batch_bytes", [1, 1000])
-    def test_in_memory_and_streaming_are_read(self, datasets, batch_bytes):
+    def test_datasets_in_memory_and_streaming_are_read(self, datasets, batch_bytes):
         for data in self.roads(datasets, self.ROWS):
             with blocks_of(3):
                 assert [*read_all(data, batch_bytes=batch_bytes)] == [b"low", "é".encode(), b" lower"]
@@ -577,9 +579,7 @@ class TestCap:
         st.integers(1, 12),
         st.integers(1, 9),
     )
-    def test_bytes_that_are_no_characters_are_shortened_alike(
-        self, tmp_path_factory, data, special_tokens, limit, block
-    ):
+    def test_invalid_bytes_are_shortened_identically(self, tmp_path_factory, data, special_tokens, limit, block):
         path = tmp_path_factory.getbasetemp() / "any.txt"
         path.write_bytes(data)
         options = {"max_document_bytes": limit, "errors": "bytes"}
@@ -593,7 +593,7 @@ class TestCap:
         assert sum(map(len, kept)) >= sum(max(min(len(part), limit - 3), 0) for part in parts)
         assert all(len(part) <= limit for part in kept)
 
-    def test_an_example(self):
+    def test_documents_are_cut_at_the_limit(self):
         skipped = Skipped()
         source = Source(["low lower", "né", "<x>你好<x>low"], max_document_bytes=4)
         assert [*read_all(source, None, ["<x>"], skipped=skipped)] == [

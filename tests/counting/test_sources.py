@@ -129,7 +129,7 @@ def test_other_files_of_a_directory_are_counted_in_the_log(caplog):
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_what_names_nothing_is_texts(texts):
+def test_strings_that_name_no_file_are_texts(texts):
     [shard] = plan(texts)
     assert (shard.name, shard.size, shard.version) == ("iterable 0", None, None)
     assert shard.source.data is texts
@@ -179,7 +179,7 @@ def test_what_names_nothing_is_texts(texts):
     ids=lambda value: repr(value)[:40],
 )
 @pytest.mark.usefixtures("here")
-def test_what_is_no_source_is_refused(source, error, message):
+def test_invalid_sources_are_refused(source, error, message):
     Path("a.parquet.gz").touch()
     with pytest.raises(error, match=message):
         plan(source)
@@ -404,18 +404,18 @@ class TestUrls:
             ("**/*.txt", ["a.txt", "in/deep/e.txt"]),
         ],
     )
-    def test_stand_for_files(self, source, expected):
+    def test_urls_resolve_to_files(self, source, expected):
         shards = plan([f"memory:///corpus/{source}"])
         assert [shard.name for shard in shards] == [f"memory:///corpus/{name}" for name in expected]
         assert [shard.size for shard in shards] == [*map(len, expected)]
         assert all(shard.version and shard.is_file and not shard.is_local for shard in shards)
         assert [again for shard in shards for again in plan(shard.source)] == shards
 
-    def test_that_match_only_directories_are_refused(self):
+    def test_urls_that_match_only_directories_are_refused(self):
         with pytest.raises(FileNotFoundError, match="matches directories only"):
             plan("memory://corpus/i*")
 
-    def test_in_archives(self, tmp_path):
+    def test_urls_of_archive_members_are_read(self, tmp_path):
         archive = tmp_path / "all.zip"
         with zipfile.ZipFile(archive, "w") as file:
             file.writestr("a.txt", b"low")
@@ -424,13 +424,13 @@ class TestUrls:
         assert [shard.name for shard in plan(f"zip://**/*.txt::{archive.as_uri()}")] == names
         assert [shard.name for shard in plan(names)] == names
 
-    def test_without_the_package_of_a_protocol_say_which_it_is(self, monkeypatch):
+    def test_missing_package_of_a_protocol_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "s3fs", None)
         monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)
         with pytest.raises(ImportError, match=re.escape("s3://bucket/a.txt: reading URLs needs fsspec: Install s3fs")):
             plan("s3://bucket/a.txt")
 
-    def test_without_fsspec_say_so(self, monkeypatch):
+    def test_missing_fsspec_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "fsspec.core", None)
         with pytest.raises(ImportError, match=r"memory://a.txt: reading URLs needs fsspec: .*fsspec"):
             plan("memory://a.txt")

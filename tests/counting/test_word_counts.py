@@ -27,7 +27,7 @@ def exact(counts):
 
 
 @given(tables)
-def test_it_holds_what_it_was_made_of(table):
+def test_word_counts_hold_the_given_words(table):
     counts = WordCounts(table)
     table = {word: count for word, count in table.items() if count}
     assert list(counts.items()) == sorted(table.items())
@@ -77,7 +77,7 @@ def test_a_file_gives_the_same_back(tmp_path_factory, table):
     assert list(loaded.items()) == list(counts.items())
 
 
-def test_the_file_is_as_it_is_documented(tmp_path):
+def test_counts_file_matches_its_documentation(tmp_path):
     WordCounts({"low": 2, "lower": 300}, special_tokens=["<x>"]).save(tmp_path / "some.counts")
     data = (tmp_path / "some.counts").read_bytes()
     run = b"\x00\x03low\x02" + b"\x03\x02er\xac\x02"

@@ -31,7 +31,7 @@ class TestWithModel:
         tokenizer.add_tokens(["<|user|>"], special_tokens=True)
         return tokenizer
 
-    def test_keeps_settings_and_finds_the_same_tokens_after_each_edit(self):
+    def test_settings_and_added_tokens_survive_each_edit(self):
         tokenizer = self.make()
         model, reserved = tokenizer.model, tokenizer.added_tokens_decoder
         edits = [
@@ -58,7 +58,7 @@ class TestWithModel:
             assert remap.old_ids == {*tokenizer.get_vocab().values()}
             assert {*other.get_vocab().values()} >= remap.sources.keys()
 
-    def test_added_tokens_follow_behind_a_model_that_loses_tokens_and_stay_otherwise(self):
+    def test_added_tokens_move_after_a_shrunken_model_and_stay_otherwise(self):
         tokenizer = self.make()
         user = tokenizer.convert_tokens_to_ids("<|user|>")
         smaller, remap = tokenizer.with_model(prune(tokenizer.model, keep=[]))
@@ -103,7 +103,7 @@ class TestWithModel:
 
     @thorough_on_reference
     @given(models(all_bytes=True), st.data())
-    def test_saved_they_give_the_same_ids_to_tokenizers(self, tmp_path_factory, model, data):
+    def test_saved_edits_give_the_same_ids_in_tokenizers(self, tmp_path_factory, model, data):
         tokenizer = BPETokenizer(model=renumber(model).model)
         size = data.draw(st.integers(0, 3))
         ids = sorted(set(tokenizer.model.vocab) - {*unreachable(tokenizer.model)})

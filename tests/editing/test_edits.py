@@ -62,7 +62,7 @@ def uses(model, counts):
 class TestPrune:
     @thorough_on_reference
     @given(prunings(), any_bytes, st.data())
-    def test_what_is_kept_can_be_met_and_texts_of_kept_tokens_keep_their_ids(self, pruning, data, drawn):
+    def test_kept_tokens_are_reachable_and_their_texts_keep_their_tokens(self, pruning, data, drawn):
         model, keep = pruning
         pruned, remap = prune(model, keep=keep)
         check_remap(remap, model, pruned)
@@ -78,7 +78,7 @@ class TestPrune:
                     assert encode(pruned, word) == [remap.new_ids.get(token_id, -1) for token_id in ids]
 
     @given(prunings())
-    def test_without_counts_nothing_stays_but_bytes_special_tokens_and_what_kept_tokens_are_made_of(self, pruning):
+    def test_without_counts_only_bytes_special_tokens_and_parts_of_kept_tokens_stay(self, pruning):
         model, keep = pruning
         parts = parts_of_tokens(model)
 
@@ -97,7 +97,7 @@ class TestPrune:
     @thorough_on_reference
     @given(models(), st.dictionaries(words(), st.integers(0, 5)), st.data())
     @settings(max_examples=by_profile(quick=12, thorough=50))
-    def test_with_counts_the_least_used_tokens_that_no_other_is_made_of_go_one_by_one(self, model, corpus, data):
+    def test_with_counts_the_least_used_leaf_tokens_are_removed_one_by_one(self, model, corpus, data):
         counts = WordCounts(corpus, pattern=model.pattern)
         lost = set() if model.ignore_merges else {*unreachable(model)}
         keep = data.draw(st.lists(st.sampled_from(sorted(model.vocab.keys() - lost)), max_size=3))
@@ -134,7 +134,7 @@ class TestPrune:
         assert prune(model, keep=keep, counts=counts, min_count=least).remap.new_ids.keys() == first
 
     @given(models(), corpora)
-    def test_tokens_are_counted_as_they_are_met(self, model, corpus):
+    def test_tokens_are_counted_as_they_occur(self, model, corpus):
         counts = WordCounts(corpus, pattern=model.pattern)
         assert count_tokens(model, counts) == uses(model, counts)
 
@@ -143,7 +143,7 @@ class TestPrune:
         counts = WordCounts({f"{number}": number for number in range(50)})
         assert count_tokens(BYTES, counts) == uses(BYTES, counts)
 
-    def test_a_smallest_count_is_of_the_text_whatever_it_was_multiplied_by(self):
+    def test_min_count_is_independent_of_the_scale(self):
         model = train(["low low low lower"], num_merges=3)
         counts = WordCounts({"low": 6, " lower": 2}, scale=2)
         assert b"low" in prune(model, counts=counts, min_count=3).model.vocab.values()
@@ -183,7 +183,7 @@ class TestPrune:
 
 class TestTruncate:
     @given(models(), st.data())
-    def test_what_is_left_keeps_its_ids(self, model, data):
+    def test_truncated_model_keeps_ids(self, model, data):
         made = {first + second for first, second in model.merges}
         size = data.draw(st.integers(sum(token not in made for token in model.vocab.values()), model.vocab_size))
         smaller, remap = truncate(model, size)
@@ -197,7 +197,7 @@ class TestTruncate:
     @pytest.mark.parametrize("tie_break", ["lexicographic", "huggingface"])
     @pytest.mark.filterwarnings("ignore:the text gives")
     @given(corpus=corpora, size=st.integers(257, 270))
-    def test_is_what_training_to_the_smaller_size_gives(self, tie_break, corpus, size):
+    def test_truncated_model_equals_training_to_the_smaller_size(self, tie_break, corpus, size):
         counts = WordCounts(corpus, special_tokens=["<|x|>"])
         largest, smaller = train(counts, num_merges=[0, 4], tie_break=tie_break)[::-1]
         size = min(size, largest.vocab_size)
@@ -208,7 +208,7 @@ class TestTruncate:
 class TestExtend:
     @given(models(), corpora, st.integers(0, 6), st.data())
     @pytest.mark.filterwarnings("ignore:the text gives")
-    def test_old_ids_stay_and_text_without_a_pair_that_is_merged_anew_keeps_its_ids(self, model, corpus, number, data):
+    def test_old_ids_stay_and_text_without_new_merges_keeps_its_ids(self, model, corpus, number, data):
         counts = WordCounts(corpus, pattern=model.pattern)
         options = {"initial_alphabet": "observed"} if model.lacks_bytes else {}
         longer, remap = extend(model, counts, number + 256, **options)
@@ -225,9 +225,7 @@ class TestExtend:
 
     @given(models(), corpora, st.sets(st.integers(0, 1100), max_size=5))
     @pytest.mark.filterwarnings("ignore:the text gives")
-    def test_new_tokens_stand_behind_all_others_and_come_from_what_the_old_model_makes_of_them(
-        self, model, corpus, reserved
-    ):
+    def test_new_tokens_come_last_with_their_old_encodings_as_sources(self, model, corpus, reserved):
         longer, remap = extend(model, WordCounts(corpus, pattern=model.pattern), 300, reserved=reserved)
         new = longer.vocab.keys() - model.vocab.keys()
         assert remap.added.keys() == new
@@ -245,7 +243,7 @@ class TestExtend:
         }
         assert remap.added == {2: (), 3: (), 4: (0, 1), 5: (0, 0, 1), 6: (0, 0, 1)}
 
-    def test_a_model_that_normalizes_goes_on_from_normalized_text(self):
+    def test_normalizing_model_is_extended_with_normalized_text(self):
         model = replace(train(["e\u0301"], num_merges=1), normalizer="NFC")
         with pytest.raises(ValueError, match="normalize the texts first"):
             extend(model, ["e\u0301"], 1)
@@ -262,7 +260,7 @@ class TestExtend:
 
 class TestAddSpecialTokens:
     @given(models(), st.sets(st.integers(0, 1010)), st.integers(0, 5))
-    def test_take_the_lowest_free_ids(self, model, reserved, number):
+    def test_special_tokens_get_the_lowest_unused_ids(self, model, reserved, number):
         names = [f"<|new {i}|>" for i in range(number)]
         more, remap = add_special_tokens(model, names, reserved=reserved)
         check_remap(remap, model, more)
@@ -271,7 +269,7 @@ class TestAddSpecialTokens:
         assert [more.special_ids()[name] for name in names] == free[:number]
         assert remap.added == dict.fromkeys(free[:number], ())
 
-    def test_take_the_ids_that_are_given(self):
+    def test_special_tokens_get_the_given_ids(self):
         model = BPEModel({0: b"a"}, [])
         assert add_special_tokens(model, {"<|x|>": 7, "<|y|>": 1}).model.special_ids() == {"<|y|>": 1, "<|x|>": 7}
 
@@ -289,7 +287,7 @@ class TestAddSpecialTokens:
             (["a"], (), "is how vocab.json writes the byte"),
         ],
     )
-    def test_refuse_what_is_taken_or_impossible(self, tokens, reserved, message):
+    def test_taken_or_impossible_ids_are_refused(self, tokens, reserved, message):
         model = BPEModel({0: b"a", 1: b"ab", 2: b"<|x|>"}, [], ["<|x|>"])
         with pytest.raises(ValueError, match=re.escape(message)):
             add_special_tokens(model, tokens, reserved=reserved)
@@ -297,7 +295,7 @@ class TestAddSpecialTokens:
 
 class TestPadToMultipleOf:
     @given(models(), st.integers(1, 200), st.sets(st.integers(0, 1100), max_size=3))
-    def test_no_id_below_a_multiple_is_free(self, model, multiple, reserved):
+    def test_padding_uses_all_ids_below_a_multiple(self, model, multiple, reserved):
         padded, remap = pad_to_multiple_of(model, multiple, reserved=reserved)
         check_remap(remap, model, padded)
         size = max([*padded.vocab, *reserved]) + 1
@@ -306,7 +304,7 @@ class TestPadToMultipleOf:
         assert padded.vocab.keys() | reserved == {*range(size)}
         assert {*padded.special_tokens} == {*model.special_tokens, *(f"<|unused_{i}|>" for i in remap.added)}
 
-    def test_names_that_are_taken_are_told_apart(self):
+    def test_placeholder_names_avoid_taken_names(self):
         model = BPEModel({0: b"a", 1: b"<|unused_2|>"}, [], ["<|unused_2|>"])
         assert pad_to_multiple_of(model, 3).model.special_tokens == ("<|unused_2|>", "<<|unused_2|>>")
 

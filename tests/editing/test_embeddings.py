@@ -159,7 +159,7 @@ def test_nested_configurations_follow_too():
         ("roberta", {}, Remap({0: 1, 1: 0}), "counts from the id of padding, 1, which would become 0"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_changes(name, settings, remap, message):
+def test_impossible_remaps_are_refused_before_any_change(name, settings, remap, message):
     model = small(name, **settings)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     config = model.config.to_dict()
@@ -182,7 +182,7 @@ def test_rows_of_no_token_are_dropped_and_said_so(caplog):
 
 
 @pytest.mark.parametrize("tied", [True, False])
-def test_a_model_goes_on_with_an_edited_tokenizer(tied, tmp_path):
+def test_model_continues_with_an_edited_tokenizer(tied, tmp_path):
     tokenizer = make_tokenizer()
     tokenizer.add_tokens(["<|assistant|>"], special_tokens=True)
     model = small("gpt2", rows=len(tokenizer), tied=tied)

@@ -62,7 +62,7 @@ def test_an_array_is_widened_only_where_ids_do_not_fit():
         Remap({0: 1}).ids([0.0])
 
 
-def test_says_what_has_changed():
+def test_edit_reports_what_has_changed():
     assert Remap({0: 0}).is_identity
     assert not Remap({0: 0}, {1: ()}).is_identity
     assert not Remap({0: 0}, {}, (1,)).is_identity
@@ -83,7 +83,7 @@ def test_says_what_has_changed():
         (({0: 1}, {}, ["2"]), TypeError, "id '2' is str"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments, error, message):
+def test_invalid_remaps_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         Remap(*arguments)
 

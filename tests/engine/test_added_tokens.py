@@ -120,7 +120,7 @@ def test_overlapping_tokens_are_found_where_tokenizers_finds_them(native, case, 
         ("a <l>  b", ["a", 2, "  b"]),
         ("a <r>  b", ["a ", 3, "b"]),
         ("a\u2003<lr>\r\n", ["a", 4]),
-        ("<r>  <l>", [3, 2]),  # what one has eaten is gone for the other
+        ("<r>  <l>", [3, 2]),  # what one has stripped is gone for the other
         ("<w> <w>x <w>\u0301 <w>", [5, " <w>x <w>\u0301 ", 5]),
         ("<s><s>>", [1, 6]),  # the longest of those that begin there
         ("<nn><nn", ["<", 7, 8]),  # what is not normalized goes first, though it begins later

@@ -127,7 +127,7 @@ def test_tokens_and_ids_are_converted_both_ways(tokenizer, fast, data, skip):
     ]
 
 
-def test_what_is_no_token_becomes_unk_token(tokenizer):
+def test_unknown_tokens_become_unk_token(tokenizer):
     known = BPETokenizer(model=tokenizer.model, unk_token="<|x|>")
     assert known.convert_tokens_to_ids(["nowhere", "low"]) == [known.unk_token_id, known.convert_tokens_to_ids("low")]
     assert known.convert_ids_to_tokens([10**6, 97]) == ["<|x|>", "a"]

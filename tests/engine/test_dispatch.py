@@ -26,7 +26,7 @@ def test_the_environment_chooses_the_engine(choice, is_native):
     assert (ran.stdout, ran.stderr) == (f"[(b'o', b'w')] {is_native}\n", "")
 
 
-def test_a_missing_core_is_told_once_and_the_results_are_the_same():
+def test_missing_core_warns_once_with_the_same_results():
     ran = run(f"{MISSING} {TRAIN}; train_bpe(['low low'], 257)")
     assert ran.stdout == "[(b'o', b'w')] False\n"
     assert ran.stderr.count("RuntimeWarning: the native core of hf_bpe is not built") == 1

@@ -90,7 +90,7 @@ def test_native_ids_are_those_of_the_reference(native, data, tokens, options):
 
 
 @given(st.data(), st.integers(1, 3), st.sampled_from([0, -100]), st.booleans())
-def test_rows_are_of_sequences_and_what_stands_around_them(native, data, sequences, pad_id, is_left):
+def test_rows_have_sequences_and_template_ids(native, data, sequences, pad_id, is_left):
     model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [])
     fast, slow = make_encoder(model), python_encoder(model)
     ids = np.array(data.draw(st.lists(st.integers(0, 2**32 - 1), max_size=20)), np.uint32)

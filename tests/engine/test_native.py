@@ -184,7 +184,7 @@ def test_counts_past_64_bits_are_an_overflow_error(native):
 
 
 @pytest.mark.parametrize("min_frequency", [2**64 - 2, 2**64 - 1, 2**64, 2**100])
-def test_the_highest_frequencies_are_told_apart(min_frequency):
+def test_highest_frequencies_are_distinguished(min_frequency):
     counts = {b"ab": 2**64 - 1}
     expected = reference.learn_merges(counts, max_merges=2, min_frequency=min_frequency)
     assert len(expected) == (min_frequency < 2**64)
@@ -259,24 +259,24 @@ class Stop(Exception):
     pass
 
 
-def test_what_progress_raises_is_passed_on_and_its_numbers_grow(native):
+def test_exceptions_of_progress_propagate_and_its_numbers_grow(native):
     text = "".join(random.Random(0).choices("etaoin shrdlu", k=20_000_000))
-    told = []
+    calls = []
 
     def stop(done):
-        told.append(done)
-        if len(told) == 3:
+        calls.append(done)
+        if len(calls) == 3:
             raise Stop
 
     for threads in (1, 2):
-        told.clear()
+        calls.clear()
         counter = native.Counter("gpt2", [], threads=threads, simd="scalar")
         with pytest.raises(Stop):  # noqa: PT012
-            while len(told) < 3:  # the core calls now and then, by the clock
+            while len(calls) < 3:  # the core calls now and then, by the clock
                 counter.add([text] * 10, check_utf8=False, progress=stop)
-        told.clear()
-        assert counter.add([text], check_utf8=False, progress=told.append) == (None, None)
-        assert told == sorted(told)
+        calls.clear()
+        assert counter.add([text], check_utf8=False, progress=calls.append) == (None, None)
+        assert calls == sorted(calls)
 
 
 def test_a_second_thread_is_refused(native):

@@ -29,12 +29,12 @@ def test_text_is_brought_to_the_form_that_tokenizers_brings_it_to(text):
 
 
 @given(st.lists(decomposed_fragments, max_size=10).map("".join))
-def test_what_python_takes_for_normalized_stays_as_it_is(any_unicode, text):
+def test_text_normalized_for_python_stays_unchanged(any_unicode, text):
     text = any_unicode.normalize("NFC", text)
     assert to_nfc(text) == normalize(text) == text
 
 
-def test_every_character_is_normalized_as_by_tokenizers_alone_and_around_marks():
+def test_every_character_is_normalized_like_tokenizers_alone_and_near_marks():
     forms = ["{}", "q\u0345{}", "a{}\u0334", "{}\u0301", "\u0915{}\u0323"]
     texts = [form.format(char) for char in CHARACTERS for form in forms]
     assert [text for text in texts if to_nfc(text) != normalize(text)] == []

@@ -92,7 +92,7 @@ def test_ids_are_those_of_tokenizers(model, later, batch, prefix, split_special)
 
 
 @pytest.mark.parametrize("special", [False, True])
-def test_a_token_of_each_kind_may_be_the_same_once_it_is_normalized(special):
+def test_normalized_and_raw_tokens_may_have_equal_normal_forms(special):
     tokenizer = BPETokenizer(model=BPEModel(BYTES, [], normalizer="NFC"))
     tokenizer.add_tokens([AddedToken("й", single_word=True, normalized=False, special=special), AddedToken("и\u0306")])
     theirs = tokenizer.backend_tokenizer
@@ -101,7 +101,7 @@ def test_a_token_of_each_kind_may_be_the_same_once_it_is_normalized(special):
     assert tokenizer.encode("й и\u0306 xй") == [256, 32, 257, 32, 120, 257]
 
 
-def test_of_tokens_that_are_the_same_once_they_are_normalized_that_of_the_lowest_id_is_found():
+def test_lowest_id_is_found_among_tokens_with_equal_normal_forms():
     tokenizer = BPETokenizer(model=BPEModel(BYTES, [], normalizer="NFC"))
     tokenizer.add_tokens([AddedToken("и\u0306"), AddedToken("й")])
     assert tokenizer.encode("й и\u0306") == [256, 32, 256]
@@ -136,7 +136,7 @@ def test_bytes_that_are_not_utf8_are_left_as_they_are(model, data, other):
     options=st.builds(Options, st.booleans(), st.booleans(), st.just(5000)),
     threads=st.integers(1, 3),
 )
-def test_every_door_gives_the_ids_of_one_text(model, tokens, texts, options, threads):
+def test_all_methods_give_the_same_ids(model, tokens, texts, options, threads):
     encoder = encoder_of(model, tokens)
     expected = [encoder.encode(text, options) for text in texts]
     assert encoder.encode_batch(texts, options, threads) == expected

@@ -88,7 +88,7 @@ def test_the_total_may_pass_64_bits():
 @example(b"\0\1a\xff\xff\xff\xff\xff\xff\xff\xff\xff\2")
 @example(b"\0\1a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x80\1")
 @given(st.lists(st.sampled_from([b"\0\1a\1", b"\1\1a\5", b"\0\1b\x80\1", b"\2\1b\1", b"\x80", b"z"])).map(b"".join))
-def test_what_is_no_run_is_refused_for_the_same_reason(native, data):
+def test_invalid_runs_are_refused_for_the_same_reason(native, data):
     def read(reader):
         try:
             return list(reader(data))
@@ -134,7 +134,7 @@ def test_many_words_are_read_back_from_memory_and_files(tmp_path):
     )
 
 
-def test_what_the_reading_raises_is_passed_on():
+def test_exceptions_of_the_reader_propagate():
     def read(size):
         raise OSError("the disk is gone")
 

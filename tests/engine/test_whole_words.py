@@ -37,7 +37,7 @@ def test_only_a_whole_pre_token_is_not_merged(pattern):
     assert encode("abcd  abc", pattern) == [256, 99, 100, 32, 258]
 
 
-def test_without_a_pattern_it_is_the_whole_stretch_between_added_tokens():
+def test_without_a_pattern_the_pre_token_is_the_segment_between_added_tokens():
     assert encode("abc", None) == [257]
     assert encode("abc<|x|>abcabc<|x|>abc abc", None) == [257, 260, 259, 260, 256, 99, 32, 256, 99]
     assert encode(b"abcabc", None) == [259]
@@ -85,7 +85,7 @@ CUSTOM = [None, "gpt2", r"\w+|\s", r"(?:(a)|b)\s*", r"x*", r" ?[ab]+"]
 
 @pytest.mark.parametrize("pattern", CUSTOM)
 @given(model=models(all_bytes=True), data=st.data())
-def test_every_door_gives_the_ids_of_the_definition(pattern, model, data):
+def test_all_methods_give_the_ids_of_the_definition(pattern, model, data):
     model = dataclasses.replace(model, pattern=pattern, ignore_merges=True)
     batch = data.draw(st.lists(of_tokens(model) | mergeable | any_bytes | texts, max_size=5))
     ids = {token: token_id for token_id, token in model.vocab.items()}
@@ -151,7 +151,7 @@ def test_offsets_and_words_of_a_call_are_those_of_whole_words():
     assert tokenizer.tokenize("abc abc") == ["abc", "Ġabc"]
 
 
-def test_training_goes_on_from_words_that_are_merged_and_keeps_what_the_model_does():
+def test_training_from_whole_words_keeps_the_encoding_of_the_model():
     initial = BPEModel(BYTES | {256: b"abc"}, [], ignore_merges=True)
     model = train(["abc abc"], num_merges=2, initial=initial)
     assert model.merges == train(["abc abc"], num_merges=2).merges

@@ -29,7 +29,7 @@ def gpt2(tmp_path, text):
     return write_gpt2_folder(tmp_path, text)
 
 
-def test_batches_are_of_so_many_texts_of_one_size_and_share_no_document(monkeypatch, tmp_path):
+def test_batches_have_the_requested_number_of_disjoint_texts(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(ROOT))
     from benchmarks.slices import read_batches
 

@@ -226,7 +226,7 @@ def test_every_worst_case_can_be_made_at_any_size(monkeypatch, text):
         assert worst_cases.make(case, 1000, (str(text),)) == made[0]
 
 
-def test_what_takes_too_long_is_given_up_and_reported(tmp_path, text, gpt2):
+def test_slow_calls_are_stopped_and_reported(tmp_path, text, gpt2):
     (tmp_path / "slow_peer.py").write_text(SLOW_ENCODER, encoding="utf-8")
     options = ["--size", 1000, "--cases", "spaces", "--limit", 500, "--peers", "tiktoken", "slow_peer"]
     done, result = measure(tmp_path, "worst", text, "--gpt2", gpt2, *options)

@@ -227,7 +227,7 @@ print(json.dumps(loaded))
 @thorough
 @needs_class_of_its_own("qwen4_exp")  # the table is that of the releases that have it
 @pytest.mark.parametrize("column", [1, 2], ids=["hf_bpe imported", "hf_bpe not imported"])
-def test_auto_tokenizer_does_what_the_table_says_beside_each_config(tmp_path, column):
+def test_auto_tokenizer_matches_the_table_for_each_config(tmp_path, column):
     page = (ROOT / "docs" / "how-to" / "use-with-transformers.md").read_text("utf-8")
     header, _, *rows = [row.strip("|").split("|") for row in re.findall(r"^\|.*\|$", page, re.MULTILINE)]
     said = {name: row[column].strip() for row in rows for name in re.findall(r"`(\w+)`", row[0])}

@@ -340,7 +340,7 @@ def is_decoded_otherwise(token_id: int, ours, fast) -> bool:
 
 
 def run(seed: int, folder: Path) -> Counter:
-    """Try one random folder; AssertionError if there is a difference that nobody is told of."""
+    """Try one random folder; AssertionError if there is a difference without a warning."""
     case = Case(random.Random(seed))
     case.write(folder)
     fast, failure = outcome(PreTrainedTokenizerFast.from_pretrained, folder, local_files_only=True)

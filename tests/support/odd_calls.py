@@ -96,8 +96,8 @@ class Target(NamedTuple):
 
     Attributes:
         name: what users call it.
-        make: returns what is called, anew for each call.
-        arguments: keyword arguments that work, each made anew; each is replaced by each odd value in its turn.
+        make: returns the function, a new one for each call.
+        arguments: keyword arguments that work, as factories; each is replaced by each odd value in turn.
     """
 
     name: str

@@ -19,7 +19,7 @@ def learn_merges(
     length_penalty=0.0,
     initial=(),
 ):
-    """Count all pairs anew before each merge, in words encoded with all merges so far, and take the best."""
+    """Count all pairs again before each merge, in words encoded with all merges so far, and take the best."""
     symbols = sorted(map(to_printable, (bytes([byte]) for byte in range(256))))
     symbols += [to_printable(token) for first, second in initial for token in (first, second, first + second)]
     words = {word: encode_word(word, initial) for word in counts}
@@ -46,7 +46,7 @@ def learn_merges(
             break
         merges.append(max(candidates, key=order))
         symbols.append(to_printable(b"".join(merges[-1])))
-        # Only where no other applies the new merge does, so this goes on where the encoding so far ended.
+        # The new merge applies only where no other does, so this continues where the encoding so far ended.
         words = {word: apply_merges(tokens, [*initial, *merges]) for word, tokens in words.items()}
     return merges
 

@@ -1,4 +1,4 @@
-"""The models behind tiktoken's rank files."""
+"""The models of tiktoken's rank files."""
 
 import base64
 

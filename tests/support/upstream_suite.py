@@ -67,7 +67,7 @@ class Decorated(Common, unittest.TestCase):
 
 
 class GPT2(Common, unittest.TestCase):
-    """GPT-2's files, beside transformers' own class."""
+    """GPT-2's files, compared with transformers' own class."""
 
     test_tokenizer_from_extractor = False  # which makes one of a vocabulary and merges in memory; ours takes a BPEModel
 

@@ -175,7 +175,7 @@ def test_settings_of_a_shallow_copy_are_its_own():
     assert "token_type_ids" not in original.model_input_names
 
 
-def test_what_is_asked_of_a_tokenizer_does_not_change_its_pickle():
+def test_use_of_a_tokenizer_does_not_change_its_pickle():
     tokenizer = make_tokenizer()
     tokenizer.add_tokens(["<x>"])
     before = pickle.dumps(tokenizer)

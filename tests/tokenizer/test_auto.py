@@ -212,7 +212,7 @@ SHIM = "from hf_bpe import BPETokenizer"
 
 @thorough
 @pytest.mark.usefixtures("registered")
-def test_a_registered_class_is_loaded_beside_every_config_with_and_without_hf_bpe_imported(tokenizer, tmp_path):
+def test_registered_class_is_loaded_with_every_config(tokenizer, tmp_path):
     folders = [model_folder(tmp_path / str(model_type), model_type) for model_type in MODEL_TYPES]
     for folder in folders:
         assert saved_with(tokenizer, folder) == (AUTO_MAP, SHIM)
@@ -229,7 +229,7 @@ def test_a_registered_class_is_loaded_beside_every_config_with_and_without_hf_bp
 
 
 @pytest.mark.usefixtures("registered")
-def test_a_folder_with_an_auto_map_keeps_it_when_it_is_loaded_and_saved_again(tokenizer, tmp_path, monkeypatch):
+def test_folder_keeps_its_auto_map_when_loaded_and_saved_again(tokenizer, tmp_path, monkeypatch):
     tokenizer.save_pretrained(tmp_path / "first")
     monkeypatch.setattr(BPETokenizer, "_registered_for_auto_class", False)
     loaded = AutoTokenizer.from_pretrained(tmp_path / "first")
@@ -339,7 +339,7 @@ def test_a_config_with_which_the_ids_are_right_is_no_reason_to_warn(tokenizer, t
 
 @needs_class_of_its_own("qwen2")
 @pytest.mark.parametrize("portable", [False, True], ids=["", "portable"])
-def test_a_config_that_makes_auto_tokenizer_give_other_ids_is_told_of_with_the_ways_out(tokenizer, tmp_path, portable):
+def test_config_that_changes_ids_gives_a_warning_with_advice(tokenizer, tmp_path, portable):
     folder = model_folder(tmp_path / "model", "qwen2")
     before = (folder / "config.json").read_bytes()
     with pytest.warns(UserWarning, match="load the tokenizer as Qwen2Tokenizer, which gives wrong ids: ") as warned:
@@ -355,7 +355,7 @@ def test_a_config_that_makes_auto_tokenizer_give_other_ids_is_told_of_with_the_w
 
 
 @needs_class_of_its_own("siglip2")
-def test_a_config_that_makes_auto_tokenizer_fail_is_told_of(tokenizer, tmp_path, monkeypatch):
+def test_config_that_breaks_auto_tokenizer_gives_a_warning(tokenizer, tmp_path, monkeypatch):
     folder = model_folder(tmp_path / "model", "siglip2")
     with pytest.warns(UserWarning, match=r"config\.json makes AutoTokenizer load the tokenizer as Siglip2Tokenizer, "):
         tokenizer.save_pretrained(folder)

@@ -1,4 +1,4 @@
-"""The doors of BPETokenizer past transformers give the ids that its calls give, in arrays, lists and files."""
+"""The bulk API of BPETokenizer gives the ids of its calls, in arrays, lists and files."""
 
 import pickle
 from itertools import pairwise
@@ -56,7 +56,7 @@ def test_all_bulk_methods_give_the_ids_of_a_call(any_tokenizer, texts, split):
 
 
 @given(data=any_bytes)
-def test_bytes_go_through_every_door(tokenizer, data):
+def test_all_methods_accept_bytes(tokenizer, data):
     ids = tokenizer.encode_bytes(data)
     assert tokenizer.decode_bytes(ids) == data
     assert tokenizer.encode_to_lists([data]) == [ids]

@@ -1,4 +1,4 @@
-"""Chat templates, beside a fast tokenizer that is made from our own tokenizer.json."""
+"""Chat templates, compared with a fast tokenizer from our own tokenizer.json."""
 
 import numpy as np
 import pytest

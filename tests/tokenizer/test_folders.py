@@ -223,7 +223,7 @@ def test_add_prefix_space_is_that_of_tokenizer_json(write, class_name, in_file):
         assert (ours.encode("a"), ours.add_prefix_space) == ([32, 97] if in_file else [97], in_file)
 
 
-def test_add_prefix_space_that_the_class_named_would_go_by_is_refused_unless_it_is_given(write):
+def test_ambiguous_add_prefix_space_is_refused_unless_given(write):
     folder = write(backend(), {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True})
     with pytest.raises(
         ValueError, match=r"add_prefix_space is False, and True in tokenizer_config\.json, which GPT2Tok"
@@ -330,7 +330,7 @@ def test_a_folder_without_the_files_of_a_tokenizer_says_what_it_holds_and_what_t
         BPETokenizer.from_pretrained(tmp_path)
 
 
-def test_a_token_of_the_vocabulary_that_stands_for_no_byte_is_told_from_one_that_is_not_there(write):
+def test_token_without_bytes_is_distinguished_from_a_missing_one(write):
     content = json.loads(backend().to_str())
     content["model"]["vocab"]["’"] = 258
     for part, message in (("’", "'’' has the character '’', which stands for no byte"), ("zz", "'zz' is not a token")):

@@ -196,7 +196,7 @@ def test_a_token_that_no_merge_makes_is_no_special_token_when_loaded(tmp_path, s
     assert BPETokenizer.from_pretrained(tmp_path).model == model
 
 
-def test_files_alone_can_be_told_what_they_do_not_say(tmp_path):
+def test_settings_missing_from_files_are_only_for_files(tmp_path):
     model = BPEModel(BYTES | {256: b"xyz", 257: b"<|x|>"}, [], ["<|x|>"], ignore_merges=True)
     paths = write_gpt2(model, tmp_path)
     assert BPETokenizer(*paths, ignore_merges=True, model_special_tokens=["<|x|>"]).model == model
@@ -303,7 +303,7 @@ def test_a_folder_without_merges_says_what_is_missing(tokenizer, tmp_path):
         BPETokenizer.from_pretrained(tmp_path)
 
 
-def test_an_old_chat_template_that_would_come_back_is_told_of(tokenizer, tmp_path):
+def test_old_chat_template_gives_a_warning(tokenizer, tmp_path):
     (tmp_path / "chat_template.jinja").write_text("old")
     with pytest.warns(UserWarning, match=r"chat_template\.jinja belongs to an earlier tokenizer.* delete the file"):
         tokenizer.save_pretrained(tmp_path)

@@ -71,7 +71,7 @@ def test_a_template_survives_saving_in_every_loader(tokenizer, tmp_path):
         ({"single": [], "pair": []}, r"template: single: expected the sequences \['A'\], got \[\]"),
     ],
 )
-def test_what_is_no_template_is_refused(content, message):
+def test_invalid_templates_are_refused(content, message):
     with pytest.raises(ValueError, match=message):
         Template.from_json(content)
 

@@ -62,7 +62,7 @@ def config(folder):
 
 
 @pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
-def test_what_is_no_json_object_is_refused(config, content, message):
+def test_files_without_a_json_object_are_refused(config, content, message):
     config.write_bytes(content)
     with pytest.raises(ValueError, match=rf"tokenizer_config\.json: {message}"):
         BPETokenizer.from_pretrained(config.parent)
@@ -90,7 +90,7 @@ def test_a_config_in_a_subfolder_is_checked(tmp_path):
         BPETokenizer.from_pretrained(tmp_path, subfolder="inner")
 
 
-def test_what_other_tools_write_is_accepted(config):
+def test_files_of_other_tools_are_accepted(config):
     token = {"__type": "AddedToken", "content": "<s>", "lstrip": False, "normalized": True}
     others = {"tokenizer_class": "GPT2Tokenizer", "model_max_length": 1e30, "unk_token": None, "bos_token": token}
     config.write_text(json.dumps({**others, "add_bos_token": None, "some_setting": [1], "chat_template": None}))

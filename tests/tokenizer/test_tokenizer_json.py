@@ -283,7 +283,7 @@ def test_a_decoder_other_than_byte_level_is_refused(tmp_path, decoder):
 
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
-def test_what_is_no_tokenizer_json_is_refused(tmp_path, content):
+def test_invalid_tokenizer_json_is_refused(tmp_path, content):
     with pytest.raises(
         ValueError, match=r"tokenizer\.json: (not |expected a JSON object, got |the key 'model' occurs)"
     ):
@@ -291,7 +291,7 @@ def test_what_is_no_tokenizer_json_is_refused(tmp_path, content):
 
 
 @pytest.mark.parametrize("content", CRASHING.values(), ids=CRASHING)
-def test_what_is_no_pre_tokenizer_is_refused_with_the_name_of_the_file(tmp_path, content):
+def test_other_pre_tokenizers_are_refused_with_the_name_of_the_file(tmp_path, content):
     with pytest.raises(ValueError, match=r"tokenizer\.json: "):
         read(tmp_path, content or b"[" * 100_000)
 

@@ -94,7 +94,7 @@ def outcomes(source_distribution, tmp_path_factory):
 def unpack_tests(archive, package):
     """Write the modules that lie directly in the archive's tests/, and nothing else, as a package."""
     (package / "fixtures").mkdir(parents=True)
-    (package / "fixtures" / "sample_text.txt").touch()  # the archive lacks it; it is read, and not used
+    (package / "fixtures" / "sample_text.txt").touch()  # missing from the archive; it is read but not used
     (package / "__init__.py").touch()
     with tarfile.open(archive) as files:
         for member in files:

@@ -42,7 +42,7 @@ def test_the_stress_texts_hold_what_tokenizers_differ_in():
         assert part in text
 
 
-def test_each_added_token_stands_in_the_stress_texts_beside_words_spaces_and_others(tokenizer):
+def test_stress_texts_have_each_added_token_in_every_context(tokenizer):
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.add_tokens([f"<{number}>" for number in range(20)])
     text = "\0".join(stress_texts(tokenizer.definition))
@@ -128,7 +128,7 @@ def test_damaged_gpt2_files_are_refused(tokenizer, tmp_path, monkeypatch):
     ("special", "message"),
     [(True, "with added special tokens, has"), (False, "with added special tokens with the sec")],
 )
-def test_what_the_fast_class_adds_to_one_text_and_to_two_is_compared(
+def test_special_tokens_of_the_fast_class_are_compared_for_texts_and_pairs(
     tokenizer, tmp_path, monkeypatch, special, message
 ):
     class Other(PreTrainedTokenizerFast):

@@ -290,7 +290,7 @@ def test_generation_stops_where_a_stop_string_is_complete(model, tokenizer, fast
     assert stop not in tokenizer.decode(ids[:-1])
 
 
-def test_what_others_call_the_backend_gives_our_ids_and_is_theirs_to_change(tokenizer):
+def test_backend_tokenizer_gives_our_ids_and_is_independent(tokenizer):
     backend = tokenizer.backend_tokenizer
     assert [backend.encode(text).ids for text in TEXTS] == [tokenizer.encode(text) for text in TEXTS]
     backend.add_tokens(["lowest"])

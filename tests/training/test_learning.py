@@ -1,4 +1,4 @@
-"""Learning merges on both engines: what goes on from initial merges, and what a listener is told."""
+"""Learning merges on both engines, with initial merges and listeners."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def test_learning_in_two_steps_gives_what_one_gives(counts, initial, n, m, optio
 
 @settings(max_examples=by_profile(quick=40, thorough=300))
 @given(corpora, initial_merges(), st.integers(0, 20), options)
-def test_what_follows_initial_merges_is_that_of_the_definition(counts, initial, max_merges, options):
+def test_merges_after_initial_merges_match_the_reference(counts, initial, max_merges, options):
     expected = oracle.learn_merges(counts, max_merges=max_merges, initial=initial, **options)
     assert learn_merges(counts, max_merges=max_merges, initial=initial, **options) == expected
 
@@ -65,20 +65,20 @@ def test_an_initial_merge_that_is_given_twice_is_refused():
 
 
 @given(corpora, st.integers(0, 40), initial_merges(), options)
-def test_a_listener_is_told_of_all_merges_and_of_the_count_of_the_last(counts, max_merges, initial, options):
+def test_listener_receives_all_merges_and_the_last_count(counts, max_merges, initial, options):
     options = {"max_merges": max_merges, "initial": initial, **options}
-    told, told_by_reference = [], []
-    merges = learn_merges(counts, progress=lambda new, count: told.append((new, count)), **options)
-    assert [merge for new, _ in told for merge in new] == merges
-    reference.learn_merges(counts, progress=lambda new, count: told_by_reference.append(count), **options)
-    assert [count for new, count in told if new][-1:] == told_by_reference[-1:]
+    calls, reference_counts = [], []
+    merges = learn_merges(counts, progress=lambda new, count: calls.append((new, count)), **options)
+    assert [merge for new, _ in calls for merge in new] == merges
+    reference.learn_merges(counts, progress=lambda new, count: reference_counts.append(count), **options)
+    assert [count for new, count in calls if new][-1:] == reference_counts[-1:]
 
 
 class Stop(Exception):
     pass
 
 
-def test_what_a_listener_raises_is_passed_on():
+def test_exceptions_of_a_listener_propagate():
     def stop(new, count):
         raise Stop
 

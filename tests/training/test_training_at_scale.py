@@ -50,7 +50,7 @@ def test_models_of_several_sizes_equal_single_trainings_and_truncations_of_the_l
     ]
 
 
-def test_rungs_that_a_text_cannot_reach_are_as_high_as_it_reaches():
+def test_unreachable_sizes_give_the_largest_possible_model():
     with pytest.warns(UserWarning, match=r"the text gives 2 of the 1000 requested merges"):
         small, large = train(["low"], num_merges=[1, 1000])
     assert (len(small.merges), len(large.merges)) == (1, 2)
@@ -77,7 +77,7 @@ def test_truncating_keeps_ids_and_what_no_merge_makes(test_data):
 
 
 @pytest.mark.parametrize("tie_break", TIES)
-def test_going_on_from_a_model_is_training_on(tie_break):
+def test_training_from_an_initial_model_continues_its_training(tie_break):
     options = {"tie_break": tie_break, "special_tokens": SPECIALS}
     first, whole = (train(sentences(), size, **options) for size in (300, 400))
     assert train(sentences(), 400, initial=first, tie_break=tie_break) == whole
@@ -104,7 +104,7 @@ def test_a_merge_that_makes_an_old_token_takes_no_new_id():
     assert model.vocab == {**initial.vocab, 101: b" ", 102: b"abab"}
 
 
-def test_gpt2_goes_on_with_its_ids_kept(test_data):
+def test_gpt2_continues_with_kept_ids(test_data):
     model = read_gpt2(test_data / "gpt2" / "vocab.json", test_data / "gpt2" / "merges.txt")
     with (test_data / "text" / "nonlatin.txt").open(encoding="utf-8") as file:
         text = file.read(300_000)
@@ -174,7 +174,7 @@ def test_limits_and_penalties_go_by_counts_without_scale():
         assert one.merges != train(whole, num_merges=500, **options).merges
 
 
-def test_pairs_that_occur_more_than_2_to_the_32_times_are_told_apart():
+def test_pairs_beyond_2_to_the_32_occurrences_are_distinguished():
     most = 2**33
     counts = WordCounts({"ab": most + 1, "cd": most, "ef": 2**32 + 5, "gh": 7})
     assert train(counts, num_merges=4).merges == [(b"a", b"b"), (b"c", b"d"), (b"e", b"f"), (b"g", b"h")]
@@ -182,7 +182,7 @@ def test_pairs_that_occur_more_than_2_to_the_32_times_are_told_apart():
     assert train(source, num_merges=3).merges == [(b"a", b"b"), (b"c", b"d"), (b"g", b"h")]
 
 
-def test_one_model_is_what_the_small_door_gives():
+def test_train_bpe_gives_the_model_of_train():
     with pytest.raises(TypeError, match="vocab_size: expected one size, got"):
         train_bpe(sentences(), [300, 400])
     _, merges = train_bpe(WordCounts({"low": 2}), 258)
@@ -219,7 +219,7 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize("tie_break", TIES)
-def test_training_goes_on_from_its_folder(tmp_path, tie_break, monkeypatch, engine):
+def test_training_resumes_from_its_folder(tmp_path, tie_break, monkeypatch, engine):
     monkeypatch.setattr(merge_log, "_SECONDS", 0)
     options = {"special_tokens": SPECIALS, "tie_break": tie_break, "work_dir": tmp_path / "work"}
     (tmp_path / "text.txt").write_text("\n".join(sentences()))
@@ -317,7 +317,7 @@ print(train(WordCounts.load(sys.argv[1]), num_merges=1000, work_dir=sys.argv[2])
 
 
 @thorough_on_reference
-def test_training_that_died_writing_its_log_goes_on_and_gives_the_same(tmp_path, engine):
+def test_training_killed_while_writing_its_log_resumes_with_the_same_result(tmp_path, engine):
     generator = random.Random(0)
     words = {"".join(generator.choices("etaoinshrdlu", k=9)): generator.randrange(1, 1000) for _ in range(2000)}
     counts = WordCounts(words)

@@ -76,7 +76,7 @@ def test_wrong_numbers_and_names_are_refused(tokenizer, options, error, message)
 
 
 @pytest.mark.parametrize("wrong", [None, 1.5, b"low", ["low"], 7])
-def test_what_is_no_text_is_refused(tokenizer, wrong):
+def test_elements_that_are_not_text_are_refused(tokenizer, wrong):
     with pytest.raises(TypeError, match=r"text: expected a str, got "):
         tokenizer.tokenize(wrong)
 

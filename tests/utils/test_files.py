@@ -289,7 +289,7 @@ def test_a_killed_process_leaves_one_set_of_files_or_misses_the_last(folder, ren
 
 
 @needs_sigkill
-def test_what_an_interrupted_save_took_away_outlives_saves_of_other_files(folder):
+def test_files_set_aside_by_an_interrupted_save_survive_other_saves(folder):
     subprocess.run(child_command(folder, 2), check=False)
     write_atomically(folder / "other.txt", "other")
     (left,) = hidden(folder)

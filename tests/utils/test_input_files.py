@@ -1,4 +1,4 @@
-"""Files that others wrote: what is no regular file is refused at once, and no more is read than can be needed."""
+"""Untrusted files: irregular files are refused without blocking, and reading is bounded."""
 
 import json
 import os
@@ -69,7 +69,7 @@ READERS = {
 @needs_posix
 @pytest.mark.parametrize("make", ODD_FILES.values(), ids=ODD_FILES)
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
-def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path, monkeypatch, tokenizer, read, make):
+def test_irregular_files_are_refused_without_blocking(tmp_path, monkeypatch, tokenizer, read, make):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "odd.txt"
     make(path)

@@ -48,12 +48,12 @@ def test_pieces_are_read_as_they_are_needed():
             assert len(read) <= done + 3
 
 
-def test_what_the_function_raises_is_passed_on():
+def test_exceptions_of_the_function_propagate():
     with pytest.raises(ZeroDivisionError):
         results_of(lambda x: 1 // x, [1, 1, 0, 1, 1], 2)
 
 
-def test_what_the_source_raises_is_passed_on():
+def test_exceptions_of_the_source_propagate():
     def pieces():
         yield 1
         yield 2
