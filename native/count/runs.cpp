@@ -106,7 +106,7 @@ RunMerger::RunMerger(std::vector<Input> inputs, std::uint64_t least) : inputs_(s
 }
 
 // Whether a's word comes after b's.
-bool RunMerger::is_behind(const Head& a, const Head& b) const {
+bool RunMerger::comes_after(const Head& a, const Head& b) const {
   if (a.prefix != b.prefix) return a.prefix > b.prefix;
   return compare(*inputs_[a.input].words, *inputs_[b.input].words) > 0;
 }
@@ -115,7 +115,7 @@ void RunMerger::advance(std::size_t input) {
   const SortedWords& words = *inputs_[input].words;
   if (!inputs_[input].words->next()) return;
   heap_.push_back({prefix_of(words), input});
-  std::push_heap(heap_.begin(), heap_.end(), [this](const Head& a, const Head& b) { return is_behind(a, b); });
+  std::push_heap(heap_.begin(), heap_.end(), [this](const Head& a, const Head& b) { return comes_after(a, b); });
 }
 
 // The count of an input's word, multiplied.
@@ -131,7 +131,7 @@ std::uint64_t RunMerger::count_of(std::size_t input) const {
 // The same; then advances the input.
 std::uint64_t RunMerger::take(std::size_t input) {
   const std::uint64_t count = count_of(input);
-  std::pop_heap(heap_.begin(), heap_.end(), [this](const Head& a, const Head& b) { return is_behind(a, b); });
+  std::pop_heap(heap_.begin(), heap_.end(), [this](const Head& a, const Head& b) { return comes_after(a, b); });
   heap_.pop_back();
   advance(input);
   return count;

@@ -112,7 +112,7 @@ class RunMerger {
     std::size_t input;
   };
 
-  bool is_behind(const Head& a, const Head& b) const;
+  bool comes_after(const Head& a, const Head& b) const;
   void advance(std::size_t input);
   std::uint64_t count_of(std::size_t input) const;
   std::uint64_t take(std::size_t input);

@@ -156,11 +156,11 @@ bool Backtracking::merge(const Byte* word, std::size_t length, std::vector<Symbo
       symbols.pop_back();
       continue;
     }
-    const Byte* behind = at + made_[next].size;
-    if (!is_dead[static_cast<std::size_t>(behind - word)] &&
+    const Byte* next_at = at + made_[next].size;
+    if (!is_dead[static_cast<std::size_t>(next_at - word)] &&
         (symbols.empty() || is_stable(symbols.back(), next, steps))) {
       symbols.push_back(next);
-      at = behind;
+      at = next_at;
       next = longest(at, end, steps);
     } else {
       next = made_[next].shorter;

@@ -55,9 +55,9 @@ void Merger::merge_by_scan(const Byte* word, std::size_t length) {
     const unsigned at = least % (1 << kPlaceBits);
     last_rank_ = least >> kPlaceBits;
     const Symbol made = vocabulary_.result(last_rank_);
-    const std::uint64_t behind = places & (~std::uint64_t{1} << at);
-    const auto right = static_cast<unsigned>(std::countr_zero(behind));
-    const auto after = static_cast<unsigned>(std::countr_zero(behind & (behind - 1)));
+    const std::uint64_t rest = places & (~std::uint64_t{1} << at);
+    const auto right = static_cast<unsigned>(std::countr_zero(rest));
+    const auto after = static_cast<unsigned>(std::countr_zero(rest & (rest - 1)));
     const auto before = 63 - static_cast<unsigned>(std::countl_zero(places & ~(~std::uint64_t{0} << at)));
     symbols[at] = made;
     places ^= std::uint64_t{1} << right;
@@ -86,7 +86,7 @@ void Merger::merge_by_heap(const Byte* word, std::size_t length, const PollFunct
   const auto end = static_cast<std::uint32_t>(length);
   symbols_.assign(word, word + length);
   struct Links {
-    std::uint32_t before, behind;
+    std::uint32_t before, next;
   };
   std::vector<Links> links(length);
   std::vector<std::uint64_t> heap;
@@ -112,12 +112,12 @@ void Merger::merge_by_heap(const Byte* word, std::size_t length, const PollFunct
     std::pop_heap(heap.begin(), heap.end(), is_later);
     heap.pop_back();
     if (symbols_[left] == kDropped) continue;
-    const std::uint32_t right = links[left].behind;
+    const std::uint32_t right = links[left].next;
     if (right == end || vocabulary_.rank(symbols_[left], symbols_[right]) != rank) continue;
     last_rank_ = rank;
     symbols_[left] = vocabulary_.result(rank);
     symbols_[right] = kDropped;
-    const std::uint32_t after = links[left].behind = links[right].behind;
+    const std::uint32_t after = links[left].next = links[right].next;
     if (after != end) {
       links[after].before = left;
       push(left, after);

@@ -216,10 +216,10 @@ inline void check_counter(const CountingOptions& options, const std::vector<std:
 }
 
 inline void check_trainer(const WordMap& words, const Merges& initial, const TrainingOptions& options) {
-  std::size_t told = 0;
+  std::size_t reported = 0;
   const auto listen = [&](const Learned& learned) {
-    CHECK(learned.merges.size() >= told);
-    told = learned.merges.size();
+    CHECK(learned.merges.size() >= reported);
+    reported = learned.merges.size();
   };
   const Learned learned = hf_bpe::learn_merges(to_table(words), initial, options, listen);
   Merges merges;

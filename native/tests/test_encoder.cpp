@@ -164,7 +164,7 @@ void test_several_threads_may_use_one_encoder() {
   }
 }
 
-void test_the_first_missing_byte_is_told() {
+void test_first_missing_byte_is_reported() {
   const Model model{{{1, "a"}, {2, " "}}, {}};
   const Encoder encoder(model.vocabulary(), Pattern::kGpt2, widest_simd(), 8);
   std::string text;
@@ -203,7 +203,7 @@ void test_wrong_models_are_refused() {
   CHECK(is_refused({{{0, "a"}}, {}, {{1u << 31, "a"}}}));
 }
 
-void test_cache_is_begun_anew_when_it_is_full() {
+void test_full_cache_is_flushed() {
   const Model model = make_model("ab", 20, true, 0, draw);
   const Vocabulary vocabulary = model.vocabulary();
   const LazyBacktracking backtracking(vocabulary);
@@ -272,9 +272,9 @@ int main() {
   test_a_word_that_is_a_token_is_not_merged_whatever_its_length();
   test_backtracking_knows_where_it_is_exact();
   test_several_threads_may_use_one_encoder();
-  test_the_first_missing_byte_is_told();
+  test_first_missing_byte_is_reported();
   test_wrong_models_are_refused();
-  test_cache_is_begun_anew_when_it_is_full();
+  test_full_cache_is_flushed();
   test_decoder();
   test_merges_are_read_or_not_whatever_the_text();
 }

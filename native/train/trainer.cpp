@@ -53,7 +53,7 @@ class Trainer {
         merges_(learned.merges),
         known_(bytes_.begin() + 256, bytes_.end()),
         widths_(bytes_.size(), 1),
-        beside_(bytes_.size()) {}
+        new_pairs_(bytes_.size()) {}
 
   // Returns true when all requested merges are learned or no pair is left; false after a merge that makes an initial
   // token. That merge is not applied, because initial merges may continue from the token.
@@ -74,7 +74,7 @@ class Trainer {
     std::uint32_t pair;
   };
   // The new pairs of a symbol next to a new token.
-  struct Beside {
+  struct NewPair {
     std::uint64_t count = 0;
     std::uint32_t size = 0;                  // number of positions
     std::uint32_t pair = PairTable::kNone;
@@ -87,7 +87,7 @@ class Trainer {
   void for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find find, Visit visit);
   bool merge_from_heap();
   void merge(const Pair& pair);
-  void replace(Beside& beside, Symbol old_first, Symbol old_second, Symbol first, Symbol second);
+  void replace(NewPair& new_pair, Symbol old_first, Symbol old_second, Symbol first, Symbol second);
 
   static std::size_t bucket_of(Symbol first, Symbol second, const Pages<std::uint64_t>& estimates) {
     return hash_pair(first, second) & (estimates.size() - 1);
@@ -116,7 +116,7 @@ class Trainer {
   }
 
   // Whether b is merged before a.
-  bool is_behind(const Candidate& a, const Candidate& b) const {
+  bool is_merged_later(const Candidate& a, const Candidate& b) const {
     if (a.score != b.score) return a.score < b.score;
     const Pair& x = pairs_[a.pair];
     const Pair& y = pairs_[b.pair];
@@ -125,7 +125,7 @@ class Trainer {
     return bytes_[x.second] < bytes_[y.second];
   }
   auto order() const {
-    return [this](const Candidate& a, const Candidate& b) { return is_behind(a, b); };
+    return [this](const Candidate& a, const Candidate& b) { return is_merged_later(a, b); };
   }
 
   bool is_candidate(const Pair& pair) const {
@@ -152,7 +152,7 @@ class Trainer {
   std::vector<Candidate> heap_;
 
   // Used only inside `merge`; members to reuse their memory.
-  PagedVector<std::array<Beside, 2>> beside_;  // by symbol: to the left and right of the new token
+  PagedVector<std::array<NewPair, 2>> new_pairs_;  // by symbol: to the left and right of the new token
   PagedVector<Position> merged_;
   std::vector<Symbol> left_, right_;
 };
@@ -291,7 +291,7 @@ void Trainer::merge(const Pair& pair) {
   const std::uint32_t first_width = widths_[first];
   const std::uint32_t width = first_width + widths_[second];
   widths_.push_back(width);
-  beside_.emplace_back();
+  new_pairs_.emplace_back();
 
   Symbol* slots = tokens_.slots.data();
   PollInLoop polls(poll_);
@@ -310,9 +310,9 @@ void Trainer::merge(const Pair& pair) {
   left_.clear();
   right_.clear();
   const auto add = [&](Symbol symbol, std::size_t side, std::vector<Symbol>& seen, std::uint64_t count) {
-    Beside& beside = beside_[symbol][side];
-    if (beside.size++ == 0) seen.push_back(symbol);
-    beside.count += count;
+    NewPair& new_pair = new_pairs_[symbol][side];
+    if (new_pair.size++ == 0) seen.push_back(symbol);
+    new_pair.count += count;
   };
   // Two adjacent new tokens are one pair, seen from the left one.
   const auto is_on_left = [&](Symbol symbol) { return symbol != TokenArray::kBoundary && symbol != token; };
@@ -324,41 +324,41 @@ void Trainer::merge(const Pair& pair) {
   }
 
   const std::size_t known = pairs_.size();
-  for (const Symbol symbol : left_) replace(beside_[symbol][0], symbol, first, symbol, token);
+  for (const Symbol symbol : left_) replace(new_pairs_[symbol][0], symbol, first, symbol, token);
   for (const Symbol symbol : right_) {
-    replace(beside_[symbol][1], second, symbol == token ? first : symbol, token, symbol);
+    replace(new_pairs_[symbol][1], second, symbol == token ? first : symbol, token, symbol);
   }
   if (pairs_.size() > known) {
-    const auto note = [&](const Beside& beside, Position at) {
-      if (beside.pair == PairTable::kNone) return;
-      Pair& target = pairs_[beside.pair];
+    const auto note = [&](const NewPair& new_pair, Position at) {
+      if (new_pair.pair == PairTable::kNone) return;
+      Pair& target = pairs_[new_pair.pair];
       places_[target.places + target.size++] = at;
     };
     for (const Position at : merged_) {
       polls();
       const Symbol left = slots[at - 1];
-      if (is_on_left(left)) note(beside_[left][0], at - widths_[left]);
-      if (slots[at + width] != TokenArray::kBoundary) note(beside_[slots[at + width]][1], at);
+      if (is_on_left(left)) note(new_pairs_[left][0], at - widths_[left]);
+      if (slots[at + width] != TokenArray::kBoundary) note(new_pairs_[slots[at + width]][1], at);
     }
     for (std::size_t i = known; i < pairs_.size(); ++i) {
       heap_.push_back({score_of(pairs_[i]), static_cast<std::uint32_t>(i)});
       std::push_heap(heap_.begin(), heap_.end(), order());
     }
   }
-  for (const Symbol symbol : left_) beside_[symbol][0] = {};
-  for (const Symbol symbol : right_) beside_[symbol][1] = {};
+  for (const Symbol symbol : left_) new_pairs_[symbol][0] = {};
+  for (const Symbol symbol : right_) new_pairs_[symbol][1] = {};
 }
 
 // Moves counts from the old pair to the new one, and indexes the new pair, without positions, if it is frequent enough.
-void Trainer::replace(Beside& beside, Symbol old_first, Symbol old_second, Symbol first, Symbol second) {
+void Trainer::replace(NewPair& new_pair, Symbol old_first, Symbol old_second, Symbol first, Symbol second) {
   const std::uint32_t old = numbers_.find(old_first, old_second);
-  if (old != PairTable::kNone) pairs_[old].count -= beside.count;
-  const Pair pair{first, second, beside.count, places_.size(), 0};
+  if (old != PairTable::kNone) pairs_[old].count -= new_pair.count;
+  const Pair pair{first, second, new_pair.count, places_.size(), 0};
   if (!is_candidate(pair)) return;
-  beside.pair = static_cast<std::uint32_t>(pairs_.size());
-  numbers_.insert(first, second, beside.pair);
+  new_pair.pair = static_cast<std::uint32_t>(pairs_.size());
+  numbers_.insert(first, second, new_pair.pair);
   pairs_.push_back(pair);
-  places_.resize(places_.size() + beside.size);
+  places_.resize(places_.size() + new_pair.size);
 }
 
 }  // namespace
@@ -391,7 +391,7 @@ std::uint64_t training_bytes(const Words& words, std::size_t max_merges, const P
   const std::uint64_t places = slots * sizeof(Position) * (is_cut ? 2 : 3) / 2;            // places_, merged_
   const std::uint64_t estimates = number_of_estimates(slots) * 2 * sizeof(std::uint64_t);  // and their sorted copy
   const std::uint64_t pairs = merges * (is_cut ? 220 : 640);  // pairs_, numbers_, heap_, and what they grow from
-  const std::uint64_t learned = merges * 140;  // Learned, widths_, beside_, and what Python makes of the result
+  const std::uint64_t learned = merges * 140;  // Learned, widths_, new_pairs_, and what Python makes of the result
   const std::uint64_t in_part = std::min<std::uint64_t>(slots * 4, std::uint64_t{4} << 20);  // pages used in part
   return TokenArray::bytes(slots) + std::max(places, estimates + pairs) + learned + in_part;
 }
