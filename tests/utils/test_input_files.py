@@ -74,7 +74,10 @@ def test_irregular_files_are_refused_without_blocking(tmp_path, monkeypatch, tok
     path = tmp_path / "odd.txt"
     make(path)
     kind = {make: kind for kind, make in ODD_FILES.items()}[make]
-    with time_limit(), pytest.raises((OSError, ValueError), match=rf"odd\.txt.* is ({kind}|not a regular file); expected"):
+    with (
+        time_limit(),
+        pytest.raises((OSError, ValueError), match=rf"odd\.txt.* is ({kind}|not a regular file); expected"),
+    ):
         read(path, tokenizer)
 
 
