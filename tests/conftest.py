@@ -16,7 +16,7 @@ import hf_bpe.engine._dispatch
 common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # how fast a machine is proves nothing
 # The same examples in each quick run, and in CI: so a failure is due to a change, not to chance.
 settings.register_profile("quick", common, max_examples=15, derandomize=True)
-settings.register_profile("thorough", common, max_examples=80, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("thorough", common, max_examples=50, derandomize=bool(os.environ.get("CI")))
 
 
 def pytest_addoption(parser):
@@ -35,7 +35,6 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     is_thorough = config.getoption("thorough")
     config.addinivalue_line("markers", "thorough: adds only scale to other tests; runs with --thorough only")
-    config.addinivalue_line("markers", "thorough_on_reference: the same, of the Python engine only")
     profiles.select(is_thorough)
     settings.load_profile("thorough" if is_thorough else "quick")
     if not is_thorough and not hasattr(config, "workerinput") and config.pluginmanager.hasplugin("cacheprovider"):
@@ -46,7 +45,7 @@ def pytest_collection_modifyitems(config, items):
     if not config.getoption("thorough"):
         for item in items:
             if is_thorough(item):
-                item.add_marker(pytest.mark.skip(reason="adds only scale: run with --thorough"))
+                item.add_marker(pytest.mark.skip(reason="adds only scale, or the second engine: run with --thorough"))
     elif config.getoption("skip_repeated"):
         passed = {*config.cache.get(PASSED, [])}
         repeated = [item for item in items if item.nodeid in passed and not tries_more(item)]
@@ -58,10 +57,10 @@ PASSED = "hf_bpe/passed"
 
 
 def is_thorough(item):
-    """Return whether a test runs with --thorough only."""
+    """Return whether a test runs with --thorough only: marked so, or on the Python engine as the second one."""
     engine = item.callspec.params.get("engine") if hasattr(item, "callspec") else None
-    slow_on_reference = item.get_closest_marker("thorough_on_reference") and engine == "reference"
-    return bool(item.get_closest_marker("thorough") or slow_on_reference)
+    is_second_engine = engine == "reference" and hf_bpe.engine._dispatch.native_core() is not None
+    return is_second_engine or item.get_closest_marker("thorough") is not None
 
 
 def tries_more(item):

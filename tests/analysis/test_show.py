@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.console import Console
-from support.profiles import thorough_on_reference
 from support.samples import make_tokenizer
 from support.strategies import any_bytes, models
 from transformers import AddedToken, PreTrainedTokenizerFast
@@ -203,7 +202,6 @@ def test_titles_tell_id_bytes_rank_and_of_which_character_the_bytes_are_a_part()
     assert html.count(", of &lt;U+202E&gt;") == 3
 
 
-@thorough_on_reference
 def test_long_text_is_shown_in_part_but_counted_whole_with_a_note():
     shown = show(MODEL, "low" * 400_000, max_tokens=3)
     assert shown.marked == "low|low|low"

@@ -11,7 +11,7 @@ from hf_bpe.conversion._llama_cpp import PATTERNS, SPECIAL_BY_TEXT
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import strategies
-from support.profiles import thorough, thorough_on_reference
+from support.profiles import thorough
 from support.real_models import tiktoken_model
 from tokenizers import AddedToken
 
@@ -570,7 +570,6 @@ def test_numbers_of_all_types_are_read_and_passed_over(path, kind):
 # Real ones.
 
 
-@thorough_on_reference
 def test_gpt2_comes_back_equal(path, test_data):
     model = read_gpt2(test_data / "gpt2/vocab.json", test_data / "gpt2/merges.txt")
     settings = {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}

@@ -11,7 +11,7 @@ from hf_bpe.conversion import _formats as formats
 from hf_bpe.conversion._tiktoken import definition_of_encoding
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile, thorough, thorough_on_reference
+from support.profiles import by_profile, thorough
 from support.strategies import models
 from tiktoken.load import load_tiktoken_bpe
 
@@ -130,7 +130,6 @@ def test_a_file_that_names_no_pattern_asks_for_it(tmp_path):
     assert formats.read(path, pattern="none").model.pattern is None
 
 
-@thorough_on_reference
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "r50k" else thorough) for name in NAMES])
 def test_real_rank_files_have_no_unreachable_token_and_gpt2_its_own_merges(test_data, name):
     path = test_data / f"tiktoken/{name}_base.tiktoken"

@@ -135,7 +135,7 @@ def test_counts_are_those_of_all_pre_tokens(documents, pattern):
     assert all(counts[piece] == pieces.count(piece) for piece in pieces)
 
 
-@settings(max_examples=by_profile(quick=80, thorough=500))
+@settings(max_examples=by_profile(quick=80, thorough=200))
 @given(models(), st.data())
 def test_ids_are_those_of_the_definition(model, data):
     data = data.draw(mergeable | any_bytes | of_tokens(model))

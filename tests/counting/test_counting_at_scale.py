@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile, thorough_on_reference
+from support.profiles import by_profile
 from support.strategies import patterns, texts
 
 from hf_bpe import Source, count, plan, train
@@ -111,7 +111,6 @@ def test_weights_past_64_bits_are_refused():
         count([Source(["low " * 100], weight=2**62)])
 
 
-@thorough_on_reference
 @pytest.mark.usefixtures("engine")
 def test_little_memory_gives_the_same_counts(corpus, monkeypatch, caplog):
     expected = expected_of(corpus)
@@ -215,7 +214,6 @@ def test_any_number_of_commits_is_merged(tmp_path, monkeypatch):
     assert len(counts) == 301
 
 
-@thorough_on_reference
 @pytest.mark.usefixtures("engine")
 def test_iterables_are_counted_each_time(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "_room", lambda limit: ROOM)

@@ -12,7 +12,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile, thorough_on_reference
+from support.profiles import by_profile
 from support.strategies import any_bytes, any_texts, patterns, texts
 
 from hf_bpe import Source, plan
@@ -87,7 +87,7 @@ def test_every_format_by_every_road_gives_the_same_counts(
         memory.rm("/road", recursive=True)
 
 
-@settings(max_examples=by_profile(quick=40, thorough=300))
+@settings(max_examples=by_profile(quick=40, thorough=120))
 @given(st.lists(texts.map(str.encode) | any_bytes, max_size=5), patterns, specials, st.integers(1, 30))
 def test_iterables_of_any_kind_give_the_same_counts(all_documents, pattern, special_tokens, batch_bytes):
     expected = expected_counts(all_documents, pattern, special_tokens)
@@ -125,7 +125,6 @@ def test_ranges_sum_to_the_whole_and_a_mapping_is_the_same_as_a_stream(
         assert sum(parts, Counter()) == expected
 
 
-@thorough_on_reference
 @settings(max_examples=by_profile(quick=15, thorough=80))
 @given(
     st.lists(texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode), max_size=8).map(b"".join),
@@ -189,7 +188,6 @@ class TestInvalidUtf8:
             path.write_bytes(PACK[path.suffix if path.suffix in PACK else ""](data))
             yield path, Source(path.as_uri() if road == "file://" else path, **options)
 
-    @thorough_on_reference
     @given(any_bytes, st.integers(1, 20), st.integers(1, 30), specials)
     def test_invalid_utf8_is_an_error_with_its_location(
         self, tmp_path_factory, data, block, batch_bytes, special_tokens
@@ -223,7 +221,6 @@ class TestInvalidUtf8:
             assert counted == count_pre_tokens([kept], pattern)
             assert skipped == Skipped(files=0 if is_valid else 1)
 
-    @thorough_on_reference
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
     @given(any_bytes, st.integers(1, 20), patterns)
     def test_invalid_utf8_is_replaced_or_counted_on_request(self, tmp_path_factory, on_error, data, block, pattern):
@@ -572,7 +569,7 @@ class TestCap:
                 assert count(source, "gpt2", special_tokens, batch_bytes=block, skipped=skipped) == expected
             assert skipped == Skipped(shortened=longer)
 
-    @settings(max_examples=by_profile(quick=40, thorough=300))
+    @settings(max_examples=by_profile(quick=40, thorough=120))
     @given(
         st.lists(any_bytes | st.sampled_from([b" ", b"<x>", b"a "]), max_size=8).map(b"".join),
         specials,

@@ -4,7 +4,7 @@ import pytest
 from hf_bpe.conversion import read_gpt2
 from hypothesis import given
 from hypothesis import strategies as st
-from support.profiles import by_profile, thorough_on_reference
+from support.profiles import by_profile
 from support.strategies import mergeable, models, of_tokens
 from tokenizers import Tokenizer
 
@@ -101,7 +101,6 @@ class TestWithModel:
         with pytest.raises(ValueError, match="the remap is not one from the model of this tokenizer"):
             tokenizer.with_model(renumber(BPETokenizer.train(["other"], num_merges=1).model))
 
-    @thorough_on_reference
     @given(models(all_bytes=True), st.data())
     def test_saved_edits_give_the_same_ids_in_tokenizers(self, tmp_path_factory, model, data):
         tokenizer = BPETokenizer(model=renumber(model).model)
@@ -121,7 +120,6 @@ def gpt2_model(test_data):
 
 
 class TestRealText:
-    @thorough_on_reference
     def test_gpt2_extended_has_all_old_ids_and_fewer_tokens(self, test_data, gpt2_model, tmp_path):
         size = by_profile(quick=100_000, thorough=300_000)
         text = (test_data / "text" / "multilingual.txt").read_text("utf-8")[:size]
@@ -132,7 +130,6 @@ class TestRealText:
         assert longer.vocab.items() >= gpt2_model.vocab.items()
         assert len(BPETokenizer(model=longer).encode(text)) < 0.9 * len(BPETokenizer(model=gpt2_model).encode(text))
 
-    @thorough_on_reference
     def test_gpt2_pruned_by_counts_is_reachable_and_gives_the_same_ids_in_tokenizers(
         self, test_data, gpt2_model, tmp_path
     ):

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile, thorough_on_reference
+from support.profiles import by_profile
 from support.strategies import any_bytes, corpora, mergeable, models, of_tokens, words
 
 from hf_bpe import BPEModel, WordCounts, train
@@ -60,7 +60,6 @@ def uses(model, counts):
 
 
 class TestPrune:
-    @thorough_on_reference
     @given(prunings(), any_bytes, st.data())
     def test_kept_tokens_are_reachable_and_their_texts_keep_their_tokens(self, pruning, data, drawn):
         model, keep = pruning
@@ -94,7 +93,6 @@ class TestPrune:
             merge for merge in model.merges if {*merge, b"".join(merge)} <= {*pruned.vocab.values()}
         ] == pruned.merges
 
-    @thorough_on_reference
     @given(models(), st.dictionaries(words(), st.integers(0, 5)), st.data())
     @settings(max_examples=by_profile(quick=12, thorough=50))
     def test_with_counts_the_least_used_leaf_tokens_are_removed_one_by_one(self, model, corpus, data):

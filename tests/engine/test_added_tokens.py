@@ -68,7 +68,7 @@ def cases(draw):
     return drawn, draw(st.lists(st.lists(pieces, max_size=10).map("".join), min_size=1, max_size=4))
 
 
-@settings(max_examples=by_profile(quick=80, thorough=500))
+@settings(max_examples=by_profile(quick=80, thorough=200))
 @given(cases())
 def test_added_tokens_are_found_where_tokenizers_finds_them(case):
     tokens, texts = case

@@ -67,7 +67,7 @@ def texts_with(tokens):
     )
 
 
-@settings(max_examples=by_profile(quick=80, thorough=600))
+@settings(max_examples=by_profile(quick=80, thorough=200))
 @given(st.data(), added_tokens(), options)
 def test_native_ids_are_those_of_the_reference(native, data, tokens, options):
     fast, slow = data.draw(encoders(native, tokens))
@@ -171,7 +171,7 @@ def test_a_model_that_has_all_bytes_drops_none():
     assert model == dataclasses.replace(model, drop_missing_bytes=False)
 
 
-@settings(max_examples=by_profile(quick=50, thorough=300))
+@settings(max_examples=by_profile(quick=50, thorough=120))
 @given(st.data(), added_tokens(), options, st.sampled_from(["native", "python"]))
 def test_blocks_of_any_size_give_the_ids_of_the_whole(native, data, tokens, options, kind):
     fast, slow = data.draw(encoders(native, tokens))

@@ -3,7 +3,6 @@
 import pytest
 from hf_bpe.conversion import read_gpt2
 from hypothesis import given
-from support.profiles import thorough_on_reference
 from support.strategies import any_bytes, models
 
 from hf_bpe.core.reference import Encoder, pre_tokenize
@@ -49,7 +48,6 @@ def test_a_text_has_one_token_less_than_bytes_for_each_merge_in_the_trees_of_its
         assert len(ids) == len(word) - sum(len(merges_of(token_id, parts)) for token_id in ids)
 
 
-@thorough_on_reference
 def test_gpt2_has_a_tree_for_every_token(test_data):
     gpt2_model = read_gpt2(test_data / "gpt2" / "vocab.json", test_data / "gpt2" / "merges.txt")
     parts = parts_of_tokens(gpt2_model)

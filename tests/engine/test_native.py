@@ -47,7 +47,7 @@ def split_natively(native, data, pattern):
 
 
 @pytest.mark.parametrize("pattern", BUILT_IN)
-@settings(max_examples=by_profile(quick=60, thorough=400))
+@settings(max_examples=by_profile(quick=60, thorough=150))
 @given(data=any_bytes | long_bytes)
 def test_splits_are_those_of_the_reference(native, pattern, data):
     assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
@@ -91,7 +91,7 @@ def test_invalid_bytes_are_split_as_the_reference_does(native, pattern):
 SPECIALS = [b"<x>", b"<x>y", b"x>y", b" low", b"\n", "你<".encode(), b"aa"]
 
 
-@settings(max_examples=by_profile(quick=80, thorough=600))
+@settings(max_examples=by_profile(quick=80, thorough=200))
 @given(
     st.lists(
         any_bytes | long_bytes | st.lists(st.sampled_from([*SPECIALS, b"<", b"x", b" "])).map(b"".join), max_size=4
@@ -210,7 +210,7 @@ large_corpora = st.dictionaries(
 )
 
 
-@settings(max_examples=by_profile(quick=150, thorough=1000))
+@settings(max_examples=by_profile(quick=150, thorough=400))
 @given(
     corpora | large_corpora,
     st.sampled_from([1, 2, 5, 64]),

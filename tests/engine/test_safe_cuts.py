@@ -41,7 +41,7 @@ def all_cuts(text, pattern, specials):
     return found
 
 
-@settings(max_examples=by_profile(quick=60, thorough=500))
+@settings(max_examples=by_profile(quick=60, thorough=200))
 @given(data, patterns, special_tokens, st.sampled_from([1, 2, 3, 7, 1 << 14]))
 def test_no_cut_changes_a_count(text, pattern, specials, step):
     with pytest.MonkeyPatch.context() as patch:
@@ -53,7 +53,7 @@ def test_no_cut_changes_a_count(text, pattern, specials, step):
 
 
 @pytest.mark.usefixtures("engine")
-@settings(max_examples=by_profile(quick=60, thorough=500))
+@settings(max_examples=by_profile(quick=60, thorough=200))
 @given(data, data, patterns, special_tokens)
 def test_the_last_cut_is_safe_whatever_follows(text, following, pattern, specials):
     cut = engine.find_last_cut(text, pattern, specials)
@@ -126,7 +126,7 @@ def test_special_tokens_are_not_regular_expressions():
     assert [*spans] == [(0, 1), (2, 2), (4, 5)]
 
 
-@settings(max_examples=by_profile(quick=60, thorough=500))
+@settings(max_examples=by_profile(quick=60, thorough=200))
 @given(data, patterns, special_tokens, st.integers(1, 60), st.sampled_from([2, 3, 5, 17, 1 << 16]))
 def test_documents_are_all_between_special_tokens_and_long_ones_come_in_parts(text, pattern, specials, limit, step):
     with pytest.MonkeyPatch.context() as patch:
@@ -147,7 +147,7 @@ def test_a_long_document_is_cut_where_the_pattern_is_known():
         assert [*cut_into_documents(text, 0, None, pattern, [], 40)] == [(0, len(text))]
 
 
-@settings(max_examples=by_profile(quick=60, thorough=500))
+@settings(max_examples=by_profile(quick=60, thorough=200))
 @given(data, patterns, special_tokens, st.lists(st.integers(1, 200), max_size=6), st.integers(1, 60))
 @example(b"low<x>lower", "gpt2", ["<x>"], [3, 4, 5, 6], 9)
 @example(b"low<x", "gpt2", ["<x>"], [3, 4, 5], 9)

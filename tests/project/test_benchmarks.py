@@ -123,6 +123,7 @@ def test_ties_that_a_peer_cannot_do_are_refused(tmp_path, text):
     assert "ties 'lexicographic' are not known; expected one of huggingface" in done.stderr
 
 
+@thorough
 def test_splitting_is_compared_and_timed(tmp_path, text):
     output = tmp_path / "splitting.json"
     peers = ["hf_bpe", "regex", "tokenizers"]
@@ -166,6 +167,7 @@ def test_encoding_is_compared_and_timed(tmp_path, text, gpt2, options):
         assert len(row["times_as_fast_as"]) == len(PEERS)
 
 
+@thorough
 def test_rank_files_are_another_way_to_give_a_vocabulary(tmp_path, text):
     vocab, _ = train_bpe([text.read_text(encoding="utf-8")], vocab_size=600, pattern="cl100k")
     ranks = tmp_path / "own.tiktoken"
@@ -177,6 +179,7 @@ def test_rank_files_are_another_way_to_give_a_vocabulary(tmp_path, text):
     assert result["options"]["vocabulary"]["tokens"] == 601  # with the special token
 
 
+@thorough
 @pytest.mark.parametrize("task", ["encoding", "decoding"])
 def test_wrong_ids_and_texts_are_refused_before_anything_is_timed(tmp_path, text, gpt2, task):
     (tmp_path / "wrong_peer.py").write_text(WRONG_ENCODER, encoding="utf-8")
@@ -196,7 +199,8 @@ def test_peer_without_an_entry_point_is_named(tmp_path, text, gpt2):
     )
 
 
-@pytest.mark.parametrize("task", ["decoding", *(pytest.param(task, marks=thorough) for task in ("latency", "loading"))])
+@thorough
+@pytest.mark.parametrize("task", ["decoding", "latency", "loading"])
 def test_other_tasks_are_compared_and_timed(tmp_path, text, gpt2, task):
     arguments = {"decoding": [text], "latency": ["--calls", 100], "loading": []}[task]
     done, result = measure(tmp_path, task, *arguments, "--gpt2", gpt2, "--peers", *PEERS)

@@ -5,9 +5,6 @@ import pytest
 thorough = pytest.mark.thorough
 """Marks a test that takes long and adds only scale to what other tests prove: it runs with --thorough only."""
 
-thorough_on_reference = pytest.mark.thorough_on_reference
-"""Marks a test that takes the Python engine long: on that engine it runs with --thorough only."""
-
 _options = {"thorough": False}
 
 

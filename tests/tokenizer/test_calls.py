@@ -35,7 +35,7 @@ SETTINGS = {
     "bert": {"token_type_ids_pattern": "bert_style", "model_input_names": ["input_ids", "token_type_ids"]},
     "short": {"model_max_length": 2, "split_special_tokens": True},
 }
-CALLS = by_profile(quick=80, thorough=400)
+CALLS = by_profile(quick=60, thorough=200)
 """How many random calls are compared with each settings."""
 ENTRIES = ("input_ids", "attention_mask", "token_type_ids", "special_tokens_mask", "length")
 

@@ -10,7 +10,7 @@ from hf_bpe.conversion import read_gpt2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import oracle
-from support.profiles import by_profile, thorough, thorough_on_reference
+from support.profiles import by_profile, thorough
 from support.strategies import corpora, initial_merges
 
 from hf_bpe.core import reference
@@ -29,7 +29,7 @@ options = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=by_profile(quick=40, thorough=300))
+@settings(max_examples=by_profile(quick=40, thorough=120))
 @given(corpora, initial_merges(), st.integers(0, 20), st.integers(0, 20), options)
 def test_learning_in_two_steps_gives_what_one_gives(counts, initial, n, m, options):
     first = learn_merges(counts, max_merges=n, initial=initial, **options)
@@ -37,7 +37,7 @@ def test_learning_in_two_steps_gives_what_one_gives(counts, initial, n, m, optio
     assert first + then == learn_merges(counts, max_merges=n + m, initial=initial, **options)
 
 
-@settings(max_examples=by_profile(quick=40, thorough=300))
+@settings(max_examples=by_profile(quick=40, thorough=120))
 @given(corpora, initial_merges(), st.integers(0, 20), options)
 def test_merges_after_initial_merges_match_the_reference(counts, initial, max_merges, options):
     expected = oracle.learn_merges(counts, max_merges=max_merges, initial=initial, **options)
@@ -86,7 +86,6 @@ def test_exceptions_of_a_listener_propagate():
         learn_merges({b"low": 1}, max_merges=1, progress=stop)
 
 
-@thorough_on_reference
 @pytest.mark.parametrize(
     "name", ["english", *(pytest.param(name, marks=thorough) for name in ("code", "multilingual"))]
 )

@@ -9,7 +9,6 @@ import pytest
 from hf_bpe.conversion import read_gpt2
 from hypothesis import given
 from hypothesis import strategies as st
-from support.profiles import thorough_on_reference
 from support.strategies import texts
 
 from hf_bpe import BPEModel, Source, WordCounts, count, train, train_bpe
@@ -316,7 +315,6 @@ print(train(WordCounts.load(sys.argv[1]), num_merges=1000, work_dir=sys.argv[2])
 """
 
 
-@thorough_on_reference
 def test_training_killed_while_writing_its_log_resumes_with_the_same_result(tmp_path, engine):
     generator = random.Random(0)
     words = {"".join(generator.choices("etaoinshrdlu", k=9)): generator.randrange(1, 1000) for _ in range(2000)}

@@ -2,6 +2,7 @@
 
 import pytest
 from support.odd_calls import ODD, Outcome, Target, outcomes
+from support.profiles import thorough
 from support.public_calls import targets
 
 import hf_bpe
@@ -10,7 +11,7 @@ from hf_bpe import BPETokenizer
 SHARES = 8
 
 
-@pytest.mark.parametrize("share", range(SHARES))
+@pytest.mark.parametrize("share", [*range(2), *(pytest.param(share, marks=thorough) for share in range(2, SHARES))])
 def test_every_call_with_an_odd_argument_works_or_names_the_argument(tmp_path, monkeypatch, share):
     problems = []
     for number, target in enumerate(targets(tmp_path)[share::SHARES]):
