@@ -127,7 +127,7 @@ def test_the_lowest_versions_that_are_promised_are_those_that_are_tested():
 
 def test_the_same_tests_run_with_the_lowest_versions_in_the_workflow_and_in_the_script():
     assert {*workflow("ci.yml")["jobs"]["lowest"]["env"]} == {"PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT"}
-    (tests,) = [command for command in commands("ci.yml") if command.startswith("pytest tests/test_examples.py")]
+    (tests,) = [command for command in commands("ci.yml") if command.startswith("pytest tests/project/test_package.py")]
     script = (ROOT / ".ci" / "run").read_text("utf-8").replace("\\\n", "")
     assert " ".join(tests.split()) in " ".join(script.split())
 
