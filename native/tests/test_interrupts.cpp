@@ -101,7 +101,7 @@ void test_decoding() {
 void test_rows() {
   const std::vector<std::uint32_t> ids(1);
   const std::vector<std::int64_t> spans(2000, 0);
-  const Rows rows(ids.data(), ids.size(), spans.data(), 1000, {{}, {}});
+  const Rows rows(ids, spans, {{}, {}});
   std::vector<std::int64_t> out(kLong), mask(kLong);
   CHECK(is_interruptible(
       [&](PollFunction poll) { rows.write_padded(kLong / 1000, 0, false, out.data(), mask.data(), poll); }));
