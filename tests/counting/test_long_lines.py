@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import by_profile
 from support.strategies import patterns, texts
 
 from hf_bpe import Source, plan
@@ -36,7 +37,7 @@ def stretches(text, pattern, special_tokens):
     return [*pairwise(places)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=by_profile(quick=60, thorough=200))
 @given(texts.map(str.encode), patterns, specials, st.integers(1, 20), st.integers(0, 30), st.integers(0, 30))
 def test_the_first_stretch_that_is_too_long_is_found(text, pattern, special_tokens, longest, start, length):
     cuts, stop = SafeCuts(pattern, special_tokens), start + length
@@ -50,7 +51,7 @@ def test_the_first_stretch_that_is_too_long_is_found(text, pattern, special_toke
     assert find_too_long(text, cuts, start, stop, longest) == expected
 
 
-@settings(max_examples=200)
+@settings(max_examples=by_profile(quick=60, thorough=200))
 @given(texts.map(str.encode), patterns, specials, st.integers(1, 20), st.integers(1, 9), st.integers(1, 30))
 def test_long_text_is_refused_or_ends_the_file_for_every_reader(
     tmp_path_factory, text, pattern, special_tokens, longest, block, batch_bytes

@@ -188,6 +188,7 @@ class TestInvalidUtf8:
             path.write_bytes(PACK[path.suffix if path.suffix in PACK else ""](data))
             yield path, Source(path.as_uri() if road == "file://" else path, **options)
 
+    @settings(max_examples=by_profile(quick=8, thorough=50))
     @given(any_bytes, st.integers(1, 20), st.integers(1, 30), specials)
     def test_invalid_utf8_is_an_error_with_its_location(
         self, tmp_path_factory, data, block, batch_bytes, special_tokens
@@ -222,6 +223,7 @@ class TestInvalidUtf8:
             assert skipped == Skipped(files=0 if is_valid else 1)
 
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
+    @settings(max_examples=by_profile(quick=8, thorough=50))
     @given(any_bytes, st.integers(1, 20), patterns)
     def test_invalid_utf8_is_replaced_or_counted_on_request(self, tmp_path_factory, on_error, data, block, pattern):
         for errors, expected in (("replace", data.decode("utf-8", "replace").encode()), ("bytes", data)):

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile
+from support.profiles import by_profile, thorough
 from support.strategies import overlapping_contents
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
@@ -92,7 +92,7 @@ def overlapping_cases(draw):
     return tokens, text
 
 
-@settings(max_examples=400)
+@settings(max_examples=by_profile(quick=80, thorough=300))
 @given(overlapping_cases().filter(lambda case: no_token_is_eaten_whole(case[0])), st.integers(1, 60), st.booleans())
 def test_overlapping_tokens_are_found_where_tokenizers_finds_them(native, case, chunk_bytes, split_special_tokens):
     tokens, text = case
@@ -194,10 +194,12 @@ def differences(**flags):
     ]
 
 
+@thorough
 def test_every_character_is_white_space_or_not_as_in_tokenizers():
     assert differences(rstrip=True) == []
 
 
+@thorough
 def test_every_character_is_of_words_or_not_as_in_tokenizers():
     assert differences(single_word=True) == []
 

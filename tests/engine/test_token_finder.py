@@ -6,6 +6,7 @@ import pickle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import by_profile
 from support.strategies import overlapping_contents
 from tokenizers import AddedToken
 
@@ -33,7 +34,7 @@ def longest_at(contents, text, at):
     return max((content for content in contents if content and text.startswith(content, at)), key=len, default=None)
 
 
-@settings(max_examples=300)
+@settings(max_examples=by_profile(quick=80, thorough=300))
 @given(cases(), st.data(), st.sampled_from([1, 16]))
 def test_tokens_are_found_where_a_naive_search_finds_them(case, data, block):
     contents, text = case

@@ -26,4 +26,3 @@ def needs_class_of_its_own(model_type):
 
 # Before 5.7 AutoTokenizer loads a fast tokenizer, not a registered class, next to the config.json of a known model.
 KEEPS_REGISTERED_CLASSES = Version(transformers.__version__) >= Version("5.7")
-needs_registered_classes = skip_without("registered class next to a config.json", KEEPS_REGISTERED_CLASSES)

@@ -6,6 +6,7 @@ import pickle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profiles import by_profile
 from tokenizers import AddedToken
 from transformers.tokenization_python import PreTrainedTokenizer
 
@@ -64,7 +65,7 @@ class AsInTransformers(BPETokenizer):
         return PreTrainedTokenizer._add_tokens(self, new_tokens, special_tokens)
 
 
-@settings(max_examples=200)
+@settings(max_examples=by_profile(quick=60, thorough=200))
 @given(changes)
 def test_added_tokens_are_those_of_transformers(changes):
     ours = make_tokenizer()
@@ -146,7 +147,7 @@ def test_tokens_given_by_id_are_found_and_replace_those_of_that_id():
 # Copies
 
 
-@settings(max_examples=100)
+@settings(max_examples=by_profile(quick=40, thorough=100))
 @given(changes, changes, st.booleans())
 def test_a_shallow_copy_and_its_original_do_not_change_each_other(before, after, is_copy_changed):
     original = make_tokenizer()

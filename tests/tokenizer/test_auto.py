@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from support.profiles import thorough
-from support.transformers_features import needs_class_of_its_own, needs_registered_classes
+from support.transformers_features import KEEPS_REGISTERED_CLASSES, needs_class_of_its_own
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer
@@ -35,23 +35,20 @@ def tokenizer():
     return made
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(None, id="no config.json"),
-        pytest.param("gpt2", id="config.json of gpt2", marks=needs_registered_classes),
-    ]
-)
-def folder(tokenizer, tmp_path, request):
-    tokenizer.save_pretrained(tmp_path)
-    if request.param:
-        (tmp_path / "config.json").write_text(json.dumps({"model_type": request.param}))
-    return tmp_path
+@pytest.fixture
+def folders(tokenizer, tmp_path):
+    """Return saved folders without a config.json and with that of GPT-2, whose class must not win."""
+    model_types = [None, "gpt2"] if KEEPS_REGISTERED_CLASSES else [None]
+    folders = [model_folder(tmp_path / str(model_type), model_type) for model_type in model_types]
+    for folder in folders:
+        tokenizer.save_pretrained(folder)
+    return folders
 
 
 FINDERS = 'finders = lambda: sum(type(finder).__module__ == "hf_bpe.tokenizer._auto" for finder in sys.meta_path)'
 LOAD = f"""
-tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
-print(json.dumps([type(tokenizer).__name__, type(tokenizer).__module__, tokenizer.encode({TEXT!r})]))
+tokenizers = map(AutoTokenizer.from_pretrained, sys.argv[1:])
+print(json.dumps([[type(each).__name__, type(each).__module__, each.encode({TEXT!r})] for each in tokenizers]))
 """
 
 
@@ -75,16 +72,19 @@ def test_naming_the_tokenizer_imports_neither_torch_nor_auto_tokenizer_unless_it
     ],
     ids=["before", "after"],
 )
-def test_auto_tokenizer_loads_our_class_whether_hf_bpe_is_imported_before_or_after_it(tokenizer, folder, imports):
-    assert run(imports + LOAD, folder) == ["BPETokenizer", "hf_bpe.tokenizer._tokenization_bpe", tokenizer.encode(TEXT)]
+def test_auto_tokenizer_loads_our_class_whether_hf_bpe_is_imported_before_or_after_it(tokenizer, folders, imports):
+    expected = ["BPETokenizer", "hf_bpe.tokenizer._tokenization_bpe", tokenizer.encode(TEXT)]
+    assert run(imports + LOAD, *folders) == [expected] * len(folders)
 
 
-def test_where_hf_bpe_is_not_auto_tokenizer_gives_the_same_ids(tokenizer, folder):
+def test_where_hf_bpe_is_not_auto_tokenizer_gives_the_same_ids(tokenizer, folders):
     blocked = 'sys.modules["hf_bpe"] = None\nfrom transformers import AutoTokenizer'
-    name, module, ids = run(blocked + LOAD, folder)
-    assert ids == tokenizer.encode(TEXT)
-    assert name != "BPETokenizer"
-    assert module.startswith("transformers.")
+    loaded = run(blocked + LOAD, *folders)
+    assert len(loaded) == len(folders)
+    for name, module, ids in loaded:
+        assert ids == tokenizer.encode(TEXT)
+        assert name != "BPETokenizer"
+        assert module.startswith("transformers.")
 
 
 @thorough

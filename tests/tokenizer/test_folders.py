@@ -8,6 +8,7 @@ from hf_bpe.conversion import _formats as formats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.folder_fuzz import run
+from support.profiles import by_profile
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
@@ -18,7 +19,7 @@ TEXTS = ["low lower", "<s>low</s>", "a  b<b>", "", "<unk> x<pad>", "one two  thr
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 
-@settings(max_examples=60)
+@settings(max_examples=by_profile(quick=30, thorough=60))
 @given(seed=st.integers(0, 2**32))
 def test_random_folders_are_loaded_as_others_load_them_or_refused(tmp_path_factory, seed):
     with warnings.catch_warnings():

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.killing import TEXTS
+from support.profiles import thorough
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -102,7 +103,11 @@ def outcomes(root, load):
     return [outcome_of(load, root / str(kill), wholes) for kill in range(number)]
 
 
-@pytest.mark.parametrize("saves", [[*LOADERS][:4], [*LOADERS][4:]], ids=" ".join)
+@pytest.mark.parametrize(
+    "saves",
+    [["plain", "arrays"], pytest.param([name for name in LOADERS if name not in ("plain", "arrays")], marks=thorough)],
+    ids=" ".join,
+)
 def test_a_save_killed_at_any_rename_leaves_an_old_or_a_new_tokenizer_or_an_error(tmp_path, saves):
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     subprocess.run([sys.executable, "-m", "support.killing", tmp_path, *saves], check=True, env=environment)
