@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,9 @@ from hf_bpe._utils.input_files import open_regular
 from hf_bpe.core._model import BPEModel
 from hf_bpe.tokenizer._files import tokenizer_json
 from hf_bpe.tokenizer._files import vocab_and_merges as gpt2
-from hf_bpe.tokenizer._files.compare_ids import check_written, side_of_file
 from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition, Format, Hints
+from hf_bpe.tokenizer._files.sides import side_of_file
+from hf_bpe.tokenizer._files.verification import verify_file
 
 _FORMATS = (hf_folder, text, gpt2, gguf, minbpe, tokenizer_json, tiktoken)
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _FORMATS}
@@ -130,16 +130,16 @@ def write(
     drop: Iterable[str] = (),
     verify: bool = True,
     against: tuple[Path, Format] | None = None,
-    files: Iterable[Path] = (),
+    files: Sequence[Path] = (),
 ) -> tuple[Path, ...]:
     """Write a tokenizer in a format; see `BPETokenizer.convert_to`.
 
     Args:
         definition: the tokenizer.
         path, format, drop, verify: see `BPETokenizer.convert_to`.
-        against: the file that the tokenizer was read from, and its format. The written file is also compared with that
-            file's own library.
-        files: text files to encode for the comparison, besides the stress texts.
+        against: the file that the tokenizer was read from, and its format. The written file must also give the ids of
+            that file's own library.
+        files: text files to encode for the verification, besides the stress texts.
     """
     path = Path(path)
     chosen = _format_for(path) if format is None else named_format(format)
@@ -153,28 +153,15 @@ def write(
     folder, last = (path.parent, (path.name,)) if chosen.is_file else (path, chosen.last)
     with staged_folder(folder, last) as staging:
         staged = staging / path.name if chosen.is_file else staging
-        with _neighbours(path, staging):
-            chosen.write(reduced, staged)
+        chosen.write(reduced, staged)
         if verify:
             original = None if against is None or drop else side_of_file(*against, definition)
-            check_written(reduced, staged, chosen, original, files)
+            if chosen is hf_folder.FORMAT:
+                hf_folder.verify(reduced, staged, path, original=original, files=files)
+            else:
+                verify_file(reduced, staged, chosen, original=original, files=files)
         written = sorted(file.relative_to(staging) for file in staging.rglob("*") if file.is_file())
     return tuple(folder / file for file in written)
-
-
-@contextmanager
-def _neighbours(folder: Path, staging: Path) -> Iterator[None]:
-    """Link existing files that affect loading into the staging folder, so that the writer can warn about them."""
-    seen = {}
-    if folder.is_dir():
-        for name in ("config.json", "chat_template.jinja"):
-            if (folder / name).is_file():
-                seen[name] = (folder / name).read_bytes()
-                (staging / name).write_bytes(seen[name])
-    yield
-    for name, content in seen.items():
-        if (staging / name).read_bytes() == content:
-            (staging / name).unlink()
 
 
 def _format_for(path: Path) -> Format:

@@ -32,8 +32,8 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.engine._dispatch import from_printable_all
 from hf_bpe.engine._merge_trees import unreachable
-from hf_bpe.tokenizer._files.compare_ids import side_of
 from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition, Format, Hints, Peer
+from hf_bpe.tokenizer._files.sides import side_of
 
 # The architecture in the header of a file without a model; llama.cpp requires one that it knows.
 _ARCHITECTURE = "gpt2"
@@ -363,7 +363,7 @@ def _peer(path: Path, definition: Definition) -> Peer | None:
     llama = peer(path)
     if llama is None:
         return None
-    ours = side_of(definition, "hf_bpe").encode
+    ours = side_of(definition, "hf_bpe").peer.encode
     taken = _taken_for_special(definition)
 
     def encode(texts: list[str], added: bool) -> list[list[int]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints, Peer
 from hf_bpe.tokenizer._files.integrity import LAST
 from hf_bpe.tokenizer._files.reading import read_bytes
+from hf_bpe.tokenizer._files.sides import Side, side_of_loaded
 from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE
 
 TOKENIZER_FILE = "tokenizer.json"
@@ -32,7 +34,27 @@ def _read(path: Path, hints: Hints) -> Definition:
 def _write(definition: Definition, path: Path) -> None:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
-    BPETokenizer.from_definition(definition).save_pretrained(path)
+    BPETokenizer.from_definition(definition).save_pretrained(path, verify=False)
+
+
+def verify(
+    definition: Definition, staged: Path, folder: Path, *, original: Side | None = None, files: Sequence[Path] = ()
+) -> None:
+    """Verify a written folder like `save_pretrained`.
+
+    Args:
+        definition: the tokenizer.
+        staged, folder: where the folder is written, and where it will be.
+        original: another side that must give the same ids.
+        files: text files to encode, besides the stress texts.
+    """
+    from hf_bpe.tokenizer._files.neighbours import warn_of_neighbours
+    from hf_bpe.tokenizer._files.verification import verify_folder
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+    tokenizer = BPETokenizer.from_definition(definition)
+    verify_folder(staged, tokenizer, original=original, files=files)
+    warn_of_neighbours(tokenizer, folder, staged)
 
 
 def _peer(path: Path, definition: Definition) -> Peer | None:
@@ -42,11 +64,7 @@ def _peer(path: Path, definition: Definition) -> Peer | None:
 
     tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(path, local_files_only=True)
 
-    def encode(texts: list[str], added: bool) -> list[list[int]]:
-        rows: list[list[int]] = tokenizer(texts, add_special_tokens=added, verbose=False)["input_ids"]
-        return rows
-
-    return Peer(f"PreTrainedTokenizerFast of transformers {transformers.__version__}", encode, adds=True)
+    return side_of_loaded(tokenizer, f"PreTrainedTokenizerFast of transformers {transformers.__version__}").peer
 
 
 FORMAT = Format(

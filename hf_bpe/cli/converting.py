@@ -23,8 +23,8 @@ from hf_bpe.cli.shared import (
 from hf_bpe.core.pretokenizers import PATTERNS
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenizer._files.compare_ids import Side
     from hf_bpe.tokenizer._files.definition import Definition, Format
+    from hf_bpe.tokenizer._files.sides import Side
 
 _FORMATS = (
     "hf: a folder for transformers; gpt2: vocab.json and merges.txt; tokenizer.json; tiktoken: a rank file; gguf; "
@@ -40,7 +40,7 @@ _DROP_HELP = (
     "flags, added_tokens, prefix_space, bos_eos, template, split_special_tokens, normalizer, ignore_merges, "
     "missing_bytes. Repeat the option for more."
 )
-_VERIFY_HELP = "Also compare the ids of this text file. Repeat the option for more."
+_VERIFY_HELP = "Also verify the ids of this text file. Repeat the option for more."
 _EXAMPLES = (
     "hf-bpe convert cl100k_base.tiktoken cl100k --pattern cl100k --special-token '<|endoftext|>=100257'\n"
     "  hf-bpe convert my-tokenizer my-tokenizer.gguf\n"
@@ -118,16 +118,16 @@ def verify(
     pattern: _Pattern = "auto",
     special_token: _Special = None,
 ) -> None:
-    """Compare the ids of two tokenizers of any formats, or the pre-tokens of two patterns.
+    """Verify that two tokenizers of any formats give the same ids, or two patterns the same pre-tokens.
 
     Each tokenizer runs in the library of its format, if that is installed. The first text that differs is printed with
     its ids and the bytes of each token, and the exit code is 1.
     """
-    from hf_bpe.tokenizer._files.compare_ids import compare, model_difference
+    from hf_bpe.tokenizer._files.verification import find_mismatch, model_difference
 
     with warnings_said():
         sides = _side(first, pattern, special_token), _side(second, pattern, special_token)
-        mismatch = compare(*sides, files or ())
+        mismatch = find_mismatch(*sides, files or ())
     if mismatch is not None:
         show_result(str(mismatch))
         raise typer.Exit(1)
@@ -139,8 +139,8 @@ def verify(
 
 
 def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:
-    from hf_bpe.tokenizer._files.compare_ids import side_of_file, side_of_pattern
     from hf_bpe.tokenizer._files.definition import PatternNeeded
+    from hf_bpe.tokenizer._files.sides import side_of_file, side_of_pattern
 
     if source.startswith("pattern:"):
         return side_of_pattern(source.removeprefix("pattern:"))

@@ -184,14 +184,14 @@ class Converting:
     ) -> tuple[str, ...]:
         """Write this tokenizer in another format, with the same ids.
 
-        The files are written to a staging folder, read back (with the library of the format if that is installed) and
-        compared with this tokenizer; only then are they moved into place.
+        The files are written to a staging folder, and read back (with the library of the format if that is installed)
+        to verify their ids; only then are they moved into place.
 
         Args:
             path: the file, or the folder for formats of several files; created if needed.
             format: a name of `hf_bpe.conversion.FORMATS`; None to tell it by the path.
             drop: names of `hf_bpe.conversion.FEATURES` that may be dropped although ids depend on them.
-            verify: read back and compare.
+            verify: verify that the files, read back, give the same ids.
 
         Returns:
             The paths of the written files.

@@ -8,9 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import os
-import shutil
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,10 +21,10 @@ from hf_bpe.engine._normalizers import with_normalizer
 from hf_bpe.tokenizer._converting import Converting
 from hf_bpe.tokenizer._files.folders import Folder
 from hf_bpe.tokenizer._files.integrity import LAST, check_complete, check_digests, digests_of
-from hf_bpe.tokenizer._files.panics import panics_as_errors
+from hf_bpe.tokenizer._files.neighbours import warn_of_neighbours
 from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS, check_config
 from hf_bpe.tokenizer._files.tokenizer_json import render_tokenizer_json
-from hf_bpe.tokenizer._files.verify import ids_difference, verify_folder
+from hf_bpe.tokenizer._files.verification import verify_folder
 from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2_with_vocab, write_gpt2
 from hf_bpe.tokenizer._template import Template
 from hf_bpe.tokenizer._transformers_compat import constructor_errors
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
-MODEL_CONFIG_FILE = "config.json"
-CHAT_TEMPLATE_FILE = "chat_template.jinja"
 
 # The module that AutoTokenizer copies from a folder and runs to find our class.
 _SHIM = "tokenization_hf_bpe"
@@ -155,7 +151,7 @@ class Saving(Converting):
     ) -> tuple[str, ...]:
         """Save all files for from_pretrained, and a `tokenizer.json` for users without hf_bpe.
 
-        Files are written to a staging folder, loaded and compared with this tokenizer, and then moved into place; if
+        Files are written to a staging folder, loaded to verify their ids, and then moved into place; if
         anything fails the old files stay. Old files that are not written again also stay. If the process is killed, the
         folder holds the old tokenizer or the new one, or loading it raises an error.
 
@@ -167,8 +163,8 @@ class Saving(Converting):
                 arguments in `kwargs`.
             portable: make AutoTokenizer load `PreTrainedTokenizerFast` (transformers 4 and 5), whether hf_bpe is
                 installed or not; `BPETokenizer.from_pretrained` still loads the folder.
-            verify: load the files with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and compare vocabulary
-                and ids. Takes half a second for GPT-2's vocabulary.
+            verify: load the files with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and verify vocabulary
+                and ids. Takes about a second for GPT-2's vocabulary.
             kwargs: as in transformers.
 
         Returns:
@@ -206,7 +202,7 @@ class Saving(Converting):
             self._finish_config(staging, portable)
             if verify:
                 verify_folder(staging, cast("BPETokenizer", self))
-                self._warn_of(Path(save_directory), staging, prefix)
+                warn_of_neighbours(cast("BPETokenizer", self), Path(save_directory), staging, prefix)
             if prefix:  # added last, because no loader would find the files
                 for path in [path for path in staging.iterdir() if path.suffix != ".py"]:
                     path.rename(staging / (prefix + path.name))
@@ -286,46 +282,6 @@ class Saving(Converting):
     @classmethod
     def _is_importable(cls) -> bool:
         return cls.__module__ != "__main__" and getattr(sys.modules[cls.__module__], cls.__name__, None) is cls
-
-    def _warn_of(self, folder: Path, staging: Path, prefix: str) -> None:
-        """Warn about existing files in the folder that change what is loaded from it."""
-        if (folder / MODEL_CONFIG_FILE).is_file() and not prefix:
-            shutil.copy(folder / MODEL_CONFIG_FILE, staging)
-            problem = self._auto_tokenizer_problem(staging)
-            (staging / MODEL_CONFIG_FILE).unlink()
-            if problem:
-                name = type(self).__name__
-                warnings.warn(
-                    f"{folder / MODEL_CONFIG_FILE} makes AutoTokenizer {problem}. Call {name}.register_for_auto_class()"
-                    f" before saving, and AutoTokenizer will load {name} (where hf_bpe is not imported, with "
-                    f"trust_remote_code=True); or load the folder with {name}.from_pretrained or "
-                    "PreTrainedTokenizerFast.from_pretrained; or save the tokenizer in a separate folder",
-                    UserWarning,
-                    stacklevel=4,
-                )
-        template = prefix + CHAT_TEMPLATE_FILE
-        if self.chat_template is None and (folder / template).is_file():
-            warnings.warn(
-                f"{folder / template} belongs to an earlier tokenizer, but this one has no chat template; loading the "
-                "folder will add the old one: delete the file if you do not want it",
-                UserWarning,
-                stacklevel=4,
-            )
-
-    def _auto_tokenizer_problem(self, folder: Path) -> str | None:
-        """Describe the problem with the tokenizer that AutoTokenizer loads from a folder; None if there is none."""
-        from transformers import AutoTokenizer
-
-        try:
-            # Without trust_remote_code it would prompt the user and block.
-            with panics_as_errors():
-                chosen = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-            if type(chosen) is type(self):
-                return None
-            difference = ids_difference(cast("BPETokenizer", self), chosen)
-        except Exception as error:  # other classes raise any kind of error
-            return f"fail to load the tokenizer: {error}"
-        return difference and f"load the tokenizer as {type(chosen).__name__}, which gives wrong ids: {difference}"
 
 
 class NotInFiles(NamedTuple):

@@ -20,7 +20,7 @@ from hf_bpe.engine import NormalizedTexts, to_nfc
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options, tuples_of
 from hf_bpe.engine._streaming import encode_blocks
-from hf_bpe.tokenizer._files.verify import verify_folder
+from hf_bpe.tokenizer._files.verification import verify_folder
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -359,7 +359,7 @@ def test_folders_keep_the_normalizer(tokenizer, tmp_path, portable):
 
 def test_verification_finds_a_normalizer_that_is_lost(tokenizer, tmp_path):
     BPETokenizer(model=dataclasses.replace(tokenizer.model, normalizer=None)).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="has the ids"):
+    with pytest.raises(ValueError, match="different model: normalizer is None, expected 'NFC'"):
         verify_folder(tmp_path, tokenizer)
 
 

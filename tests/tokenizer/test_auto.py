@@ -380,5 +380,5 @@ def test_a_config_that_brings_code_is_neither_run_nor_asked_about(tokenizer, tmp
     assert sorted(path.name for path in folder.iterdir())[:2] == ["code.py", "config.json"]
 
 
-def test_where_nothing_is_verified_no_config_is_looked_at(tokenizer, tmp_path):
+def test_config_is_ignored_without_verification(tokenizer, tmp_path):
     tokenizer.save_pretrained(model_folder(tmp_path / "model", "qwen2"), verify=False)

@@ -357,7 +357,7 @@ def test_a_panic_of_tokenizers_is_an_error_that_stops_saving(tmp_path):
     tokenizer = BPETokenizer.train(["low lower"], 258)
     tokens = [AddedToken("lines", rstrip=True), AddedToken("\n", lstrip=True)]  # of which the first may eat the second
     tokenizer.add_tokens(tokens)
-    with pytest.raises(ValueError, match=r"Tokenizer\.from_file: .*, fails: tokenizers panics: .*, expected \["):
+    with pytest.raises(ValueError, match=r"(?s)Tokenizer\.from_file gives different ids.*fails: tokenizers panics: "):
         tokenizer.save_pretrained(tmp_path)
     assert not [*tmp_path.iterdir()]
     tokenizer.save_pretrained(tmp_path, verify=False)

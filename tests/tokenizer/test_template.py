@@ -7,7 +7,7 @@ from tokenizers import processors
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.tokenizer import Piece, Template
-from hf_bpe.tokenizer._files.verify import verify_folder
+from hf_bpe.tokenizer._files.verification import verify_folder
 from hf_bpe.tokenizer._template import as_template
 
 TOKENS = ["<s>", "</s>", "<b>"]

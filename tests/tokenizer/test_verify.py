@@ -13,8 +13,9 @@ from transformers import PreTrainedTokenizerFast, tokenization_utils_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.core.pretokenizers import WHITE_SPACE
+from hf_bpe.tokenizer._files.sides import side_of_loaded
 from hf_bpe.tokenizer._files.stress_texts import STRESS_TEXTS, stress_texts
-from hf_bpe.tokenizer._files.verify import ids_difference, verify_folder
+from hf_bpe.tokenizer._files.verification import find_mismatch, verify_folder
 
 CORPUS = [
     "low low low low low lower lower widest widest widest newest newest newest newest 你好 你好 42 42!\n\n",
@@ -33,7 +34,7 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_stress_texts_hold_what_tokenizers_differ_in():
+def test_stress_texts_have_all_kinds_of_characters():
     text = "".join(STRESS_TEXTS)
     assert {*WHITE_SPACE, *map(chr, [*range(32), *range(0x7F, 0xA0)])} <= {*text}
     assert not [char for char in text if unicodedata.category(char) in ("Cs", "Cn")]
@@ -52,7 +53,7 @@ def test_stress_texts_have_each_added_token_in_every_context(tokenizer):
             assert part in text
 
 
-def test_stress_texts_leave_out_only_what_cannot_be_encoded():
+def test_stress_texts_leave_out_only_characters_with_missing_bytes():
     model = BPEModel({byte: bytes([byte]) for byte in range(256) if byte not in b"QZ<"} | {256: b"<x>"}, [], ["<x>"])
     tokenizer = BPETokenizer(model=model)
     texts = stress_texts(tokenizer.definition)
@@ -64,10 +65,20 @@ def test_stress_texts_leave_out_only_what_cannot_be_encoded():
     assert tuple(stress_texts(unknown.definition)[: len(STRESS_TEXTS)]) == STRESS_TEXTS
 
 
-def test_a_difference_is_named_where_parts_of_the_text_cannot_be_encoded():
+def test_texts_that_the_tokenizer_refuses_are_left_out_but_no_others():
     few = BPEModel({97: b"a", 120: b"x", 256: b"<x>"}, [], ["<x>"])
-    difference = ids_difference(BPETokenizer(model=few), BPETokenizer(model=BPEModel(BYTES, [])))
-    assert difference == "'<x>', without added special tokens, has the ids [60, 120, 62], expected [256]"
+    sides = [side_of_loaded(BPETokenizer(model=model), "") for model in (few, BPEModel(BYTES, []))]
+    mismatch = find_mismatch(*sides, skip_refused=True)
+    assert (mismatch.text, mismatch.rows) == ("<x>", (("", "[256 b'<x>']"), ("", "[60 b'<', 120 b'x', 62 b'>']")))
+    assert "fails: the vocabulary has no token for the byte" in str(find_mismatch(*sides))
+    twin = [side_of_loaded(BPETokenizer(model=few), "") for _ in range(2)]
+    assert find_mismatch(*twin) is None
+
+    def broken(texts, added):
+        raise TypeError("broken")
+
+    side = dataclasses.replace(twin[0], peer=twin[0].peer._replace(encode=broken))
+    assert "fails: broken" in str(find_mismatch(side, twin[1], skip_refused=True))
 
 
 def test_a_model_of_few_bytes_can_be_saved(tmp_path):
@@ -96,10 +107,10 @@ def no_merges(tokenizer):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (other_vocab, r"tokenizers\.Tokenizer\.from_file: token 'a' has the id 98, expected 97"),
-        (other_split, r"tokenizers\.Tokenizer\.from_file: '12', without added special tokens, has the ids"),
-        (no_merges, r"tokenizers\.Tokenizer\.from_file: '.*', without added special tokens, has the ids"),
-        (lambda text: text[:-9], r"tokenizers\.Tokenizer\.from_file: cannot load the folder"),
+        (other_vocab, r"tokenizers\.Tokenizer\.from_file gives token 'a' the id 98, expected 97"),
+        (other_split, r"tokenizers\.Tokenizer\.from_file gives different ids\. tokens of the vocabulary: '12'\n"),
+        (no_merges, r"tokenizers\.Tokenizer\.from_file gives different ids\. tokens of the vocabulary: 'lo'\n"),
+        (lambda text: text[:-9], r"tokenizers\.Tokenizer\.from_file cannot load the folder"),
     ],
 )
 def test_a_damaged_tokenizer_json_is_refused_and_the_old_files_stay(tmp_path, monkeypatch, damage, message):
@@ -109,7 +120,7 @@ def test_a_damaged_tokenizer_json_is_refused_and_the_old_files_stay(tmp_path, mo
     before = contents(tmp_path)
     whole = BPETokenizer._tokenizer_json
     monkeypatch.setattr(BPETokenizer, "_tokenizer_json", lambda self: damage(whole(self)))
-    with pytest.raises(ValueError, match=message + ".*save with verify=False"):
+    with pytest.raises(ValueError, match=f"(?s){message}.*save with verify=False"):
         tokenizer.save_pretrained(tmp_path)
     assert contents(tmp_path) == before
     tokenizer.save_pretrained(tmp_path, verify=False)
@@ -119,27 +130,28 @@ def test_a_damaged_tokenizer_json_is_refused_and_the_old_files_stay(tmp_path, mo
 def test_damaged_gpt2_files_are_refused(tokenizer, tmp_path, monkeypatch):
     fewer = dataclasses.replace(tokenizer.model, merges=tokenizer.model.merges[1:])
     monkeypatch.setattr(BPETokenizer, "save_vocabulary", lambda self, folder, **_: write_gpt2(fewer, folder))
-    with pytest.raises(ValueError, match=r"BPETokenizer\.from_pretrained: .* has the ids .*, expected "):
+    with pytest.raises(ValueError, match=r"BPETokenizer\.from_pretrained gives a different model: merge 0 is"):
         tokenizer.save_pretrained(tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(
     ("special", "message"),
-    [(True, "with added special tokens, has"), (False, "with added special tokens with the sec")],
+    [(True, "with added special tokens\n"), (False, "with added special tokens, with the second text")],
 )
-def test_special_tokens_of_the_fast_class_are_compared_for_texts_and_pairs(
+def test_special_tokens_of_the_fast_class_are_verified_for_texts_and_pairs(
     tokenizer, tmp_path, monkeypatch, special, message
 ):
     class Other(PreTrainedTokenizerFast):
         def _encode_plus(self, text, text_pair=None, add_special_tokens=True, **kwargs):
             encoded = super()._encode_plus(text, text_pair, add_special_tokens, **kwargs)
             if add_special_tokens and (special or text_pair is not None):
-                encoded["input_ids"].append(256)
+                for row in [encoded["input_ids"]] if isinstance(text, str) else encoded["input_ids"]:
+                    row.append(256)
             return encoded
 
     monkeypatch.setattr(tokenization_utils_tokenizers, "PreTrainedTokenizerFast", Other)
-    with pytest.raises(ValueError, match=f"PreTrainedTokenizerFast.from_pretrained: .* {message}"):
+    with pytest.raises(ValueError, match=f"PreTrainedTokenizerFast.from_pretrained gives different ids.*{message}"):
         tokenizer.save_pretrained(tmp_path)
 
 
@@ -151,7 +163,7 @@ def test_a_pattern_that_is_read_otherwise_elsewhere_is_refused_with_both_reading
 
 def test_a_pattern_that_oniguruma_cannot_read_is_refused(tmp_path):
     tokenizer = BPETokenizer(model=BPEModel(BYTES, [], (), r"\p{Script=Han}+|\P{Script=Han}+"))
-    with pytest.raises(ValueError, match=r"Tokenizer\.from_file: cannot load the folder: Oniguruma error"):
+    with pytest.raises(ValueError, match=r"Tokenizer\.from_file cannot load the folder: Oniguruma error"):
         tokenizer.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path, verify=False)
     assert BPETokenizer.from_pretrained(tmp_path).model == tokenizer.model
@@ -169,5 +181,5 @@ def test_a_folder_can_be_verified_at_any_time(tokenizer, tmp_path):
     tokenizer.save_pretrained(tmp_path)
     verify_folder(tmp_path, tokenizer)
     (tmp_path / "merges.txt").unlink()
-    with pytest.raises(ValueError, match=r"BPETokenizer\.from_pretrained: cannot load the folder"):
+    with pytest.raises(ValueError, match=r"BPETokenizer\.from_pretrained cannot load the folder"):
         verify_folder(tmp_path, tokenizer)

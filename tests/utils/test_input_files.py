@@ -16,7 +16,8 @@ from support.odd_calls import time_limit
 from hf_bpe import BPETokenizer, Source, WordCounts, count, plan
 from hf_bpe._utils import input_files
 from hf_bpe.editing import Remap
-from hf_bpe.tokenizer._files import compare_ids as compare
+from hf_bpe.tokenizer._files.sides import side_of_pattern
+from hf_bpe.tokenizer._files.verification import find_mismatch
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="there are no such files on Windows")
 
@@ -62,7 +63,7 @@ READERS = {
     "vocab_file": lambda path, tokenizer: BPETokenizer(path, path),
     "counts": lambda path, tokenizer: WordCounts.load(path),
     "remap": lambda path, tokenizer: Remap.load(path),
-    "compared texts": lambda path, tokenizer: compare.compare(*[compare.side_of_pattern("gpt2")] * 2, files=[path]),
+    "verified texts": lambda path, tokenizer: find_mismatch(*[side_of_pattern("gpt2")] * 2, files=[path]),
 }
 
 

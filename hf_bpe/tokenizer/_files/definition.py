@@ -319,17 +319,21 @@ FEATURES: dict[str, Feature] = {
 
 
 class Peer(NamedTuple):
-    """Another library that encodes with the same files.
+    """What encodes: usually another library, with the same files.
 
     Attributes:
         name: the library, and its version.
         encode: (texts, whether to add special tokens) → ids of each text. Special tokens are found in the texts.
         adds: whether it can add special tokens.
+        encode_pair: (text, second text) → ids with added special tokens; None if it cannot.
+        encode_bytes: the ids of bytes that need not be UTF-8; None if it takes only str.
     """
 
     name: str
     encode: Callable[[list[str], bool], list[list[int]]]
     adds: bool = False
+    encode_pair: Callable[[str, str], list[int]] | None = None
+    encode_bytes: Callable[[bytes], list[int]] | None = None
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from hf_bpe.tokenizer._files.added_tokens import AddedVocabulary
 from hf_bpe.tokenizer._files.definition import FEATURES, FLAGS, Definition, Format, Hints, Peer, written_out
 from hf_bpe.tokenizer._files.post_processor import json_excerpt, template_processing, template_settings
 from hf_bpe.tokenizer._files.reading import check_ids, read_json_object
+from hf_bpe.tokenizer._files.sides import side_of_loaded
 
 # `tokenizers` itself splits with the expression of GPT-2 if ByteLevel has use_regex.
 _BUILT_IN = "gpt2"
@@ -347,12 +348,7 @@ def _write(definition: Definition, path: Path) -> None:
 def _peer(path: Path, definition: Definition) -> Peer:
     import tokenizers
 
-    tokenizer = tokenizers.Tokenizer.from_file(str(path))
-
-    def encode(texts: list[str], added: bool) -> list[list[int]]:
-        return [encoding.ids for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=added)]
-
-    return Peer(f"tokenizers {tokenizers.__version__}", encode, adds=True)
+    return side_of_loaded(tokenizers.Tokenizer.from_file(str(path)), f"tokenizers {tokenizers.__version__}").peer
 
 
 FORMAT = Format(

@@ -1,7 +1,9 @@
 """Two tokenizers side by side: a difference in anything is found, shortened, and shown with both ids and the bytes."""
 
 import dataclasses
+import re
 import subprocess
+import warnings
 
 import pytest
 from hf_bpe.conversion import Definition
@@ -13,10 +15,13 @@ from support.profiles import by_profile
 from support.strategies import models
 from tokenizers import AddedToken
 
+import hf_bpe.tokenizer._saving as saving
 from hf_bpe import BPEModel, train
 from hf_bpe.core.pretokenizers import PATTERNS
-from hf_bpe.tokenizer._files.compare_ids import compare, model_difference, side_of, side_of_file, side_of_pattern
+from hf_bpe.tokenizer._files import verification
 from hf_bpe.tokenizer._files.definition import Peer
+from hf_bpe.tokenizer._files.sides import side_of, side_of_file, side_of_pattern
+from hf_bpe.tokenizer._files.verification import find_mismatch, model_difference
 
 CORPUS = ["low lower lowest newest widest 你好 42!\n\n", "many words of a text; the longest are whole words.\n"] * 3
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -35,7 +40,14 @@ def sides(first, second):
 
 
 def test_equal_tokenizers_agree(model):
-    assert compare(*sides(Definition(model), Definition(model))) is None
+    assert find_mismatch(*sides(Definition(model), Definition(model))) is None
+
+
+def template(*between):
+    """Return the JSON form of a template with tokens between the sequences of pairs, and none elsewhere."""
+    first, second = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
+    special = [{"SpecialToken": {"id": token, "type_id": 0}} for token in between]
+    return {"single": [first], "pair": [first, *special, second]}
 
 
 OTHERS = {
@@ -49,6 +61,7 @@ OTHERS = {
     "bos": lambda model: Definition(model, {}, {"bos_token": "<|x|>", "add_bos_token": True}),
     "eos": lambda model: Definition(model, {}, {"eos_token": "<|x|>", "add_eos_token": True}),
     "normalizer": lambda model: Definition(dataclasses.replace(model, normalizer="NFC")),
+    "pairs": lambda model: Definition(model, {}, {"template": template("<|x|>")}),
 }
 
 
@@ -58,65 +71,89 @@ def test_a_difference_in_anything_that_decides_ids_is_found_from_either_side(mod
     if other.model == model and other == base:
         pytest.fail("nothing was changed")
     for first, second in ((base, other), (other, base)):
-        mismatch = compare(*sides(first, second))
+        mismatch = find_mismatch(*sides(first, second))
         assert mismatch is not None
-        rows = [side.encode([mismatch.text], mismatch.added)[0] for side in sides(first, second)]
+        peers = [side.peer for side in sides(first, second)]
+        if mismatch.second is None:
+            rows = [peer.encode([mismatch.text], mismatch.added)[0] for peer in peers]
+        else:
+            rows = [peer.encode_pair(mismatch.text, mismatch.second) for peer in peers]
         assert rows[0] != rows[1]
         assert len(mismatch.text) < 12
 
 
 def test_a_mismatch_shows_text_bytes_ids_and_the_bytes_of_each_token(model):
     other = dataclasses.replace(model, vocab=model.vocab | {97: b"b", 98: b"a"})
-    shown = str(compare(*sides(Definition(model), Definition(other)))).splitlines()
+    shown = str(find_mismatch(*sides(Definition(model), Definition(other)))).splitlines()
     assert shown == ["tokens of the vocabulary: 'a'", "  bytes: 61", "  A: [97 b'a']", "  B: [98 b'a']"]
+
+
+def test_a_mismatch_of_a_pair_shows_the_second_text(model):
+    other = OTHERS["pairs"](model)
+    shown = str(find_mismatch(*sides(Definition(model), other))).splitlines()
+    assert re.fullmatch(r"stress text 1: 'T', with added special tokens, with the second text .*", shown[0])
+    assert all(row.startswith(f"  {name}: [84 b'T', ") for name, row in zip("AB", shown[2:], strict=True))
+
+
+def test_pairs_have_the_ids_of_tokenizers(tmp_path):
+    model = train(CORPUS, num_merges=40, special_tokens=["<|x|>"])
+    added = {model.vocab_size: AddedToken("a l", lstrip=True)}
+    settings = {"template": template("<|x|>", "<|x|>"), "add_prefix_space": True}
+    (path,) = formats.write(Definition(model, added, settings), tmp_path / "x.json", verify=False)
+    definition, chosen = formats.read(path), formats.FORMATS["tokenizer.json"]
+    peers = [side.peer for side in (side_of(definition, ""), side_of_file(path, chosen, definition))]
+    ours, theirs = (peer.encode_pair("a low", "é lower") for peer in peers)
+    assert ours == theirs
+    assert ours.count(256) == 2
 
 
 def test_a_library_that_fails_on_a_text_is_a_mismatch(model):
     few = Definition(BPEModel({97: b"a"}, []))
-    mismatch = compare(*sides(Definition(model), few))
+    mismatch = find_mismatch(*sides(Definition(model), few))
     assert "fails: the vocabulary has no token for the byte 0x" in str(mismatch)
 
 
-def test_bytes_that_are_not_utf8_are_compared_where_both_sides_take_them(model):
+def test_invalid_utf8_is_verified_if_both_sides_take_bytes(model):
     first = side_of(Definition(model), "A")
-    second = dataclasses.replace(first, encode_bytes=lambda data: [*data.decode("utf-8", "replace").encode()])
-    mismatch = compare(first, second)
+    lossy = first.peer._replace(encode_bytes=lambda data: [*data.decode("utf-8", "replace").encode()])
+    second = dataclasses.replace(first, peer=lossy)
+    mismatch = find_mismatch(first, second)
     assert mismatch is not None
     assert isinstance(mismatch.text, bytes)
     assert "invalid bytes: b'" in str(mismatch)
-    assert compare(first, dataclasses.replace(second, encode_bytes=None)) is None
+    assert find_mismatch(first, dataclasses.replace(second, peer=lossy._replace(encode_bytes=None))) is None
 
 
 @pytest.mark.parametrize("first", [*PATTERNS, None])
-def test_patterns_are_compared_by_their_pieces(first):
+def test_patterns_are_verified_by_their_pre_tokens(first):
     alike = {"cl100k": "llama3", "llama3": "cl100k"}
     for second in [*PATTERNS, None]:
-        mismatch = compare(side_of_pattern(first), side_of_pattern(second))
+        mismatch = find_mismatch(side_of_pattern(first), side_of_pattern(second))
         assert (mismatch is None) == (first == second or alike.get(first, "") == second), (first, second, mismatch)
-    assert "'12'" in str(compare(side_of_pattern("cl100k"), side_of_pattern("qwen2")))
+    assert "'12'" in str(find_mismatch(side_of_pattern("cl100k"), side_of_pattern("qwen2")))
 
 
-def test_files_are_compared_to_their_last_byte_with_locations(model, tmp_path):
-    # A token that is no text, and so is in no text that is compared without a file.
+def test_files_are_verified_to_their_last_byte_with_locations(model, tmp_path):
+    # A token that is no text, and so is in no text that is verified without a file.
     model = dataclasses.replace(model, pattern=None)
     vocab = model.vocab | {900: b"\x9eQ"}
     other = Definition(dataclasses.replace(model, merges=[*model.merges, (b"\x9e", b"Q")], vocab=vocab))
     file = tmp_path / "text"
     file.write_bytes(b"plain words\n" * 200_000 + b"caf\xe9 " * 3 + "ÞQ".encode())
-    assert compare(*sides(Definition(model), other)) is None
-    mismatch = compare(*sides(Definition(model), other), [file])
+    assert find_mismatch(*sides(Definition(model), other)) is None
+    mismatch = find_mismatch(*sides(Definition(model), other), [file])
     assert mismatch.text == "ÞQ"
     start = int(mismatch.where.rpartition(" ")[2])
     assert mismatch.where == f"{file} from byte {start}"
     assert start % 12 == 0
     assert "ÞQ".encode() in file.read_bytes()[start : start + (1 << 14) + 40]
     file.write_bytes(b"plain words\n" * 5)
-    assert compare(*sides(Definition(model), other), [file]) is None
+    assert find_mismatch(*sides(Definition(model), other), [file]) is None
 
 
-def test_a_line_of_any_length_is_compared_in_parts(model, tmp_path):
+def test_a_line_of_any_length_is_verified_in_parts(model, tmp_path):
     (tmp_path / "text").write_bytes(b"low " * 700_000)
-    assert compare(*sides(Definition(model), Definition(model)), [tmp_path / "text"]) is None
+    assert find_mismatch(*sides(Definition(model), Definition(model)), [tmp_path / "text"]) is None
 
 
 @settings(max_examples=by_profile(quick=10, thorough=30))
@@ -136,7 +173,7 @@ def test_a_file_is_encoded_by_its_own_library_where_there_is_one(model, tmp_path
     assert side_of_file(path, missing, definition).name == f"{path} (tokenizer.json, by hf_bpe)"
     wrong = Peer("another", lambda texts, added: [[0] for _ in texts])
     broken = dataclasses.replace(chosen, peer=lambda path, definition: wrong)
-    assert compare(side_of(definition, "A"), side_of_file(path, broken, definition)) is not None
+    assert find_mismatch(side_of(definition, "A"), side_of_file(path, broken, definition)) is not None
 
 
 @given(data=st.data())
@@ -157,7 +194,7 @@ def test_errors_of_a_writer_are_found_before_files_are_moved(data, model, tmp_pa
     assert not [*folder.iterdir()]
 
 
-def test_comparing_as_a_program_ends_with_1_and_the_mismatch_on_standard_output(tmp_path, model):
+def test_verify_command_prints_the_mismatch_and_exits_with_1(tmp_path, model):
     formats.write(Definition(model), tmp_path / "a.json")
     formats.write(Definition(dataclasses.replace(model, pattern=None)), tmp_path / "b.json")
     done = subprocess.run(
@@ -168,3 +205,32 @@ def test_comparing_as_a_program_ends_with_1_and_the_mismatch_on_standard_output(
     assert "Traceback" not in done.stderr
     same = subprocess.run([*PROGRAM, "verify", "a.json", "a.json"], cwd=tmp_path, capture_output=True, check=False)
     assert (same.returncode, same.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize("name", ["hf", "gpt2", "gguf", "tiktoken", "tokenizer.json", "minbpe", "text"])
+@pytest.mark.parametrize("verify", [True, False])
+def test_written_files_are_verified_once_unless_verify_is_false(tmp_path, monkeypatch, name, verify):
+    calls = []
+
+    def counted(function):
+        return lambda *args, **kwargs: calls.append(function.__name__) or function(*args, **kwargs)
+
+    for module in (formats, verification, saving):
+        for each in {"verify_file", "verify_folder", "find_mismatch"} & {*vars(module)}:
+            monkeypatch.setattr(module, each, counted(getattr(module, each)))
+    special = [] if name == "hf" else ["pattern", "names"]
+    formats.write(Definition(train(CORPUS, 262)), tmp_path / "x.model", format=name, drop=special, verify=verify)
+    expected = ["verify_folder", *["find_mismatch"] * 3] if name == "hf" else ["verify_file", "find_mismatch"]
+    assert calls == (expected if verify else [])
+
+
+def test_a_folder_converted_into_is_verified_with_the_files_around_it(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "qwen2"}')
+    definition = Definition(train(CORPUS, 262))
+    with pytest.warns(UserWarning, match="makes AutoTokenizer load the tokenizer as Qwen2Tokenizer"):
+        written = formats.write(definition, tmp_path, format="hf")
+    assert tmp_path / "config.json" not in written
+    assert (tmp_path / "config.json").read_text() == '{"model_type": "qwen2"}'
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        formats.write(definition, tmp_path, format="hf", verify=False)

@@ -1,0 +1,335 @@
+"""Verification: do two tokenizers give the same ids, and a written file or folder those of the tokenizer in memory?
+
+Saving, conversion and `hf-bpe verify` all use `find_mismatch`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_bpe._utils.input_files import open_stream
+from hf_bpe.core._model import BPEModel
+from hf_bpe.core.pretokenizers import PATTERNS, split
+from hf_bpe.tokenizer._files.definition import Definition, Format
+from hf_bpe.tokenizer._files.panics import panics_as_errors
+from hf_bpe.tokenizer._files.sides import Side, side_of, side_of_file, side_of_loaded
+from hf_bpe.tokenizer._files.stress_texts import INVALID_BYTES, shrunk, stress_texts, vocabulary_texts
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+_PIECE_BYTES = 1 << 14
+_PIECES_AT_ONCE = 256
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A text with different ids.
+
+    Attributes:
+        where: the origin of the text.
+        text: the shortest differing part that was found.
+        added: whether special tokens were added.
+        rows: name and result, or error, of each side, as text.
+        second: the second text of a pair.
+    """
+
+    where: str
+    text: str | bytes
+    added: bool
+    rows: tuple[tuple[str, str], tuple[str, str]]
+    second: str | None = None
+
+    def __str__(self) -> str:
+        how = ", with added special tokens" if self.added else ""
+        how += "" if self.second is None else f", with the second text {self.second[:40]!r}"
+        data = self.text if isinstance(self.text, bytes) else self.text.encode("utf-8", "surrogatepass")
+        lines = [f"{self.where}: {self.text!r}{how}", f"  bytes: {data.hex(' ')}"]
+        return "\n".join([*lines, *(f"  {name}: {row}" for name, row in self.rows)])
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """The error of a side for a text; equal to the same error of another side."""
+
+    message: str
+    is_refusal: bool = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"fails: {self.message}"
+
+
+def find_mismatch(
+    first: Side, second: Side, files: Iterable[Path] = (), *, skip_refused: bool = False
+) -> Mismatch | None:
+    """Return the first text for which two sides differ, None if there is none.
+
+    The texts are the tokens of both vocabularies, the stress texts (without and with added special tokens, and in
+    pairs), invalid UTF-8, and those of files; each only where both sides can encode it.
+
+    Args:
+        first, second: two tokenizers, or two patterns.
+        files: text files of any size; invalid UTF-8 in them is replaced.
+        skip_refused: leave out texts that the first side refuses with a ValueError, such as those with missing bytes.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    sides = _Sides(first, second, skip_refused)
+    first_known, second_known = first.definition, second.definition
+    known = [each for each in (first_known, None if second_known == first_known else second_known) if each is not None]
+    tokens = dict.fromkeys(text for each in known for text in vocabulary_texts(each))
+    if None in (first_known, second_known):
+        known.append(Definition(BPEModel({byte: bytes([byte]) for byte in range(256)}, [])))
+    texts = dict.fromkeys(text for each in known for text in stress_texts(each))
+    stress = [(f"stress text {number}", text) for number, text in enumerate(texts, start=1)]
+    mismatch = sides.find_in_texts([("tokens of the vocabulary", text) for text in tokens], False)
+    for added in (False, True) if first.peer.adds and second.peer.adds else (False,):
+        mismatch = mismatch or sides.find_in_texts(stress, added)
+    mismatch = mismatch or sides.find_in_pairs(stress) or sides.find_in_bytes()
+    for file in files if mismatch is None else ():
+        pieces = _pieces(file)
+        while mismatch is None and (batch := [*islice(pieces, _PIECES_AT_ONCE)]):
+            mismatch = sides.find_in_texts(batch, False)
+    return mismatch
+
+
+class _Sides:
+    """The results of two sides for texts of each kind, see `find_mismatch`."""
+
+    def __init__(self, first: Side, second: Side, skip_refused: bool) -> None:
+        self._sides = first, second
+        self._skip_refused = skip_refused
+
+    def find_in_texts(self, texts: list[tuple[str, str]], added: bool) -> Mismatch | None:
+        """Return the first mismatch among texts, each with its origin."""
+        rows = [_rows(side, [text for _, text in texts], added) for side in self._sides]
+        for (where, text), *both in zip(texts, *rows, strict=True):
+            if self._differ(*both):
+                return self._mismatch(where, text, lambda side, part: _rows(side, [part], added)[0], added)
+        return None
+
+    def find_in_pairs(self, texts: list[tuple[str, str]]) -> Mismatch | None:
+        """Return the first mismatch among pairs of texts, with added special tokens."""
+        if any(side.peer.encode_pair is None for side in self._sides):
+            return None
+        for (where, text), (_, second) in pairwise(texts):
+
+            def encode(side: Side, part: str, second: str = second) -> Any:
+                assert side.peer.encode_pair is not None
+                return _row(side.peer.encode_pair, part, second)
+
+            if self._differ(*(encode(side, text) for side in self._sides)):
+                return replace(self._mismatch(where, text, encode, True), second=second)
+        return None
+
+    def find_in_bytes(self) -> Mismatch | None:
+        """Return the first mismatch among texts that are not UTF-8."""
+        for data in INVALID_BYTES:
+            encoders = [side.peer.encode_bytes for side in self._sides]
+            rows = [_row(encode, data) for encode in encoders if encode is not None]
+            if len(rows) < 2:
+                return None
+            if self._differ(*rows):
+                return Mismatch("invalid bytes", data, False, self._shown(*rows))
+        return None
+
+    def _differ(self, row: Any, other: Any) -> bool:
+        if self._skip_refused and isinstance(row, _Failure) and row.is_refusal:
+            return False
+        return bool(row != other)
+
+    def _mismatch(self, where: str, text: str, encode: Callable[[Side, str], Any], added: bool) -> Mismatch:
+        part = shrunk(text, lambda part: self._differ(*(encode(side, part) for side in self._sides)))
+        return Mismatch(where, part, added, self._shown(*(encode(side, part) for side in self._sides)))
+
+    def _shown(self, *rows: Any) -> tuple[tuple[str, str], tuple[str, str]]:
+        first, second = (
+            (side.name, str(row) if isinstance(row, _Failure) else side.shown(row))
+            for side, row in zip(self._sides, rows, strict=True)
+        )
+        return first, second
+
+
+def verify_file(
+    definition: Definition,
+    path: Path,
+    format: Format,
+    *,
+    original: Side | None = None,
+    files: Sequence[Path] = (),
+) -> None:
+    """Read a written file back, and verify that it gives the ids of its definition.
+
+    Args:
+        definition: the expected definition.
+        path, format: the written file and its format.
+        original: another side that must give the same ids.
+        files: text files to encode, besides the stress texts.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: the model or the ids differ.
+    """
+    written = side_of_file(path, format, name="the written file")
+    _check_side(f"{format.name}, read back,", side_of(definition, "the tokenizer by hf_bpe"), written, original, files)
+
+
+def verify_folder(
+    folder: str | os.PathLike[str],
+    tokenizer: BPETokenizer,
+    *,
+    original: Side | None = None,
+    files: Sequence[Path] = (),
+) -> None:
+    r"""Load a folder with each loader, and verify that it gives vocabulary and ids of the tokenizer.
+
+    The loaders are BPETokenizer, `tokenizers`, and the fallback of transformers if hf_bpe is not installed.
+
+    Args:
+        folder: a folder that `save_pretrained` wrote, without a prefix.
+        tokenizer: the tokenizer that was saved.
+        original: another side that must give the same ids.
+        files: text files to encode, besides the stress texts.
+
+    Raises:
+        OSError: one of `files` cannot be read.
+        ValueError: a loader fails, or its vocabulary or ids differ; the message names the loader and the text.
+
+    >>> from hf_bpe import BPETokenizer
+    >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258)
+    >>> _ = tokenizer.save_pretrained("folder")
+    >>> verify_folder("folder", tokenizer)
+    >>> verify_folder("folder", BPETokenizer.train(["new"], vocab_size=258))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: BPETokenizer.from_pretrained gives a different model: token 256 is b'ow', expected b'ne'...
+    """
+    expected = side_of_loaded(tokenizer, "the tokenizer")
+    for name, load in _loaders(Path(folder), tokenizer):
+        try:
+            with panics_as_errors():
+                loaded = load()
+        except Exception as error:  # `tokenizers` raises no narrower class
+            raise ValueError(f"{name} cannot load the folder: {error}. {_ADVICE}") from error
+        try:
+            _check_vocabulary(name, tokenizer.get_vocab(), loaded.get_vocab())
+            _check_side(name, expected, side_of_loaded(loaded, name), original, files)
+        except ValueError as error:
+            raise ValueError(f"{error}\n{_ADVICE}") from None
+
+
+_ADVICE = "Change what is named here, or, to have the folder all the same, save with verify=False"
+
+
+def _loaders(folder: Path, tokenizer: BPETokenizer) -> Iterator[tuple[str, Callable[[], Any]]]:
+    from tokenizers import Tokenizer
+    from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
+
+    def load_with_tokenizers() -> Tokenizer:
+        loaded = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        loaded.encode_special_tokens = tokenizer.split_special_tokens  # which the file does not store
+        return loaded
+
+    ours = type(tokenizer)
+    yield f"{ours.__name__}.from_pretrained", lambda: ours.from_pretrained(folder, local_files_only=True)
+    yield "tokenizers.Tokenizer.from_file", load_with_tokenizers
+    # AutoTokenizer falls back to this class if it does not know ours.
+    fast = PreTrainedTokenizerFast
+    yield "PreTrainedTokenizerFast.from_pretrained", lambda: fast.from_pretrained(folder, local_files_only=True)
+
+
+def _check_vocabulary(name: str, expected: Mapping[str, int], got: Mapping[str, int]) -> None:
+    for token in [*expected, *got] if expected != got else ():
+        if expected.get(token) != got.get(token):
+            raise ValueError(f"{name} gives token {token!r} the id {got.get(token)}, expected {expected.get(token)}")
+
+
+def _check_side(name: str, expected: Side, written: Side, original: Side | None, files: Sequence[Path]) -> None:
+    """Raise a ValueError if a file or folder, as loaded, has another model or gives other ids."""
+    if expected.definition is not None and written.definition is not None:
+        model, got = expected.definition.model, written.definition.model
+        # Readers of some formats drop missing bytes, where the tokenizer refuses such text.
+        if got.drop_missing_bytes:
+            model = replace(model, drop_missing_bytes=True)
+        if got != model:
+            raise ValueError(f"{name} gives a different model: {model_difference(model, got)}")
+    for side in [expected] if original is None else [expected, original]:
+        if mismatch := find_mismatch(side, written, files, skip_refused=side is expected):
+            hint = _pattern_difference(expected.definition, mismatch.text)
+            raise ValueError(f"{name} gives different ids. {mismatch}{hint}")
+
+
+def _pattern_difference(definition: Definition | None, text: str | bytes) -> str:
+    """Describe how `tokenizers` splits a text by a custom pattern, if it differs from hf_bpe."""
+    pattern = None if definition is None else definition.model.pattern
+    if pattern is None or pattern in PATTERNS or isinstance(text, bytes):
+        return ""
+    from tokenizers import Regex, pre_tokenizers
+
+    try:
+        splitter = pre_tokenizers.Split(Regex(pattern), "isolated")
+    except Exception:  # Oniguruma cannot read it; `tokenizers` raises no narrower class
+        return ""
+    theirs = [piece for piece, _ in splitter.pre_tokenize_str(text)]
+    ours = split(text, pattern)
+    if ours == theirs:
+        return ""
+    return (
+        f"\n  The pattern {pattern!r} splits it into {theirs} in Oniguruma (tokenizers), {ours} in `regex` (hf_bpe): "
+        "write the pattern so that both agree (for example, `^` and `$` match at line ends in Oniguruma)"
+    )
+
+
+def model_difference(expected: BPEModel, got: BPEModel) -> str:
+    """Describe the first difference between two models."""
+    for token_id in {**expected.vocab, **got.vocab}:
+        tokens = got.vocab.get(token_id), expected.vocab.get(token_id)
+        if tokens[0] != tokens[1]:
+            return f"token {token_id} is {tokens[0]!r}, expected {tokens[1]!r}"
+    for rank, (merge, other) in enumerate(zip(got.merges, expected.merges, strict=False)):
+        if merge != other:
+            return f"merge {rank} is {merge!r}, expected {other!r}"
+    names = ("special_tokens", "pattern", "ignore_merges", "normalizer", "drop_missing_bytes")
+    for name in names:
+        if getattr(got, name) != getattr(expected, name):
+            return f"{name} is {getattr(got, name)!r:.200}, expected {getattr(expected, name)!r:.200}"
+    return f"{len(got.merges)} merges, expected {len(expected.merges)}"
+
+
+def _rows(side: Side, texts: list[str], added: bool) -> Sequence[Any]:
+    """Return the ids of texts, or the error for a refused text."""
+    if not texts:
+        return []
+    rows: Sequence[Any] | _Failure = _row(side.peer.encode, texts, added)
+    if not isinstance(rows, _Failure):
+        return rows
+    return [rows] if len(texts) == 1 else [_rows(side, [text], added)[0] for text in texts]
+
+
+def _row(encode: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        with panics_as_errors():
+            return encode(*arguments)
+    except Exception as error:  # other libraries raise any kind of error
+        return _Failure(str(error), isinstance(error, ValueError))
+
+
+def _pieces(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield a file in pieces of whole lines, unless lines are very long, each with its position."""
+    start = 0
+    with open_stream(file) as source:
+        while piece := b"".join(_lines(source)):
+            yield f"{file} from byte {start}", piece.decode("utf-8", "replace")
+            start += len(piece)
+
+
+def _lines(source: Any) -> Iterator[bytes]:
+    size = 0
+    while size < _PIECE_BYTES and (line := source.readline(1 << 20)):
+        size += len(line)
+        yield line
