@@ -151,9 +151,9 @@ class Saving(Converting):
     ) -> tuple[str, ...]:
         """Save all files for from_pretrained, and a `tokenizer.json` for users without hf_bpe.
 
-        Files are written to a staging folder, loaded to verify their ids, and then moved into place; if
-        anything fails the old files stay. Old files that are not written again also stay. If the process is killed, the
-        folder holds the old tokenizer or the new one, or loading it raises an error.
+        Files are written to a staging folder, loaded to verify their ids, and then moved into place; if anything fails
+        the old files stay. Old files that are not written again also stay. If the process is killed, the folder holds
+        the old tokenizer or the new one, or loading it raises an error.
 
         Args:
             save_directory: the folder; created if needed.
