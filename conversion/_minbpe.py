@@ -1,8 +1,7 @@
 """minbpe's `.model`: the split pattern, the special tokens, and two ids per merge, from 256 on; bytes are ids 0 to 255.
 
 Source: `save` and `load` of Karpathy's minbpe, whose first line is `minbpe v1`. Its GPT4Tokenizer, where the ids of the
-bytes are in another order, cannot be saved there. Here such a model has `minbpe v1 byte_shuffle` as its first line,
-which minbpe refuses rather than misreads, and the ids of the bytes 0 to 255 in a line after the pattern.
+bytes are in another order, cannot be saved there, and such a model is refused here.
 
 Differences of minbpe that may change ids:
 
@@ -31,7 +30,6 @@ from hf_bpe.core.pretokenizers import PATTERNS, canonical_pattern, pattern_expre
 from hf_bpe.tokenizer._files.definition import Definition, Format, Hints
 
 _VERSION = "minbpe v1"
-_SHUFFLED = "minbpe v1 byte_shuffle"
 _MODEL = re.compile(rb"(\xef\xbb\xbf)?minbpe v")
 _VOCAB = re.compile(rb"(\xef\xbb\xbf)?\[[^\n]*\] 0\r?\n\[[^\n]*\] 1\r?\n")
 _LONGEST_PATTERN = 10_000  # characters
@@ -69,10 +67,10 @@ class _Reader:
 
     def read(self, hints: Hints) -> BPEModel:
         number, version = self._next("the version")
-        if version.strip() not in (_VERSION, _SHUFFLED):
-            raise self._error(number, f"{_VERSION!r} or {_SHUFFLED!r}", version)
+        if version.strip() != _VERSION:
+            raise self._error(number, repr(_VERSION), version)
         pattern = self._pattern()
-        alphabet = self._shuffled() if version.strip() == _SHUFFLED else {i: bytes([i]) for i in range(256)}
+        alphabet = {byte: bytes([byte]) for byte in range(256)}
         specials = self._special_tokens() or dict(hints.special_tokens or {})
         try:
             hints.check(pattern, specials)
@@ -105,13 +103,6 @@ class _Reader:
             return pattern
         except ValueError as error:
             raise ValueError(f"{self._path}: line {number}: {error}") from None
-
-    def _shuffled(self) -> dict[int, bytes]:
-        number, line = self._next("the ids of the bytes")
-        ids = parse_ids(line)
-        if sorted(ids) != [*range(256)]:
-            raise self._error(number, "each id from 0 to 255 once", line)
-        return {token_id: bytes([byte]) for byte, token_id in enumerate(ids)}
 
     def _special_tokens(self) -> dict[str, int]:
         number, line = self._next("the number of special tokens")
@@ -174,16 +165,14 @@ def write(definition: Definition, path: Path) -> None:
     model = definition.model
     if path.suffix != ".model":
         raise ValueError(f"{path.name}: minbpe opens no file that is not named .model; name it so")
-    byte_ids = _checked_byte_ids(model)
+    _check_bytes(model)
     _check_merges(model)
     _check_special_tokens(model)
     ids = {token: token_id for token_id, token in model.vocab.items()}
-    is_shuffled = byte_ids != [*range(256)]
     specials = model.special_ids()
     lines = [
-        _SHUFFLED if is_shuffled else _VERSION,
+        _VERSION,
         _checked_expression(model),
-        *([" ".join(map(str, byte_ids))] if is_shuffled else []),
         str(len(specials)),
         # minbpe takes the first match, so the longest tokens come first.
         *(f"{special} {specials[special]}" for special in sorted(specials, key=len, reverse=True)),
@@ -194,17 +183,13 @@ def write(definition: Definition, path: Path) -> None:
     path.with_suffix(".vocab").write_text(vocab, encoding="utf-8", newline="\n")
 
 
-def _checked_byte_ids(model: BPEModel) -> list[int]:
+def _check_bytes(model: BPEModel) -> None:
     ids = {token: token_id for token_id, token in model.vocab.items() if len(token) == 1}
     for byte in range(256):
         token_id = ids.get(bytes([byte]))
-        if token_id is None or token_id > 255:
+        if token_id != byte:
             has = "no id" if token_id is None else f"the id {token_id}"
-            raise ValueError(
-                f"the byte 0x{byte:02X} has {has}: minbpe has the bytes at the ids 0 to 255, so readers would get "
-                "other ids"
-            )
-    return [ids[bytes([byte])] for byte in range(256)]
+            raise ValueError(f"the byte 0x{byte:02X} has {has}: minbpe gives it {byte}, so readers would get other ids")
 
 
 def _check_merges(model: BPEModel) -> None:
