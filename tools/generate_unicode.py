@@ -1,7 +1,6 @@
 """Write the tables of Unicode 16.0: hf_bpe/core/_unicode.py for the Python engine, native/text/unicode_tables.hpp.
 
-Run it with `pip install "unicodedata2==16.*"` and `python tools/generate_unicode.py`. A test runs it and compares. What
-is normalized is what `tokenizers` normalizes, by an older Unicode: it is asked.
+Run it with `pip install "unicodedata2==16.*"` and `python tools/generate_unicode.py`. A test runs it and compares.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import unicodedata2
-from tokenizers import normalizers
 
 ROOT = Path(__file__).parent.parent
 PYTHON = ROOT / "hf_bpe" / "core" / "_unicode.py"
@@ -54,29 +52,6 @@ def ranges_of(is_member: Callable[[int], bool]) -> list[tuple[int, int]]:
     return ranges
 
 
-def to_old_nfc(text: str) -> str:
-    """Normalize as `tokenizers` does."""
-    return str(normalizers.NFC().normalize_str(text))
-
-
-def unknown_to_nfc() -> set[int]:
-    """Return the characters that take part in NFC by Unicode 16.0, and do not in `tokenizers`."""
-    known, unknown = set(), set()
-    for code in range(sys.maxunicode + 1):
-        parts = [int(part, 16) for part in unicodedata2.decomposition(chr(code)).split() if part[0] != "<"]
-        is_canonical = "<" not in unicodedata2.decomposition(chr(code))
-        if unicodedata2.combining(chr(code)) and code != 0x345:  # alone in its class: all others precede it
-            is_known = to_old_nfc("q\u0345" + chr(code)) != "q\u0345" + chr(code)
-            (known if is_known else unknown).add(code)
-        if parts and is_canonical:
-            text = "".join(map(chr, parts))
-            is_known = to_old_nfc(text) == unicodedata2.normalize("NFC", text)
-            is_known &= to_old_nfc(chr(code)) == unicodedata2.normalize("NFC", chr(code))
-            (known if is_known else unknown).update([code, *parts])
-    # A part may be known from elsewhere: nothing new is made of old parts only.
-    return unknown - known
-
-
 def class_of(code: int) -> int:
     """Return the class of a code point."""
     if code in (0x0A, 0x0D):
@@ -103,11 +78,6 @@ def render_python() -> str:
     lines += ["# Inclusive ranges of the code points that Unicode 16.0 leaves unassigned (general category Cn)."]
     lines += ["UNASSIGNED: tuple[tuple[int, int], ...] = ("]
     lines += lines_of((f"(0x{first:X}, 0x{last:X})," for first, last in ranges_of(is_unassigned)), " " * 4)
-    lines += [")", "", "# The same of characters that take part in NFC by Unicode 16.0, but not in `tokenizers` 0.23."]
-    lines += ["UNKNOWN_TO_NFC: tuple[tuple[int, int], ...] = ("]
-    lines += lines_of(
-        (f"(0x{first:X}, 0x{last:X})," for first, last in ranges_of(unknown_to_nfc().__contains__)), " " * 4
-    )
     return "\n".join([*lines, ")"]) + "\n"
 
 

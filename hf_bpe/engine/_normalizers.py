@@ -3,9 +3,8 @@
 Nearly all text is in NFC already and is passed on unchanged. In other text, each segment between the added tokens that
 are found in the raw text (`normalized=False`) is normalized and encoded by itself.
 
-`tokenizers` normalizes by Unicode 9.0, Python by a newer version. Normalization of assigned characters is stable; so
-text that is normalized for Python is normalized for `tokenizers`, and other text only has to be cut at the characters
-that the older version does not know.
+`tokenizers` normalizes by Unicode 9.0, Python by a newer version. Normalization of assigned characters is stable, so
+text that is normalized for Python is normalized for `tokenizers`; other text is left to `tokenizers`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ import regex
 
 from hf_bpe._utils.arguments import check_choice
 from hf_bpe.core._model import NORMALIZERS, BPEModel, CheckedMerges
-from hf_bpe.core._unicode import UNKNOWN_TO_NFC
 from hf_bpe.core.pretokenizers import WHITE_SPACE
 from hf_bpe.engine._added_tokens import AddedTokenSplitter
 from hf_bpe.engine._encoder import (
@@ -46,9 +44,7 @@ Part = bytes | int
 
 Rebuild = Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder]
 
-_UNKNOWN = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNKNOWN_TO_NFC)
-_HAS_UNKNOWN = re.compile(f"[{_UNKNOWN}]")
-_KNOWN = re.compile(f"[^{_UNKNOWN}]+")
+_NO_SURROGATES = re.compile("[^\ud800-\udfff]+")
 # Characters that may compose or reorder with preceding ones: marks, vowels and finals of Korean syllables. Nothing
 # composes across two segments.
 _JOINED = r"[\p{M}\u1161-\u1175\u11a8-\u11c2]"
@@ -59,14 +55,17 @@ _CHARACTER = 4  # the most bytes of a character
 
 
 def to_nfc(text: str) -> str:
-    r"""Normalize text to NFC by Unicode 9.0, as `tokenizers` does; surrogates stay unchanged.
+    r"""Normalize text to NFC as `tokenizers` does, which is by Unicode 9.0; surrogates stay unchanged.
 
     >>> to_nfc("e\u0301") == "\xe9"
     True
     """
-    if _HAS_UNKNOWN.search(text):
-        return _KNOWN.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
-    return unicodedata.normalize("NFC", text)
+    if _is_nfc(text):
+        return text
+    from tokenizers import normalizers  # takes time to import, and most text does not need it
+
+    normalize = normalizers.NFC().normalize_str
+    return _NO_SURROGATES.sub(lambda match: str(normalize(match[0])), text)
 
 
 class NormalizedTexts:
