@@ -164,18 +164,18 @@ class PyEncoder {
     HeldTexts::Options how = this->how();
     how.most_wide_bytes = static_cast<std::size_t>(-1);  // with offsets, texts of any length are converted
     const HeldTexts held(texts, how);
-    Encoder::Placed placed;
+    Encoder::EncodedWithOffsets encoded;
     {
       Poll poll{nb::none()};
       const nb::gil_scoped_release no_gil;
-      placed = encoder_.encode_with_offsets(held.texts, options, decoder_, std::ref(poll));
+      encoded = encoder_.encode_with_offsets(held.texts, options, decoder_, std::ref(poll));
     }
-    const std::size_t size = placed.places.size();
-    auto places = make_array<std::int64_t>(3 * size);
-    static_assert(sizeof(Place) == 3 * sizeof(std::int64_t));
-    if (size != 0) std::memcpy(places.get(), placed.places.data(), size * sizeof(Place));
-    return nb::make_tuple(to_array(placed.ids.release(), {size}), to_array(placed.offsets),
-                          to_array(places.release(), {size, 3}));
+    const std::size_t size = encoded.token_offsets.size();
+    auto offsets = make_array<std::int64_t>(3 * size);
+    static_assert(sizeof(TokenOffsets) == 3 * sizeof(std::int64_t));
+    if (size != 0) std::memcpy(offsets.get(), encoded.token_offsets.data(), size * sizeof(TokenOffsets));
+    return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets),
+                          to_array(offsets.release(), {size, 3}));
   }
 
   nb::list rows_to_lists(nb::handle ids, nb::handle spans, nb::handle template_ids) const {

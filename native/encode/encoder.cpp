@@ -124,7 +124,7 @@ CutRules Encoder::cut_rules(const EncodingOptions& options, const PollFunction& 
 }
 
 void Encoder::encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options, IdBuffer& ids,
-                     const PollFunction& poll, Places* places) const {
+                     const PollFunction& poll, OffsetCollector* collector) const {
   constexpr std::size_t kSlack = WordIds<std::uint16_t>::kSlack;
   const std::size_t before = ids.size();
   PollInLoop polls(poll);
@@ -141,20 +141,22 @@ void Encoder::encode(Worker& worker, Part part, const Byte* readable, const Enco
     core_->scan.scan_all(begin, end, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
       std::uint32_t* out = ids.room(static_cast<std::size_t>(ends[count - 1] - words) + kSlack);
       ids.set_end(worker.encode(words, ends, count, may_read, out, poll));
-      if (places != nullptr) places->add_words(offset + (words - begin), lowest, words, ends, count, out, ids.end());
+      if (collector != nullptr) {
+        collector->add_words(offset + (words - begin), lowest, words, ends, count, out, ids.end());
+      }
       polls(count);
     });
   };
   const auto on_token = [&](std::uint32_t id, const Byte* begin, const Byte* end) {
     ids.push(id);
-    if (places != nullptr) places->add_token(begin - part.begin, end - part.begin);
+    if (collector != nullptr) collector->add_token(begin - part.begin, end - part.begin);
     polls();
   };
   added_tokens_->split(part.begin, part.end, options.split_special_tokens, on_text, on_token);
   if (!core_->vocabulary.lacks_bytes()) return;
   if (core_->vocabulary.drops_missing_bytes()) {
     const auto is_missing = [](std::uint32_t id) { return id >= Vocabulary::kMissing; };
-    if (places != nullptr) places->drop(ids.begin() + before, ids.end(), is_missing);
+    if (collector != nullptr) collector->drop(ids.begin() + before, ids.end(), is_missing);
     ids.set_end(std::remove_if(ids.begin() + before, ids.begin() + ids.size(), is_missing));
     return;
   }
@@ -272,27 +274,27 @@ Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingO
   return encoded;
 }
 
-Encoder::Placed Encoder::encode_with_offsets(const std::vector<Text>& texts, const EncodingOptions& options,
-                                            const Decoder& decoder,
-                                            const std::function<void(std::size_t)>& poll) const {
+Encoder::EncodedWithOffsets Encoder::encode_with_offsets(const std::vector<Text>& texts, const EncodingOptions& options,
+                                                         const Decoder& decoder,
+                                                         const std::function<void(std::size_t)>& poll) const {
   const Lease worker(*core_);
-  Placed placed;
-  placed.offsets.push_back(0);
+  EncodedWithOffsets encoded;
+  encoded.offsets.push_back(0);
   std::size_t done = 0;
   const PollFunction poll_in_text = [&] { poll(done); };
   for (const Text& text : texts) {
     const Text utf8 = worker->utf8_of(text);
-    const std::size_t before = placed.places.size();
-    Places places(decoder, placed.places);
-    encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, placed.ids, poll_in_text, &places);
+    const std::size_t before = encoded.token_offsets.size();
+    OffsetCollector collector(decoder, encoded.token_offsets);
+    encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, encoded.ids, poll_in_text, &collector);
     if (text.width != 0) {
       const Units units(text, poll_in_text);
-      for (std::size_t i = before; i < placed.places.size(); ++i) units.convert(placed.places[i]);
+      for (std::size_t i = before; i < encoded.token_offsets.size(); ++i) units.convert(encoded.token_offsets[i]);
     }
-    placed.offsets.push_back(static_cast<std::int64_t>(placed.ids.size()));
+    encoded.offsets.push_back(static_cast<std::int64_t>(encoded.ids.size()));
     poll(done += static_cast<std::size_t>(text.end - text.begin));
   }
-  return placed;
+  return encoded;
 }
 
 bool Encoder::lacks_bytes() const { return core_->vocabulary.lacks_bytes(); }

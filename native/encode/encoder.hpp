@@ -13,7 +13,7 @@
 #include "text/chunks.hpp"
 #include "text/cuts.hpp"
 #include "encode/id_buffer.hpp"
-#include "bindings/places.hpp"
+#include "encode/token_offsets.hpp"
 #include "support/poll.hpp"
 #include "text/scanner.hpp"
 #include "encode/vocabulary.hpp"
@@ -61,11 +61,11 @@ class Encoder {
                  const std::function<void(std::size_t)>& poll) const;
 
   // The ids with their offsets, on the calling thread. `decoder` knows the tokens.
-  struct Placed : Encoded {
-    std::vector<Place> places;
+  struct EncodedWithOffsets : Encoded {
+    std::vector<TokenOffsets> token_offsets;
   };
-  Placed encode_with_offsets(const std::vector<Text>& texts, const EncodingOptions& options, const Decoder& decoder,
-                            const std::function<void(std::size_t)>& poll) const;
+  EncodedWithOffsets encode_with_offsets(const std::vector<Text>& texts, const EncodingOptions& options,
+                                         const Decoder& decoder, const std::function<void(std::size_t)>& poll) const;
 
   // The number of ids of each text.
   std::vector<std::int64_t> count(const std::vector<Text>& texts, const EncodingOptions& options,
@@ -88,7 +88,7 @@ class Encoder {
   Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens);
   CutRules cut_rules(const EncodingOptions& options, const PollFunction& poll) const;
   void encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options, IdBuffer& ids,
-              const PollFunction& poll, Places* places = nullptr) const;
+              const PollFunction& poll, OffsetCollector* collector = nullptr) const;
 
   Results run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
               const std::function<void(std::size_t)>& poll) const;

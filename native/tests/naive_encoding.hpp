@@ -122,18 +122,18 @@ inline void check_encoder(const Model& model, Pattern pattern, const std::vector
   // The offsets of consecutive ids match the bytes of their tokens, unless some bytes have no id.
   std::map<std::uint32_t, std::string> known(model.tokens.begin(), model.tokens.end());
   for (const AddedToken& token : added) known[token.id] = token.content;
-  const Encoder::Placed placed = encoder.encode_with_offsets(borrowed, options, decoder_of(model), poll);
-  CHECK(std::equal(placed.ids.begin(), placed.ids.end(), expected.begin(), expected.end()));
-  CHECK(placed.offsets == offsets && placed.places.size() == expected.size());
+  const Encoder::EncodedWithOffsets detailed = encoder.encode_with_offsets(borrowed, options, decoder_of(model), poll);
+  CHECK(std::equal(detailed.ids.begin(), detailed.ids.end(), expected.begin(), expected.end()));
+  CHECK(detailed.offsets == offsets && detailed.token_offsets.size() == expected.size());
   for (std::size_t text = 0; text < texts.size() && !model.drops_missing_bytes; ++text) {
     std::int64_t end = 0, part = 0;
     for (std::int64_t i = offsets[text]; i < offsets[text + 1]; ++i) {
-      const Place& place = placed.places[i];
-      CHECK(place.begin == end && place.begin < place.end && (place.part == part || place.part == part + 1));
-      const std::string bytes = texts[text].substr(place.begin, place.end - place.begin);
+      const TokenOffsets& found = detailed.token_offsets[i];
+      CHECK(found.begin == end && found.begin < found.end && (found.part == part || found.part == part + 1));
+      const std::string bytes = texts[text].substr(found.begin, found.end - found.begin);
       CHECK(expected[i] == kUnknown ? bytes.size() == 1 : bytes == known.at(expected[i]));
-      end = place.end;
-      part = place.part;
+      end = found.end;
+      part = found.part;
     }
     CHECK(end == static_cast<std::int64_t>(texts[text].size()));
   }

@@ -15,15 +15,15 @@ namespace hf_bpe {
 
 // The offsets of one id. Characters are those of the given text, or bytes if it was given as UTF-8; a token with part
 // of a character covers the whole character.
-struct Place {
+struct TokenOffsets {
   std::int64_t begin, end, part;
 };
 
 // Collects the offsets of ids in the order of the text.
-class Places {
+class OffsetCollector {
  public:
-  // `decoder` knows the lengths of tokens; results are appended to `places`.
-  Places(const Decoder& decoder, std::vector<Place>& places) : decoder_(decoder), places_(places) {}
+  // `decoder` knows the lengths of tokens; results are appended to `offsets`.
+  OffsetCollector(const Decoder& decoder, std::vector<TokenOffsets>& offsets) : decoder_(decoder), offsets_(offsets) {}
 
   // The ids of consecutive pre-tokens, of which the first begins at `offset` in the text's UTF-8; or before `lowest`,
   // if a prefix space was added, which has the position of the first character.
@@ -35,7 +35,7 @@ class Places {
       while (at < end && ids != ids_end) {
         const std::ptrdiff_t begin = std::max(at, lowest);
         at += static_cast<std::ptrdiff_t>(size_of(*ids++));
-        places_.push_back({begin, std::max(at, lowest + 1), part_});
+        offsets_.push_back({begin, std::max(at, lowest + 1), part_});
       }
     }
   }
@@ -43,21 +43,21 @@ class Places {
   // Drops the offsets of the last ids.
   template <class Predicate>
   void drop(const std::uint32_t* ids, const std::uint32_t* ids_end, Predicate is_dropped) {
-    auto kept = places_.end() - (ids_end - ids);
-    for (auto place = kept; place != places_.end(); ++place, ++ids) {
-      if (!is_dropped(*ids)) *kept++ = *place;
+    auto kept = offsets_.end() - (ids_end - ids);
+    for (auto each = kept; each != offsets_.end(); ++each, ++ids) {
+      if (!is_dropped(*ids)) *kept++ = *each;
     }
-    places_.erase(kept, places_.end());
+    offsets_.erase(kept, offsets_.end());
   }
 
-  void add_token(std::ptrdiff_t begin, std::ptrdiff_t end) { places_.push_back({begin, end, part_++}); }
+  void add_token(std::ptrdiff_t begin, std::ptrdiff_t end) { offsets_.push_back({begin, end, part_++}); }
 
  private:
   // The placeholder of a byte without a token is one byte long.
   std::size_t size_of(std::uint32_t id) const { return std::max<std::size_t>(decoder_.size(id), 1); }
 
   const Decoder& decoder_;
-  std::vector<Place>& places_;
+  std::vector<TokenOffsets>& offsets_;
   std::int64_t part_ = 0;
 };
 
@@ -86,10 +86,10 @@ class Units {
     begins_.push_back(ends_.empty() ? 0 : ends_.back());
   }
 
-  void convert(Place& place) const {
-    const std::int64_t begin = begins_[static_cast<std::size_t>(place.begin)];
-    place.end = place.end > place.begin ? ends_[static_cast<std::size_t>(place.end - 1)] : begin;
-    place.begin = begin;
+  void convert(TokenOffsets& offsets) const {
+    const std::int64_t begin = begins_[static_cast<std::size_t>(offsets.begin)];
+    offsets.end = offsets.end > offsets.begin ? ends_[static_cast<std::size_t>(offsets.end - 1)] : begin;
+    offsets.begin = begin;
   }
 
  private:
