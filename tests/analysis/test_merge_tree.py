@@ -139,7 +139,7 @@ def test_notebooks_show_what_a_tokenizer_adds_to_its_model():
 
 
 @given(models())
-def test_every_model_has_a_table(model):
+def test_merge_tree_of_any_model_has_a_table(model):
     html = model._repr_html_()
     assert html.count("<td>") == html.count("</td>") == html.count("<th>") > 4
     assert len(html) < 20_000

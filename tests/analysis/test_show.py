@@ -81,7 +81,7 @@ class Tokens(HTMLParser):
 
 
 @given(any_data)
-def test_all_bytes_of_a_text_are_shown(data):
+def test_show_displays_each_byte_of_a_text(data):
     parts = [data_of(text) if is_sign else text.encode() for text, is_sign in pieces(data)]
     assert b"".join(parts) == data
 
@@ -123,7 +123,7 @@ def test_a_terminal_gets_no_commands_of_the_text(model, data, ids, system):
 
 
 @given(models(all_bytes=True), any_data, st.booleans(), st.sampled_from(["truecolor", "256", "standard"]))
-def test_each_token_has_one_colour_unlike_its_neighbours_in_a_terminal(model, data, ids, system):
+def test_neighbouring_tokens_have_different_colours_in_a_terminal(model, data, ids, system):
     shown = show(model, data, ids=ids)
     text = shown.coloured(system)
     colours = [None] * len(text.plain)

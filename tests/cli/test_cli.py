@@ -64,7 +64,7 @@ class TestHelp:
         command = [sys.executable, "-c", "\n".join(lines)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
 
-    def test_no_arguments_prints_help(self):
+    def test_program_without_arguments_prints_help(self):
         assert "Commands:" in run(code=2).output
 
     def test_version(self):

@@ -50,7 +50,7 @@ def names(tmp_path_factory):
     return {**names, "nasty": NASTY}
 
 
-def test_every_command_is_tried():
+def test_table_of_command_lines_has_each_command():
     registered = {command.name or command.callback.__name__.replace("_", "-") for command in app.registered_commands}
     assert registered | {""} == COMMANDS.keys()
 

@@ -73,7 +73,7 @@ def test_any_model_comes_back_equal_or_is_refused_with_nothing_written(name, mod
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_each_feature_is_carried_or_refused_or_warned_of_by_its_name(tmp_path, name):
+def test_features_are_carried_or_refused_or_warned_of_by_name(tmp_path, name):
     chosen = FORMATS[name]
     for feature, definition in USES.items():
         assert FEATURES[feature].is_used(definition), feature
@@ -136,7 +136,7 @@ def test_a_definition_that_adds_a_token_which_it_does_not_name_is_refused(name):
     assert Definition(model, {}, {f"add_{name}_token": False}).settings == {}
 
 
-def test_only_explicitly_dropped_features_are_lost(tmp_path):
+def test_conversion_loses_only_explicitly_dropped_features(tmp_path):
     definition = Definition(trained(pattern="cl100k"), {298: AddedToken("<note>")}, {"add_prefix_space": None})
     with pytest.raises(ValueError, match="cannot carry the split pattern, 'cl100k'"):
         written(definition, tmp_path, "gpt2", drop=["added_tokens"])

@@ -168,7 +168,7 @@ def test_without_llama_cpp_there_is_no_peer(tmp_path, monkeypatch):
 # Without llama.cpp.
 
 
-def test_every_written_name_maps_back_to_its_pattern():
+def test_written_pattern_names_map_back_to_their_patterns():
     for pattern in ("gpt2", "cl100k", "llama3", "qwen2", "o200k"):
         assert PRE_TOKENIZERS[pre_tokenizer_name(pattern, None)].pattern == pattern
         for ignore_merges in (True, False):

@@ -285,7 +285,7 @@ def test_models_that_minbpe_would_read_differently_are_refused(tmp_path, model, 
     assert not [*tmp_path.iterdir()]
 
 
-def test_no_pattern_is_one_that_cuts_nothing_where_special_tokens_need_one(path):
+def test_model_without_pattern_is_written_with_one_that_cuts_nothing(path):
     model = BPEModel(BASE | {256: b"a\n", 257: b"<s>"}, [(b"a", b"\n")], ("<s>",), None)
     assert Minbpe(write(model, path)).encode("a\n\n b<s>a") == [256, 10, 32, 98, 257, 97]
     assert read(path) == model

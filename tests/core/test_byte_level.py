@@ -35,7 +35,7 @@ def test_printable_form_is_what_tokenizers_makes_of_text(text):
 
 
 @given(any_texts)
-def test_only_printable_forms_are_read(text):
+def test_from_printable_reads_only_printable_forms(text):
     token = from_printable(text)
     if token is None:
         assert set(text) - set(BYTE_TO_CHAR)

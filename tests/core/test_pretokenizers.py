@@ -89,13 +89,13 @@ def test_named_patterns_cut_as_tokenizers_does(text, name):
 
 
 @pytest.mark.parametrize("expression", CLASSES)
-def test_every_code_point_is_in_the_classes_that_tokenizers_puts_it_in(expression):
+def test_code_points_have_the_classes_of_tokenizers(expression):
     text = "".join(by_profile(quick=IN_USED_PLANES, thorough=CODE_POINTS))
     assert split(text, f"{expression}+") == split_by_tokenizers(text, f"{expression}+")
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_every_code_point_in_some_context_is_cut_as_tokenizers_does(name):
+def test_code_points_in_context_are_split_as_by_tokenizers(name):
     rng = random.Random(name)
     contexts = ["", "a", "A", "1", " ", "\n", "!", "'s"]
     characters = rng.sample(IN_USED_PLANES, by_profile(quick=40_000, thorough=len(IN_USED_PLANES)))
@@ -231,7 +231,7 @@ def test_safe_cuts_are_found_in_ordinary_text():
 
 
 @pytest.mark.parametrize("pattern", [None, r"\w+"])
-def test_only_named_patterns_have_safe_cuts(pattern):
+def test_safe_cuts_exist_for_named_patterns_only(pattern):
     assert [*find_safe_cuts("Hello world", pattern)] == []
 
 

@@ -61,7 +61,7 @@ def documents_of(*arguments):
 
 
 @given(st.lists(texts, min_size=1, max_size=4), patterns)
-def test_every_road_gives_the_same_counts(tmp_path_factory, documents, pattern):
+def test_counts_are_equal_for_all_kinds_of_sources(tmp_path_factory, documents, pattern):
     folder = tmp_path_factory.mktemp("documents")
     paths = [folder / f"{number}.txt" for number in range(len(documents))]
     encoded = [document.encode() for document in documents]

@@ -63,7 +63,7 @@ def expected_of(corpus):
 @pytest.mark.usefixtures("engine")
 @settings(max_examples=by_profile(quick=8, thorough=40))
 @given(st.lists(st.lists(texts, max_size=3), min_size=1, max_size=4), patterns, st.integers(1, 3), st.integers(1, 99))
-def test_every_road_gives_the_same_counts(tmp_path_factory, parts, pattern, workers, shard_bytes):
+def test_counts_are_equal_for_any_split_of_the_work(tmp_path_factory, parts, pattern, workers, shard_bytes):
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     folder = tmp_path_factory.mktemp("roads")

@@ -138,7 +138,7 @@ def bombs(folder, size):
     return ["bomb.txt.gz", "bomb.jsonl.gz", "bomb.txt.zst", "sparse.txt"]
 
 
-def test_no_more_is_unpacked_than_is_allowed(tmp_path, monkeypatch):
+def test_reader_unpacks_no_more_than_the_limit(tmp_path, monkeypatch):
     unpacked = []
     unpack = formats._unpack
     monkeypatch.setattr(

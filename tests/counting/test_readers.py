@@ -65,7 +65,7 @@ KINDS = [("txt", pack) for pack in PACK] + [("jsonl", pack) for pack in PACK] + 
 @pytest.mark.parametrize(("kind", "pack"), KINDS)
 @settings(max_examples=by_profile(quick=8, thorough=25))
 @given(documents, patterns, specials, st.integers(1, 30), st.integers(1, 20))
-def test_every_format_by_every_road_gives_the_same_counts(
+def test_counts_are_equal_for_all_formats_and_kinds_of_sources(
     tmp_path_factory, kind, pack, all_documents, pattern, special_tokens, batch_bytes, block
 ):
     folder = tmp_path_factory.mktemp("road") / "files"
@@ -556,7 +556,7 @@ class TestCap:
     @pytest.mark.parametrize(("kind", "pack"), KINDS)
     @settings(max_examples=by_profile(quick=8, thorough=25))
     @given(documents, specials, st.integers(1, 12), st.integers(1, 30))
-    def test_every_document_is_shortened_at_a_character_however_it_is_read(
+    def test_documents_are_shortened_at_a_character_for_all_kinds_of_sources(
         self, tmp_path_factory, kind, pack, all_documents, special_tokens, limit, block
     ):
         folder = tmp_path_factory.mktemp("cap") / "files"

@@ -315,7 +315,7 @@ def test_ranges_of_nothing_are_refused():
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_only_plain_text_of_which_every_part_speaks_for_itself_is_cut_into_ranges(source, is_cut):
+def test_plan_cuts_only_plain_uncompressed_text_into_ranges(source, is_cut):
     assert (len(plan(source, shard_bytes=2)) > 1) is is_cut
 
 

@@ -89,7 +89,7 @@ def test_kept_tokens_have_the_same_logits_and_new_ones_the_mean_of_their_sources
 
 
 @given(remaps(), st.booleans(), st.sampled_from([1, 8]), st.sampled_from(["float32", "bfloat16"]))
-def test_every_row_is_that_of_its_token_whatever_the_edit(remap, tied, multiple, dtype):
+def test_embedding_rows_follow_their_tokens_for_any_edit(remap, tied, multiple, dtype):
     if not remap.sources:
         return
     model = small("gpt2", tied=tied).to(getattr(torch, dtype))

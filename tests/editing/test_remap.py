@@ -30,7 +30,7 @@ def test_one_after_the_other_is_both_at_once(first, data):
         assert both.sources[new] == tuple(old for middle in middles for old in first.sources[middle])
 
 
-def test_only_edits_of_the_same_vocabulary_follow_each_other():
+def test_remaps_compose_only_if_their_vocabularies_match():
     with pytest.raises(ValueError, match="only one remap has the id 2"):
         Remap({0: 0, 1: 2}).then(Remap({0: 0}))
 

@@ -142,7 +142,7 @@ def test_flags_do_what_they_say(text, parts):
     assert AddedTokenSplitter(tokens).split(text) == parts
 
 
-def test_only_special_tokens_are_left_in_the_text_by_split_special_tokens():
+def test_split_special_tokens_leaves_only_special_tokens_in_the_text():
     splitter = AddedTokenSplitter({1: AddedToken("<s>", special=True), 2: AddedToken("<o>")})
     assert splitter.split("<s><o>") == [1, 2]
     assert splitter.split("<s><o>", split_special_tokens=True) == ["<s>", 2]
@@ -195,12 +195,12 @@ def differences(**flags):
 
 
 @thorough
-def test_every_character_is_white_space_or_not_as_in_tokenizers():
+def test_white_space_of_added_tokens_is_that_of_tokenizers():
     assert differences(rstrip=True) == []
 
 
 @thorough
-def test_every_character_is_of_words_or_not_as_in_tokenizers():
+def test_word_characters_of_added_tokens_are_those_of_tokenizers():
     assert differences(single_word=True) == []
 
 

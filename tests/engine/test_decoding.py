@@ -40,7 +40,7 @@ def test_rows_are_decoded_as_each_is(tokenizer, data, skip):
     assert tokenizer.batch_decode([np.array(row, np.int32) for row in rows], skip_special_tokens=skip) == expected
 
 
-def test_all_kinds_of_ids_are_decoded(tokenizer):
+def test_decode_accepts_ids_of_all_kinds(tokenizer):
     ids = tokenizer.encode("low你好")
     for kind in (ids, tuple(ids), np.array(ids, np.uint16), [*np.array(ids)]):
         check_all_ways(tokenizer, kind)

@@ -229,7 +229,7 @@ def test_subclasses_of_str_and_bytes_are_texts(model):
     assert encoder.encode_batch([Str("bé"), Bytes(b"bcd")], OPTIONS, 1) == [[98, 195, 169], [260]]
 
 
-def test_only_mappings_for_reading_are_counted_and_cannot_be_closed_meanwhile(native, tmp_path):
+def test_counted_mappings_are_read_only_and_cannot_be_closed_meanwhile(native, tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b"low lower lowest " * 1_000_000)
 

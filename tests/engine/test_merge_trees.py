@@ -23,7 +23,7 @@ def merges_of(token_id, parts):
 
 
 @given(models())
-def test_every_token_has_the_parts_that_its_bytes_come_to_last_or_cannot_be_reached(model):
+def test_token_has_the_parts_of_its_last_merge_or_is_unreachable(model):
     ranks = {merge: rank for rank, merge in enumerate(model.merges)}
     specials = {special.encode() for special in model.special_tokens}
     ids = {token: token_id for token_id, token in model.vocab.items()}

@@ -54,7 +54,7 @@ def test_splits_are_those_of_the_reference(native, pattern, data):
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_every_code_point_between_two_characters_of_each_class_is_split_as_the_reference_does(native, pattern):
+def test_code_points_between_characters_of_each_class_are_split_as_by_the_reference(native, pattern):
     rng = random.Random(pattern)
     draw = functools.partial(rng.choices, MEMBERS, k=2)
     characters = by_profile(quick=CODE_POINTS[:0x3000] + rng.sample(CODE_POINTS, 10_000), thorough=CODE_POINTS)
@@ -63,7 +63,7 @@ def test_every_code_point_between_two_characters_of_each_class_is_split_as_the_r
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_all_short_texts_are_split_as_the_reference_does_wherever_they_stand(native, pattern):
+def test_short_texts_are_split_as_by_the_reference_at_any_position(native, pattern):
     short = list(itertools.product("aA1!/' s\n\t\u3000\u0301é", repeat=4))
     rng = random.Random(pattern)
     rng.shuffle(short)
@@ -293,7 +293,7 @@ def test_a_second_thread_is_refused(native):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are listed in /proc")
-def test_no_thread_outlives_a_call(native):
+def test_threads_end_with_their_call(native):
     threads = Path("/proc/self/task")
     before = len(list(threads.iterdir()))
     counter = native.Counter("gpt2", [], threads=4, chunk_bytes=1000)

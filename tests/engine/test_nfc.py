@@ -34,13 +34,13 @@ def test_text_normalized_for_python_stays_unchanged(any_unicode, text):
     assert to_nfc(text) == normalize(text) == text
 
 
-def test_every_character_is_normalized_like_tokenizers_alone_and_near_marks():
+def test_characters_alone_and_near_marks_are_normalized_as_by_tokenizers():
     forms = ["{}", "q\u0345{}", "a{}\u0334", "{}\u0301", "\u0915{}\u0323"]
     texts = [form.format(char) for char in CHARACTERS for form in forms]
     assert [text for text in texts if to_nfc(text) != normalize(text)] == []
 
 
-def test_every_composition_is_made_where_tokenizers_makes_it(any_unicode):
+def test_compositions_are_those_of_tokenizers(any_unicode):
     decomposed = [any_unicode.normalize("NFD", char) for char in CHARACTERS]
     assert [text for text in decomposed if to_nfc(text) != normalize(text)] == []
 

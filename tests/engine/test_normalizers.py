@@ -136,7 +136,7 @@ def test_bytes_that_are_not_utf8_are_left_as_they_are(model, data, other):
     options=st.builds(Options, st.booleans(), st.booleans(), st.just(5000)),
     threads=st.integers(1, 3),
 )
-def test_all_methods_give_the_same_ids(model, tokens, texts, options, threads):
+def test_methods_of_an_encoder_give_the_same_ids(model, tokens, texts, options, threads):
     encoder = encoder_of(model, tokens)
     expected = [encoder.encode(text, options) for text in texts]
     assert encoder.encode_batch(texts, options, threads) == expected
@@ -249,7 +249,7 @@ def test_a_cut_is_right_whatever_follows(pattern, stream, options):
         ),
     ],
 )
-def test_no_cut_is_where_what_follows_may_change_the_ids(before, tokens, text, following):
+def test_last_cut_is_safe_whatever_text_follows(before, tokens, text, following):
     text, following = (part if isinstance(part, bytes) else part.encode() for part in (text, following))
     for pattern in ("gpt2", None):
         # A token of x and the first byte of \u1ecd and \u1ee3, which is \u1ecd with a horn.

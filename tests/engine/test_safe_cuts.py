@@ -43,7 +43,7 @@ def all_cuts(text, pattern, specials):
 
 @settings(max_examples=by_profile(quick=60, thorough=200))
 @given(data, patterns, special_tokens, st.sampled_from([1, 2, 3, 7, 1 << 14]))
-def test_no_cut_changes_a_count(text, pattern, specials, step):
+def test_safe_cuts_change_no_count(text, pattern, specials, step):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cuts, "_STEP", step)
         places = all_cuts(text, pattern, specials)
@@ -88,7 +88,7 @@ def test_cuts_are_where_users_expect_them():
 
 
 @given(pattern_names)
-def test_no_cut_is_between_white_space_and_a_space(name):
+def test_safe_cuts_are_never_between_white_space_and_a_space(name):
     for space in WHITE_SPACE:
         assert all_cuts(f"!{space} x".encode(), name, []) == ([1] if space == " " else [])
         assert all_cuts(f"!x{space} x".encode(), name, []) == ([2] if space.isascii() else [])

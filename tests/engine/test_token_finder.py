@@ -94,14 +94,14 @@ worst = pytest.mark.parametrize(("contents", "text"), WORST, ids=range(len(WORST
 
 @worst
 @pytest.mark.parametrize("method", ["find_all", "find_begins"])
-def test_no_character_is_read_more_than_a_few_times(contents, text, method, sizes_read):
+def test_token_finder_reads_a_character_at_most_a_few_times(contents, text, method, sizes_read):
     for _ in getattr(TokenFinder(contents), method)(text, 0, len(text)):
         pass
     assert sum(sizes_read) < 3 * len(text) + max(map(len, contents))
 
 
 @worst
-def test_no_character_is_read_more_than_a_few_times_to_find_cuts(contents, text, sizes_read):
+def test_token_finder_reads_a_character_at_most_a_few_times_to_find_cuts(contents, text, sizes_read):
     limit = 8 * (len(text) + max(map(len, contents)))
     cuts = SafeCuts("gpt2", contents)
     assert cuts.find_last(text.encode()) >= 0

@@ -31,7 +31,7 @@ def encode(text, pattern="gpt2", ignore_merges=True, **options):
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "o200k", r"\s?\w+|[^\w\s]+|\s"])
-def test_only_a_whole_pre_token_is_not_merged(pattern):
+def test_ignore_merges_applies_to_whole_pre_tokens_only(pattern):
     assert encode("abc abc!", pattern) == [257, 258, 33]
     assert encode("abc abc!", pattern, ignore_merges=False) == [256, 99, 32, 256, 99, 33]
     assert encode("abcd  abc", pattern) == [256, 99, 100, 32, 258]
@@ -85,7 +85,7 @@ CUSTOM = [None, "gpt2", r"\w+|\s", r"(?:(a)|b)\s*", r"x*", r" ?[ab]+"]
 
 @pytest.mark.parametrize("pattern", CUSTOM)
 @given(model=models(all_bytes=True), data=st.data())
-def test_all_methods_give_the_ids_of_the_definition(pattern, model, data):
+def test_methods_give_the_ids_of_the_definition(pattern, model, data):
     model = dataclasses.replace(model, pattern=pattern, ignore_merges=True)
     batch = data.draw(st.lists(of_tokens(model) | mergeable | any_bytes | texts, max_size=5))
     ids = {token: token_id for token_id, token in model.vocab.items()}

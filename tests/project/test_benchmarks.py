@@ -220,7 +220,7 @@ def test_the_worst_cases_are_compared_and_timed(tmp_path, text, gpt2):
     assert "for twice the text" in done.stdout
 
 
-def test_every_worst_case_can_be_made_at_any_size(monkeypatch, text):
+def test_worst_cases_can_be_made_at_any_size(monkeypatch, text):
     monkeypatch.syspath_prepend(str(ROOT))
     from benchmarks import worst_cases
 

@@ -79,7 +79,7 @@ def test_reference_lists_no_name_that_is_not_public():
     assert {*directives} <= known
 
 
-def test_every_page_of_the_site_is_reachable_from_the_first():
+def test_pages_of_the_site_are_reachable_from_the_first():
     pages = {str(path.relative_to(ROOT / "docs").with_suffix("")) for path in (ROOT / "docs").rglob("*.md")}
     index = (ROOT / "docs" / "index.md").read_text("utf-8")
     trees = re.findall(r"^```\{toctree\}\n(.*?)^```", index, re.MULTILINE | re.DOTALL)

@@ -63,7 +63,7 @@ def test_continuous_integration_runs_the_commands_of_the_contribution_guide():
     assert [command for command in block.splitlines() if command not in run] == []
 
 
-def test_only_publishing_may_do_more_than_read_and_only_for_tags_whose_files_were_all_tested():
+def test_publishing_alone_may_write_and_only_for_tags_whose_files_were_all_tested():
     for name, publishing in {"ci.yml": [], "docs.yml": ["publish"], "wheels.yml": ["publish"]}.items():
         assert workflow(name)["permissions"] == {"contents": "read"}
         jobs = workflow(name)["jobs"]
@@ -88,7 +88,7 @@ def test_documentation_is_published_from_the_main_branch_only_and_built_as_in_co
     assert re.search(r"^sphinx-build -W .*\bdocs ", script, re.MULTILINE)
 
 
-def test_every_action_is_pinned_by_its_commit_and_names_its_version():
+def test_actions_are_pinned_by_commit_and_name_their_version():
     pins = {}
     for path in (GITHUB / "workflows").glob("*.yml"):
         for used in re.findall(r"uses: (.*)", path.read_text("utf-8")):

@@ -122,7 +122,7 @@ def test_a_token_that_is_refused_leaves_the_others_out_too():
     assert state(tokenizer) == before
 
 
-def test_no_new_token_gets_the_id_of_another():
+def test_new_tokens_never_get_the_id_of_another():
     model = make_tokenizer().model
     tokenizer = BPETokenizer(model=model, added_tokens_decoder={270: AddedToken("<far>")})
     tokenizer.add_tokens([f"<{number}>" for number in range(5)])

@@ -77,7 +77,7 @@ def test_auto_tokenizer_loads_our_class_whether_hf_bpe_is_imported_before_or_aft
     assert run(imports + LOAD, *folders) == [expected] * len(folders)
 
 
-def test_where_hf_bpe_is_not_auto_tokenizer_gives_the_same_ids(tokenizer, folders):
+def test_auto_tokenizer_without_hf_bpe_gives_the_same_ids(tokenizer, folders):
     blocked = 'sys.modules["hf_bpe"] = None\nfrom transformers import AutoTokenizer'
     loaded = run(blocked + LOAD, *folders)
     assert len(loaded) == len(folders)
@@ -122,7 +122,7 @@ print(json.dumps([each.path == loader.path for each in copies]))
 
 
 @thorough
-def test_no_finder_is_left_where_auto_tokenizer_was_imported_first():
+def test_finder_is_not_installed_if_auto_tokenizer_was_imported_first():
     assert run(f"{FINDERS}\nfrom transformers import AutoTokenizer\nimport hf_bpe\nprint(finders())") == 0
 
 

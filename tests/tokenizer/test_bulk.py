@@ -41,7 +41,7 @@ def any_tokenizer(request, engine):
 
 
 @given(texts=st.lists(any_texts, max_size=5), split=st.sampled_from([None, True, False]))
-def test_all_bulk_methods_give_the_ids_of_a_call(any_tokenizer, texts, split):
+def test_bulk_methods_give_the_ids_of_a_call(any_tokenizer, texts, split):
     called = {} if split is None else {"split_special_tokens": split}
     expected = [any_tokenizer.encode(text, add_special_tokens=False, **called) for text in texts]
     options = {"split_special_tokens": split, "num_workers": 2}
@@ -56,7 +56,7 @@ def test_all_bulk_methods_give_the_ids_of_a_call(any_tokenizer, texts, split):
 
 
 @given(data=any_bytes)
-def test_all_methods_accept_bytes(tokenizer, data):
+def test_bulk_methods_accept_bytes(tokenizer, data):
     ids = tokenizer.encode_bytes(data)
     assert tokenizer.decode_bytes(ids) == data
     assert tokenizer.encode_to_lists([data]) == [ids]

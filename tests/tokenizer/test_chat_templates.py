@@ -87,7 +87,7 @@ def test_messages_one_by_one_make_the_chat(tokenizer):
     ids=str,
 )
 @pytest.mark.parametrize("chats", [CHAT, [CHAT], [CHAT, SHORT]], ids=["a chat", "a batch of one", "a batch"])
-def test_every_way_gives_what_a_fast_tokenizer_gives(tokenizer, fast, chats, options):
+def test_chat_templates_give_what_a_fast_tokenizer_gives(tokenizer, fast, chats, options):
     ours, theirs = (each.apply_chat_template(chats, **options) for each in (tokenizer, fast))
     assert {*ours} == {*theirs}
     for name in ours:

@@ -317,7 +317,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_no_call_changes_the_fingerprint(tokenizer, tmp_path, hash_of, call):
+def test_calls_do_not_change_the_fingerprint(tokenizer, tmp_path, hash_of, call):
     def encode(rows):  # as it is given to map
         return tokenizer(rows["text"])
 

@@ -50,7 +50,7 @@ def test_text_and_its_utf8_have_the_same_ids(tokenizer, text):
 
 
 @given(st.lists(st.integers(0, 298)))
-def test_every_decoder_gives_the_same_text(tokenizer, ids):
+def test_decoders_give_the_same_text(tokenizer, ids):
     assert tokenizer.decode(ids) == tokenizer.decode_bytes(ids).decode("utf-8", "replace")
     assert tokenizer.decode(ids) == tokenizer.convert_tokens_to_string(tokenizer.convert_ids_to_tokens(ids))
     assert [tokenizer.decode(ids)] == tokenizer.batch_decode([ids])

@@ -161,7 +161,7 @@ def test_bytes_that_are_missing_are_dropped_as_others_drop_them(engine, model, b
     assert again.drop_missing_bytes == tokenizer.drop_missing_bytes == model.lacks_bytes
 
 
-def test_each_byte_that_is_missing_becomes_one_unknown_token():
+def test_missing_bytes_become_one_unknown_token_each():
     model = BPEModel({1: b"a", 0: b"aa", 5: b"<unk>"}, [(b"a", b"a")], ["<unk>"])
     tokenizer = BPETokenizer(model=model, unk_token="<unk>")
     assert tokenizer.encode("aab你aba") == [0, 5, 5, 5, 5, 1, 5, 1]

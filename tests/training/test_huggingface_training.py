@@ -111,14 +111,16 @@ def test_options_of_each_row_give_the_same_merges_and_tokens(theirs, ours, docum
 
 @pytest.mark.parametrize(("how", "pattern"), PRE_TOKENIZERS)
 @given(documents, st.integers(256, 320), st.integers(0, 3), st.integers(3, 12))
-def test_each_pattern_with_several_options_gives_the_same(how, pattern, documents, n, least, longest):
+def test_merges_are_those_of_tokenizers_for_each_pattern_and_several_options(
+    how, pattern, documents, n, least, longest
+):
     texts = [*documents, SPLIT_BY_NO_TWO_PATTERNS_ALIKE]
     theirs = train_theirs(texts, how, vocab_size=n, min_frequency=least, max_token_length=longest)
     options = {"min_frequency": least, "max_token_bytes": longest - 1, "pattern": eval(pattern)}
     assert_equal(train(texts, n, tie_break="huggingface", **options), theirs)
 
 
-def test_every_option_of_the_trainer_and_every_pattern_has_a_row():
+def test_table_has_a_row_for_each_option_of_the_trainer_and_each_pattern():
     state = json.loads(BpeTrainer().__getstate__())["BpeTrainer"]
     documented = {name for row in OPTIONS for name in re.findall(r"(\w+)=", row[0])}
     documented |= {name for row in WITHOUT_COUNTERPART for name in re.findall(r"^\w+", row[0])}

@@ -109,7 +109,7 @@ def test_limits_of_length_and_frequency_are_kept(tie_break, documents, max_token
 @pytest.mark.parametrize(
     "options", [{"tie_break": "huggingface"}, {"min_frequency": 7}, {"max_token_bytes": 3}, {"length_penalty": 1}]
 )
-def test_every_option_reaches_the_algorithm(options):
+def test_options_reach_the_algorithm(options):
     words = Counter(piece.encode() for piece in split(EXAMPLE, "gpt2"))
     merges = train_bpe([EXAMPLE], num_merges=8, **options)[1]
     assert merges == learn_merges(words, max_merges=8, **options)
@@ -117,7 +117,7 @@ def test_every_option_reaches_the_algorithm(options):
 
 
 @given(st.lists(st.sampled_from(["<x>", "<x>a", "<", "x>", "a", "<x", " "]), max_size=30).map("".join))
-def test_no_token_holds_a_special_token(text):
+def test_learned_tokens_never_contain_a_special_token(text):
     specials = ["<x>", "<x>a", "x>a"]
     for pattern in ("gpt2", None):
         merges = train_bpe([text, text], num_merges=30, special_tokens=specials, pattern=pattern)[1]

@@ -12,7 +12,7 @@ SHARES = 8
 
 
 @pytest.mark.parametrize("share", [*range(2), *(pytest.param(share, marks=thorough) for share in range(2, SHARES))])
-def test_every_call_with_an_odd_argument_works_or_names_the_argument(tmp_path, monkeypatch, share):
+def test_calls_with_an_odd_argument_work_or_name_the_argument(tmp_path, monkeypatch, share):
     problems = []
     for number, target in enumerate(targets(tmp_path)[share::SHARES]):
         folder = tmp_path / f"of-calls-{number}"
@@ -24,7 +24,7 @@ def test_every_call_with_an_odd_argument_works_or_names_the_argument(tmp_path, m
     assert not problems, "\n".join(problems)
 
 
-def test_every_public_method_is_called(tmp_path):
+def test_table_of_calls_has_each_public_method(tmp_path):
     called = {target.name for target in targets(tmp_path)}
     methods = {name for name in dir(BPETokenizer) if name[0] != "_" and callable(getattr(BPETokenizer, name))}
     missing = {name for name in methods if f"BPETokenizer.{name}" not in called}

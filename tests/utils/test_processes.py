@@ -27,7 +27,7 @@ def results_of(function, pieces, workers):
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("number", [0, 1, 40])
-def test_each_piece_is_done_once(workers, number):
+def test_pieces_are_done_once_each(workers, number):
     assert results_of(lambda x: x * x, range(number), workers) == [x * x for x in range(number)]
 
 
