@@ -6,29 +6,20 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from hf_bpe.cli.shared import EXAMPLE, SPLIT, Progress, app, argument, option, say, shows_progress
+from hf_bpe.cli.shared import EXAMPLE, SPLIT, app, argument, option, say
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     WEIGHT_HELP,
-    Cap,
-    Column,
-    ErrorsInFiles,
-    ErrorsInText,
-    FileFormat,
-    LongestLine,
-    Memory,
-    Weight,
-    Workers,
-    WorkFolder,
+    reads_text,
     sources_of,
     weights_of,
 )
 from hf_bpe.counting._count import count as count_shards
-from hf_bpe.counting._sources import LINE_BYTES, plan
+from hf_bpe.counting._sources import plan
 from hf_bpe.counting._word_counts import FAN_IN, WordCounts
 
 _SPECIAL_HELP = "Split text at this token, so that nothing is learned across it. Repeat the option for more."
@@ -53,6 +44,7 @@ _Top = Annotated[int, option("Print the N commonest pre-tokens with their counts
 
 
 @app.command(epilog=EXAMPLE + _COUNT_EXAMPLE)
+@reads_text()
 def count(
     context: typer.Context,
     sources: Annotated[list[str], argument("SOURCE", SOURCE_HELP)],
@@ -62,17 +54,7 @@ def count(
     shard: Annotated[str, option(_SHARD_HELP, metavar="I/N")] = "0/1",
     min_count: _Least = 1,
     top: _Top = 0,
-    weight: Weight = None,
-    format: FileFormat = None,
-    column: Column = "text",
-    errors: ErrorsInText = "strict",
-    on_error: ErrorsInFiles = "raise",
-    max_document_bytes: Cap = None,
-    max_line_bytes: LongestLine = LINE_BYTES,
-    workers: Workers = None,
-    max_memory: Memory = None,
-    work_dir: WorkFolder = None,
-    progress: Progress = None,
+    **running: Any,
 ) -> None:
     """Count how often each pre-token occurs in text, and write a counts file for train.
 
@@ -81,7 +63,7 @@ def count(
     """
     share = _share(shard)
     _check_file(output)
-    with sources_of(context, sources, weight) as text:
+    with sources_of(context, sources) as text:
         shards = plan(text)
         if shard != "0/1":
             say(f"part {shard} has {len(shards[share])} of {len(shards)} shards")
@@ -89,10 +71,7 @@ def count(
             shards[share],
             pattern=pattern,
             special_tokens=special_token or [],
-            num_workers=workers,
-            max_memory=max_memory,
-            work_dir=work_dir,
-            show_progress=shows_progress(progress),
+            **running,
         )
     _save(counts, output, min_count, top)
 

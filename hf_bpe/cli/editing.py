@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,32 +11,20 @@ from hf_bpe._utils.input_files import decode, open_regular, read_bounded
 from hf_bpe.cli.shared import (
     EXAMPLE,
     FOLDER_HELP,
-    Progress,
     app,
     argument,
     check_folder,
     load,
     option,
     say,
-    shows_progress,
     warnings_said,
 )
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
-    Cap,
-    Column,
-    ErrorsInFiles,
-    ErrorsInText,
-    FileFormat,
-    LongestLine,
-    Memory,
-    Weight,
-    Workers,
-    WorkFolder,
+    reads_text,
     text_or_counts,
 )
 from hf_bpe.cli.training import COUNTS_HELP, LeastFrequency, LongestToken, Ties
-from hf_bpe.counting._sources import LINE_BYTES
 from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:
@@ -86,6 +74,7 @@ def truncate(
     + "hf-bpe extend gpt2 finnish.txt -o gpt2-finnish --add 2000\n"
     + "  hf-bpe extend gpt2 --counts finnish.counts -o gpt2-finnish --add 2000"
 )
+@reads_text()
 def extend(
     context: typer.Context,
     source: _Source,
@@ -96,18 +85,8 @@ def extend(
     tie_break: Ties = "lexicographic",
     min_frequency: LeastFrequency = 0,
     max_token_bytes: LongestToken = None,
-    weight: Weight = None,
-    format: FileFormat = None,
-    column: Column = "text",
-    errors: ErrorsInText = "strict",
-    on_error: ErrorsInFiles = "raise",
-    max_document_bytes: Cap = None,
-    max_line_bytes: LongestLine = LINE_BYTES,
-    workers: Workers = None,
-    max_memory: Memory = None,
-    work_dir: WorkFolder = None,
-    progress: Progress = None,
     remap: _Remap = None,
+    **running: Any,
 ) -> None:
     """Learn more tokens from text: old ids stay, and new ids come after them.
 
@@ -117,7 +96,7 @@ def extend(
 
     check_folder(output)
     tokenizer = load(source)
-    with text_or_counts(context, sources, weight, counts) as input, warnings_said():
+    with text_or_counts(context, sources, counts) as input, warnings_said():
         edited = editing.extend(
             tokenizer.model,
             input,
@@ -126,10 +105,7 @@ def extend(
             tie_break=tie_break,
             min_frequency=min_frequency,
             max_token_bytes=max_token_bytes,
-            num_workers=workers,
-            max_memory=max_memory,
-            work_dir=work_dir,
-            show_progress=shows_progress(progress),
+            **running,
         )
     _save(tokenizer, edited, output, remap)
 

@@ -14,29 +14,19 @@ import typer
 from hf_bpe.cli.shared import (
     EXAMPLE,
     FOLDER_HELP,
-    Progress,
     app,
     argument,
     load,
     option,
     say,
     show_result,
-    shows_progress,
 )
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
-    Cap,
-    Column,
-    ErrorsInFiles,
-    ErrorsInText,
-    FileFormat,
-    LongestLine,
-    Memory,
-    Workers,
+    reads_text,
     refuse_source_options,
     sources_of,
 )
-from hf_bpe.counting._sources import LINE_BYTES
 from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:
@@ -67,6 +57,7 @@ _Json = Annotated[bool, option("Print JSON.", "--json")]
 
 
 @app.command(epilog=EXAMPLE + _REPORT_EXAMPLE)
+@reads_text(counts=False)
 def report(
     context: typer.Context,
     folder: Annotated[str, argument("FOLDER", FOLDER_HELP)],
@@ -78,15 +69,7 @@ def report(
     tree: Annotated[list[str] | None, option(_TREE_HELP, metavar="TOKEN", show_default="none")] = None,
     as_json: _Json = False,
     html: _Html = None,
-    format: FileFormat = None,
-    column: Column = "text",
-    errors: ErrorsInText = "strict",
-    on_error: ErrorsInFiles = "raise",
-    max_document_bytes: Cap = None,
-    max_line_bytes: LongestLine = LINE_BYTES,
-    workers: Workers = None,
-    max_memory: Memory = None,
-    progress: Progress = None,
+    **running: Any,
 ) -> None:
     """Report how well a tokenizer fits texts: compression, fertility and parity by text, script and vocabulary size.
 
@@ -103,14 +86,13 @@ def report(
             reference=reference,
             parallel=parallel,
             trees_of=tree or (),
-            num_workers=workers,
-            max_memory=max_memory,
-            show_progress=shows_progress(progress),
+            **running,
         )
     _show(found, as_json, html)
 
 
 @app.command(epilog=EXAMPLE + _COMPARE_EXAMPLE)
+@reads_text(counts=False)
 def compare(
     context: typer.Context,
     folders: Annotated[list[str], argument("FOLDER", f"Two or more. {FOLDER_HELP}")],
@@ -121,15 +103,7 @@ def compare(
     parallel: _Parallel = False,
     as_json: _Json = False,
     html: _Html = None,
-    format: FileFormat = None,
-    column: Column = "text",
-    errors: ErrorsInText = "strict",
-    on_error: ErrorsInFiles = "raise",
-    max_document_bytes: Cap = None,
-    max_line_bytes: LongestLine = LINE_BYTES,
-    workers: Workers = None,
-    max_memory: Memory = None,
-    progress: Progress = None,
+    **running: Any,
 ) -> None:
     """Compare how well tokenizers fit the same texts, and list the tokens that only one of them has."""
     from hf_bpe.analysis import compare as compared
@@ -141,9 +115,7 @@ def compare(
             texts,
             reference=reference,
             parallel=parallel,
-            num_workers=workers,
-            max_memory=max_memory,
-            show_progress=shows_progress(progress),
+            **running,
         )
     _show(found, as_json, html)
 
@@ -161,7 +133,7 @@ def _texts(
     for (name, equals, source), given in zip(named, groups, strict=True):
         if not name or not equals or not source:
             raise typer.BadParameter(f"expected NAME=SOURCE, got {given!r}", param_hint="'--group'")
-    with sources_of(context, [*sources, *(source for _, _, source in named)], None) as found:
+    with sources_of(context, [*sources, *(source for _, _, source in named)]) as found:
         if not named and not counts:
             yield found
             return

@@ -6,16 +6,18 @@ The options apply to all sources, except the weights, one for each source.
 from __future__ import annotations
 
 import contextlib
+import functools
 import glob
-from collections.abc import Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from hf_bpe.cli.shared import STDIN, WORKERS_HELP, option, text_file
+from hf_bpe.cli.shared import STDIN, WORKERS_HELP, Progress, option, shows_progress, text_file
 from hf_bpe.counting._locations import Format, is_url
-from hf_bpe.counting._sources import Errors, OnError, Source
+from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
 from hf_bpe.counting._word_counts import WordCounts
 
 SOURCE_HELP = (
@@ -34,33 +36,68 @@ _LINE_HELP = "Longest line of JSON, or text without a safe cut, in decompressed 
 _MEMORY_HELP = "Limit for the memory of the process, such as 2GB; counts that do not fit are spilled to disk."
 _WORK_HELP = "Folder for checkpoints, from which the same command resumes after an interruption. Delete it when done."
 
-Weight = Annotated[list[str] | None, option(WEIGHT_HELP.format("source"), metavar="X", show_default="1 each")]
-FileFormat = Annotated[Format | None, option(_FORMAT_HELP, show_default="by the name, else text")]
-Column = Annotated[str, option(_COLUMN_HELP, metavar="NAME")]
-ErrorsInText = Annotated[Errors, option(_ERRORS_HELP)]
-ErrorsInFiles = Annotated[OnError, option(_ON_ERROR_HELP)]
-Cap = Annotated[int | None, option(_CAP_HELP, metavar="N", min=1, show_default="no limit")]
-LongestLine = Annotated[int, option(_LINE_HELP, metavar="N", min=1)]
-_READING = (
-    "format",
-    "column",
-    "errors",
-    "on_error",
-    "max_document_bytes",
-    "max_line_bytes",
-)  # the names of these parameters
+_Command = Callable[..., None]
+_WORKERS = option(WORKERS_HELP, metavar="N", min=1, show_default="one per core; 1 for a custom pattern if not Linux")
 
-# Options of counting.
-Workers = Annotated[
-    int | None,
-    option(WORKERS_HELP, metavar="N", min=1, show_default="one per core; 1 for a custom pattern if not Linux"),
-]
-Memory = Annotated[str | None, option(_MEMORY_HELP, metavar="SIZE", show_default="no limit")]
-WorkFolder = Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", show_default="none")]
+# Name → annotation and default of each option. `_READING` goes into each Source, the others to the library.
+_WEIGHT: dict[str, tuple[Any, Any]] = {
+    "weight": (
+        Annotated[list[str] | None, option(WEIGHT_HELP.format("source"), metavar="X", show_default="1 each")],
+        None,
+    ),
+}
+_READING: dict[str, tuple[Any, Any]] = {
+    "format": (Annotated[Format | None, option(_FORMAT_HELP, show_default="by the name, else text")], None),
+    "column": (Annotated[str, option(_COLUMN_HELP, metavar="NAME")], "text"),
+    "errors": (Annotated[Errors, option(_ERRORS_HELP)], "strict"),
+    "on_error": (Annotated[OnError, option(_ON_ERROR_HELP)], "raise"),
+    "max_document_bytes": (Annotated[int | None, option(_CAP_HELP, metavar="N", min=1, show_default="no limit")], None),
+    "max_line_bytes": (Annotated[int, option(_LINE_HELP, metavar="N", min=1)], LINE_BYTES),
+}
+_RUNNING: dict[str, tuple[Any, Any]] = {
+    "workers": (Annotated[int | None, _WORKERS], None),
+    "max_memory": (Annotated[str | None, option(_MEMORY_HELP, metavar="SIZE", show_default="no limit")], None),
+    "work_dir": (Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", show_default="none")], None),
+    "progress": (Progress, None),
+}
+_PARAMETERS = {"workers": "num_workers", "progress": "show_progress"}
+
+
+def reads_text(*, counts: bool = True) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds the options for reading text to a command.
+
+    The command takes the context, for `sources_of`, and `**running`: the arguments of functions of the library that
+    count text, `num_workers`, `max_memory`, `show_progress` and, if it counts, `work_dir`.
+
+    Args:
+        counts: whether the command has weights and checkpoints.
+    """
+    added = {**(_WEIGHT if counts else {}), **_READING, **_RUNNING}
+    if not counts:
+        del added["work_dir"]
+
+    def decorate(command: _Command) -> _Command:
+        own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "running"]
+        options = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in added.items()
+        ]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            running = {_PARAMETERS.get(name, name): given[name] for name in _RUNNING if name in added}
+            running["show_progress"] = shows_progress(given["progress"])
+            command(**{each.name: given[each.name] for each in own}, **running)
+
+        run.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in (*own, *options)}
+        return run
+
+    return decorate
 
 
 @contextlib.contextmanager
-def sources_of(context: typer.Context, names: Sequence[str], weights: Sequence[str] | None) -> Iterator[list[Source]]:
+def sources_of(context: typer.Context, names: Sequence[str]) -> Iterator[list[Source]]:
     """Yield the sources that a command line names, with its options; standard input is copied to a file.
 
     Raises:
@@ -73,13 +110,13 @@ def sources_of(context: typer.Context, names: Sequence[str], weights: Sequence[s
     with contextlib.ExitStack() as stack:
         yield [
             Source(name if _is_found(name) else str(stack.enter_context(text_file(name))), weight=weight, **reading)
-            for name, weight in zip(names, weights_of(weights, len(names)), strict=True)
+            for name, weight in zip(names, weights_of(context.params.get("weight"), len(names)), strict=True)
         ]
 
 
 @contextlib.contextmanager
 def text_or_counts(
-    context: typer.Context, sources: Sequence[str] | None, weights: Sequence[str] | None, counts: Path | None
+    context: typer.Context, sources: Sequence[str] | None, counts: Path | None
 ) -> Iterator[list[Source] | WordCounts]:
     """Yield the sources of a command line, or the content of a counts file; see `sources_of`."""
     if (not sources) == (counts is None):
@@ -88,7 +125,7 @@ def text_or_counts(
         refuse_source_options(context)
         yield WordCounts.load(counts)
         return
-    with sources_of(context, sources or [], weights) as text:
+    with sources_of(context, sources or []) as text:
         yield text
 
 

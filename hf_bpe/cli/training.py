@@ -12,32 +12,20 @@ from hf_bpe.cli.shared import (
     EXAMPLE,
     FOLDER_HELP,
     SPLIT,
-    Progress,
     app,
     argument,
     check_folder,
     load,
     option,
     say,
-    shows_progress,
     tokenizer_class,
     warnings_said,
 )
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
-    Cap,
-    Column,
-    ErrorsInFiles,
-    ErrorsInText,
-    FileFormat,
-    LongestLine,
-    Memory,
-    Weight,
-    Workers,
-    WorkFolder,
+    reads_text,
     text_or_counts,
 )
-from hf_bpe.counting._sources import LINE_BYTES
 from hf_bpe.training._train import InitialAlphabet, TieBreak
 from hf_bpe.training._train import train as train_models
 
@@ -69,6 +57,7 @@ LongestToken = Annotated[int | None, option(_LENGTH_HELP, metavar="N", min=1, sh
 
 
 @app.command(epilog=EXAMPLE + _TRAIN_EXAMPLE + _PIPE_EXAMPLE + _COUNTS_EXAMPLE)
+@reads_text()
 def train(
     context: typer.Context,
     output: Annotated[Path, option("The folder to save in; made if need be.", "--output", "-o", metavar="FOLDER")],
@@ -90,17 +79,7 @@ def train(
     max_token_bytes: LongestToken = None,
     length_penalty: Annotated[float, option(_PENALTY_HELP, metavar="X", min=0)] = 0.0,
     initial_alphabet: Annotated[InitialAlphabet, option(_ALPHABET_HELP)] = "bytes",
-    weight: Weight = None,
-    format: FileFormat = None,
-    column: Column = "text",
-    errors: ErrorsInText = "strict",
-    on_error: ErrorsInFiles = "raise",
-    max_document_bytes: Cap = None,
-    max_line_bytes: LongestLine = LINE_BYTES,
-    workers: Workers = None,
-    max_memory: Memory = None,
-    work_dir: WorkFolder = None,
-    progress: Progress = None,
+    **running: Any,
 ) -> None:
     """Train a tokenizer on text, or on counts of text, and save it in a folder.
 
@@ -124,13 +103,10 @@ def train(
         "max_token_bytes": max_token_bytes,
         "length_penalty": length_penalty,
         "initial_alphabet": initial_alphabet,
-        "num_workers": workers,
-        "max_memory": max_memory,
-        "work_dir": work_dir,
-        "show_progress": shows_progress(progress),
+        **running,
         "vocab_size" if vocab_size else "num_merges": sizes,
     }
-    with text_or_counts(context, sources, weight, counts) as input, warnings_said():
+    with text_or_counts(context, sources, counts) as input, warnings_said():
         models: list[BPEModel] = train_models(input, **options)
     for model, folder in zip(models, folders, strict=True):
         tokenizer_type = tokenizer_class()
