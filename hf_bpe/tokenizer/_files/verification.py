@@ -210,7 +210,7 @@ def verify_folder(
     >>> verify_folder("folder", tokenizer)
     >>> verify_folder("folder", BPETokenizer.train(["new"], vocab_size=258))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: BPETokenizer.from_pretrained gives a different model: token 256 is b'ow', expected b'ne'...
+    ValueError: BPETokenizer.from_pretrained gives token 'ne' the id None, expected 256...
     """
     expected = side_of_loaded(tokenizer, "the tokenizer")
     for name, load in _loaders(Path(folder), tokenizer):
