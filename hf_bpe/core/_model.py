@@ -18,13 +18,16 @@ from hf_bpe.core._byte_level import from_printable, to_printable
 from hf_bpe.core._provenance import Origin, origin_of, origin_of_first, signature_of
 from hf_bpe.core.pretokenizers import UNICODE_VERSION, canonical_pattern
 
+Merge = tuple[bytes, bytes]
+"""The two parts that become one token."""
+
 NORMALIZERS = (None, "NFC")
 
 MOST_TOKEN_BYTES = 1 << 26
 """The largest total size in bytes of a model's tokens. The largest vocabularies in use have about 2 million bytes."""
 
 
-class CheckedMerges(list[tuple[bytes, bytes]]):
+class CheckedMerges(list[Merge]):
     """A list of merges that its creator has already checked: distinct merges of ordinary tokens of a vocabulary."""
 
 
@@ -63,7 +66,7 @@ class BPEModel:
     """
 
     vocab: dict[int, bytes]
-    merges: list[tuple[bytes, bytes]]
+    merges: list[Merge]
     special_tokens: tuple[str, ...] = ()
     pattern: str | None = "gpt2"
     ignore_merges: bool = False
@@ -345,17 +348,15 @@ def _check_special_tokens_in(specials: list[str], ids: Mapping[bytes, int]) -> N
             )
 
 
-def _checked_merges(
-    merges: Iterable[tuple[bytes, bytes]], ids: Mapping[bytes, int], specials: set[bytes]
-) -> list[tuple[bytes, bytes]]:
+def _checked_merges(merges: Iterable[Merge], ids: Mapping[bytes, int], specials: set[bytes]) -> list[Merge]:
     if isinstance(merges, CheckedMerges):
         return [*merges]
     merges = list(check_sequence("merges", merges))
     if {*map(type, merges)} <= {tuple, list} and {*map(len, merges)} <= {2}:
-        pairs = cast("list[tuple[bytes, bytes]]", list(map(tuple, merges)))
+        pairs = cast("list[Merge]", list(map(tuple, merges)))
         if _are_merges(pairs, ids.keys() - specials):
             return pairs
-    checked: dict[tuple[bytes, bytes], int] = {}
+    checked: dict[Merge, int] = {}
     for rank, merge in enumerate(merges):
         if not isinstance(merge, (tuple, list)) or [*map(type, merge)] != [bytes, bytes]:
             raise TypeError(f"merge {rank}: expected a pair of bytes, got {short_repr(merge)}")
@@ -371,7 +372,7 @@ def _checked_merges(
     return list(checked)
 
 
-def _are_merges(pairs: list[tuple[bytes, bytes]], ordinary: set[bytes]) -> bool:
+def _are_merges(pairs: list[Merge], ordinary: set[bytes]) -> bool:
     for first, second in pairs:
         if type(first) is not bytes or type(second) is not bytes:
             return False

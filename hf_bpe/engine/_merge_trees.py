@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from hf_bpe.core._model import BPEModel
+from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options
 
-Merge = tuple[bytes, bytes]
 _NEVER = 2**64  # more than any rank
 
 

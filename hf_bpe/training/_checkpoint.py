@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.files import append_line, lock_folder, read_lines
+from hf_bpe.core._model import Merge
 
 _FORMAT = "hf_bpe training 1"
 _SECONDS = 10.0  # of work that an interruption can lose at most
-
-Merge = tuple[bytes, bytes]
 
 
 class MergeLog:

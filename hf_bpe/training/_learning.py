@@ -11,13 +11,12 @@ from typing import Any
 
 from hf_bpe._utils.memory import available_bytes, format_bytes, resident_bytes
 from hf_bpe._utils.progress import Listener, Progress
+from hf_bpe.core._model import Merge
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.engine._dispatch import learn_merges, training_bytes
 from hf_bpe.training._checkpoint import MergeLog
 
 logger = logging.getLogger(__name__)
-
-Merge = tuple[bytes, bytes]
 
 
 class Learning:

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from hf_bpe._utils.arguments import MOST, check_int, short_repr
-from hf_bpe.core._model import BPEModel
+from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import learned
-
-Merge = tuple[bytes, bytes]
 
 
 class Goal:
@@ -89,7 +87,7 @@ def base_model(
     return replace(initial, vocab=vocab, special_tokens=tuple(special_tokens), pattern=pattern)
 
 
-def grow(base: BPEModel, merges: Sequence[tuple[bytes, bytes]], vocab_size: int | None = None) -> BPEModel:
+def grow(base: BPEModel, merges: Sequence[Merge], vocab_size: int | None = None) -> BPEModel:
     """Return a model with more merges, up to `vocab_size` tokens.
 
     A new token gets the next id; an existing token keeps its id. The origin of `base` describes how the merges were
