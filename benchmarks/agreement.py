@@ -12,8 +12,8 @@ class Disagreement(Exception):
     """Results differ that have to be equal; the message says where."""
 
 
-def compare(results: Mapping[Job, tuple[str | None, Any]]) -> list[str]:
-    """Compare results and say in sentences what was found.
+def check_agreement(results: Mapping[Job, tuple[str | None, Any]]) -> list[str]:
+    """Check that results agree, and say in sentences what was found.
 
     Args:
         results: for each job its way with ties (None where there is no such thing) and what came out: a list of merges,
@@ -26,7 +26,7 @@ def compare(results: Mapping[Job, tuple[str | None, Any]]) -> list[str]:
     subjects: dict[str, dict[Job, tuple[str | None, Any]]] = {}
     for job, result in results.items():
         subjects.setdefault(job.subject, {})[job] = result
-    return [sentence for same in subjects.values() for sentence in _compare(same)]
+    return [sentence for same in subjects.values() for sentence in _check(same)]
 
 
 def is_part(outcome: Any, whole: Any) -> bool:
@@ -36,7 +36,7 @@ def is_part(outcome: Any, whole: Any) -> bool:
     return bool(outcome == whole)
 
 
-def _compare(results: Mapping[Job, tuple[str | None, Any]]) -> list[str]:
+def _check(results: Mapping[Job, tuple[str | None, Any]]) -> list[str]:
     groups: dict[str | None, list[Job]] = {}
     for job, (ties, _) in results.items():
         groups.setdefault(ties, []).append(job)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.agreement import Disagreement, compare, is_part
+from benchmarks.agreement import Disagreement, check_agreement, is_part
 from benchmarks.job import Job
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,7 +95,9 @@ def benchmark(
             continue
         outcomes[job] = measured["outcome"]
         contenders[job.contender] = measured["peer"]
-    agreement = compare({job: (contenders[job.contender]["ties"], outcome) for job, outcome in outcomes.items()})
+    agreement = check_agreement(
+        {job: (contenders[job.contender]["ties"], outcome) for job, outcome in outcomes.items()}
+    )
     for sentence in agreement:
         say(sentence)
 

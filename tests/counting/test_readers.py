@@ -29,6 +29,7 @@ fsspec = pytest.importorskip("fsspec")
 from support.reading import (  # noqa: E402
     PACK,
     SPECIALS,
+    assert_error_or_skip,
     blocks_of,
     count,
     documents,
@@ -244,11 +245,9 @@ class TestInvalidUtf8:
     def test_invalid_utf8_in_json_lines_is_an_error_or_skips_the_line(self, tmp_path):
         path = tmp_path / "a.jsonl"
         path.write_bytes(b'{"text": "a"}\n' + self.LINE + b'\n{"text": "b"}')
-        with pytest.raises(ValueError, match=r"a\.jsonl: line 2: not UTF-8: byte 0xFF at offset 14 .* of the line;"):
-            joined(path)
-        skipped = Skipped()
-        assert joined(Source(path, on_error="skip"), skipped=skipped) == b"ab"
-        assert skipped == Skipped(documents=1)
+        assert_error_or_skip(
+            path, r"a\.jsonl: line 2: not UTF-8: byte 0xFF at offset 14 .* of the line;", b"ab", Skipped(documents=1)
+        )
 
     @pytest.mark.parametrize(
         ("errors", "expected"), [("replace", "a�b".encode()), ("bytes", b"a\xffb"), ("strict", None)]
@@ -260,11 +259,9 @@ class TestInvalidUtf8:
         if expected is not None:
             assert [*read_all(Source(path, errors=errors))] == [b"c", expected]
             return
-        with pytest.raises(ValueError, match=r"a\.parquet: row 1: not UTF-8: byte 0xFF at offset 1 .* of the text"):
-            joined(path)
-        skipped = Skipped()
-        assert joined(Source(path, on_error="skip"), skipped=skipped) == b"c"
-        assert skipped == Skipped(documents=1)
+        assert_error_or_skip(
+            path, r"a\.parquet: row 1: not UTF-8: byte 0xFF at offset 1 .* of the text", b"c", Skipped(documents=1)
+        )
 
 
 class TestJsonLines:
@@ -325,11 +322,7 @@ class TestJsonLines:
     def test_malformed_json_lines_are_an_error_with_the_line_or_skipped(self, tmp_path, caplog, line, problem):
         path = tmp_path / "a.jsonl"
         path.write_text('{"text": "low"}\n\n  \n' + line + '\n{"text": " lower"}\n', encoding="utf-8")
-        with pytest.raises(ValueError, match=rf"a\.jsonl: line 4: (?s:.*){problem}"):
-            joined(path)
-        skipped = Skipped()
-        assert joined(Source(path, on_error="skip"), skipped=skipped) == b"low lower"
-        assert skipped == Skipped(documents=1)
+        assert_error_or_skip(path, rf"a\.jsonl: line 4: (?s:.*){problem}", b"low lower", Skipped(documents=1))
         assert re.search(rf"WARNING .*skipped: .*a\.jsonl: line 4: (?s:.*){problem}", caplog.text)
 
     def test_json_lines_use_the_given_column(self, tmp_path):
@@ -378,13 +371,9 @@ class TestCompressed:
     def test_files_that_are_something_else_are_an_error_or_skipped(self, tmp_path, caplog, pack, name):
         path = tmp_path / f"a.jsonl{pack}"
         path.write_bytes(b"low lower lowest")
-        with pytest.raises(
-            ValueError, match=rf"a\.jsonl{pack}: not {name}, within its first 16 bytes: .*; copy it again"
-        ):
-            joined(path)
-        skipped = Skipped()
-        assert joined(Source(path, on_error="skip"), skipped=skipped) == b""
-        assert skipped == Skipped(files=1)
+        assert_error_or_skip(
+            path, rf"a\.jsonl{pack}: not {name}, within its first 16 bytes: .*; copy it again", b"", Skipped(files=1)
+        )
         assert f"a.jsonl{pack}: not {name}" in caplog.text
 
     @pytest.mark.parametrize("pack", [".gz", ".zst"])
@@ -445,11 +434,9 @@ class TestParquet:
     def test_nulls_are_an_error_that_names_the_row_or_skipped(self, tmp_path):
         path = tmp_path / "a.parquet"
         parquet.write_table(arrow.table({"text": ["low", None, " lower", None]}), path, row_group_size=1)
-        with pytest.raises(ValueError, match=r"a\.parquet: row 1: expected a string, got null"):
-            joined(path)
-        skipped = Skipped()
-        assert joined(Source(path, on_error="skip"), skipped=skipped) == b"low lower"
-        assert skipped == Skipped(documents=2)
+        assert_error_or_skip(
+            path, r"a\.parquet: row 1: expected a string, got null", b"low lower", Skipped(documents=2)
+        )
 
     def test_a_column_of_nothing_but_nulls_is_rows_that_are_wrong(self, tmp_path):
         parquet.write_table(arrow.table({"text": arrow.nulls(3)}), tmp_path / "a.parquet")
@@ -475,11 +462,7 @@ class TestParquet:
             path.write_bytes(table)
         else:
             parquet.write_table(arrow.table(table), path)
-        with pytest.raises(ValueError, match=rf"a\.parquet: {problem}"):
-            joined(path)
-        skipped = Skipped()
-        assert joined(Source(path, on_error="skip"), skipped=skipped) == b""
-        assert skipped == Skipped(files=1)
+        assert_error_or_skip(path, rf"a\.parquet: {problem}", b"", Skipped(files=1))
 
     def test_damaged_pages_are_an_error_or_skipped(self, tmp_path):
         path = tmp_path / "a.parquet"
@@ -519,11 +502,12 @@ class TestDatasets:
 
     def test_rows_that_are_wrong_are_an_error_that_names_them_or_skipped(self, datasets):
         for data in self.roads(datasets, ["low", None, " lower"]):
-            with pytest.raises(ValueError, match="source: iterable 0: row 1: expected a string as 'text', got null"):
-                joined(data)
-            skipped = Skipped()
-            assert joined(Source(data, on_error="skip"), skipped=skipped) == b"low lower"
-            assert skipped == Skipped(documents=1)
+            assert_error_or_skip(
+                data,
+                "source: iterable 0: row 1: expected a string as 'text', got null",
+                b"low lower",
+                Skipped(documents=1),
+            )
         with pytest.raises(ValueError, match="row 0: expected a string as 'id', got int"):
             joined(Source(datasets.Dataset.from_dict({"id": [1]}), column="id"))
 

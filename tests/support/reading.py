@@ -9,7 +9,7 @@ import zstandard
 from hypothesis import strategies as st
 from support.strategies import texts
 
-from hf_bpe import plan
+from hf_bpe import Source, plan
 from hf_bpe.core.reference import count_pre_tokens
 from hf_bpe.counting import _file_formats as formats
 from hf_bpe.counting import _readers as readers
@@ -46,6 +46,15 @@ def count(source, pattern="gpt2", special_tokens=(), **options):
 
 def joined(source, **options):
     return b"".join(read_all(source, **options))
+
+
+def assert_error_or_skip(data, message, kept, skipped):
+    """Assert that reading raises a ValueError by default, and leaves `kept` with `on_error="skip"`."""
+    with pytest.raises(ValueError, match=message):
+        joined(data)
+    seen = Skipped()
+    assert joined(Source(data, on_error="skip"), skipped=seen) == kept
+    assert seen == skipped
 
 
 def split(text, special_tokens):

@@ -365,7 +365,7 @@ def test_a_panic_of_tokenizers_is_an_error_that_stops_saving(tmp_path):
         tokenizer.convert_to(tmp_path / "x.json", format="tokenizer.json")
 
 
-def test_other_base_exceptions_than_panics_propagate():
+def test_panics_become_errors_and_other_exceptions_propagate():
     from hf_bpe.tokenizer._files.panics import panics_as_errors
 
     for error in (KeyboardInterrupt, SystemExit, KeyError):
