@@ -3,11 +3,10 @@
 import dataclasses
 import importlib
 import json
-import os
-import subprocess
 import sys
 
 import pytest
+from support.processes import run_code
 from support.profiles import thorough
 from support.transformers_features import KEEPS_REGISTERED_CLASSES, needs_class_of_its_own
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
@@ -16,15 +15,6 @@ from hf_bpe import BPETokenizer
 
 TEXT = "low's lower<|endoftext|>low's \u4f60"
 AUTO = "transformers.models.auto.tokenization_auto"
-
-
-def run(code, *args, **environment):
-    """Run code in a new process that reaches no network, and return what it prints as JSON."""
-    command = [sys.executable, "-c", f"import json, sys\n{code}", *map(str, args)]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", **environment}
-    ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +44,14 @@ print(json.dumps([[type(each).__name__, type(each).__module__, each.encode({TEXT
 
 def test_importing_hf_bpe_imports_neither_torch_nor_transformers():
     code = "import hf_bpe\nnames = 'torch', 'transformers', 'tokenizers'"
-    assert run(f"{code}\nprint(json.dumps([name for name in names if name in sys.modules]))") == []
+    assert run_code(f"{code}\nprint(json.dumps([name for name in names if name in sys.modules]))") == []
 
 
 def test_naming_the_tokenizer_imports_neither_torch_nor_auto_tokenizer_unless_its_base_class_does():
     names = f"print(json.dumps([name for name in ('transformers', 'torch', {AUTO!r}) if name in sys.modules]))"
-    base = run(f"import transformers.tokenization_python\n{names}")
+    base = run_code(f"import transformers.tokenization_python\n{names}")
     assert AUTO not in base
-    assert run(f"import hf_bpe\nhf_bpe.BPETokenizer\n{names}") == base
+    assert run_code(f"import hf_bpe\nhf_bpe.BPETokenizer\n{names}") == base
 
 
 @pytest.mark.parametrize(
@@ -74,12 +64,12 @@ def test_naming_the_tokenizer_imports_neither_torch_nor_auto_tokenizer_unless_it
 )
 def test_auto_tokenizer_loads_our_class_whether_hf_bpe_is_imported_before_or_after_it(tokenizer, folders, imports):
     expected = ["BPETokenizer", "hf_bpe.tokenizer._tokenization_bpe", tokenizer.encode(TEXT)]
-    assert run(imports + LOAD, *folders) == [expected] * len(folders)
+    assert run_code(imports + LOAD, *folders) == [expected] * len(folders)
 
 
 def test_auto_tokenizer_without_hf_bpe_gives_the_same_ids(tokenizer, folders):
     blocked = 'sys.modules["hf_bpe"] = None\nfrom transformers import AutoTokenizer'
-    loaded = run(blocked + LOAD, *folders)
+    loaded = run_code(blocked + LOAD, *folders)
     assert len(loaded) == len(folders)
     for name, module, ids in loaded:
         assert ids == tokenizer.encode(TEXT)
@@ -105,7 +95,7 @@ counts.append(finders())
 assert "class AutoTokenizer" in module.__loader__.get_source(module.__name__)  # as tracebacks and debuggers do
 print(json.dumps(counts))
 """
-    assert run(code) == [1, 1, 1, 0, 0]
+    assert run_code(code) == [1, 1, 1, 0, 0]
 
 
 @thorough
@@ -118,12 +108,12 @@ loader = importlib.import_module({AUTO!r}).__spec__.loader
 copies = [copy.copy(loader), pickle.loads(pickle.dumps(loader))]
 print(json.dumps([each.path == loader.path for each in copies]))
 """
-    assert run(code) == [True, True]
+    assert run_code(code) == [True, True]
 
 
 @thorough
 def test_finder_is_not_installed_if_auto_tokenizer_was_imported_first():
-    assert run(f"{FINDERS}\nfrom transformers import AutoTokenizer\nimport hf_bpe\nprint(finders())") == 0
+    assert run_code(f"{FINDERS}\nfrom transformers import AutoTokenizer\nimport hf_bpe\nprint(finders())") == 0
 
 
 REGISTERED = f"""
@@ -136,7 +126,7 @@ print(json.dumps("BPETokenizer" in module.REGISTERED_TOKENIZER_CLASSES))
 @thorough
 def test_looking_for_the_module_before_importing_it_does_not_spend_the_finder():
     code = f"import hf_bpe, importlib.util\nassert importlib.util.find_spec({AUTO!r})"
-    assert run(code + REGISTERED) is True
+    assert run_code(code + REGISTERED) is True
 
 
 @thorough
@@ -149,7 +139,7 @@ try:
 except ImportError:
     del sys.modules["transformers.models.auto.auto_factory"]
 """
-    assert run(code + REGISTERED) is True
+    assert run_code(code + REGISTERED) is True
 
 
 @thorough
@@ -161,7 +151,7 @@ class OldFinder:  # as in old versions of six; Python passes over it, or calls f
         return None
 sys.meta_path.insert(1, OldFinder())
 """
-    assert run(code + REGISTERED) is True
+    assert run_code(code + REGISTERED) is True
 
 
 # auto_map
@@ -220,11 +210,11 @@ def test_registered_class_is_loaded_with_every_config(tokenizer, tmp_path):
         assert type(loaded) is BPETokenizer
         assert loaded.encode(TEXT) == tokenizer.encode(TEXT)
     ids = tokenizer.encode(TEXT)
-    trusted = run(LOAD_EACH, "trusted", *folders, HF_MODULES_CACHE=str(tmp_path / "modules"))
+    trusted = run_code(LOAD_EACH, "trusted", *folders, HF_MODULES_CACHE=str(tmp_path / "modules"))
     assert trusted == [["BPETokenizer", "hf_bpe.tokenizer._tokenization_bpe", ids]] * len(folders)
     # Elsewhere transformers refuses a folder whose code is not trusted.
     known = [tmp_path / model_type for model_type in ("gpt2", "olmo2", "mistral", "qwen2")]
-    blocked = run(LOAD_EACH, "blocked", *known)
+    blocked = run_code(LOAD_EACH, "blocked", *known)
     assert blocked == [["TokenizersBackend", "transformers.tokenization_utils_tokenizers", ids]] * len(known)
 
 
@@ -279,7 +269,7 @@ def test_a_subclass_is_registered_by_itself_and_imported_from_its_module(tokeniz
     assert saved_with(tokenizer, tmp_path / "ours") == (None, None)
     code = f"sys.path.insert(0, {str(tmp_path)!r})\nfrom transformers import AutoTokenizer\n"
     code += "print(json.dumps(type(AutoTokenizer.from_pretrained(sys.argv[1], trust_remote_code=True)).__module__))"
-    assert run(code, tmp_path / "mine", HF_MODULES_CACHE=str(tmp_path / "modules")) == "my_tokenizers"
+    assert run_code(code, tmp_path / "mine", HF_MODULES_CACHE=str(tmp_path / "modules")) == "my_tokenizers"
 
 
 def test_a_class_that_a_folder_brings_along_is_copied_as_transformers_does(tokenizer, tmp_path):
@@ -298,7 +288,7 @@ saved = pathlib.Path(sys.argv[2])
 auto_map = json.loads((saved / "tokenizer_config.json").read_text())["auto_map"]
 print(json.dumps([type(tokenizer).__name__, auto_map, (saved / "my_code.py").read_text()]))
 """
-    ran = run(code, folder, tmp_path / "again", HF_MODULES_CACHE=str(tmp_path / "modules"))
+    ran = run_code(code, folder, tmp_path / "again", HF_MODULES_CACHE=str(tmp_path / "modules"))
     assert ran == ["MyTokenizer", {"AutoTokenizer": ["my_code.MyTokenizer", None]}, SUBCLASS]
 
 

@@ -6,8 +6,6 @@ import json
 import multiprocessing
 import os
 import pickle
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,6 +13,7 @@ from functools import partial
 import numpy as np
 import pytest
 from support.patience import PATIENCE
+from support.processes import run_code
 from support.profiles import thorough
 from transformers import AddedToken, AutoTokenizer
 
@@ -43,21 +42,6 @@ def tokenizer():
 @pytest.fixture(scope="module")
 def expected():
     return [make_tokenizer().encode(text) for text in TEXTS]
-
-
-def run(code, *arguments, **environment):
-    """Run code in a new process that reaches no network, and return what it prints as JSON."""
-    ran = subprocess.run(
-        [sys.executable, "-c", f"import json, sys\n{code}", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONUTF8": "1", **environment},
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
 
 
 # Copies
@@ -361,7 +345,7 @@ print(json.dumps(Hasher.hash(tokenizer)))
 def test_the_fingerprint_is_the_same_in_another_process(tokenizer, tmp_path, hash_of):
     tokenizer.save_pretrained(tmp_path)
     here = hash_of(AutoTokenizer.from_pretrained(tmp_path))
-    assert run(LOAD_AND_HASH, tmp_path, PYTHONHASHSEED="1") == here
+    assert run_code(LOAD_AND_HASH, tmp_path, PYTHONHASHSEED="1") == here
 
 
 # datasets and data loaders
