@@ -108,8 +108,8 @@ def no_merges(tokenizer):
     ("damage", "message"),
     [
         (other_vocab, r"tokenizers\.Tokenizer\.from_file gives token 'a' the id 98, expected 97"),
-        (other_split, r"tokenizers\.Tokenizer\.from_file gives different ids\. tokens of the vocabulary: '12'\n"),
-        (no_merges, r"tokenizers\.Tokenizer\.from_file gives different ids\. tokens of the vocabulary: 'lo'\n"),
+        (other_split, r"tokenizers\.Tokenizer\.from_file gives different ids\. stress text \d+: '12'\n"),
+        (no_merges, r"tokenizers\.Tokenizer\.from_file gives different ids\. stress text \d+: 'lo'\n"),
         (lambda text: text[:-9], r"tokenizers\.Tokenizer\.from_file cannot load the folder"),
     ],
 )
