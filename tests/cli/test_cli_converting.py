@@ -165,7 +165,7 @@ class TestVerify:
         assert lines[2].startswith(f"  {folder} (hf, by ")
         assert result.stderr == ""
 
-    def test_patterns_are_compared(self):
+    def test_patterns_are_verified_by_their_pre_tokens(self):
         assert "agree on the stress texts" in run("verify", "cl100k", "llama3").stderr
         assert "the pattern 'qwen2': ['1', '2']" in run("verify", "cl100k", "qwen2", code=1).stdout
         assert run("verify", "gpt2", r"pattern:\w+|\W+", code=1).stdout
