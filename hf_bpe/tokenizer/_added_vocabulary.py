@@ -7,20 +7,14 @@ or after the call. Everything derived from all added tokens, such as the encoder
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from tokenizers import AddedToken
 from transformers.utils import logging
 
-from hf_bpe._utils.arguments import check_int, optional
-from hf_bpe.engine._added_tokens import as_special, special_tokens_in
+from hf_bpe.engine._added_tokens import as_special
 from hf_bpe.engine._encoder import Encoder, tuples_of
-from hf_bpe.tokenizer._inherited import SETTINGS, CheckedTokenizer
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 logger = logging.get_logger(__name__)
 
@@ -53,15 +47,15 @@ class Derived:
             encoder = self._encoder = self.base.with_added_tokens(tuples_of(self._added_tokens.items()))
         return encoder
 
-    def special_ids(self, tokenizer: AddedVocabulary) -> bytes:
-        """Return a byte for each id up to the highest special one: 1 if decoding can skip the id."""
+    def special_ids(self, named: Callable[[], Iterable[int | None]]) -> bytes:
+        """Return a byte for each id up to the highest special one: 1 if decoding can skip the id.
+
+        Args:
+            named: returns the ids of the named special tokens; a token has no id before it is added.
+        """
         if self._special_ids is None:
             flagged = (token_id for token_id, token in self._added_tokens.items() if token.special)
-            named = map(tokenizer.convert_tokens_to_ids, tokenizer.special_tokens_map.values())
-            ids = {
-                *flagged,
-                *(token_id for token_id in named if token_id is not None),
-            }  # a token has no id before it is added
+            ids = {*flagged, *(token_id for token_id in named() if token_id is not None)}
             is_special = bytearray(max(ids, default=-1) + 1)
             for token_id in ids:
                 is_special[token_id] = 1
@@ -75,138 +69,70 @@ class Derived:
         return other
 
 
-class AddedVocabulary(CheckedTokenizer):
-    """The part of BPETokenizer that adds tokens."""
+class Addition(NamedTuple):
+    """The added tokens after a call of `add_tokens`.
 
-    # Attributes of BPETokenizer.
-    encoder: dict[str, int]
-    total_vocab_size: int
-    _derived: Derived
-    _added_tokens_decoder: dict[int, AddedToken]
-    _added_tokens_encoder: dict[str, int]
-    _extra_special_tokens: list[str | AddedToken]
-    _special_tokens_map: dict[str, Any]
+    Attributes:
+        tokens: id → token.
+        ids: content → id.
+        extra_special: the tokens that the call made special.
+        number: how many tokens got an id.
+    """
 
-    @property
-    def _engine(self) -> Encoder:
-        return self._derived.encoder
+    tokens: dict[int, AddedToken]
+    ids: dict[str, int]
+    extra_special: list[AddedToken]
+    number: int
 
-    @property
-    def _special_ids(self) -> bytes:
-        return self._derived.special_ids(self)
 
-    def __copy__(self) -> Self:
-        """Return a tokenizer that shares the model but has its own added tokens."""
-        other = type(self).__new__(type(self))
-        shared = ("encoder", "decoder")  # of the model; these never change
-        for name, value in self.__getstate__().items():
-            is_own = isinstance(value, (dict, list)) and name not in shared
-            other.__dict__[name] = copy.copy(value) if is_own else value
-        return other
+def add_tokens(
+    new_tokens: Iterable[str | AddedToken],
+    tokens: Mapping[int, AddedToken],
+    ids: Mapping[str, int],
+    *,
+    vocab: Mapping[str, int],
+    next_id: int,
+    special: Iterable[str],
+    are_special: bool,
+    verbose: bool,
+) -> Addition:
+    """Add tokens by the rules of transformers; tokens that already have an id keep it.
 
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self).copy()  # a snapshot of the attributes, for pickle and copy
+    Args:
+        new_tokens: what to add.
+        tokens, ids: the tokens that were added before, as in `Addition`.
+        vocab: printable token → id of the model.
+        next_id: the number of all tokens.
+        special: the contents of all special tokens.
+        are_special: whether the new tokens are special.
+        verbose: whether to log the tokens.
 
-    def __setattr__(self, key: str, value: Any) -> None:
-        if key.endswith("_token_id"):
-            value = optional(check_int)(key, value)
-        elif key in SETTINGS:
-            value = SETTINGS[key](key, value)
-        name = key.removesuffix("_ids").removesuffix("_id")
-        is_special = name in self.SPECIAL_TOKENS_ATTRIBUTES or name == "extra_special_tokens"
-        if is_special:
-            self._special_tokens_map = {**self._special_tokens_map}  # transformers changes it in place
-        super().__setattr__(key, value)
-        if is_special and "_derived" in vars(self):
-            self._derived = self._derived.with_other_names()
-
-    @property
-    def added_tokens_decoder(self) -> dict[int, AddedToken]:
-        """Id → added token, in the order of the ids."""
-        return dict(sorted(self._added_tokens_decoder.items()))
-
-    @added_tokens_decoder.setter
-    def added_tokens_decoder(self, value: Mapping[int, str | AddedToken]) -> None:
-        for token_id, token in value.items():
-            if not isinstance(token_id, int) or not isinstance(token, (str, AddedToken)):
-                raise TypeError(f"added_tokens_decoder: expected int → str or AddedToken, got {token_id!r}: {token!r}")
-        tokens = {i: AddedToken(token) if isinstance(token, str) else token for i, token in value.items()}
-        self._take({**self._added_tokens_decoder, **tokens})
-
-    def add_special_tokens(self, *args: Any, **kwargs: Any) -> int:
-        """Name special tokens and add missing ones to the vocabulary, as in transformers; return the number added."""
-        # transformers changes several attributes one by one, so a copy is changed and then adopted as a whole.
-        before, changed = self.__getstate__(), copy.copy(self)
-        added: int = super(AddedVocabulary, changed).add_special_tokens(*args, **kwargs)
-        self.__dict__.update({name: value for name, value in vars(changed).items() if value is not before.get(name)})
-        return added
-
-    def _keep_flags(self, settings: Mapping[str, Any]) -> None:
-        """Keep the given flags of special tokens, which transformers drops for Python tokenizers."""
-        given = [token for token in special_tokens_in(settings) if isinstance(token, AddedToken)]
-        flags = {self._added_tokens_encoder[token.content]: as_special(token) for token in given}
-        self._take({**self._added_tokens_decoder, **flags})
-
-    def _update_total_vocab_size(self) -> None:
-        self._take(self._added_tokens_decoder)
-
-    def _update_trie(self, unique_no_split_tokens: list[str] | None = None) -> None:
-        """Leave the trie of transformers empty, because it is not used here and a long token in it breaks pickle."""
-
-    def _add_tokens(self, new_tokens: Sequence[str | AddedToken] | None, special_tokens: bool = False) -> int:
-        """Add tokens by the rules of transformers; tokens that already have an id keep it.
-
-        Returns:
-            The number of tokens that got an id.
-
-        Raises:
-            TypeError: a token is neither a str nor an AddedToken.
-        """
-        ids, tokens = {**self._added_tokens_encoder}, {**self._added_tokens_decoder}
-        special = {*map(str, self._extra_special_tokens), *self.special_tokens_map.values()}
-        next_id, extra, added = len(self), [], 0
-        for token in new_tokens or []:
-            if not isinstance(token, (str, AddedToken)):
-                raise TypeError(f"Token {token} is not a string but a {type(token)}.")
-            content = str(token)
-            if content == "" or (isinstance(token, str) and token in ids):
-                continue
-            if isinstance(token, str):
-                is_special = special_tokens or token in special
-                token = AddedToken(token, normalized=not is_special, special=is_special)
-            elif special_tokens:
-                token = as_special(token)
-            token_id = ids.get(content, self.encoder.get(content))
-            if token_id is None:
-                # A file may have given ids beyond the number of tokens.
-                token_id = next_id if next_id not in tokens else max(tokens) + 1
-                next_id = token_id + 1
-                added += 1
-            if token.special and content not in special:
-                special.add(content)
-                extra.append(token)
-            ids[content], tokens[token_id] = token_id, token
-            if self.verbose:
-                logger.info("Adding %s to the vocabulary", content)
-        self._take(tokens, ids, extra, self.total_vocab_size + added)
-        return added
-
-    def _take(
-        self,
-        tokens: dict[int, AddedToken],
-        ids: dict[str, int] | None = None,
-        extra_special: Iterable[AddedToken] = (),
-        total: int | None = None,
-    ) -> None:
-        """Replace the added tokens atomically for other threads; other arguments default to derived values."""
-        if ids is None:
-            ids = {token.content: token_id for token_id, token in tokens.items()}
-        if total is None:  # the number of keys in `get_vocab()`
-            total = len(self.encoder) + len(ids.keys() - self.encoder.keys())
-        self.__dict__.update(
-            _added_tokens_decoder=tokens,
-            _added_tokens_encoder=ids,
-            _extra_special_tokens=[*self._extra_special_tokens, *extra_special],
-            total_vocab_size=total,
-            _derived=Derived(self._derived.base, tokens),
-        )
+    Raises:
+        TypeError: a token is neither a str nor an AddedToken.
+    """
+    tokens, ids, special = {**tokens}, {**ids}, {*special}
+    extra, count = [], 0
+    for token in new_tokens:
+        if not isinstance(token, (str, AddedToken)):
+            raise TypeError(f"Token {token} is not a string but a {type(token)}.")
+        content = str(token)
+        if content == "" or (isinstance(token, str) and token in ids):
+            continue
+        if isinstance(token, str):
+            is_special = are_special or token in special
+            token = AddedToken(token, normalized=not is_special, special=is_special)
+        elif are_special:
+            token = as_special(token)
+        token_id = ids.get(content, vocab.get(content))
+        if token_id is None:
+            # A file may have given ids beyond the number of tokens.
+            token_id = next_id if next_id not in tokens else max(tokens) + 1
+            next_id = token_id + 1
+            count += 1
+        if token.special and content not in special:
+            special.add(content)
+            extra.append(token)
+        ids[content], tokens[token_id] = token_id, token
+        if verbose:
+            logger.info("Adding %s to the vocabulary", content)
+    return Addition(tokens, ids, extra, count)

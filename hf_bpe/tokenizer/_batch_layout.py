@@ -156,6 +156,23 @@ def kept_lengths(lengths: Numbers, room: int, strategy: str) -> Numbers:
     return kept
 
 
+def truncated_ids(
+    ids: list[int], pair_ids: list[int] | None, excess: int, strategy: str, stride: int, *, from_left: bool
+) -> tuple[list[int], list[int] | None, list[int]]:
+    """Return sequences with `excess` fewer ids in all, and the overflowing ids with `stride` ids of overlap."""
+    sequences = [ids] if pair_ids is None else [ids, pair_ids]
+    lengths = np.array([[*map(len, sequences)]], np.int64)
+    kept = kept_lengths(lengths, max(int(lengths.sum()) - excess, 0), strategy)[0].tolist()
+    left: list[list[int]] = []
+    overflowing: list[int] = []
+    for sequence, size in zip(sequences, kept, strict=True):
+        cut = len(sequence) - size
+        left.append(sequence[cut:] if from_left else sequence[:size])
+        if cut and not (pair_ids is not None and strategy == "longest_first"):
+            overflowing = sequence[: cut + stride] if from_left else sequence[max(size - stride, 0) :]
+    return left[0], left[1] if pair_ids is not None else None, overflowing
+
+
 def _windows(begin: int, end: int, size: int, stride: int, from_left: bool) -> list[tuple[int, int]]:
     """Return spans of at most `size` that cover a span, the kept one first."""
     if end - begin <= size:

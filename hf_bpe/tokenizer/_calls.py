@@ -7,22 +7,24 @@ of texts are handled by transformers.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from functools import partial
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import PaddingStrategy, TensorType, is_torch_available
 
-from hf_bpe._utils.arguments import check_choice, check_flag, checked, short_repr, wrong_type
+from hf_bpe._utils.arguments import check_choice, short_repr, wrong_type
 from hf_bpe._utils.processes import default_threads
-from hf_bpe.engine._encoder import AnyText, Numbers, Padding, TemplateIds
-from hf_bpe.tokenizer._added_vocabulary import AddedVocabulary
-from hf_bpe.tokenizer._batch_layout import Layout, kept_lengths
-from hf_bpe.tokenizer._bulk import BulkMethods
+from hf_bpe.engine._encoder import AnyText, Encoder, Numbers, Options, Padding, TemplateIds
+from hf_bpe.tokenizer._batch_layout import Layout
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._lazy_encodings import NO_ID, Encodings, Source
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 
 class Inputs(NamedTuple):
@@ -99,13 +101,53 @@ class Call(NamedTuple):
     verbose: bool = True
     split_special_tokens: bool | None = None
 
+    @property
+    def limit(self) -> int | None:
+        """The number of ids to which rows are truncated; None for no truncation."""
+        return None if self.truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE else self.max_length
+
 
 _CALL_NAMES = frozenset(Call._fields)
 # Arguments that allow the fast path for a single text: those that decide only the ids and the mask.
 _PLAIN_NAMES = {"add_special_tokens", "split_special_tokens", "return_attention_mask", "verbose", "max_length"}
 _MORE = {name: value for name, value in Call._field_defaults.items() if name not in _PLAIN_NAMES}
 _CHECKS = {name: check for name, check in ARGUMENTS.items() if name in _CALL_NAMES}
-_EMPTY_TEMPLATE: TemplateIds = ((), (), ())
+
+
+def _is_plain(inputs: Inputs, given: dict[str, Any]) -> bool:
+    if inputs.is_batched or inputs.per_row != 1 or inputs.bounds is not None:
+        return False
+    return all(given.get(name, plain) == plain for name, plain in _MORE.items())
+
+
+class WarningsGiven(dict[str, bool]):
+    """The warnings that transformers has given; excluded from pickles and fingerprints of the tokenizer."""
+
+    def __reduce__(self) -> tuple[type[WarningsGiven], tuple[()]]:
+        return WarningsGiven, ()
+
+
+def checked_inputs(text: Any, text_pair: Any, given: dict[str, Any]) -> Inputs | None:
+    """Return the texts of a call, or None if transformers has to handle it; check the other arguments in place."""
+    for name, value in given.items():
+        if value is not None and value is not True and value is not False and name in _CHECKS:
+            given[name] = _CHECKS[name](name, value)
+    if isinstance(given.get("return_tensors"), bool):
+        raise wrong_type("return_tensors", "None or the name of a kind of tensors", given["return_tensors"])
+    if given.get("sanitize_control_tokens"):
+        return None
+    return Inputs.of(text, text_pair, given.get("is_split_into_words", False))
+
+
+def check_inherited_call(text: Any, text_pair: Any, given: dict[str, Any]) -> None:
+    """Raise a ValueError for arguments of a call that transformers cannot handle."""
+    in_words = given.get("is_split_into_words", False)
+    _check_input("text", text, in_words)
+    if text_pair is not None:
+        _check_input("text_pair", text_pair, in_words)
+    for name in ("return_offsets_mapping", "return_overflowing_tokens"):
+        if given.get(name):
+            raise ValueError(f"{name}=True: expected texts, either all single or all in pairs (text_pair)")
 
 
 def _check_input(name: str, value: Any, in_words: bool) -> None:
@@ -123,208 +165,122 @@ def _is_input(value: Any, in_words: bool, depth: int) -> bool:
     return all(type(each) is int for each in value) or all(_is_input(each, in_words, depth - 1) for each in value)
 
 
-def _is_plain(inputs: Inputs, given: dict[str, Any]) -> bool:
-    if inputs.is_batched or inputs.per_row != 1 or inputs.bounds is not None:
-        return False
-    return all(given.get(name, plain) == plain for name, plain in _MORE.items())
-
-
-class WarningsGiven(dict[str, bool]):
-    """The warnings that transformers has given; excluded from pickles and fingerprints of the tokenizer."""
-
-    def __reduce__(self) -> tuple[type[WarningsGiven], tuple[()]]:
-        return WarningsGiven, ()
-
-
-class Calls(BulkMethods, AddedVocabulary):
-    """The part of BPETokenizer for calls: `_encode_plus`, and the methods that it shares with transformers."""
-
-    def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
-        for name, value in given.items():
-            if value is not None and value is not True and value is not False and name in _CHECKS:
-                given[name] = _CHECKS[name](name, value)
-        if isinstance(given.get("return_tensors"), bool):
-            raise wrong_type("return_tensors", "None or the name of a kind of tensors", given["return_tensors"])
-        in_words = given.get("is_split_into_words", False)
-        inputs = None if given.get("sanitize_control_tokens") else Inputs.of(text, text_pair, in_words)
-        template = None if inputs is None else self._template_ids(inputs.per_row, given.get("add_special_tokens", True))
-        if inputs is None or template is None:
-            _check_input("text", text, in_words)
-            if text_pair is not None:
-                _check_input("text_pair", text_pair, in_words)
-            for name in ("return_offsets_mapping", "return_overflowing_tokens"):
-                if given.get(name):
-                    raise ValueError(f"{name}=True: expected texts, either all single or all in pairs (text_pair)")
-            encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
-            return encoded
-        source = Source(self._engine, inputs.texts, self._options(given.get("split_special_tokens")), inputs.bounds)
-        if _is_plain(inputs, given) and "token_type_ids" not in self.model_input_names:
-            return self._encode_plainly(source, template, given)
-        call = Call(**{name: value for name, value in given.items() if name in _CALL_NAMES})
-        layout, samples = self._laid_out(source, inputs.per_row, template, call)
-        pad_id = NO_ID if layout.width is None else self.pad_token_id
-        type_ids = partial(self._type_ids, call.add_special_tokens)
-        encodings = Encodings(lambda: layout, source.places, pad_id, type_ids, self.convert_ids_to_tokens)
-        data = self._columns(layout, pad_id, encodings, call, inputs.is_batched)
-        if call.return_overflowing_tokens:
-            data["overflow_to_sample_mapping"] = samples
-        if not (inputs.is_batched or call.return_tensors or call.return_overflowing_tokens):
-            data = {name: values[0] for name, values in data.items()}
-        return BatchEncoding(data, encodings, call.return_tensors, n_sequences=inputs.per_row)
-
-    def encode(
-        self, text: Any, text_pair: Any = None, add_special_tokens: bool = True, *args: Any, **kwargs: Any
-    ) -> Any:
-        """Return the ids of a text; the arguments are those of transformers' `encode`."""
-        if not args and not kwargs and text_pair is None and isinstance(text, str):
-            template = self._template_ids(1, check_flag("add_special_tokens", add_special_tokens))
-            # The common case, in which the path through transformers takes longer than encoding.
-            if template is not None:
-                return self._plain_ids(Source(self._engine, [text], self._options(None), None), template, None, True)
-        return super().encode(text, text_pair, add_special_tokens, *args, **kwargs)
-
-    def _encode_plainly(self, source: Source, template: TemplateIds, given: dict[str, Any]) -> BatchEncoding:
-        """Return the ids and mask of one text: a fast path with the same result as the general one."""
-        ids = self._plain_ids(source, template, given.get("max_length"), given.get("verbose", True))
-        data = {"input_ids": ids}
-        if self._gives("attention_mask", given.get("return_attention_mask")):
+def encode_call(
+    tokenizer: BPETokenizer, source: Source, inputs: Inputs, template: TemplateIds, given: dict[str, Any]
+) -> BatchEncoding:
+    """Return the result of a call for texts; `given` holds arguments of `Call`."""
+    names = tokenizer.model_input_names
+    type_ids = partial(_type_ids, tokenizer, given.get("add_special_tokens", True))
+    if _is_plain(inputs, given) and "token_type_ids" not in names:
+        # A fast path for the ids and mask of one text, with the same result as the general one.
+        ids = plain_ids(source.encoder, inputs.texts[0], source.options, template)
+        tokenizer._eventual_warn_about_too_long_sequence(ids, given.get("max_length"), given.get("verbose", True))
+        data: dict[str, Any] = {"input_ids": ids}
+        if _gives("attention_mask", given.get("return_attention_mask"), names):
             data["attention_mask"] = [1] * len(ids)
-
-        def layout() -> Layout:
-            return self._laid_out(source, 1, template, Call(verbose=False))[0]
-
-        type_ids = partial(self._type_ids, given.get("add_special_tokens", True))
-        encodings = Encodings(layout, source.places, NO_ID, type_ids, self.convert_ids_to_tokens)
+        lazy = partial(_lay_out, source, 1, template)
+        encodings = Encodings(lazy, source.places, NO_ID, type_ids, tokenizer.convert_ids_to_tokens)
         return BatchEncoding(data, encodings, n_sequences=1)
+    call = Call(**{name: value for name, value in given.items() if name in _CALL_NAMES})
+    layout = _lay_out(source, inputs.per_row, template)
+    if call.limit is None:
+        longest = max(layout.lengths, default=0)
+        tokenizer._eventual_warn_about_too_long_sequence(range(longest), call.max_length, call.verbose)
+    layout, samples = _arrange(layout, call, tokenizer.truncation_side, tokenizer.padding_side)
+    pad_id = NO_ID if layout.width is None else tokenizer.pad_token_id
+    encodings = Encodings(lambda: layout, source.places, pad_id, type_ids, tokenizer.convert_ids_to_tokens)
+    data = _columns(layout, source.encoder, pad_id, encodings, type_ids, call, names, inputs.is_batched)
+    if call.return_overflowing_tokens:
+        data["overflow_to_sample_mapping"] = samples
+    if not (inputs.is_batched or call.return_tensors or call.return_overflowing_tokens):
+        data = {name: values[0] for name, values in data.items()}
+    return BatchEncoding(data, encodings, call.return_tensors, n_sequences=inputs.per_row)
 
-    def _plain_ids(self, source: Source, template: TemplateIds, max_length: int | None, verbose: bool) -> list[int]:
-        ids = source.encoder.encode(source.texts[0], source.options)
-        if any(template):
-            ids = [*template[0], *ids, *template[1]]
-        self._eventual_warn_about_too_long_sequence(ids, max_length, verbose)
-        return ids
 
-    def _laid_out(self, source: Source, per_row: int, template: TemplateIds, call: Call) -> tuple[Layout, list[int]]:
-        """Return the rows of a call, and the index of each row's text, as a text may overflow into several rows."""
-        ids, offsets = source.encoder.encode_to_numpy(source.texts, source.options, default_threads())
-        starts = offsets if source.bounds is None else offsets[source.bounds]
-        layout = Layout(ids, np.stack([starts[:-1], starts[1:]], axis=1).reshape(-1, per_row, 2), template)
-        samples = [*range(len(layout.spans))]
-        if call.truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE or call.max_length is None:
-            longest = max(layout.lengths, default=0)
-            self._eventual_warn_about_too_long_sequence(range(longest), call.max_length, call.verbose)
+def plain_ids(encoder: Encoder, text: AnyText, options: Options, template: TemplateIds) -> list[int]:
+    """Return the ids of one text with the special tokens of a template."""
+    ids = encoder.encode(text, options)
+    return [*template[0], *ids, *template[1]] if any(template) else ids
+
+
+def _lay_out(source: Source, per_row: int, template: TemplateIds) -> Layout:
+    """Return the rows of a call, neither truncated nor padded."""
+    ids, offsets = source.encoder.encode_to_numpy(source.texts, source.options, default_threads())
+    starts = offsets if source.bounds is None else offsets[source.bounds]
+    return Layout(ids, np.stack([starts[:-1], starts[1:]], axis=1).reshape(-1, per_row, 2), template)
+
+
+def _arrange(layout: Layout, call: Call, truncation_side: str, padding_side: str) -> tuple[Layout, list[int]]:
+    """Truncate and pad rows; return them and the index of each row's text, which may overflow into several rows."""
+    samples = [*range(len(layout.spans))]
+    if call.limit is not None:
+        how, from_left = (call.limit, call.truncation_strategy.value), truncation_side == "left"
+        if call.return_overflowing_tokens:
+            layout, samples = layout.windows(*how, call.stride, from_left=from_left)
         else:
-            how, from_left = (call.max_length, call.truncation_strategy.value), self.truncation_side == "left"
-            if call.return_overflowing_tokens:
-                layout, samples = layout.windows(*how, call.stride, from_left=from_left)
-            else:
-                layout = layout.truncated(*how, from_left=from_left)
-        if call.padding_strategy != PaddingStrategy.DO_NOT_PAD:
-            length = call.max_length if call.padding_strategy == PaddingStrategy.MAX_LENGTH else None
-            side = self.padding_side if call.padding_side is None else call.padding_side
-            check_choice("padding_side", side, ("left", "right"))
-            layout = layout.padded(length, call.pad_to_multiple_of, left=side == "left")
-        return layout, samples
+            layout = layout.truncated(*how, from_left=from_left)
+    if call.padding_strategy != PaddingStrategy.DO_NOT_PAD:
+        length = call.max_length if call.padding_strategy == PaddingStrategy.MAX_LENGTH else None
+        side = padding_side if call.padding_side is None else call.padding_side
+        check_choice("padding_side", side, ("left", "right"))
+        layout = layout.padded(length, call.pad_to_multiple_of, left=side == "left")
+    return layout, samples
 
-    def _columns(
-        self,
-        layout: Layout,
-        pad_id: int,
-        encodings: Encodings,
-        call: Call,
-        is_batched: bool,
-    ) -> dict[str, Any]:
-        """Return the requested columns by name, each with a value for each row."""
-        lengths, rows = layout.lengths, range(len(layout.spans))
-        padded_lengths = [length + sum(layout.padding_of(length)) for length in lengths]
-        with_mask = self._gives("attention_mask", call.return_attention_mask)
-        data: dict[str, Any] = {}
-        mask: Any
-        if call.return_tensors and len({*padded_lengths}) <= 1:
-            padding = Padding(max(padded_lengths, default=0), pad_id, layout.pads_left)
-            ids, mask = self._engine.rows_to_arrays(layout.ids, layout.spans, layout.template, padding)
-            data["input_ids"] = _as_tensor(ids, call.return_tensors)
-            mask = _as_tensor(mask, call.return_tensors)
-        else:
-            data["input_ids"] = self._engine.rows_to_lists(layout.ids, layout.spans, layout.template)
-            mask = [[1] * length for length in lengths] if with_mask else []
-            if layout.width is not None:
-                data["input_ids"] = [layout.filled_up(row, pad_id) for row in data["input_ids"]]
-                mask = [layout.filled_up(row, 0) for row in mask]
-        if self._gives("token_type_ids", call.return_token_type_ids):
-            data["token_type_ids"] = [self._type_ids(call.add_special_tokens, layout, row) for row in rows]
-        if call.return_special_tokens_mask:
-            sizes = layout.sequence_lengths.tolist()
-            data["special_tokens_mask"] = [layout.column(1, [[0] * size for size in row], 1) for row in sizes]
-        if call.return_offsets_mapping:
-            data["offset_mapping"] = [encodings.offsets(row) for row in rows]
-        if call.return_length:
-            # As in transformers' Python tokenizers, lengths of rows in a batch exclude padding.
-            is_padding_left_out = is_batched and not call.return_overflowing_tokens
-            data["length"] = lengths if is_padding_left_out else padded_lengths
-        if with_mask:
-            data["attention_mask"] = mask
-        return data
 
-    def _gives(self, name: str, wanted: bool | None) -> bool:
-        return name in self.model_input_names if wanted is None else wanted
+def _columns(
+    layout: Layout,
+    encoder: Encoder,
+    pad_id: int,
+    encodings: Encodings,
+    type_ids: Callable[[Layout, int], list[int]],
+    call: Call,
+    names: Collection[str],
+    is_batched: bool,
+) -> dict[str, Any]:
+    """Return the requested columns by name, each with a value for each row; `names` are those given by default."""
+    lengths, rows = layout.lengths, range(len(layout.spans))
+    padded_lengths = [length + sum(layout.padding_of(length)) for length in lengths]
+    with_mask = _gives("attention_mask", call.return_attention_mask, names)
+    data: dict[str, Any] = {}
+    mask: Any
+    if call.return_tensors and len({*padded_lengths}) <= 1:
+        padding = Padding(max(padded_lengths, default=0), pad_id, layout.pads_left)
+        ids, mask = encoder.rows_to_arrays(layout.ids, layout.spans, layout.template, padding)
+        data["input_ids"] = _as_tensor(ids, call.return_tensors)
+        mask = _as_tensor(mask, call.return_tensors)
+    else:
+        data["input_ids"] = encoder.rows_to_lists(layout.ids, layout.spans, layout.template)
+        mask = [[1] * length for length in lengths] if with_mask else []
+        if layout.width is not None:
+            data["input_ids"] = [layout.filled_up(row, pad_id) for row in data["input_ids"]]
+            mask = [layout.filled_up(row, 0) for row in mask]
+    if _gives("token_type_ids", call.return_token_type_ids, names):
+        data["token_type_ids"] = [type_ids(layout, row) for row in rows]
+    if call.return_special_tokens_mask:
+        sizes = layout.sequence_lengths.tolist()
+        data["special_tokens_mask"] = [layout.column(1, [[0] * size for size in row], 1) for row in sizes]
+    if call.return_offsets_mapping:
+        data["offset_mapping"] = [encodings.offsets(row) for row in rows]
+    if call.return_length:
+        # As in transformers' Python tokenizers, lengths of rows in a batch exclude padding.
+        is_padding_left_out = is_batched and not call.return_overflowing_tokens
+        data["length"] = lengths if is_padding_left_out else padded_lengths
+    if with_mask:
+        data["attention_mask"] = mask
+    return data
 
-    def _template_ids(self, per_row: int, add_special_tokens: bool) -> TemplateIds | None:
-        """Return the special-token ids around sequences; None if a subclass overrides the rules."""
-        if not add_special_tokens:
-            return _EMPTY_TEMPLATE[: per_row + 1]
-        marks = [[-1, -2], [-3, -4]][:per_row]
-        row = self.build_inputs_with_special_tokens(*map(list, marks))
-        template, rest = [], row
-        for mark in marks:
-            at = rest.index(mark[0]) if mark[0] in rest else 0
-            if rest[at : at + 2] != mark:
-                return None
-            template.append(rest[:at])
-            rest = rest[at + 2 :]
-        return [*template, rest]
 
-    def _type_ids(self, add_special_tokens: bool, layout: Layout, row: int) -> list[int]:
-        sizes = layout.sequence_lengths[row].tolist()
-        if self.token_type_ids_pattern == "all_zeros" or not add_special_tokens:
-            values = [0] * (sum(sizes) + layout.num_special)
-        else:
-            values = self.create_token_type_ids_from_sequences(*([0] * size for size in sizes))
-        return layout.filled_up(values, self.pad_token_type_id)
+def _gives(name: str, wanted: bool | None, names: Collection[str]) -> bool:
+    return name in names if wanted is None else wanted
 
-    @checked(**ARGUMENTS)
-    def truncate_sequences(
-        self,
-        ids: list[int],
-        pair_ids: list[int] | None = None,
-        num_tokens_to_remove: int = 0,
-        truncation_strategy: str | TruncationStrategy = "longest_first",
-        stride: int = 0,
-    ) -> tuple[list[int], list[int] | None, list[int]]:
-        """Truncate ids as calls truncate texts; transformers calls this for given ids.
 
-        Returns:
-            Both truncated sequences, and the overflowing ids, with `stride` ids of overlap.
-
-        Raises:
-            ValueError: the sequence to truncate is missing or too short.
-        """
-        strategy = TruncationStrategy(truncation_strategy)
-        if num_tokens_to_remove <= 0 or strategy == TruncationStrategy.DO_NOT_TRUNCATE:
-            return ids, pair_ids, []
-        sequences = [ids] if pair_ids is None else [ids, pair_ids]
-        lengths = np.array([[*map(len, sequences)]], np.int64)
-        room = max(int(lengths.sum()) - num_tokens_to_remove, 0)
-        kept = kept_lengths(lengths, room, strategy.value)[0].tolist()
-        from_left = self.truncation_side == "left"
-        left: list[list[int]] = []
-        overflowing: list[int] = []
-        for sequence, size in zip(sequences, kept, strict=True):
-            cut = len(sequence) - size
-            left.append(sequence[cut:] if from_left else sequence[:size])
-            if cut and not (pair_ids is not None and strategy == TruncationStrategy.LONGEST_FIRST):
-                overflowing = sequence[: cut + stride] if from_left else sequence[max(size - stride, 0) :]
-        return left[0], left[1] if pair_ids is not None else None, overflowing
+def _type_ids(tokenizer: BPETokenizer, add_special_tokens: bool, layout: Layout, row: int) -> list[int]:
+    sizes = layout.sequence_lengths[row].tolist()
+    if tokenizer.token_type_ids_pattern == "all_zeros" or not add_special_tokens:
+        values = [0] * (sum(sizes) + layout.num_special)
+    else:
+        values = tokenizer.create_token_type_ids_from_sequences(*([0] * size for size in sizes))
+    return layout.filled_up(values, tokenizer.pad_token_type_id)
 
 
 def _as_tensor(array: Numbers, kind: Any) -> Any:

@@ -6,9 +6,16 @@ A template corresponds to TemplateProcessing in `tokenizers`. It names its token
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from hf_bpe.engine._encoder import TemplateIds
+
+# transformers' special_tokens_pattern → (add_bos_token, add_eos_token).
+BOS_EOS_OF_PATTERN = {"none": (False, False), "bos": (True, False), "eos": (False, True), "bos_eos": (True, True)}
+PATTERN_OF_BOS_EOS = {flags: name for name, flags in BOS_EOS_OF_PATTERN.items()}
+_NO_TOKENS: TemplateIds = ((), (), ())
 
 
 class Piece(NamedTuple):
@@ -108,6 +115,13 @@ class Template:
                 parts[-1].append(piece.name)
         return parts
 
+    def build(self, sequences: Sequence[Sequence[int]], ids: Mapping[str, int]) -> list[int]:
+        """Return the ids of one or two sequences with the special tokens, given the ids of these."""
+        row, *after = ([ids[token] for token in tokens] for tokens in self.special_tokens(len(sequences)))
+        for sequence, tokens in zip(sequences, after, strict=True):
+            row += [*sequence, *tokens]
+        return row
+
     def renamed(self, names: Mapping[str, str]) -> Template:
         """Return the template with some tokens replaced by others."""
 
@@ -139,6 +153,28 @@ def as_template(value: Template | Mapping[str, Any] | None) -> Template | None:
     """Return the template of a setting, which may be its JSON form; None for a template without tokens."""
     template = value if value is None or isinstance(value, Template) else Template.from_json(value)
     return template if template is not None and template.tokens else None
+
+
+def template_ids(build: Callable[..., list[int]], sequences: int, add_special_tokens: bool) -> TemplateIds | None:
+    """Return the special-token ids around one or two sequences; None if they are not added around them.
+
+    Args:
+        build: `build_inputs_with_special_tokens`, which a subclass may override.
+        sequences: the number of sequences.
+        add_special_tokens: whether to add any.
+    """
+    if not add_special_tokens:
+        return _NO_TOKENS[: sequences + 1]
+    marks = [[-1, -2], [-3, -4]][:sequences]
+    row = build(*map(list, marks))
+    template = []
+    for mark in marks:
+        at = row.index(mark[0]) if mark[0] in row else 0
+        if row[at : at + 2] != mark:
+            return None
+        template.append(row[:at])
+        row = row[at + 2 :]
+    return [*template, row]
 
 
 def _piece(content: Mapping[str, Any]) -> Piece:

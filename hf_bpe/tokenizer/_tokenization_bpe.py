@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer
+from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 
 from hf_bpe._utils.arguments import (
+    check_choice,
     check_flag,
     check_ids,
+    check_int,
+    check_keywords,
     check_mapping,
+    check_path,
+    check_sequence,
     check_str,
     check_strs,
     checked,
@@ -23,30 +32,60 @@ from hf_bpe.core._byte_level import from_printable, repair_surrogates, to_printa
 from hf_bpe.core._model import BPEModel, with_placeholders
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.editing._remap import Remap
 from hf_bpe.engine._added_tokens import as_special, check_added_ids, special_tokens_in
 from hf_bpe.engine._decode_stream import DecodeStream
 from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import is_skipped
+from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, is_skipped
 from hf_bpe.engine._normalizers import NormalizedTexts, checked_normalizer, with_normalizer
-from hf_bpe.tokenizer._added_vocabulary import Derived
-from hf_bpe.tokenizer._bulk import as_lists
-from hf_bpe.tokenizer._calls import Calls, WarningsGiven
-from hf_bpe.tokenizer._converting import PERSISTENT
-from hf_bpe.tokenizer._files.definition import END_OF_TEXT
+from hf_bpe.engine._streaming import encode_blocks
+from hf_bpe.tokenizer._added_vocabulary import Derived, add_tokens
+from hf_bpe.tokenizer._batch_layout import truncated_ids
+from hf_bpe.tokenizer._bulk import (
+    AS_TEXT,
+    BULK,
+    ODD_IDS,
+    PARSED,
+    EncodedFiles,
+    as_lists,
+    check_text,
+    check_texts,
+    encode_files,
+    encode_to_padded,
+    known_ids,
+    threads_of,
+)
+from hf_bpe.tokenizer._calls import WarningsGiven, check_inherited_call, checked_inputs, encode_call, plain_ids
+from hf_bpe.tokenizer._converting import (
+    PERSISTENT,
+    arguments_of,
+    arguments_to_retrain,
+    check_definition,
+    check_edited,
+    settings_of,
+)
+from hf_bpe.tokenizer._edited import edited as edited_definition
+from hf_bpe.tokenizer._files.definition import END_OF_TEXT, Definition
+from hf_bpe.tokenizer._files.folders import Folder
+from hf_bpe.tokenizer._files.integrity import check_complete, check_digests
 from hf_bpe.tokenizer._files.panics import panics_as_errors
-from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space
-from hf_bpe.tokenizer._inherited import CONSTRUCTOR, SETTINGS, check_token
-from hf_bpe.tokenizer._saving import NotInFiles, Saving, read_model
-from hf_bpe.tokenizer._special_tokens import SpecialTokens
-from hf_bpe.tokenizer._template import Template
+from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS, check_config
+from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, render_tokenizer_json
+from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
+from hf_bpe.tokenizer._inherited import ARGUMENTS, CONSTRUCTOR, SETTINGS, CheckedTokenizer, check_token
+from hf_bpe.tokenizer._lazy_encodings import Source
+from hf_bpe.tokenizer._saving import NotInFiles, check_auto_class, errors_of_files, is_copied, model_of, save
+from hf_bpe.tokenizer._template import BOS_EOS_OF_PATTERN, PATTERN_OF_BOS_EOS, Template, as_template, template_ids
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 from hf_bpe.training._train import TrainingOptions, train
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from hf_bpe.editing._edits import Edited
 
-class BPETokenizer(Saving, SpecialTokens, Calls):
+
+class BPETokenizer(CheckedTokenizer):
     """A byte-level BPE tokenizer for transformers, from a `BPEModel` or from GPT-2's two files.
 
     Args:
@@ -91,6 +130,8 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
 
     vocab_files_names = {"vocab_file": "vocab.json", "merges_file": "merges.txt"}  # noqa: RUF012 - as transformers has it
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
+    _registered_for_auto_class = False
+    _special_tokens_map: dict[str, Any]  # of PreTrainedTokenizer, which is not typed
 
     @checked(**CONSTRUCTOR)
     def __init__(
@@ -112,32 +153,16 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         add_eos_token: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        if model is None:
-            stored = NotInFiles(pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature)
-            model, printable_vocab = read_model(vocab_file, merges_file, stored, kwargs)
-        elif (
-            (vocab_file, merges_file) != (None, None)
-            or pattern not in ("gpt2", model.pattern)
-            or normalizer not in (None, model.normalizer)
-            or ignore_merges not in (False, model.ignore_merges)
-            or drop_missing_bytes not in (False, model.drop_missing_bytes)
-            or (model_special_tokens is not None and {*model_special_tokens} != {*model.special_tokens})
-        ):
-            raise ValueError(
-                "BPETokenizer takes either a model, or files and their settings; got "
-                f"{model}, {vocab_file=}, {merges_file=}, {pattern=}, {normalizer=}, {ignore_merges=}, "
-                f"{drop_missing_bytes=}, {model_special_tokens=}"
-            )
-        else:
-            model = model.with_signature(signature)
-            printable_vocab = model.printable_vocab()
+        stored = NotInFiles(pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature)
+        added_tokens = kwargs.get("added_tokens_decoder", {})
+        model, printable_vocab = model_of(model, vocab_file, merges_file, stored, added_tokens.values())
         check_prefix_space(model.pattern, add_prefix_space)
         self._derived = Derived(make_encoder(model), {})
         self.errors = errors
         self.add_prefix_space = add_prefix_space
         # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in
         # the ids both would be wrong. An added token may have the id of a hole, as files of others have them.
-        names = {token_id: str(token) for token_id, token in kwargs.get("added_tokens_decoder", {}).items()}
+        names = {token_id: str(token) for token_id, token in added_tokens.items()}
         check_added_ids(names, printable_vocab)
         self.encoder = with_placeholders(printable_vocab, names)
         self.decoder = dict(zip(self.encoder.values(), self.encoder, strict=True))
@@ -151,7 +176,13 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         special_tokens_pattern = kwargs.pop("special_tokens_pattern", None)
         kwargs["special_tokens_pattern"] = None  # transformers 5.0 and 5.1 default to BERT's
         super().__init__(**kwargs)
-        self._keep_flags(kwargs)
+        # transformers drops the given flags of special tokens.
+        flagged = {
+            self._added_tokens_encoder[token.content]: token
+            for token in special_tokens_in(kwargs)
+            if isinstance(token, AddedToken)
+        }
+        self._take({**self._added_tokens_decoder, **{i: as_special(token) for i, token in flagged.items()}})
         # If the unnamed special tokens are given, added tokens need no other mark.
         known = self._added_tokens_encoder if "extra_special_tokens" in kwargs else {}
         rest = [each for each in model.special_tokens if each not in self.all_special_tokens and each not in known]
@@ -227,25 +258,10 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
 
         Raises, warns: see `hf_bpe.train`.
         """
-        names, definition = special_tokens_map or {}, self.definition
-        special = [token for token in definition.added_tokens.values() if token.special]
-        added = [as_special(token, names.get(token.content)) for token in special]
-        named = {name: definition.setting(name) for name in self.SPECIAL_TOKENS_ATTRIBUTES}
-        settings = {
-            **definition.settings,
-            **{name: names.get(token, token) for name, token in named.items()},
-            "template": definition.template and definition.template.renamed(names),
-            "normalizer": self.normalizer,
-            "extra_special_tokens": [
-                *(names.get(token, token) for token in self.extra_special_tokens),
-                *map(str, new_special_tokens or []),
-            ],
-        }
-        options = {"pattern": self.pattern, **kwargs}
-        special_tokens = [*added, *(new_special_tokens or [])]
+        added, settings = arguments_to_retrain(self, new_special_tokens or [], special_tokens_map or {})
         if self.normalizer is not None:
-            text_iterator = NormalizedTexts(text_iterator, [*map(str, special_tokens)])
-        return type(self).train(text_iterator, vocab_size, special_tokens, **options, **settings)
+            text_iterator = NormalizedTexts(text_iterator, [*map(str, added)])
+        return type(self).train(text_iterator, vocab_size, added, **{"pattern": self.pattern, **kwargs}, **settings)
 
     # The model.
 
@@ -305,7 +321,237 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         """Return printable token → id, including added tokens, with placeholders for unused ids of the model."""
         return {**self.encoder, **self.added_tokens_encoder}
 
-    # Text to ids.
+    # Added tokens. The dictionaries are replaced as a whole, so other threads see them before a change or after it.
+
+    def __copy__(self) -> Self:
+        """Return a tokenizer that shares the model but has its own added tokens."""
+        other = type(self).__new__(type(self))
+        shared = ("encoder", "decoder")  # of the model; these never change
+        for name, value in self.__getstate__().items():
+            is_own = isinstance(value, (dict, list)) and name not in shared
+            other.__dict__[name] = copy.copy(value) if is_own else value
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self).copy()  # a snapshot of the attributes, for pickle and copy
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        if key.endswith("_token_id"):
+            value = optional(check_int)(key, value)
+        elif key in SETTINGS:
+            value = SETTINGS[key](key, value)
+        name = key.removesuffix("_ids").removesuffix("_id")
+        is_special = name in self.SPECIAL_TOKENS_ATTRIBUTES or name == "extra_special_tokens"
+        if is_special:
+            self._special_tokens_map = {**self._special_tokens_map}  # transformers changes it in place
+        super().__setattr__(key, value)
+        if is_special and "_derived" in vars(self):
+            self._derived = self._derived.with_other_names()
+
+    @property
+    def added_tokens_decoder(self) -> dict[int, AddedToken]:
+        """Id → added token, in the order of the ids."""
+        return dict(sorted(self._added_tokens_decoder.items()))
+
+    @added_tokens_decoder.setter
+    def added_tokens_decoder(self, value: Mapping[int, str | AddedToken]) -> None:
+        for token_id, token in value.items():
+            if not isinstance(token_id, int) or not isinstance(token, (str, AddedToken)):
+                raise TypeError(f"added_tokens_decoder: expected int → str or AddedToken, got {token_id!r}: {token!r}")
+        tokens = {i: AddedToken(token) if isinstance(token, str) else token for i, token in value.items()}
+        self._take({**self._added_tokens_decoder, **tokens})
+
+    def add_special_tokens(self, *args: Any, **kwargs: Any) -> int:
+        """Name special tokens and add missing ones to the vocabulary, as in transformers; return the number added."""
+        # transformers changes several attributes one by one, so a copy is changed and then adopted as a whole.
+        before, changed = self.__getstate__(), copy.copy(self)
+        added: int = super(BPETokenizer, changed).add_special_tokens(*args, **kwargs)
+        self.__dict__.update({name: value for name, value in vars(changed).items() if value is not before.get(name)})
+        return added
+
+    def _add_tokens(self, new_tokens: Sequence[str | AddedToken] | None, special_tokens: bool = False) -> int:
+        added = add_tokens(
+            new_tokens or [],
+            self._added_tokens_decoder,
+            self._added_tokens_encoder,
+            vocab=self.encoder,
+            next_id=len(self),
+            special=[*map(str, self._extra_special_tokens), *self.special_tokens_map.values()],
+            are_special=special_tokens,
+            verbose=self.verbose,
+        )
+        self._take(added.tokens, added.ids, added.extra_special, self.total_vocab_size + added.number)
+        return added.number
+
+    def _update_total_vocab_size(self) -> None:
+        self._take(self._added_tokens_decoder)
+
+    def _update_trie(self, unique_no_split_tokens: list[str] | None = None) -> None:
+        """Leave the trie of transformers empty, because it is not used here and a long token in it breaks pickle."""
+
+    def _take(
+        self,
+        tokens: dict[int, AddedToken],
+        ids: dict[str, int] | None = None,
+        extra_special: Iterable[AddedToken] = (),
+        total: int | None = None,
+    ) -> None:
+        """Replace the added tokens atomically for other threads; other arguments default to derived values."""
+        if ids is None:
+            ids = {token.content: token_id for token_id, token in tokens.items()}
+        if total is None:  # the number of keys in `get_vocab()`
+            total = len(self.encoder) + len(ids.keys() - self.encoder.keys())
+        self.__dict__.update(
+            _added_tokens_decoder=tokens,
+            _added_tokens_encoder=ids,
+            _extra_special_tokens=[*self._extra_special_tokens, *extra_special],
+            total_vocab_size=total,
+            _derived=Derived(self._derived.base, tokens),
+        )
+
+    # The template.
+
+    @property
+    def template(self) -> Template | None:
+        """The template of special tokens added to sequences, or None; set it to a Template or its JSON form."""
+        return self._template
+
+    @template.setter
+    def template(self, value: Template | Mapping[str, Any] | None) -> None:
+        template = as_template(value)
+        if missing := [
+            token for token in (template.tokens if template else []) if token not in self._added_tokens_encoder
+        ]:
+            raise ValueError(
+                f"template: {missing[0]!r} is not a special or added token of this tokenizer; add it first"
+            )
+        self._template = template
+
+    @property
+    def add_bos_token(self) -> bool:
+        """Whether `bos_token` begins each sequence; setting it replaces the template."""
+        return self._template is not None and self.bos_token in self._template.special_tokens(1)[0]
+
+    @add_bos_token.setter
+    def add_bos_token(self, value: bool) -> None:
+        self._set_bos_eos(value, None)
+
+    @property
+    def add_eos_token(self) -> bool:
+        """Whether `eos_token` ends each sequence; setting it replaces the template."""
+        return self._template is not None and self.eos_token in self._template.special_tokens(1)[1]
+
+    @add_eos_token.setter
+    def add_eos_token(self, value: bool) -> None:
+        self._set_bos_eos(None, value)
+
+    @property
+    def special_tokens_pattern(self) -> str:
+        """Which of `bos_token` and `eos_token` are added, as in transformers: "none", "bos", "eos" or "bos_eos"."""
+        return PATTERN_OF_BOS_EOS[self.add_bos_token, self.add_eos_token]
+
+    @special_tokens_pattern.setter
+    def special_tokens_pattern(self, value: str | None) -> None:
+        if value is None:  # set by transformers, which does not know the template
+            return
+        if value not in BOS_EOS_OF_PATTERN:
+            raise ValueError(f"special_tokens_pattern: expected one of {[*BOS_EOS_OF_PATTERN]}, got {value!r}")
+        self._set_bos_eos(*BOS_EOS_OF_PATTERN[value])
+
+    def _set_bos_eos(self, add_bos: bool | None, add_eos: bool | None) -> None:
+        """Replace the template by one of `bos_token` and `eos_token`; None keeps the current value."""
+        if add_bos is None and add_eos is None:
+            return
+        bos = self.add_bos_token if add_bos is None else check_flag("add_bos_token", add_bos)
+        eos = self.add_eos_token if add_eos is None else check_flag("add_eos_token", add_eos)
+        for wanted, name in ((bos, "bos_token"), (eos, "eos_token")):
+            if wanted and getattr(self, name) is None:
+                raise ValueError(f"add_{name}=True needs a {name}; none is set")
+        self.template = Template.of_bos_eos(self.bos_token if bos else None, self.eos_token if eos else None)
+
+    @checked(token_ids_0=check_ids, token_ids_1=optional(check_ids))
+    def build_inputs_with_special_tokens(
+        self, token_ids_0: list[int], token_ids_1: list[int] | None = None
+    ) -> list[int]:
+        """Return the ids of a sequence or of a pair with the special tokens that the template adds."""
+        if self._template is None:
+            return token_ids_0 if token_ids_1 is None else token_ids_0 + token_ids_1
+        sequences = [token_ids_0] if token_ids_1 is None else [token_ids_0, token_ids_1]
+        return self._template.build(sequences, self._added_tokens_encoder)
+
+    @checked(token_ids_0=check_ids, token_ids_1=optional(check_ids), already_has_special_tokens=check_flag)
+    def get_special_tokens_mask(
+        self, token_ids_0: list[int], token_ids_1: list[int] | None = None, already_has_special_tokens: bool = False
+    ) -> list[int]:
+        """Return 1 for each special token of a sequence or a pair, and 0 for each other id."""
+        if already_has_special_tokens:
+            mask: list[int] = super().get_special_tokens_mask(token_ids_0, token_ids_1, True)
+            return mask
+        marks = [[-1] * len(ids) for ids in (token_ids_0, token_ids_1) if ids is not None]
+        return [int(token_id >= 0) for token_id in self.build_inputs_with_special_tokens(*marks)]
+
+    # Calls. transformers routes every `__call__`, and `encode` but for the common case, to `_encode_plus`.
+
+    def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
+        inputs = checked_inputs(text, text_pair, given)
+        template = None
+        if inputs is not None:
+            add_special_tokens = given.get("add_special_tokens", True)
+            template = template_ids(self.build_inputs_with_special_tokens, inputs.per_row, add_special_tokens)
+        if inputs is None or template is None:
+            check_inherited_call(text, text_pair, given)
+            encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
+            return encoded
+        options = self._options(given.get("split_special_tokens"))
+        return encode_call(self, Source(self._engine, inputs.texts, options, inputs.bounds), inputs, template, given)
+
+    def encode(
+        self, text: Any, text_pair: Any = None, add_special_tokens: bool = True, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Return the ids of a text; the arguments are those of transformers' `encode`."""
+        if not args and not kwargs and text_pair is None and isinstance(text, str):
+            # The common case, in which the path through transformers takes longer than encoding.
+            flag = check_flag("add_special_tokens", add_special_tokens)
+            template = template_ids(self.build_inputs_with_special_tokens, 1, flag)
+            if template is not None:
+                ids = plain_ids(self._engine, text, self._options(None), template)
+                self._eventual_warn_about_too_long_sequence(ids, None, True)
+                return ids
+        return super().encode(text, text_pair, add_special_tokens, *args, **kwargs)
+
+    @checked(**ARGUMENTS)
+    def truncate_sequences(
+        self,
+        ids: list[int],
+        pair_ids: list[int] | None = None,
+        num_tokens_to_remove: int = 0,
+        truncation_strategy: str | TruncationStrategy = "longest_first",
+        stride: int = 0,
+    ) -> tuple[list[int], list[int] | None, list[int]]:
+        """Truncate ids as calls truncate texts; transformers calls this for given ids.
+
+        Returns:
+            Both truncated sequences, and the overflowing ids, with `stride` ids of overlap.
+
+        Raises:
+            ValueError: the sequence to truncate is missing or too short.
+        """
+        strategy = TruncationStrategy(truncation_strategy)
+        if num_tokens_to_remove <= 0 or strategy == TruncationStrategy.DO_NOT_TRUNCATE:
+            return ids, pair_ids, []
+        from_left = self.truncation_side == "left"
+        return truncated_ids(ids, pair_ids, num_tokens_to_remove, strategy.value, stride, from_left=from_left)
+
+    @property
+    def _engine(self) -> Encoder:
+        return self._derived.encoder
+
+    def _options(self, split_special_tokens: bool | None, *, add_prefix_space: bool | None = None) -> Options:
+        return Options(
+            self.split_special_tokens if split_special_tokens is None else split_special_tokens,
+            self.add_prefix_space if add_prefix_space is None else add_prefix_space,
+            self.unk_token_id if self._engine.lacks_bytes else None,  # slow to look up in transformers
+        )
 
     def tokenize(self, text: str, **kwargs: Any) -> list[str]:
         """Return the tokens of a text in printable form, added tokens unchanged."""
@@ -346,14 +592,208 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
         """Encode text without finding added tokens; called by the sanitizing of chats."""
         return self._derived.base.encode(text, self._options(None))
 
-    @property
-    def backend_tokenizer(self) -> Tokenizer:
-        """The `tokenizers.Tokenizer` of our `tokenizer.json`, built on each access; changes to it have no effect here.
+    # The bulk API: plain ids in arrays, lists and files, at the speed of the engine. No special tokens are added, and
+    # nothing is padded or truncated by default; special tokens in the text are found.
 
-        Other code inspects it to detect byte-level tokenizers, such as `generate(stop_strings=…)`.
+    def encode_bytes(self, data: AnyText, *, split_special_tokens: bool | None = None) -> list[int]:
+        r"""Encode bytes, UTF-8 or not, so that `decode_bytes` returns them exactly.
+
+        Special tokens are found in the bytes; no special tokens and no prefix space are added. (Added tokens whose
+        flags strip white space lose it, as usual; and a tokenizer with a normalizer normalizes valid UTF-8, so that
+        `decode_bytes` returns the normalized text.)
+
+        Args:
+            data: bytes, or a str; a byte outside valid UTF-8 sequences belongs to no character class.
+            split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
+
+        Raises:
+            ValueError: a byte has no token, and there is no `unk_token`.
+
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=256)
+        >>> tokenizer.encode_bytes(b"\xff low")
+        [255, 32, 108, 111, 119]
         """
-        with panics_as_errors():
-            return Tokenizer.from_str(self._tokenizer_json())
+        # Inlined from `_options`, which would take longer than encoding a few words.
+        as_text = self.split_special_tokens if split_special_tokens is None else split_special_tokens
+        if type(data) is not bytes or type(as_text) is not bool:
+            check_text("data", data)
+            as_text = check_flag("split_special_tokens", as_text)
+        try:
+            return self._engine.encode(data, AS_TEXT if as_text else PARSED)
+        except ValueError:
+            if not self._engine.lacks_bytes:
+                raise
+            return self._engine.encode(data, self._options(split_special_tokens, add_prefix_space=False))
+
+    @checked(**BULK)
+    def encode_to_lists(
+        self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
+    ) -> list[list[int]]:
+        """Return a list of ids for each text.
+
+        Raises:
+            TypeError: the argument is a single text, or an element is neither str nor bytes.
+            ValueError: a byte has no token, and there is no `unk_token`; also in the methods below.
+
+        >>> BPETokenizer.train(["low"], vocab_size=256).encode_to_lists(["lo", "", b"w"])
+        [[108, 111], [], [119]]
+        """
+        options = self._options(split_special_tokens)
+        return self._engine.encode_batch(check_texts("texts", texts), options, threads_of(num_workers))
+
+    @checked(**BULK)
+    def encode_to_numpy(
+        self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
+    ) -> tuple[Ids, Numbers]:
+        """Return the ids of all texts in one array.
+
+        Returns:
+            ids: uint32, of shape (number of ids).
+            offsets: int64, of shape (number of texts + 1): the ids of text i are `ids[offsets[i] : offsets[i + 1]]`.
+
+        >>> ids, offsets = BPETokenizer.train(["low"], vocab_size=256).encode_to_numpy(["lo", "", b"w"])
+        >>> ids.tolist(), offsets.tolist()
+        ([108, 111, 119], [0, 2, 2, 3])
+        """
+        options = self._options(split_special_tokens)
+        return self._engine.encode_to_numpy(check_texts("texts", texts), options, threads_of(num_workers))
+
+    @checked(**BULK)
+    def encode_to_padded(
+        self,
+        texts: Sequence[AnyText],
+        *,
+        length: int | None = None,
+        split_special_tokens: bool | None = None,
+        num_workers: int | None = None,
+    ) -> tuple[Numbers, Numbers]:
+        """Return the ids of texts as rows of one length, padded with `pad_token` on the `padding_side`.
+
+        Args:
+            texts: str or bytes.
+            length: the length of each row; longer rows lose their last ids. None for the length of the longest.
+            split_special_tokens, num_workers: as in the other bulk methods.
+
+        Returns:
+            ids and mask, both int64 of shape (number of texts, length); the mask is 1 for ids and 0 for padding.
+
+        Raises:
+            ValueError: rows need padding, but there is no `pad_token`; the length is negative.
+
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|endoftext|>"])
+        >>> tokenizer.pad_token = "<|endoftext|>"
+        >>> ids, mask = tokenizer.encode_to_padded(["low", "lo"])
+        >>> ids.tolist(), mask.tolist()
+        ([[108, 111, 119], [108, 111, 256]], [[1, 1, 1], [1, 1, 0]])
+        """
+        check_choice("padding_side", self.padding_side, ("left", "right"))
+        pad_id = self.pad_token_id
+        padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
+        options, threads = self._options(split_special_tokens), threads_of(num_workers)
+        ids, mask = encode_to_padded(self._engine, check_texts("texts", texts), options, threads, padding)
+        if pad_id is None and not mask.all():
+            raise ValueError("rows of different length need a pad_token, but there is none; set one")
+        return ids, mask
+
+    @checked(**BULK)
+    def count_tokens(
+        self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
+    ) -> list[int]:
+        """Return the number of ids of each text, without storing the ids.
+
+        >>> BPETokenizer.train(["low"], vocab_size=256).count_tokens(["lo", "", b"w"])
+        [2, 0, 1]
+        """
+        options = self._options(split_special_tokens)
+        return self._engine.count_tokens(check_texts("texts", texts), options, threads_of(num_workers))
+
+    @checked(**BULK)
+    def encode_iterable(
+        self, pieces: Iterable[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
+    ) -> Iterator[int]:
+        """Yield the ids of the concatenation of pieces, exactly as if it were encoded whole.
+
+        Pieces may end anywhere: inside a word, a special token or (in bytes) a character. About 16 MB are held at a
+        time, or the text up to the next safe cut if that is longer: one word, or everything if the pattern is None or a
+        regular expression and there is no special token.
+
+        Args:
+            pieces: str or bytes, such as an open text file.
+            split_special_tokens, num_workers: as in the other bulk methods.
+
+        >>> tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=258)
+        >>> list(tokenizer.encode_iterable(["lo", "w lo", "w"])) == tokenizer.encode("low low")
+        True
+        """
+        options = self._options(split_special_tokens)
+        for ids in encode_blocks(self._engine, pieces, options, threads_of(num_workers)):
+            yield from ids.tolist()
+
+    @checked(**BULK)
+    def encode_file(
+        self,
+        paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        output: str | os.PathLike[str],
+        *,
+        separator: str | None = None,
+        split_special_tokens: bool | None = None,
+        num_workers: int | None = None,
+        show_progress: bool = False,
+    ) -> EncodedFiles:
+        """Encode text files to one array of ids on disk, in bounded memory, for training models.
+
+        Two files are written, both or none, which `numpy.load` reads (with `mmap_mode="r"`, without loading them):
+        `output`, the concatenated ids of all files, uint16 if all ids of the tokenizer fit, else uint32; and next to it
+        a file that ends in `.offsets.npy` instead of `.npy`: the int64 offsets at which documents begin, with the end
+        of the last. A process that is killed while it replaces old files leaves no `output`, rather than ids and
+        offsets that do not match.
+
+        Args:
+            paths: one file or several, UTF-8 or not, in the order in which to encode them.
+            output: a path that ends in `.npy`.
+            separator: the token that ends a document and is its last id; None for `eos_token`. The end of a file also
+                ends a document.
+            split_special_tokens, num_workers: as in the other bulk methods.
+            show_progress: show a bar of the bytes read, on standard error.
+
+        Raises:
+            OSError: a file cannot be read or written.
+            ValueError: `output` does not end in `.npy`; the separator is not a token.
+
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|endoftext|>"])
+        >>> _ = Path("corpus.txt").write_text("low<|endoftext|>lo<|endoftext|>")
+        >>> tokenizer.encode_file("corpus.txt", "tokens.npy").num_documents
+        2
+        >>> import numpy as np
+        >>> np.load("tokens.npy").tolist(), np.load("tokens.offsets.npy").tolist()
+        ([108, 111, 119, 256, 108, 111, 256], [0, 4, 7])
+        """
+        listed = [paths] if isinstance(paths, (str, os.PathLike)) else check_sequence("paths", paths, "paths")
+        files = [Path(check_path("paths", path)) for path in listed]
+        target = Path(output)
+        if target.suffix != ".npy":
+            raise ValueError(f"output: expected a name that ends in .npy, got {str(output)!r}")
+        encoder = self._engine  # the same for all files, because the ids of tokens added meanwhile may not fit
+        return encode_files(
+            encoder,
+            files,
+            target,
+            self._options(split_special_tokens),
+            threads_of(num_workers),
+            separator_id=self._separator_id(separator),
+            highest_id=max([*encoder.model.vocab, *self._added_tokens_decoder], default=0),
+            show_progress=show_progress,
+        )
+
+    def _separator_id(self, separator: str | None) -> int:
+        """Return the id that ends documents; -1 if there is none."""
+        token = self.eos_token if separator is None else separator
+        if token is None:
+            return -1
+        if token not in {str(added) for added in self._added_tokens_decoder.values()}:
+            raise ValueError(f"separator: {token!r} is not a special or added token of this tokenizer")
+        token_id: int = self.convert_tokens_to_ids(token)
+        return token_id
 
     # Ids to text.
 
@@ -415,3 +855,330 @@ class BPETokenizer(Saving, SpecialTokens, Calls):
     def _convert_id_to_token(self, index: int) -> str | None:
         token: str | None = self.convert_ids_to_tokens(index)
         return token
+
+    def decode_bytes(self, token_ids: Any, *, skip_special_tokens: bool = False) -> bytes:
+        """Return exactly the bytes of ids.
+
+        Args:
+            token_ids: an id, or a sequence of ids (list, array or tensor of one dimension).
+            skip_special_tokens: leave special tokens out.
+
+        An id outside the vocabulary is decoded as `unk_token` if there is one, else it is skipped with a warning in the
+        log.
+        """
+        ids = [token_ids] if type(token_ids) is int else as_lists("token_ids", token_ids)
+        ids = [ids] if isinstance(ids, int) else ids
+        skipped = self._skipped_ids(skip_special_tokens)
+        try:
+            return self._engine.decode(ids, skipped)
+        except ODD_IDS:
+            return self._engine.decode(self._known_ids("token_ids", ids, skipped), b"")
+
+    def decode_to_texts(self, sequences: Sequence[Sequence[int]], *, skip_special_tokens: bool = False) -> list[str]:
+        """Return the text of each sequence of ids; invalid UTF-8 is handled according to `errors`.
+
+        >>> BPETokenizer.train(["low"], vocab_size=256).decode_to_texts([[108, 111], [], [119]])
+        ['lo', '', 'w']
+        """
+        rows = [as_lists("sequences", row) for row in check_sequence("sequences", sequences, "rows of ids", 2)]
+        skipped = self._skipped_ids(skip_special_tokens)
+        try:
+            return self._engine.decode_batch(rows, skipped, self.errors)
+        except ODD_IDS:
+            known: list[Sequence[int]] = [self._known_ids("sequences", row, skipped) for row in rows]
+            return self._engine.decode_batch(known, b"", self.errors)
+
+    def _skipped_ids(self, skip_special_tokens: bool) -> bytes:
+        """Return a byte for each id that is not 0 if decoding skips the id."""
+        if not check_flag("skip_special_tokens", skip_special_tokens):
+            return b""
+        return self._derived.special_ids(lambda: map(self.convert_tokens_to_ids, self.special_tokens_map.values()))
+
+    def _known_ids(self, name: str, ids: Any, skipped: bytes) -> list[int]:
+        """Return the ids to decode, with `unk_token` for ids outside the vocabulary."""
+        vocabularies = self.model.vocab, self._added_tokens_decoder
+        return known_ids(name, ids, skipped, vocabularies, lambda: self.unk_token and self.unk_token_id)
+
+    # Loading.
+
+    @classmethod
+    @checked(pretrained_model_name_or_path=check_path, subfolder=optional(check_path))
+    def from_pretrained(
+        cls, pretrained_model_name_or_path: str | os.PathLike[str], *init_inputs: Any, **kwargs: Any
+    ) -> Self:
+        """Load a folder or a repository of the Hub, like other tokenizers of transformers.
+
+        Args:
+            pretrained_model_name_or_path: a folder that holds `vocab.json` and `merges.txt`, or `tokenizer.json`, or
+                the name of a repository that does. A folder that BPETokenizer did not save, which names no pattern in
+                `tokenizer_config.json`, is loaded from its `tokenizer.json`, with the result of
+                `PreTrainedTokenizerFast.from_pretrained`; without that file the pattern is GPT-2's.
+            init_inputs, kwargs: as in transformers; settings given here override those of the folder.
+
+        Raises:
+            OSError: the folder or repository does not exist, or a file cannot be read.
+            ValueError: a file is damaged or missing, the files contradict each other, or a file was not saved together
+                with the others.
+
+        >>> _ = BPETokenizer.train(["low lower"], vocab_size=258).save_pretrained("my-tokenizer")
+        >>> BPETokenizer.from_pretrained("my-tokenizer", padding_side="left").encode("low")
+        [257]
+        """
+        folder = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "")
+        # Checked here, because transformers reads it in several places with different errors.
+        if (folder / CONFIG_FILE).is_file():
+            check_config(folder / CONFIG_FILE)
+        check_complete(folder)
+        loaded: Self = super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **kwargs)
+        return loaded
+
+    @classmethod
+    def _from_pretrained(cls, files: dict[str, str | None], name: str, *args: Any, **kwargs: Any) -> Self:
+        folder = Folder.of(name, files, kwargs)  # files of a repository are in the cache
+        checked_files = {key: path for key, path in files.items() if kwargs.get(key) is None}
+        # Before 5.13 transformers opens a path in the file; arguments passed here override it.
+        settings = {key: files.get(key) for key in ("vocab_file", "merges_file", "tokenizer_file")} | kwargs
+        with errors_of_files(folder, checked_files, kwargs):
+            tokenizer: Self = super()._from_pretrained(files, name, *args, _folder=folder, **settings)
+        # Checked last, because a save may replace the files meanwhile.
+        check_digests(folder.config, checked_files, tokenizer.model)
+        return tokenizer
+
+    @classmethod
+    @checked(tokenizer_file=optional(check_path))
+    def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
+        """Convert the `tokenizer.json` of other libraries; called by from_pretrained."""
+        folder: Folder | None = kwargs.pop("_folder", None)
+        kwargs.pop(DIGESTS, None)
+        return kwargs if folder is None else folder.settings(kwargs)
+
+    @classmethod
+    def convert_added_tokens(cls, obj: Any, save: bool = False, add_type_field: bool = True) -> Any:
+        """Convert settings to JSON values or back; called by save_pretrained and from_pretrained."""
+        if isinstance(obj, BPEModel):  # stored in the vocabulary files
+            return None
+        if isinstance(obj, Template):
+            return obj.to_json()
+        return super().convert_added_tokens(obj, save=save, add_type_field=add_type_field)
+
+    # Saving.
+
+    @checked(save_directory=check_path, filename_prefix=optional(check_path))
+    def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
+        """Write `vocab.json` and `merges.txt` atomically; return their paths."""
+        prefix = f"{filename_prefix}-" if filename_prefix else ""
+        return tuple(map(str, write_gpt2(self.model, save_directory, prefix=prefix)))
+
+    @checked(save_directory=check_path, filename_prefix=optional(check_path), portable=check_flag, verify=check_flag)
+    def save_pretrained(
+        self,
+        save_directory: str | os.PathLike[str],
+        legacy_format: bool | None = None,
+        filename_prefix: str | None = None,
+        push_to_hub: bool = False,
+        *,
+        portable: bool = False,
+        verify: bool = True,
+        **kwargs: Any,
+    ) -> tuple[str, ...]:
+        """Save all files for from_pretrained, and a `tokenizer.json` for users without hf_bpe.
+
+        Files are written to a staging folder, loaded and compared with this tokenizer, and then moved into place; if
+        anything fails the old files stay. Old files that are not written again also stay. If the process is killed, the
+        folder holds the old tokenizer or the new one, or loading it raises an error.
+
+        Args:
+            save_directory: the folder; created if needed.
+            legacy_format: as in transformers; False is refused.
+            filename_prefix: put before each file's name, with a hyphen.
+            push_to_hub: call `push_to_hub` afterwards, with `repo_id` (default: the folder's name) and its other
+                arguments in `kwargs`.
+            portable: make AutoTokenizer load `PreTrainedTokenizerFast` (transformers 4 and 5), whether hf_bpe is
+                installed or not; `BPETokenizer.from_pretrained` still loads the folder.
+            verify: load the files with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and compare vocabulary
+                and ids. Takes half a second for GPT-2's vocabulary.
+            kwargs: as in transformers.
+
+        Returns:
+            The paths written.
+
+        Raises:
+            OSError: the files cannot be written.
+            ValueError: the verification found a difference, or `portable` is combined with `push_to_hub`.
+
+        Warns:
+            UserWarning: a `config.json` in the folder makes AutoTokenizer choose a class that gives different ids (a
+                file that is added later cannot be checked); or the folder holds an old chat template, which loading
+                would add to this tokenizer.
+
+        >>> from transformers import AutoTokenizer, PreTrainedTokenizerFast
+        >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258)
+        >>> _ = tokenizer.save_pretrained("for-everybody", portable=True)
+        >>> isinstance(AutoTokenizer.from_pretrained("for-everybody"), PreTrainedTokenizerFast)
+        True
+        """
+        if portable and push_to_hub:
+            raise ValueError(
+                "portable=True with push_to_hub=True: transformers would save again for the upload, not portable; save "
+                "without push_to_hub, and upload the folder with huggingface_hub.upload_folder"
+            )
+        hub_names = ("commit_message", "commit_description", "private", "token", "revision", "create_pr", "tags")
+        hub_options = {name: kwargs.pop(name) for name in hub_names if name in kwargs}
+        repo_id = kwargs.pop("repo_id", Path(save_directory).name)
+        prefix = f"{filename_prefix}-" if filename_prefix else ""
+        snapshot = copy.copy(self)  # for all files, because another thread may add tokens
+        write = partial(super(BPETokenizer, snapshot).save_pretrained, legacy_format=legacy_format, **kwargs)
+        written = save(snapshot, write, save_directory, prefix, portable=portable, verify=verify)
+        if push_to_hub:
+            snapshot.push_to_hub(repo_id, **hub_options)
+        return written
+
+    @classmethod
+    def register_for_auto_class(cls, auto_class: str | type = "AutoTokenizer") -> None:
+        """Make AutoTokenizer load this class from folders that are saved from now on, whatever their `config.json`.
+
+        Such folders hold an `auto_map` and `tokenization_hf_bpe.py`, one line that imports the installed class.
+        AutoTokenizer loads them as this class if hf_bpe is already imported, and otherwise with
+        `trust_remote_code=True`. Without trust it loads `tokenizer.json`, with the same ids, if transformers has a
+        tokenizer for the `config.json` in the folder, and otherwise refuses the folder. A tokenizer loaded from such a
+        folder is saved the same way.
+
+        Args:
+            auto_class: "AutoTokenizer", the only choice for tokenizers.
+
+        Register each subclass separately. Its module must be importable where the folder is loaded.
+
+        Raises:
+            ValueError: `auto_class` has another value, or the class cannot be imported, such as one in `__main__`.
+        """
+        check_auto_class(cls, auto_class)
+        if is_copied(cls):
+            super().register_for_auto_class(auto_class)
+        else:
+            cls._registered_for_auto_class = True
+
+    def _tokenizer_json(self) -> str:
+        return render_tokenizer_json(self.definition)
+
+    @property
+    def backend_tokenizer(self) -> Tokenizer:
+        """The `tokenizers.Tokenizer` of our `tokenizer.json`, built on each access; changes to it have no effect here.
+
+        Other code inspects it to detect byte-level tokenizers, such as `generate(stop_strings=…)`.
+        """
+        with panics_as_errors():
+            return Tokenizer.from_str(self._tokenizer_json())
+
+    # Conversion.
+
+    @property
+    def definition(self) -> Definition:
+        """The definition of this tokenizer: model, added tokens and settings that are not the default."""
+        return Definition(self.model, self._added_tokens_decoder, settings_of(self))
+
+    @classmethod
+    @checked(definition=check_definition)
+    def from_definition(cls, definition: Definition, **kwargs: Any) -> Self:
+        """Create a tokenizer from a definition; `kwargs` override its settings."""
+        return cls(**arguments_of(definition, kwargs))
+
+    @checked(edited=check_edited)
+    def with_model(self, edited: Edited) -> tuple[Self, Remap]:
+        """Return this tokenizer with an edited model, and the remap of all ids, including those of added tokens.
+
+        Settings, flags and added tokens stay. Added tokens outside the model keep their ids, or, if tokens of the model
+        were removed or moved, get the ids directly after the model's.
+
+        Args:
+            edited: the result of a function of `hf_bpe.editing` for this tokenizer's model.
+
+        Raises:
+            ValueError: the edit is of another model, or a new token has the id or the content of an added token.
+
+        >>> from hf_bpe.editing import truncate
+        >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=259, pad_token="<pad>")
+        >>> smaller, remap = tokenizer.with_model(truncate(tokenizer.model, 258))
+        >>> smaller.pad_token, smaller.encode("low"), remap.removed
+        ('<pad>', [108, 257], (258,))
+        """
+        definition, remap = edited_definition(self.definition, *edited)
+        return self.from_definition(definition), remap
+
+    @classmethod
+    @checked(format=optional(check_str), pattern=optional(check_str), special_tokens=optional(check_keywords))
+    def convert_from(
+        cls,
+        source: Any,
+        *,
+        format: str | None = None,
+        pattern: str | None = "auto",
+        special_tokens: Mapping[str, int] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Create a tokenizer from one of another kind, with the same ids.
+
+        Args:
+            source: a file or folder of any format that `hf_bpe.conversion` reads (GPT-2's two files, `tokenizer.json`,
+                a `.tiktoken` file, minbpe's `.model`, a GGUF file, the text form, a saved folder), a
+                `tiktoken.Encoding`, a fast tokenizer of transformers, a `tokenizers.Tokenizer`, or a `BPEModel`.
+            format: the name of the file's format; None to detect it.
+            pattern: the split pattern, for files that do not store it, such as `.tiktoken`.
+            special_tokens: content → id, for files that do not store them.
+            kwargs: settings of the new tokenizer, which override those of the source.
+
+        Raises:
+            OSError: the file cannot be read.
+            TypeError: the source is of another kind.
+            ValueError: the source is damaged, or BPETokenizer cannot represent it; the message names the feature.
+
+        >>> from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+        >>> other = Tokenizer(models.BPE(vocab={"l": 0, "o": 1, "lo": 2}, merges=[("l", "o")]))
+        >>> other.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        >>> other.decoder = decoders.ByteLevel()
+        >>> BPETokenizer.convert_from(other).encode("lolo")
+        [2, 2]
+        """
+        from hf_bpe.conversion import definition_of
+
+        definition = definition_of(source, format=format, pattern=pattern, special_tokens=special_tokens)
+        return cls.from_definition(definition, **kwargs)
+
+    @checked(path=check_path, format=optional(check_str), drop=check_strs, verify=check_flag)
+    def convert_to(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        drop: Iterable[str] = (),
+        verify: bool = True,
+    ) -> tuple[str, ...]:
+        """Write this tokenizer in another format, with the same ids.
+
+        The files are written to a staging folder, read back (with the library of the format if that is installed) and
+        compared with this tokenizer; only then are they moved into place.
+
+        Args:
+            path: the file, or the folder for formats of several files; created if needed.
+            format: a name of `hf_bpe.conversion.FORMATS`; None to tell it by the path.
+            drop: names of `hf_bpe.conversion.FEATURES` that may be dropped although ids depend on them.
+            verify: read back and compare.
+
+        Returns:
+            The paths of the written files.
+
+        Raises:
+            OSError: the files cannot be written.
+            ValueError: the format cannot carry a feature of this tokenizer, which the message names; or the ids differ.
+
+        Warns:
+            UserWarning: the format does not carry a feature that decides no ids.
+
+        >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258)
+        >>> tokenizer.convert_to("low.tiktoken")
+        ('low.tiktoken', 'low.tiktoken.json')
+        >>> BPETokenizer.convert_from("low.tiktoken").model == tokenizer.model
+        True
+        """
+        from hf_bpe.conversion import write
+
+        return tuple(map(str, write(self.definition, path, format=format, drop=drop, verify=verify)))
