@@ -115,7 +115,7 @@ def with_normalizer(model: BPEModel, normalizer: str | None) -> BPEModel:
     return replace(model, merges=CheckedMerges(model.merges), normalizer=normalizer)
 
 
-class NormalizingEncoder:
+class NormalizingEncoder(Encoder):
     """The `Encoder` of a model with a normalizer.
 
     Args:
