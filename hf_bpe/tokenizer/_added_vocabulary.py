@@ -8,7 +8,6 @@ or after the call. Everything derived from all added tokens, such as the encoder
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from tokenizers import AddedToken
 from transformers.utils import logging
@@ -48,10 +47,9 @@ class Derived:
         return encoder
 
     def special_ids(self, named: Callable[[], Iterable[int | None]]) -> bytes:
-        """Return a byte for each id up to the highest special one: 1 if decoding can skip the id.
+        """Return a byte for each id, 1 if decoding can skip it; `named` returns the ids of named special tokens.
 
-        Args:
-            named: returns the ids of the named special tokens; a token has no id before it is added.
+        A named token has no id before it is added.
         """
         if self._special_ids is None:
             flagged = (token_id for token_id, token in self._added_tokens.items() if token.special)
@@ -69,48 +67,33 @@ class Derived:
         return other
 
 
-class Addition(NamedTuple):
-    """The added tokens after a call of `add_tokens`.
-
-    Attributes:
-        tokens: id → token.
-        ids: content → id.
-        extra_special: the tokens that the call made special.
-        number: how many tokens got an id.
-    """
-
-    tokens: dict[int, AddedToken]
-    ids: dict[str, int]
-    extra_special: list[AddedToken]
-    number: int
-
-
 def add_tokens(
     new_tokens: Iterable[str | AddedToken],
-    tokens: Mapping[int, AddedToken],
-    ids: Mapping[str, int],
-    *,
+    are_special: bool,
+    special: Iterable[str],
+    added: tuple[Mapping[int, AddedToken], Mapping[str, int]],
     vocab: Mapping[str, int],
     next_id: int,
-    special: Iterable[str],
-    are_special: bool,
+    *,
     verbose: bool,
-) -> Addition:
+) -> tuple[dict[int, AddedToken], dict[str, int], list[AddedToken], int]:
     """Add tokens by the rules of transformers; tokens that already have an id keep it.
 
     Args:
-        new_tokens: what to add.
-        tokens, ids: the tokens that were added before, as in `Addition`.
-        vocab: printable token → id of the model.
-        next_id: the number of all tokens.
+        new_tokens, are_special: what to add, and whether as special tokens.
         special: the contents of all special tokens.
-        are_special: whether the new tokens are special.
+        added: id → token and content → id, for the tokens that were added before.
+        vocab: printable token → id, for the tokens of the model.
+        next_id: the number of all tokens.
         verbose: whether to log the tokens.
+
+    Returns:
+        All added tokens in the form of `added`, the tokens that became special, and how many tokens got an id.
 
     Raises:
         TypeError: a token is neither a str nor an AddedToken.
     """
-    tokens, ids, special = {**tokens}, {**ids}, {*special}
+    tokens, ids, special = {**added[0]}, {**added[1]}, {*special}
     extra, count = [], 0
     for token in new_tokens:
         if not isinstance(token, (str, AddedToken)):
@@ -135,4 +118,4 @@ def add_tokens(
         ids[content], tokens[token_id] = token_id, token
         if verbose:
             logger.info("Adding %s to the vocabulary", content)
-    return Addition(tokens, ids, extra, count)
+    return tokens, ids, extra, count

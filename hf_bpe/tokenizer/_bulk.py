@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
@@ -29,6 +29,9 @@ from hf_bpe._utils.processes import default_threads
 from hf_bpe.engine._encoder import AnyText, Encoder, Numbers, Options, Padding, is_skipped
 from hf_bpe.engine._streaming import NpyWriter, encode_blocks
 from hf_bpe.tokenizer._batch_layout import MOST_IDS
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 logger = logging.get_logger(__name__)
 
@@ -85,9 +88,9 @@ def encode_files(
     target: Path,
     options: Options,
     threads: int,
-    *,
     separator_id: int,
     highest_id: int,
+    *,
     show_progress: bool,
 ) -> EncodedFiles:
     """Write the ids of files and the offsets of their documents; see `BPETokenizer.encode_file`."""
@@ -114,10 +117,8 @@ def encode_files(
     return EncodedFiles(target, target.with_name(names[1]), all_ids.size, offsets.size - 1)
 
 
-def known_ids(
-    name: str, ids: Any, skipped: bytes, vocabularies: Sequence[Mapping[int, Any]], unknown_id: Callable[[], int | None]
-) -> list[int]:
-    """Return the ids to decode, without skipped ones and with the unknown id for ids outside the vocabularies."""
+def known_ids(tokenizer: BPETokenizer, name: str, ids: Any, skipped: bytes) -> list[int]:
+    """Return the ids to decode, without skipped ones and with `unk_token` for ids outside the vocabulary."""
     if not isinstance(ids, (list, tuple)):
         raise wrong_type(name, "a row of ids", ids)
     known: list[int] = []
@@ -125,10 +126,10 @@ def known_ids(
         token_id = check_int(f"{name}[{at}]", each)
         if is_skipped(token_id, skipped):
             continue
-        if any(token_id in vocabulary for vocabulary in vocabularies):
+        if token_id in tokenizer.model.vocab or token_id in tokenizer._added_tokens_decoder:
             known.append(token_id)
-        elif (unknown := unknown_id()) is not None:
-            known.append(unknown)  # not skipped, although it is a special token
+        elif tokenizer.unk_token is not None:
+            known.append(tokenizer.unk_token_id)  # not skipped, although it is a special token
         else:
             logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
     return known

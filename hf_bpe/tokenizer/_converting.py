@@ -86,13 +86,7 @@ def arguments_of(definition: Definition, others: Mapping[str, Any]) -> dict[str,
 def arguments_to_retrain(
     tokenizer: BPETokenizer, new_special_tokens: Sequence[str | AddedToken], names: Mapping[str, str]
 ) -> tuple[list[str | AddedToken], dict[str, Any]]:
-    """Return the special tokens and the settings of a tokenizer, to train another with.
-
-    Args:
-        tokenizer: the tokenizer.
-        new_special_tokens: special tokens to add.
-        names: old → new name of special tokens to rename.
-    """
+    """Return special tokens and settings to train another tokenizer with; `names` renames special tokens."""
     definition = tokenizer.definition
     special = [token for token in definition.added_tokens.values() if token.special]
     named = {name: definition.setting(name) for name in tokenizer.SPECIAL_TOKENS_ATTRIBUTES}

@@ -236,7 +236,10 @@ ARGUMENTS: dict[str, Check] = {
 
 
 class CheckedTokenizer(PreTrainedTokenizer):
-    """`PreTrainedTokenizer` with checked arguments."""
+    """`PreTrainedTokenizer` with checked arguments.
+
+    The only base of `BPETokenizer`: its methods are wrapped, not redefined, so their signatures follow transformers.
+    """
 
     @classmethod
     def _from_pretrained(cls, files: dict[str, str | None], name: str, *args: Any, **kwargs: Any) -> Any:
@@ -283,8 +286,8 @@ class CheckedTokenizer(PreTrainedTokenizer):
 
 
 for _name in (
-    *("build_inputs_with_special_tokens", "create_token_type_ids_from_sequences", "get_special_tokens_mask"),
-    *("num_special_tokens_to_add", "prepare_for_model", "pad", "clean_up_tokenization", "batch_decode"),
+    *("create_token_type_ids_from_sequences", "num_special_tokens_to_add", "prepare_for_model", "pad"),
+    *("clean_up_tokenization", "batch_decode"),
     *("add_tokens", "add_special_tokens", "apply_chat_template", "get_chat_template", "save_chat_templates"),
     *("encode_message_with_chat_template", "parse_response", "get_response_parser"),
 ):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken
 
@@ -43,13 +43,7 @@ _SHIM = "tokenization_hf_bpe"
 
 @contextmanager
 def errors_of_files(folder: Folder, files: Mapping[str, str | None], settings: Mapping[str, Any]) -> Iterator[None]:
-    """Turn errors of loading into a ValueError if the files are damaged or mixed.
-
-    Args:
-        folder: the folder.
-        files: the files to load, by the names of arguments.
-        settings: the settings that the caller gave.
-    """
+    """Turn errors of loading into a ValueError if the files are damaged or mixed, and not the caller's settings."""
     try:
         with constructor_errors():
             yield
@@ -71,14 +65,7 @@ def save(
     portable: bool,
     verify: bool,
 ) -> tuple[str, ...]:
-    """Save a tokenizer in a folder; see `BPETokenizer.save_pretrained`.
-
-    Args:
-        tokenizer: the tokenizer, which no other thread changes.
-        write: writes what transformers writes to a folder.
-        save_directory, portable, verify: as in `save_pretrained`.
-        prefix: put before each file's name.
-    """
+    """Save a tokenizer, which no other thread changes; `write` saves what transformers does in a folder."""
     with staged_folder(save_directory, last=[prefix + name for name in LAST]) as staging:
         write(staging)
         (staging / TOKENIZER_FILE).write_text(tokenizer._tokenizer_json(), encoding="utf-8", newline="\n")
@@ -192,41 +179,18 @@ def _auto_tokenizer_problem(tokenizer: BPETokenizer, folder: Path) -> str | None
     return difference and f"load the tokenizer as {type(chosen).__name__}, which gives wrong ids: {difference}"
 
 
-class NotInFiles(NamedTuple):
-    """The fields of a model that `vocab.json` and `merges.txt` do not store.
-
-    Attributes:
-        pattern, normalizer, ignore_merges, drop_missing_bytes: as in `BPEModel`.
-        model_special_tokens: the special tokens; None for those that the settings name.
-        signature: the signature of the saved model, None if unknown.
-    """
-
-    pattern: str | None
-    normalizer: str | None
-    ignore_merges: bool
-    drop_missing_bytes: bool
-    model_special_tokens: Sequence[str] | None
-    signature: str | None
-
-
 def model_of(
     model: BPEModel | None,
-    vocab_file: str | os.PathLike[str] | None,
-    merges_file: str | os.PathLike[str] | None,
-    stored: NotInFiles,
+    files: tuple[str | os.PathLike[str] | None, str | os.PathLike[str] | None],
+    settings: tuple[str | None, str | None, bool, bool, Sequence[str] | None, str | None],
     added_tokens: Iterable[AddedToken],
 ) -> tuple[BPEModel, dict[str, int]]:
-    """Return the model of a tokenizer, given or read from two files, and its printable vocabulary.
-
-    By default the special ones of the added tokens are the special tokens of files.
-
-    Raises:
-        ValueError: both the model and files are given, or neither.
-    """
-    pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature = stored
+    """Return the model that `BPETokenizer` is given or reads from two files, and its printable vocabulary."""
+    vocab_file, merges_file = files
+    pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature = settings
     if model is not None:
         if (
-            (vocab_file, merges_file) != (None, None)
+            files != (None, None)
             or pattern not in ("gpt2", model.pattern)
             or normalizer not in (None, model.normalizer)
             or ignore_merges not in (False, model.ignore_merges)
@@ -242,8 +206,7 @@ def model_of(
         return model, model.printable_vocab()
     if vocab_file is None or merges_file is None:
         raise ValueError(
-            f"BPETokenizer needs a model, or vocab_file and merges_file; got vocab_file={vocab_file!r}, "
-            f"merges_file={merges_file!r}"
+            f"BPETokenizer needs a model, or vocab_file and merges_file; got {vocab_file=}, {merges_file=}"
         )
     if model_special_tokens is None:
         model_special_tokens = [token.content for token in added_tokens if token.special] or None

@@ -156,13 +156,7 @@ def as_template(value: Template | Mapping[str, Any] | None) -> Template | None:
 
 
 def template_ids(build: Callable[..., list[int]], sequences: int, add_special_tokens: bool) -> TemplateIds | None:
-    """Return the special-token ids around one or two sequences; None if they are not added around them.
-
-    Args:
-        build: `build_inputs_with_special_tokens`, which a subclass may override.
-        sequences: the number of sequences.
-        add_special_tokens: whether to add any.
-    """
+    """Return the special-token ids around one or two sequences, as `build` adds them; None if it adds more."""
     if not add_special_tokens:
         return _NO_TOKENS[: sequences + 1]
     marks = [[-1, -2], [-3, -4]][:sequences]

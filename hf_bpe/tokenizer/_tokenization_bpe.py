@@ -39,31 +39,12 @@ from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, is_skipped
 from hf_bpe.engine._normalizers import NormalizedTexts, checked_normalizer, with_normalizer
 from hf_bpe.engine._streaming import encode_blocks
+from hf_bpe.tokenizer import _bulk as bulk
+from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import Derived, add_tokens
 from hf_bpe.tokenizer._batch_layout import truncated_ids
-from hf_bpe.tokenizer._bulk import (
-    AS_TEXT,
-    BULK,
-    ODD_IDS,
-    PARSED,
-    EncodedFiles,
-    as_lists,
-    check_text,
-    check_texts,
-    encode_files,
-    encode_to_padded,
-    known_ids,
-    threads_of,
-)
+from hf_bpe.tokenizer._bulk import EncodedFiles, as_lists, check_text, check_texts, threads_of
 from hf_bpe.tokenizer._calls import WarningsGiven, check_inherited_call, checked_inputs, encode_call, plain_ids
-from hf_bpe.tokenizer._converting import (
-    PERSISTENT,
-    arguments_of,
-    arguments_to_retrain,
-    check_definition,
-    check_edited,
-    settings_of,
-)
 from hf_bpe.tokenizer._edited import edited as edited_definition
 from hf_bpe.tokenizer._files.definition import END_OF_TEXT, Definition
 from hf_bpe.tokenizer._files.folders import Folder
@@ -74,7 +55,7 @@ from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, render_to
 from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
 from hf_bpe.tokenizer._inherited import ARGUMENTS, CONSTRUCTOR, SETTINGS, CheckedTokenizer, check_token
 from hf_bpe.tokenizer._lazy_encodings import Source
-from hf_bpe.tokenizer._saving import NotInFiles, check_auto_class, errors_of_files, is_copied, model_of, save
+from hf_bpe.tokenizer._saving import check_auto_class, errors_of_files, is_copied, model_of, save
 from hf_bpe.tokenizer._template import BOS_EOS_OF_PATTERN, PATTERN_OF_BOS_EOS, Template, as_template, template_ids
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 from hf_bpe.training._train import TrainingOptions, train
@@ -95,8 +76,7 @@ class BPETokenizer(CheckedTokenizer):
         pattern: with files, their split pattern: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular
             expression or None.
         normalizer: with files, "NFC" to normalize text before it is split, or None.
-        ignore_merges: with files, whether to encode a pre-token that is an ordinary token as that token, whatever the
-            merges make of it.
+        ignore_merges: with files, whether a pre-token that is an ordinary token is encoded as that token.
         model_special_tokens: with files, the special tokens of the model. None for the special ones in
             `added_tokens_decoder` or, if there are none, for the tokens that are in no merge.
         drop_missing_bytes: with files, whether to drop bytes without a token.
@@ -153,9 +133,9 @@ class BPETokenizer(CheckedTokenizer):
         add_eos_token: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        stored = NotInFiles(pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature)
         added_tokens = kwargs.get("added_tokens_decoder", {})
-        model, printable_vocab = model_of(model, vocab_file, merges_file, stored, added_tokens.values())
+        settings = pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature
+        model, printable_vocab = model_of(model, (vocab_file, merges_file), settings, added_tokens.values())
         check_prefix_space(model.pattern, add_prefix_space)
         self._derived = Derived(make_encoder(model), {})
         self.errors = errors
@@ -176,13 +156,9 @@ class BPETokenizer(CheckedTokenizer):
         special_tokens_pattern = kwargs.pop("special_tokens_pattern", None)
         kwargs["special_tokens_pattern"] = None  # transformers 5.0 and 5.1 default to BERT's
         super().__init__(**kwargs)
-        # transformers drops the given flags of special tokens.
-        flagged = {
-            self._added_tokens_encoder[token.content]: token
-            for token in special_tokens_in(kwargs)
-            if isinstance(token, AddedToken)
-        }
-        self._take({**self._added_tokens_decoder, **{i: as_special(token) for i, token in flagged.items()}})
+        given = [token for token in special_tokens_in(kwargs) if isinstance(token, AddedToken)]
+        flags = {self._added_tokens_encoder[token.content]: as_special(token) for token in given}
+        self._take({**self._added_tokens_decoder, **flags})  # transformers drops the flags
         # If the unnamed special tokens are given, added tokens need no other mark.
         known = self._added_tokens_encoder if "extra_special_tokens" in kwargs else {}
         rest = [each for each in model.special_tokens if each not in self.all_special_tokens and each not in known]
@@ -193,12 +169,11 @@ class BPETokenizer(CheckedTokenizer):
         if add_bos_token is not None or add_eos_token is not None:  # as fast tokenizers take one without the other
             self._set_bos_eos(add_bos_token or False, add_eos_token or False)
         # save_pretrained drops add_bos_token and add_eos_token; the saved template contains both.
-        persistent = (*PERSISTENT, "add_bos_token", "add_eos_token")
+        persistent = (*converting.PERSISTENT, "add_bos_token", "add_eos_token")
         self.init_kwargs.update({name: getattr(self, name) for name in persistent}, signature=signature, model=model)
         self.deprecation_warnings = WarningsGiven()
         self.backend = "tokenizers"  # transformers checks this for support of offsets and words
-        # Settings of this loading or class, not of the tokenizer: without hf_bpe another backend reads the same
-        # settings.
+        # Settings of this loading or class: without hf_bpe another backend reads the same settings.
         for name in ("is_local", "local_files_only", "backend"):
             self.init_kwargs.pop(name, None)
 
@@ -258,7 +233,7 @@ class BPETokenizer(CheckedTokenizer):
 
         Raises, warns: see `hf_bpe.train`.
         """
-        added, settings = arguments_to_retrain(self, new_special_tokens or [], special_tokens_map or {})
+        added, settings = converting.arguments_to_retrain(self, new_special_tokens or [], special_tokens_map or {})
         if self.normalizer is not None:
             text_iterator = NormalizedTexts(text_iterator, [*map(str, added)])
         return type(self).train(text_iterator, vocab_size, added, **{"pattern": self.pattern, **kwargs}, **settings)
@@ -354,12 +329,8 @@ class BPETokenizer(CheckedTokenizer):
         return dict(sorted(self._added_tokens_decoder.items()))
 
     @added_tokens_decoder.setter
-    def added_tokens_decoder(self, value: Mapping[int, str | AddedToken]) -> None:
-        for token_id, token in value.items():
-            if not isinstance(token_id, int) or not isinstance(token, (str, AddedToken)):
-                raise TypeError(f"added_tokens_decoder: expected int → str or AddedToken, got {token_id!r}: {token!r}")
-        tokens = {i: AddedToken(token) if isinstance(token, str) else token for i, token in value.items()}
-        self._take({**self._added_tokens_decoder, **tokens})
+    def added_tokens_decoder(self, value: Mapping[int, AddedToken]) -> None:
+        self._take({**self._added_tokens_decoder, **value})
 
     def add_special_tokens(self, *args: Any, **kwargs: Any) -> int:
         """Name special tokens and add missing ones to the vocabulary, as in transformers; return the number added."""
@@ -370,18 +341,11 @@ class BPETokenizer(CheckedTokenizer):
         return added
 
     def _add_tokens(self, new_tokens: Sequence[str | AddedToken] | None, special_tokens: bool = False) -> int:
-        added = add_tokens(
-            new_tokens or [],
-            self._added_tokens_decoder,
-            self._added_tokens_encoder,
-            vocab=self.encoder,
-            next_id=len(self),
-            special=[*map(str, self._extra_special_tokens), *self.special_tokens_map.values()],
-            are_special=special_tokens,
-            verbose=self.verbose,
-        )
-        self._take(added.tokens, added.ids, added.extra_special, self.total_vocab_size + added.number)
-        return added.number
+        special = [*map(str, self._extra_special_tokens), *self.special_tokens_map.values()]
+        known = (self._added_tokens_decoder, self._added_tokens_encoder), self.encoder, len(self)
+        tokens, ids, extra, number = add_tokens(new_tokens or [], special_tokens, special, *known, verbose=self.verbose)
+        self._take(tokens, ids, extra, self.total_vocab_size + number)
+        return number
 
     def _update_total_vocab_size(self) -> None:
         self._take(self._added_tokens_decoder)
@@ -391,9 +355,9 @@ class BPETokenizer(CheckedTokenizer):
 
     def _take(
         self,
-        tokens: dict[int, AddedToken],
+        tokens: dict[int, Any],
         ids: dict[str, int] | None = None,
-        extra_special: Iterable[AddedToken] = (),
+        extra: Iterable[Any] = (),
         total: int | None = None,
     ) -> None:
         """Replace the added tokens atomically for other threads; other arguments default to derived values."""
@@ -404,7 +368,7 @@ class BPETokenizer(CheckedTokenizer):
         self.__dict__.update(
             _added_tokens_decoder=tokens,
             _added_tokens_encoder=ids,
-            _extra_special_tokens=[*self._extra_special_tokens, *extra_special],
+            _extra_special_tokens=[*self._extra_special_tokens, *extra],
             total_vocab_size=total,
             _derived=Derived(self._derived.base, tokens),
         )
@@ -464,10 +428,10 @@ class BPETokenizer(CheckedTokenizer):
             return
         bos = self.add_bos_token if add_bos is None else check_flag("add_bos_token", add_bos)
         eos = self.add_eos_token if add_eos is None else check_flag("add_eos_token", add_eos)
-        for wanted, name in ((bos, "bos_token"), (eos, "eos_token")):
-            if wanted and getattr(self, name) is None:
-                raise ValueError(f"add_{name}=True needs a {name}; none is set")
-        self.template = Template.of_bos_eos(self.bos_token if bos else None, self.eos_token if eos else None)
+        tokens = {name: getattr(self, name) for name, wanted in (("bos_token", bos), ("eos_token", eos)) if wanted}
+        if missing := [name for name, token in tokens.items() if token is None]:
+            raise ValueError(f"add_{missing[0]}=True needs a {missing[0]}; none is set")
+        self.template = Template.of_bos_eos(tokens.get("bos_token"), tokens.get("eos_token"))
 
     @checked(token_ids_0=check_ids, token_ids_1=optional(check_ids))
     def build_inputs_with_special_tokens(
@@ -619,17 +583,23 @@ class BPETokenizer(CheckedTokenizer):
             check_text("data", data)
             as_text = check_flag("split_special_tokens", as_text)
         try:
-            return self._engine.encode(data, AS_TEXT if as_text else PARSED)
+            return self._engine.encode(data, bulk.AS_TEXT if as_text else bulk.PARSED)
         except ValueError:
             if not self._engine.lacks_bytes:
                 raise
             return self._engine.encode(data, self._options(split_special_tokens, add_prefix_space=False))
 
-    @checked(**BULK)
+    @checked(**bulk.BULK)
     def encode_to_lists(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> list[list[int]]:
         """Return a list of ids for each text.
+
+        Args:
+            texts: str or bytes.
+            split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
+            num_workers: number of threads, None for one per core; no result depends on it. These two arguments are the
+                same in all bulk methods.
 
         Raises:
             TypeError: the argument is a single text, or an element is neither str nor bytes.
@@ -641,7 +611,7 @@ class BPETokenizer(CheckedTokenizer):
         options = self._options(split_special_tokens)
         return self._engine.encode_batch(check_texts("texts", texts), options, threads_of(num_workers))
 
-    @checked(**BULK)
+    @checked(**bulk.BULK)
     def encode_to_numpy(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> tuple[Ids, Numbers]:
@@ -658,7 +628,7 @@ class BPETokenizer(CheckedTokenizer):
         options = self._options(split_special_tokens)
         return self._engine.encode_to_numpy(check_texts("texts", texts), options, threads_of(num_workers))
 
-    @checked(**BULK)
+    @checked(**bulk.BULK)
     def encode_to_padded(
         self,
         texts: Sequence[AnyText],
@@ -670,9 +640,7 @@ class BPETokenizer(CheckedTokenizer):
         """Return the ids of texts as rows of one length, padded with `pad_token` on the `padding_side`.
 
         Args:
-            texts: str or bytes.
             length: the length of each row; longer rows lose their last ids. None for the length of the longest.
-            split_special_tokens, num_workers: as in the other bulk methods.
 
         Returns:
             ids and mask, both int64 of shape (number of texts, length); the mask is 1 for ids and 0 for padding.
@@ -690,12 +658,12 @@ class BPETokenizer(CheckedTokenizer):
         pad_id = self.pad_token_id
         padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
         options, threads = self._options(split_special_tokens), threads_of(num_workers)
-        ids, mask = encode_to_padded(self._engine, check_texts("texts", texts), options, threads, padding)
+        ids, mask = bulk.encode_to_padded(self._engine, check_texts("texts", texts), options, threads, padding)
         if pad_id is None and not mask.all():
             raise ValueError("rows of different length need a pad_token, but there is none; set one")
         return ids, mask
 
-    @checked(**BULK)
+    @checked(**bulk.BULK)
     def count_tokens(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> list[int]:
@@ -707,19 +675,15 @@ class BPETokenizer(CheckedTokenizer):
         options = self._options(split_special_tokens)
         return self._engine.count_tokens(check_texts("texts", texts), options, threads_of(num_workers))
 
-    @checked(**BULK)
+    @checked(**bulk.BULK)
     def encode_iterable(
         self, pieces: Iterable[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> Iterator[int]:
         """Yield the ids of the concatenation of pieces, exactly as if it were encoded whole.
 
-        Pieces may end anywhere: inside a word, a special token or (in bytes) a character. About 16 MB are held at a
-        time, or the text up to the next safe cut if that is longer: one word, or everything if the pattern is None or a
-        regular expression and there is no special token.
-
-        Args:
-            pieces: str or bytes, such as an open text file.
-            split_special_tokens, num_workers: as in the other bulk methods.
+        Pieces, str or bytes, may end anywhere: inside a word, a special token or (in bytes) a character. About 16 MB
+        are held at a time, or the text up to the next safe cut if that is longer: one word, or everything if the
+        pattern is None or a regular expression and there is no special token.
 
         >>> tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=258)
         >>> list(tokenizer.encode_iterable(["lo", "w lo", "w"])) == tokenizer.encode("low low")
@@ -729,7 +693,7 @@ class BPETokenizer(CheckedTokenizer):
         for ids in encode_blocks(self._engine, pieces, options, threads_of(num_workers)):
             yield from ids.tolist()
 
-    @checked(**BULK)
+    @checked(**bulk.BULK)
     def encode_file(
         self,
         paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
@@ -743,17 +707,14 @@ class BPETokenizer(CheckedTokenizer):
         """Encode text files to one array of ids on disk, in bounded memory, for training models.
 
         Two files are written, both or none, which `numpy.load` reads (with `mmap_mode="r"`, without loading them):
-        `output`, the concatenated ids of all files, uint16 if all ids of the tokenizer fit, else uint32; and next to it
-        a file that ends in `.offsets.npy` instead of `.npy`: the int64 offsets at which documents begin, with the end
-        of the last. A process that is killed while it replaces old files leaves no `output`, rather than ids and
-        offsets that do not match.
+        `output`, the concatenated ids, uint16 if all ids of the tokenizer fit, else uint32; and next to it a file that
+        ends in `.offsets.npy` instead of `.npy`: the int64 offsets at which documents begin, with the end of the last.
+        A process that is killed while it replaces old files leaves no `output`, rather than ids without their offsets.
 
         Args:
             paths: one file or several, UTF-8 or not, in the order in which to encode them.
             output: a path that ends in `.npy`.
-            separator: the token that ends a document and is its last id; None for `eos_token`. The end of a file also
-                ends a document.
-            split_special_tokens, num_workers: as in the other bulk methods.
+            separator: the token that is the last of a document, as the end of a file is; None for `eos_token`.
             show_progress: show a bar of the bytes read, on standard error.
 
         Raises:
@@ -773,17 +734,11 @@ class BPETokenizer(CheckedTokenizer):
         target = Path(output)
         if target.suffix != ".npy":
             raise ValueError(f"output: expected a name that ends in .npy, got {str(output)!r}")
+        options, threads = self._options(split_special_tokens), threads_of(num_workers)
         encoder = self._engine  # the same for all files, because the ids of tokens added meanwhile may not fit
-        return encode_files(
-            encoder,
-            files,
-            target,
-            self._options(split_special_tokens),
-            threads_of(num_workers),
-            separator_id=self._separator_id(separator),
-            highest_id=max([*encoder.model.vocab, *self._added_tokens_decoder], default=0),
-            show_progress=show_progress,
-        )
+        highest_id = max([*encoder.model.vocab, *self._added_tokens_decoder], default=0)
+        ids = self._separator_id(separator), highest_id
+        return bulk.encode_files(encoder, files, target, options, threads, *ids, show_progress=show_progress)
 
     def _separator_id(self, separator: str | None) -> int:
         """Return the id that ends documents; -1 if there is none."""
@@ -863,16 +818,15 @@ class BPETokenizer(CheckedTokenizer):
             token_ids: an id, or a sequence of ids (list, array or tensor of one dimension).
             skip_special_tokens: leave special tokens out.
 
-        An id outside the vocabulary is decoded as `unk_token` if there is one, else it is skipped with a warning in the
-        log.
+        An id outside the vocabulary is decoded as `unk_token`, or without one skipped with a warning in the log.
         """
         ids = [token_ids] if type(token_ids) is int else as_lists("token_ids", token_ids)
         ids = [ids] if isinstance(ids, int) else ids
         skipped = self._skipped_ids(skip_special_tokens)
         try:
             return self._engine.decode(ids, skipped)
-        except ODD_IDS:
-            return self._engine.decode(self._known_ids("token_ids", ids, skipped), b"")
+        except bulk.ODD_IDS:
+            return self._engine.decode(bulk.known_ids(self, "token_ids", ids, skipped), b"")
 
     def decode_to_texts(self, sequences: Sequence[Sequence[int]], *, skip_special_tokens: bool = False) -> list[str]:
         """Return the text of each sequence of ids; invalid UTF-8 is handled according to `errors`.
@@ -884,8 +838,8 @@ class BPETokenizer(CheckedTokenizer):
         skipped = self._skipped_ids(skip_special_tokens)
         try:
             return self._engine.decode_batch(rows, skipped, self.errors)
-        except ODD_IDS:
-            known: list[Sequence[int]] = [self._known_ids("sequences", row, skipped) for row in rows]
+        except bulk.ODD_IDS:
+            known: list[Sequence[int]] = [bulk.known_ids(self, "sequences", row, skipped) for row in rows]
             return self._engine.decode_batch(known, b"", self.errors)
 
     def _skipped_ids(self, skip_special_tokens: bool) -> bytes:
@@ -893,11 +847,6 @@ class BPETokenizer(CheckedTokenizer):
         if not check_flag("skip_special_tokens", skip_special_tokens):
             return b""
         return self._derived.special_ids(lambda: map(self.convert_tokens_to_ids, self.special_tokens_map.values()))
-
-    def _known_ids(self, name: str, ids: Any, skipped: bytes) -> list[int]:
-        """Return the ids to decode, with `unk_token` for ids outside the vocabulary."""
-        vocabularies = self.model.vocab, self._added_tokens_decoder
-        return known_ids(name, ids, skipped, vocabularies, lambda: self.unk_token and self.unk_token_id)
 
     # Loading.
 
@@ -984,8 +933,8 @@ class BPETokenizer(CheckedTokenizer):
         """Save all files for from_pretrained, and a `tokenizer.json` for users without hf_bpe.
 
         Files are written to a staging folder, loaded and compared with this tokenizer, and then moved into place; if
-        anything fails the old files stay. Old files that are not written again also stay. If the process is killed, the
-        folder holds the old tokenizer or the new one, or loading it raises an error.
+        anything fails the old files stay, as do files that are not written again. If the process is killed, the folder
+        holds the old tokenizer or the new one, or loading it raises an error.
 
         Args:
             save_directory: the folder; created if needed.
@@ -1062,10 +1011,7 @@ class BPETokenizer(CheckedTokenizer):
 
     @property
     def backend_tokenizer(self) -> Tokenizer:
-        """The `tokenizers.Tokenizer` of our `tokenizer.json`, built on each access; changes to it have no effect here.
-
-        Other code inspects it to detect byte-level tokenizers, such as `generate(stop_strings=…)`.
-        """
+        """The `tokenizers.Tokenizer` of our `tokenizer.json`, built on each access, for code that inspects it."""
         with panics_as_errors():
             return Tokenizer.from_str(self._tokenizer_json())
 
@@ -1074,15 +1020,15 @@ class BPETokenizer(CheckedTokenizer):
     @property
     def definition(self) -> Definition:
         """The definition of this tokenizer: model, added tokens and settings that are not the default."""
-        return Definition(self.model, self._added_tokens_decoder, settings_of(self))
+        return Definition(self.model, self._added_tokens_decoder, converting.settings_of(self))
 
     @classmethod
-    @checked(definition=check_definition)
+    @checked(definition=converting.check_definition)
     def from_definition(cls, definition: Definition, **kwargs: Any) -> Self:
         """Create a tokenizer from a definition; `kwargs` override its settings."""
-        return cls(**arguments_of(definition, kwargs))
+        return cls(**converting.arguments_of(definition, kwargs))
 
-    @checked(edited=check_edited)
+    @checked(edited=converting.check_edited)
     def with_model(self, edited: Edited) -> tuple[Self, Remap]:
         """Return this tokenizer with an edited model, and the remap of all ids, including those of added tokens.
 
