@@ -70,7 +70,7 @@ class Derived:
 def add_tokens(
     new_tokens: Iterable[str | AddedToken],
     are_special: bool,
-    special: Iterable[str],
+    special: set[str],
     added: tuple[Mapping[int, AddedToken], Mapping[str, int]],
     vocab: Mapping[str, int],
     next_id: int,
@@ -81,7 +81,7 @@ def add_tokens(
 
     Args:
         new_tokens, are_special: what to add, and whether as special tokens.
-        special: the contents of all special tokens.
+        special: the contents of all special tokens, to which new ones are added.
         added: id → token and content → id, for the tokens that were added before.
         vocab: printable token → id, for the tokens of the model.
         next_id: the number of all tokens.
@@ -93,7 +93,7 @@ def add_tokens(
     Raises:
         TypeError: a token is neither a str nor an AddedToken.
     """
-    tokens, ids, special = {**added[0]}, {**added[1]}, {*special}
+    tokens, ids = {**added[0]}, {**added[1]}
     extra, count = [], 0
     for token in new_tokens:
         if not isinstance(token, (str, AddedToken)):

@@ -43,7 +43,7 @@ from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import Derived, add_tokens
 from hf_bpe.tokenizer._batch_layout import truncated_ids
-from hf_bpe.tokenizer._bulk import EncodedFiles, as_lists, check_text, check_texts, threads_of
+from hf_bpe.tokenizer._bulk import AS_TEXT, PARSED, EncodedFiles, as_lists, check_text, check_texts, threads_of
 from hf_bpe.tokenizer._calls import WarningsGiven, check_inherited_call, checked_inputs, encode_call, plain_ids
 from hf_bpe.tokenizer._edited import edited as edited_definition
 from hf_bpe.tokenizer._files.definition import END_OF_TEXT, Definition
@@ -341,7 +341,7 @@ class BPETokenizer(CheckedTokenizer):
         return added
 
     def _add_tokens(self, new_tokens: Sequence[str | AddedToken] | None, special_tokens: bool = False) -> int:
-        special = [*map(str, self._extra_special_tokens), *self.special_tokens_map.values()]
+        special = {*map(str, self._extra_special_tokens), *self.special_tokens_map.values()}
         known = (self._added_tokens_decoder, self._added_tokens_encoder), self.encoder, len(self)
         tokens, ids, extra, number = add_tokens(new_tokens or [], special_tokens, special, *known, verbose=self.verbose)
         self._take(tokens, ids, extra, self.total_vocab_size + number)
@@ -583,7 +583,7 @@ class BPETokenizer(CheckedTokenizer):
             check_text("data", data)
             as_text = check_flag("split_special_tokens", as_text)
         try:
-            return self._engine.encode(data, bulk.AS_TEXT if as_text else bulk.PARSED)
+            return self._engine.encode(data, AS_TEXT if as_text else PARSED)
         except ValueError:
             if not self._engine.lacks_bytes:
                 raise
@@ -844,9 +844,12 @@ class BPETokenizer(CheckedTokenizer):
 
     def _skipped_ids(self, skip_special_tokens: bool) -> bytes:
         """Return a byte for each id that is not 0 if decoding skips the id."""
-        if not check_flag("skip_special_tokens", skip_special_tokens):
-            return b""
-        return self._derived.special_ids(lambda: map(self.convert_tokens_to_ids, self.special_tokens_map.values()))
+        if check_flag("skip_special_tokens", skip_special_tokens):
+            return self._derived.special_ids(self._named_ids)
+        return b""
+
+    def _named_ids(self) -> Iterable[int | None]:
+        return map(self.convert_tokens_to_ids, self.special_tokens_map.values())
 
     # Loading.
 
