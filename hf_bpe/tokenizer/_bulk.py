@@ -43,7 +43,7 @@ PARSED, AS_TEXT = Options(), Options(split_special_tokens=True)
 ODD_IDS = (KeyError, TypeError, OverflowError, ValueError)
 """The errors of engines for ids without a token and for values that are not ids."""
 
-BULK: dict[str, Check] = {
+ARGUMENTS: dict[str, Check] = {
     "split_special_tokens": optional(check_flag),
     "num_workers": optional(at_least(1)),
     "length": optional(lambda name, value: check_int(name, value, 0, MOST_IDS)),

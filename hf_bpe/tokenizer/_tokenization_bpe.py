@@ -1,4 +1,8 @@
-"""BPETokenizer: the `PreTrainedTokenizer` of this package."""
+"""BPETokenizer: the `PreTrainedTokenizer` of this package.
+
+The class holds what transformers and users call. The work is done by the encoder and by functions over values in the
+modules next to it: `_calls` and `_batch_layout`, `_bulk`, `_added_vocabulary`, `_template`, `_saving`, `_converting`.
+"""
 
 from __future__ import annotations
 
@@ -589,7 +593,7 @@ class BPETokenizer(CheckedTokenizer):
                 raise
             return self._engine.encode(data, self._options(split_special_tokens, add_prefix_space=False))
 
-    @checked(**bulk.BULK)
+    @checked(**bulk.ARGUMENTS)
     def encode_to_lists(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> list[list[int]]:
@@ -611,7 +615,7 @@ class BPETokenizer(CheckedTokenizer):
         options = self._options(split_special_tokens)
         return self._engine.encode_batch(check_texts("texts", texts), options, threads_of(num_workers))
 
-    @checked(**bulk.BULK)
+    @checked(**bulk.ARGUMENTS)
     def encode_to_numpy(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> tuple[Ids, Numbers]:
@@ -628,7 +632,7 @@ class BPETokenizer(CheckedTokenizer):
         options = self._options(split_special_tokens)
         return self._engine.encode_to_numpy(check_texts("texts", texts), options, threads_of(num_workers))
 
-    @checked(**bulk.BULK)
+    @checked(**bulk.ARGUMENTS)
     def encode_to_padded(
         self,
         texts: Sequence[AnyText],
@@ -663,7 +667,7 @@ class BPETokenizer(CheckedTokenizer):
             raise ValueError("rows of different length need a pad_token, but there is none; set one")
         return ids, mask
 
-    @checked(**bulk.BULK)
+    @checked(**bulk.ARGUMENTS)
     def count_tokens(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> list[int]:
@@ -675,7 +679,7 @@ class BPETokenizer(CheckedTokenizer):
         options = self._options(split_special_tokens)
         return self._engine.count_tokens(check_texts("texts", texts), options, threads_of(num_workers))
 
-    @checked(**bulk.BULK)
+    @checked(**bulk.ARGUMENTS)
     def encode_iterable(
         self, pieces: Iterable[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> Iterator[int]:
@@ -693,7 +697,7 @@ class BPETokenizer(CheckedTokenizer):
         for ids in encode_blocks(self._engine, pieces, options, threads_of(num_workers)):
             yield from ids.tolist()
 
-    @checked(**bulk.BULK)
+    @checked(**bulk.ARGUMENTS)
     def encode_file(
         self,
         paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
