@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,9 +22,9 @@ from hf_bpe.core._model import BPEModel, CheckedMerges
 from hf_bpe.engine._normalizers import with_normalizer
 from hf_bpe.tokenizer._files.folders import Folder
 from hf_bpe.tokenizer._files.integrity import LAST, check_digests, digests_of
-from hf_bpe.tokenizer._files.panics import panics_as_errors
+from hf_bpe.tokenizer._files.neighbours import warn_of_neighbours
 from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS
-from hf_bpe.tokenizer._files.verify import ids_difference, verify_folder
+from hf_bpe.tokenizer._files.verification import verify_folder
 from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2_with_vocab
 from hf_bpe.tokenizer._transformers_compat import constructor_errors
 
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
-MODEL_CONFIG_FILE = "config.json"
-CHAT_TEMPLATE_FILE = "chat_template.jinja"
 
 # The module that AutoTokenizer copies from a folder and runs to find our class.
 _SHIM = "tokenization_hf_bpe"
@@ -72,7 +68,7 @@ def save(
         _finish_config(tokenizer, staging, portable)
         if verify:
             verify_folder(staging, tokenizer)
-            _warn_of(tokenizer, Path(save_directory), staging, prefix)
+            warn_of_neighbours(tokenizer, Path(save_directory), staging, prefix)
         if prefix:  # added last, because no loader would find the files
             for path in [path for path in staging.iterdir() if path.suffix != ".py"]:
                 path.rename(staging / (prefix + path.name))
@@ -135,48 +131,6 @@ def _needs_shim(cls: type, loaded: Any) -> bool:
 
 def _is_importable(cls: type) -> bool:
     return cls.__module__ != "__main__" and getattr(sys.modules[cls.__module__], cls.__name__, None) is cls
-
-
-def _warn_of(tokenizer: BPETokenizer, folder: Path, staging: Path, prefix: str) -> None:
-    """Warn about existing files in the folder that change what is loaded from it."""
-    if (folder / MODEL_CONFIG_FILE).is_file() and not prefix:
-        shutil.copy(folder / MODEL_CONFIG_FILE, staging)
-        problem = _auto_tokenizer_problem(tokenizer, staging)
-        (staging / MODEL_CONFIG_FILE).unlink()
-        if problem:
-            name = type(tokenizer).__name__
-            warnings.warn(
-                f"{folder / MODEL_CONFIG_FILE} makes AutoTokenizer {problem}. Call {name}.register_for_auto_class()"
-                f" before saving, and AutoTokenizer will load {name} (where hf_bpe is not imported, with "
-                f"trust_remote_code=True); or load the folder with {name}.from_pretrained or "
-                "PreTrainedTokenizerFast.from_pretrained; or save the tokenizer in a separate folder",
-                UserWarning,
-                stacklevel=5,
-            )
-    template = prefix + CHAT_TEMPLATE_FILE
-    if tokenizer.chat_template is None and (folder / template).is_file():
-        warnings.warn(
-            f"{folder / template} belongs to an earlier tokenizer, but this one has no chat template; loading the "
-            "folder will add the old one: delete the file if you do not want it",
-            UserWarning,
-            stacklevel=5,
-        )
-
-
-def _auto_tokenizer_problem(tokenizer: BPETokenizer, folder: Path) -> str | None:
-    """Describe the problem with the tokenizer that AutoTokenizer loads from a folder; None if there is none."""
-    from transformers import AutoTokenizer
-
-    try:
-        # Without trust_remote_code it would prompt the user and block.
-        with panics_as_errors():
-            chosen = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-        if type(chosen) is type(tokenizer):
-            return None
-        difference = ids_difference(tokenizer, chosen)
-    except Exception as error:  # other classes raise any kind of error
-        return f"fail to load the tokenizer: {error}"
-    return difference and f"load the tokenizer as {type(chosen).__name__}, which gives wrong ids: {difference}"
 
 
 def model_of(

@@ -939,9 +939,9 @@ class BPETokenizer(CheckedTokenizer):
     ) -> tuple[str, ...]:
         """Save all files for from_pretrained, and a `tokenizer.json` for users without hf_bpe.
 
-        Files are written to a staging folder, loaded and compared with this tokenizer, and then moved into place; if
-        anything fails the old files stay, as do files that are not written again. If the process is killed, the folder
-        holds the old tokenizer or the new one, or loading it raises an error.
+        Files are written to a staging folder, loaded to verify their ids, and then moved into place; if anything fails
+        the old files stay, as do files that are not written again. If the process is killed, the folder holds the old
+        tokenizer or the new one, or loading it raises an error.
 
         Args:
             save_directory: the folder; created if needed.
@@ -951,8 +951,8 @@ class BPETokenizer(CheckedTokenizer):
                 arguments in `kwargs`.
             portable: make AutoTokenizer load `PreTrainedTokenizerFast` (transformers 4 and 5), whether hf_bpe is
                 installed or not; `BPETokenizer.from_pretrained` still loads the folder.
-            verify: load the files with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and compare vocabulary
-                and ids. Takes half a second for GPT-2's vocabulary.
+            verify: load the files with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and verify vocabulary
+                and ids. Takes about a second for GPT-2's vocabulary.
             kwargs: as in transformers.
 
         Returns:
@@ -1107,14 +1107,14 @@ class BPETokenizer(CheckedTokenizer):
     ) -> tuple[str, ...]:
         """Write this tokenizer in another format, with the same ids.
 
-        The files are written to a staging folder, read back (with the library of the format if that is installed) and
-        compared with this tokenizer; only then are they moved into place.
+        The files are written to a staging folder, and read back (with the library of the format if that is installed)
+        to verify their ids; only then are they moved into place.
 
         Args:
             path: the file, or the folder for formats of several files; created if needed.
             format: a name of `hf_bpe.conversion.FORMATS`; None to tell it by the path.
             drop: names of `hf_bpe.conversion.FEATURES` that may be dropped although ids depend on them.
-            verify: read back and compare.
+            verify: verify that the files, read back, give the same ids.
 
         Returns:
             The paths of the written files.

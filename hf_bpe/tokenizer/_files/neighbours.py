@@ -39,7 +39,7 @@ def warn_of_neighbours(tokenizer: BPETokenizer, folder: Path, staging: Path, pre
                 f"trust_remote_code=True); or load the folder with {name}.from_pretrained or "
                 "PreTrainedTokenizerFast.from_pretrained; or save the tokenizer in a separate folder",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
     template = prefix + _CHAT_TEMPLATE_FILE
     if tokenizer.chat_template is None and (folder / template).is_file():
@@ -47,7 +47,7 @@ def warn_of_neighbours(tokenizer: BPETokenizer, folder: Path, staging: Path, pre
             f"{folder / template} belongs to an earlier tokenizer, but this one has no chat template; loading the "
             "folder will add the old one: delete the file if you do not want it",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
