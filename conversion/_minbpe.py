@@ -270,5 +270,6 @@ FORMAT = Format(
     matches=matches,
     read=read,
     write=write,
+    has_chains=False,
     suffix=".model",
 )

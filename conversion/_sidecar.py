@@ -1,7 +1,7 @@
 """Sidecars: JSON files for the features that a format cannot carry; `x.tiktoken` has `x.tiktoken.json`.
 
 A sidecar holds a definition without vocabulary and merges. `pat_str` and `special_tokens` are the arguments of
-`tiktoken.Encoding`; the rest is only for our readers.
+`tiktoken.Encoding`, which has none for chains of stages; the rest is only for our readers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
-from hf_bpe.core.pretokenizers import canonical_pattern, pattern_expression
+from hf_bpe.core.pretokenizers import canonical_pattern, is_chain, pattern_expression
 from hf_bpe.tokenizer._files.definition import Definition, Hints, written_out
 from hf_bpe.tokenizer._files.reading import read_json_object
 
@@ -62,7 +62,7 @@ def write_sidecar(definition: Definition, path: Path) -> None:
     content = {
         "kind": _KIND,
         "pattern": model.pattern,
-        "pat_str": pattern_expression(model.pattern) or WHOLE_TEXT,
+        "pat_str": None if is_chain(model.pattern) else pattern_expression(model.pattern) or WHOLE_TEXT,
         "special_tokens": model.special_ids(),
         "ignore_merges": model.ignore_merges,
         "normalizer": model.normalizer,

@@ -177,6 +177,7 @@ FORMAT = Format(
     matches=_matches,
     read=_read,
     write=_write,
+    has_chains=False,
     sidecar=frozenset(FEATURES)
     - {"ignore_merges", "flags", "added_tokens", "prefix_space", "split_special_tokens", "normalizer", "missing_bytes"},
     peer=_peer,

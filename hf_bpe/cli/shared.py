@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
-SPLIT = f"{', '.join(PATTERNS)}, a regular expression, or none for no split."
+SPLIT = f"{', '.join(PATTERNS)}, a regular expression, the JSON of a pre-tokenizer, or none."
 FOLDER_HELP = "A folder or file with a tokenizer, in any format that convert knows. Nothing is downloaded."
 WORKERS_HELP = "Number of threads or processes; the result does not depend on it."
 STDIN = "-"

@@ -40,7 +40,8 @@ class BPEModel:
             tokens together have at most `MOST_TOKEN_BYTES` bytes.
         merges: the merged pairs in the order of their ranks. Two pairs may make the same token.
         special_tokens: tokens that are never split and never made by a merge; stored in the order of their ids.
-        pattern: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular expression, or None for no pre-tokenization.
+        pattern: how text is cut into pre-tokens, as `hf_bpe.core.pretokenizers.canonical_pattern` takes it; stored as
+            it returns it: a name, a regular expression, the JSON of a chain of stages, or None for no pre-tokenization.
         ignore_merges: encode a pre-token that is an ordinary token as that token, whatever the merges make of it; so
             tokens that no merges make can still occur. tiktoken encodes this way, and `tokenizers` with the option of
             this name.

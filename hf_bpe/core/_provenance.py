@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hf_bpe.core.pretokenizers import PATTERNS, UNICODE_VERSION
+from hf_bpe.core.pretokenizers import PATTERNS, UNICODE_VERSION, is_chain
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
@@ -31,7 +31,7 @@ def signature_of(model: BPEModel) -> str:
     pattern = model.pattern or "none"
     parts = {
         "unicode": UNICODE_VERSION,
-        "pattern": pattern if pattern in (*PATTERNS, "none") else f"regex:{short_digest(pattern.encode())}",
+        "pattern": _name_of(pattern),
         "vocab": str(model.vocab_size),
         **{name: value for name, value in origin if name not in (_VERSION, "counts", _MERGES)},
         "specials": str(len(model.special_tokens)),
@@ -41,6 +41,12 @@ def signature_of(model: BPEModel) -> str:
         **{name: values[name] for name in ("counts", _MERGES) if name in values},
     }
     return "|".join([f"{_VERSION} {values[_VERSION]}", *(f"{name}={value}" for name, value in parts.items())])
+
+
+def _name_of(pattern: str) -> str:
+    if pattern in (*PATTERNS, "none"):
+        return pattern
+    return f"{'chain' if is_chain(pattern) else 'regex'}:{short_digest(pattern.encode())}"
 
 
 def origin_of(signature: str) -> Origin:

@@ -9,59 +9,58 @@ library is upgraded. Code points that a newer `regex` knows and Unicode 16.0 doe
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Any, TypeGuard, TypeVar
 
 import regex
 
-from hf_bpe.core._unicode import UNASSIGNED
+from hf_bpe.core._chains import PreToken, PreTokenizer
+from hf_bpe.core._named_patterns import PATTERNS, SPELLINGS
+from hf_bpe.core._stages import (
+    ByteLevel,
+    CharDelimiterSplit,
+    Digits,
+    Punctuation,
+    Span,
+    Split,
+    Stage,
+    Whitespace,
+    WhitespaceSplit,
+    cut,
+)
+from hf_bpe.core._unicode_version import UNICODE_VERSION, hide_newer
 
-__all__ = ["PATTERNS", "UNICODE_VERSION", "canonical_pattern", "find_safe_cuts", "pattern_expression", "split"]
+__all__ = [
+    "PATTERNS",
+    "UNICODE_VERSION",
+    "ByteLevel",
+    "CharDelimiterSplit",
+    "Digits",
+    "PreToken",
+    "PreTokenizer",
+    "Punctuation",
+    "Split",
+    "Stage",
+    "Whitespace",
+    "WhitespaceSplit",
+    "canonical_pattern",
+    "find_safe_cuts",
+    "is_chain",
+    "pattern_expression",
+    "pre_tokenizer",
+    "pre_tokens",
+    "split",
+]
 
-UNICODE_VERSION = "16.0"
+AnyPattern = str | PreTokenizer | Sequence[Stage] | Mapping[str, Any] | None
+"""What names a way to cut text: see `canonical_pattern`."""
 
 # The 25 characters of the Unicode property White_Space, which `\s` means here (Python's str.isspace has four more).
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
-
-# Sources: gpt2 from OpenAI's GPT-2 release, cl100k and o200k from tiktoken, llama3 and qwen2 from the tokenizer.json
-# files of those models. cl100k and llama3 cut identically; both names exist because people look for both.
-PATTERNS: dict[str, str] = {
-    "gpt2": r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""",
-    "cl100k": (
-        r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"""
-        r"""|\s*[\r\n]+|\s+(?!\S)|\s+"""
-    ),
-    "o200k": (
-        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
-        r"""|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
-        r"""|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
-    ),
-    "llama3": (
-        r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"""
-        r"""|\s*[\r\n]+|\s+(?!\S)|\s+"""
-    ),
-    "qwen2": (
-        r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"""
-        r"""|\s*[\r\n]+|\s+(?!\S)|\s+"""
-    ),
-}
-
-# Other spellings of named patterns that occur in files. They cut every text identically: without `+` after the last
-# `\s` no match differs, because `\s+(?!\S)` leaves one character; possessive quantifiers never had anything to give
-# back.
-_SPELLINGS: dict[str, str] = {
-    # OpenAI's GPT-2 release and most tokenizer.json files; tiktoken since 0.7 and before.
-    r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""": "gpt2",
-    r"""'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""": "gpt2",
-    r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s""": "gpt2",
-    # tiktoken since 0.7; minbpe.
-    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"""
-    r"""|\s*[\r\n]|\s+(?!\S)|\s""": "cl100k",
-    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]"""
-    r"""|\s+(?!\S)|\s+""": "cl100k",
-}
 
 # Where text may be cut without changing its pre-tokens. No named pattern looks back, and none matches a non-white-space
 # character followed by a space, or a letter or number followed by any white space.
@@ -75,38 +74,54 @@ SAFE_CUT_IN_BYTES = re.compile(
     rb"(?<!\xc2[\x85\xa0] )(?<!\xe1\x9a\x80 )(?<!\xe2\x80[\x80-\x8a\xa8\xa9\xaf] )(?<!\xe2\x81\x9f )(?<!\xe3\x80\x80 ))"
 )
 
-# Unicode 17 moved U+0295 from Ll to Lo; U+0252 is Ll in both.
-_RECATEGORIZED = {0x0295: 0x0252}
-_ASSIGNED = regex.compile(r"\P{Cn}+")
-_NONCHARACTER = 0xFDD0  # a noncharacter in every version of Unicode, so of category Cn like the hidden ones
 
-
-def canonical_pattern(pattern: str | None) -> str | None:
-    """Return the canonical form of a pattern: its name if it has one, None for "none", else the expression itself.
+def canonical_pattern(pattern: AnyPattern) -> str | None:
+    r"""Return the canonical form of a pattern: its name, None for no split, an expression, or the JSON of a chain.
 
     Other spellings of a named pattern that are known to cut identically also return its name.
 
+    Args:
+        pattern: a name, a regular expression, a `PreTokenizer` or a list of its stages, their JSON as in
+            `tokenizer.json` (parsed or not), or None. Where a list has no `ByteLevel`, one that does not split is
+            added.
+
     Raises:
-        TypeError: the pattern is neither str nor None.
-        ValueError: the name is unknown, or the expression is invalid or searches backwards.
+        TypeError: the pattern is of another type.
+        ValueError: the name is unknown, the expression is invalid or searches backwards, or a stage is invalid.
 
     >>> canonical_pattern(PATTERNS["gpt2"]), canonical_pattern("none")
     ('gpt2', None)
+    >>> canonical_pattern([Split(PATTERNS["gpt2"])])
+    'gpt2'
+    >>> canonical_pattern([Digits(), Split(r"\p{L}+")])  # doctest: +ELLIPSIS
+    '{"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":false},{"type":"Split",...
     """
-    if pattern is None:
+    if pattern is None or pattern == "none":
         return None
-    if not isinstance(pattern, str):
-        raise TypeError(f"pattern: expected a name, a regular expression or None, got {type(pattern).__name__}")
-    if pattern == "none":
-        return None
+    if isinstance(pattern, str):
+        if _LIKE_JSON.match(pattern):
+            return _canonical_chain(_chain(pattern))
+        return _canonical_expression(pattern)
+    if isinstance(pattern, PreTokenizer):
+        return _canonical_chain(pattern)
+    if isinstance(pattern, Mapping):
+        return _canonical_chain(PreTokenizer.of_json(pattern))
+    if isinstance(pattern, (list, tuple)):
+        stages = tuple(pattern)
+        with_bytes = stages if any(isinstance(stage, ByteLevel) for stage in stages) else (*stages, ByteLevel())
+        return _canonical_chain(PreTokenizer(with_bytes))
+    raise TypeError(
+        "pattern: expected a name, a regular expression, a PreTokenizer, a list of stages, their JSON, or None; got "
+        f"{type(pattern).__name__}"
+    )
+
+
+def _canonical_expression(pattern: str) -> str:
     if pattern in PATTERNS:
         return pattern
-    for name, expression in PATTERNS.items():
-        if pattern == expression:
-            return name
-    if pattern in _SPELLINGS:
-        return _SPELLINGS[pattern]
-    if re.fullmatch(r"[\w.-]*", pattern):
+    if (name := _name_of(pattern)) is not None:
+        return name
+    if _LIKE_A_NAME.fullmatch(pattern):
         known = ", ".join([*PATTERNS, "none"])
         raise ValueError(f"pattern {pattern!r} is not known: expected one of {known}, or a regular expression")
     try:
@@ -118,13 +133,75 @@ def canonical_pattern(pattern: str | None) -> str | None:
     return pattern
 
 
+def _name_of(expression: str) -> str | None:
+    """Return the name of the pattern that an expression is, by any of its spellings."""
+    return {each: name for name, each in PATTERNS.items()}.get(expression) or SPELLINGS.get(expression)
+
+
+def _canonical_chain(chain: PreTokenizer) -> str | None:
+    for stage in chain.stages:
+        if isinstance(stage, Split) and not stage.is_literal and _name_of(stage.expression) is None:
+            _canonical_expression(stage.expression if not _LIKE_A_NAME.fullmatch(stage.expression) else "(?:)")
+    *others, last = chain.stages
+    if not others and last in _BUILT_IN:
+        return _BUILT_IN[last]
+    only = others[0] if len(others) == 1 and last == ByteLevel() else None
+    if isinstance(only, Split) and not only.is_literal:
+        name = _name_of(only.expression)
+        # A named pattern matches all text, so keeping only the matches leaves nothing out.
+        if name is not None and (only.behavior, only.invert) in (("Isolated", False), ("Removed", True)):
+            return name
+        if only == Split(only.expression) and not _LIKE_A_NAME.fullmatch(only.expression):
+            return only.expression
+    return chain.canonical
+
+
+_LIKE_JSON = re.compile(r'\s*\{\s*"type"')
+_LIKE_A_NAME = re.compile(r"[\w.-]*")
+_BUILT_IN: dict[Stage, str | None] = {ByteLevel(use_regex=True): "gpt2", ByteLevel(): None}
+
+
+@lru_cache(maxsize=64)
+def _chain(pattern: str) -> PreTokenizer:
+    try:
+        return PreTokenizer.of_json(json.loads(pattern))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"pattern {pattern[:80]!r}: expected the JSON of a pre-tokenizer: {error}") from None
+
+
+def pre_tokenizer(pattern: str | None) -> PreTokenizer:
+    """Return the chain of a canonical pattern.
+
+    >>> pre_tokenizer("gpt2")
+    PreTokenizer(stages=(ByteLevel(add_prefix_space=False, use_regex=True),))
+    """
+    if is_chain(pattern):
+        return _chain(pattern)
+    if pattern is None or pattern == "gpt2":
+        return PreTokenizer((ByteLevel(use_regex=pattern is not None),))
+    return PreTokenizer((Split(PATTERNS.get(pattern, pattern)), ByteLevel()))
+
+
+def is_chain(pattern: str | None) -> TypeGuard[str]:
+    """Return whether a canonical pattern is a chain of stages, which no name or expression stands for."""
+    return pattern is not None and pattern.startswith('{"type"')
+
+
 def pattern_expression(pattern: str | None) -> str | None:
-    """Return the regular expression of a canonical pattern, None for no pre-tokenization."""
+    """Return the regular expression of a canonical pattern, None for no pre-tokenization.
+
+    Raises:
+        ValueError: the pattern is a chain, which no expression is equivalent to.
+    """
+    if is_chain(pattern):
+        raise ValueError(
+            f"the pre-tokenizer {pattern:.200} is a chain of stages, which no regular expression can express"
+        )
     return None if pattern is None else PATTERNS.get(pattern, pattern)
 
 
 def split(text: str, pattern: str | None) -> list[str]:
-    """Cut text into pre-tokens, whose concatenation is the text.
+    """Cut text into pre-tokens; their concatenation is the text, unless a stage of a chain removes or adds some.
 
     Args:
         text: any text; a lone surrogate belongs to no character class, so U+DC80 to U+DCFF can stand for invalid bytes.
@@ -137,10 +214,59 @@ def split(text: str, pattern: str | None) -> list[str]:
         return []
     if pattern is None:
         return [text]
-    compiled = _compile(pattern)
-    masked = hide_newer(text)
+    if is_chain(pattern):
+        return [token.data.decode("utf-8", "surrogateescape") for token in pre_tokens(text, pattern)]
+    if len(text) < _LONG:  # a quick way, for expressions without gaps and groups
+        compiled = _compile(pattern)
+        if compiled.groups == 0 and hide_newer(text) is text:
+            pieces: list[str] = _in_time(pattern, text, lambda seconds: compiled.findall(text, timeout=seconds))
+            if sum(map(len, pieces)) == len(text) and "" not in pieces:
+                return pieces
+    return [text[start:stop] for start, stop in cut(text, find_matches(pattern, text), "Isolated")]
+
+
+def pre_tokens(text: str, pattern: str | None) -> list[PreToken]:
+    """Cut text into pre-tokens with their positions in its UTF-8; see `split`."""
+    if is_chain(pattern):
+        return _chain(pattern).pre_tokens(text, find_matches)
+    tokens, start = [], 0
+    for piece in split(text, pattern):
+        data = piece.encode("utf-8", "surrogateescape")
+        tokens.append(PreToken(data, start, start))
+        start += len(data)
+    return tokens
+
+
+def find_matches(pattern: str, text: str) -> list[Span]:
+    """Return the spans of the matches of a name or an expression, in the Unicode version of this package.
+
+    Raises:
+        ValueError: matching takes too long.
+    """
+    return _in_time(pattern, text, lambda seconds: _find_matches(hide_newer(text), _compile(pattern), seconds))
+
+
+def _find_matches(text: str, compiled: regex.Pattern[str], seconds: float | None) -> list[Span]:
+    spans: list[Span] = []
+    position, last = 0, -1
+    deadline = None if seconds is None else time.monotonic() + seconds
+    # Not finditer, so that Ctrl-C works between matches.
+    while position <= len(text):
+        if (match := compiled.search(text, position, timeout=_left(deadline))) is None:
+            break
+        start, stop = match.span()
+        if start == stop == last:  # as `tokenizers` does, skip an empty match at the end of another
+            position += 1
+            continue
+        spans.append((start, stop))
+        position = last = stop
+    return spans
+
+
+def _in_time(pattern: str, text: str, match: Callable[[float | None], _Result]) -> _Result:
+    """Return the result of a function that is given the time limit in seconds; raise a ValueError if it times out."""
     try:
-        return _split(text, masked, compiled, None if pattern in PATTERNS else _seconds_for(text))
+        return match(None if pattern in PATTERNS else _seconds_for(text))
     except TimeoutError as error:
         if error.args != _TIMED_OUT:  # raised by a signal handler of the caller
             raise
@@ -150,31 +276,7 @@ def split(text: str, pattern: str | None) -> list[str]:
         ) from None
 
 
-def _split(text: str, masked: str, compiled: regex.Pattern[str], seconds: float | None) -> list[str]:
-    """Cut text at the matches in `masked`; raise a TimeoutError after `seconds`."""
-    if masked is text and compiled.groups == 0 and len(text) < _LONG:
-        pieces: list[str] = compiled.findall(text, timeout=seconds)
-        if sum(map(len, pieces)) == len(text) and "" not in pieces:
-            return pieces
-    # The slow path: for stand-ins, gaps and groups, and for long texts, where Ctrl-C must work between matches.
-    pieces, end, position = [], 0, 0
-    deadline = None if seconds is None else time.monotonic() + seconds
-    while position <= len(text):
-        if (match := compiled.search(masked, position, timeout=_left(deadline))) is None:
-            break
-        start, stop = match.span()
-        if start > end:
-            pieces.append(text[end:start])
-        if stop > start:
-            pieces.append(text[start:stop])
-        end = stop
-        # Unlike finditer, and like tokenizers, skip a second match at the position of an empty one.
-        position = stop if stop > start else stop + 1
-    if end < len(text):
-        pieces.append(text[end:])
-    return pieces
-
-
+_Result = TypeVar("_Result")
 _LONG = 1 << 20
 _TIMED_OUT = ("regex timed out",)  # what `regex` gives its TimeoutError
 _SECONDS = 20.0  # for any text, however short
@@ -208,27 +310,6 @@ def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
             yield match.start()
 
 
-def hide_newer(text: str) -> str:
-    """Return text of the same length in which `regex` sees the classes of Unicode 16.0; the text itself if possible."""
-    if text.isascii():
-        return text
-    finder, table = _stand_ins()
-    return text.translate(table) if finder.search(text) else text
-
-
 @lru_cache(maxsize=64)
 def _compile(pattern: str) -> regex.Pattern[str]:
     return regex.compile(PATTERNS.get(pattern, pattern))
-
-
-@lru_cache(maxsize=1)
-def _stand_ins() -> tuple[re.Pattern[str], dict[int, int]]:
-    """Return an expression for characters that the installed `regex` knows beyond Unicode 16.0, and their stand-ins."""
-    table = dict(_RECATEGORIZED)
-    members = "".join(map(chr, _RECATEGORIZED))
-    for first, last in UNASSIGNED:
-        for match in _ASSIGNED.finditer("".join(map(chr, range(first, last + 1)))):
-            table.update((ord(char), _NONCHARACTER) for char in match.group())
-            members += f"{chr(first + match.start())}-{chr(first + match.end() - 1)}"
-    # `re` rather than `regex`, because it tests a class with a bitmap. No member of the class needs escaping.
-    return re.compile(f"[{members}]"), table

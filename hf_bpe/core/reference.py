@@ -14,7 +14,8 @@ from itertools import pairwise
 
 from hf_bpe.core._byte_level import BYTE_TO_CHAR
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import split
+from hf_bpe.core.pretokenizers import PreToken, split
+from hf_bpe.core.pretokenizers import pre_tokens as cut_into_pre_tokens
 
 __all__ = ["Encoder", "count_pre_tokens", "learn_merges", "pre_tokenize", "training_bytes"]
 
@@ -22,7 +23,7 @@ Pair = tuple[int, int]
 
 
 def pre_tokenize(text: bytes, pattern: str | None) -> list[bytes]:
-    """Cut text into pre-tokens, whose concatenation is the text.
+    """Cut text into pre-tokens; their concatenation is the text, unless a stage of a chain removes or adds some.
 
     >>> pre_tokenize(b"Hello world", "gpt2")
     [b'Hello', b' world']
@@ -228,22 +229,27 @@ class Encoder:
         Raises:
             ValueError: a byte has no token, `unknown_id` is None, and the model does not drop such bytes.
         """
-        return self.known([token_id for _, ids in self.pre_tokens(text) for token_id in ids], unknown_id)
+        words = pre_tokenize(text, self.model.pattern)
+        return self.known([token_id for word in words for token_id in self._ids_of(word)], unknown_id)
 
-    def pre_tokens(self, text: bytes) -> Iterator[tuple[bytes, list[int]]]:
+    def pre_tokens(self, text: bytes) -> Iterator[tuple[PreToken, list[int]]]:
         """Yield each pre-token of a text with its ids, where -1 - byte stands for a byte that has no token.
 
         Bytes that the model drops come after the ids of their pre-token.
         """
-        for word in pre_tokenize(text, self.model.pattern):
-            ids = self._cache.get(word)
-            if ids is None:
-                ids = self.encode_word(word)
-                if len(self._cache) >= self._CACHE_SIZE:
-                    self._cache.clear()
-                if len(word) <= self._CACHE_BYTES:
-                    self._cache[word] = ids
-            yield word, ids
+        for token in cut_into_pre_tokens(text.decode("utf-8", "surrogateescape"), self.model.pattern):
+            yield token, self._ids_of(token.data)
+
+    def _ids_of(self, word: bytes) -> list[int]:
+        """Return the ids of `encode_word`, from the cache if they are there."""
+        ids = self._cache.get(word)
+        if ids is None:
+            ids = self.encode_word(word)
+            if len(self._cache) >= self._CACHE_SIZE:
+                self._cache.clear()
+            if len(word) <= self._CACHE_BYTES:
+                self._cache[word] = ids
+        return ids
 
     def known(self, ids: list[int], unknown_id: int | None) -> list[int]:
         """Replace bytes without a token in the ids of `pre_tokens` by `unknown_id`; raise a ValueError if it is None.

@@ -19,6 +19,7 @@ from dataclasses import asdict
 from hf_bpe._utils.arguments import Check, at_least, check_callable, check_flag, check_path, checked, optional
 from hf_bpe._utils.memory import available_bytes, format_bytes, parse_bytes, resident_bytes
 from hf_bpe._utils.progress import Listener, Progress
+from hf_bpe.core.pretokenizers import AnyPattern
 from hf_bpe.counting._checkpoint import WorkFolder
 from hf_bpe.counting._count_tables import make_count_table
 from hf_bpe.counting._readers import Batch, Skipped, read
@@ -47,7 +48,7 @@ COUNTING_CHECKS: dict[str, Check] = {
 def count(
     source: TextSource,
     *,
-    pattern: str | None = "gpt2",
+    pattern: AnyPattern = "gpt2",
     special_tokens: Sequence[str] = (),
     num_workers: int | None = None,
     max_memory: int | str | None = None,

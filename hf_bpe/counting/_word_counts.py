@@ -30,7 +30,7 @@ from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import MOST_BYTES, open_regular, parse_json
 from hf_bpe.core._byte_level import repair_surrogates
 from hf_bpe.core._model import check_special_tokens
-from hf_bpe.core.pretokenizers import UNICODE_VERSION, canonical_pattern
+from hf_bpe.core.pretokenizers import UNICODE_VERSION, AnyPattern, canonical_pattern
 from hf_bpe.counting._sources import exact_weight
 from hf_bpe.engine._dispatch import merge_runs, read_words
 from hf_bpe.engine._runs import PIECE, FileRun, Run, RunMerger, gather, reader_of
@@ -51,7 +51,7 @@ class Settings:
     unicode: str = UNICODE_VERSION
 
     @classmethod
-    def checked(cls, pattern: str | None, special_tokens: Iterable[str]) -> Settings:
+    def checked(cls, pattern: AnyPattern, special_tokens: Iterable[str]) -> Settings:
         """Return validated settings; raise TypeError or ValueError like `train`."""
         return cls(canonical_pattern(pattern), tuple(check_special_tokens(special_tokens)))
 
@@ -122,7 +122,7 @@ class WordCounts:
         self,
         words: Mapping[bytes, int] | Mapping[str, int],
         *,
-        pattern: str | None = "gpt2",
+        pattern: AnyPattern = "gpt2",
         special_tokens: Sequence[str] = (),
         scale: int = 1,
     ) -> None:

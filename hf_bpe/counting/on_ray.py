@@ -13,6 +13,7 @@ from typing import Any
 
 from hf_bpe._utils.arguments import check_int
 from hf_bpe._utils.progress import Listener, Progress
+from hf_bpe.core.pretokenizers import AnyPattern
 from hf_bpe.counting import _count as counting
 from hf_bpe.counting._sources import Shard, TextSource, plan
 from hf_bpe.counting._word_counts import Settings, WordCounts
@@ -23,7 +24,7 @@ __all__ = ["count"]
 def count(
     source: TextSource,
     *,
-    pattern: str | None = "gpt2",
+    pattern: AnyPattern = "gpt2",
     special_tokens: Sequence[str] = (),
     address: str | None = None,
     shard_bytes: int = 1 << 28,

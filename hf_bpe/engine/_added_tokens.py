@@ -14,7 +14,8 @@ from typing import Any
 import regex
 from tokenizers import AddedToken
 
-from hf_bpe.core.pretokenizers import WHITE_SPACE, hide_newer
+from hf_bpe.core._unicode_version import hide_newer
+from hf_bpe.core.pretokenizers import WHITE_SPACE
 from hf_bpe.engine._token_finder import TokenFinder
 
 

@@ -241,13 +241,14 @@ class PythonEncoder(Encoder):
             if options.add_prefix_space and not data.startswith(b" "):
                 data = b" " + data
                 at -= 1  # the prefix space has the position of the first character
-            for _, word_ids in self._words.pre_tokens(data):
+            for pre_token, word_ids in self._words.pre_tokens(data):
                 part = next(parts)
+                begin, least = at + pre_token.start, max(at + pre_token.lowest, lowest)
                 for token_id in word_ids:
-                    end = at + (len(self.model.vocab[token_id]) if token_id >= 0 else 1)
+                    end = begin + (len(self.model.vocab[token_id]) if token_id >= 0 else 1)
                     if token_id >= 0 or not self.model.drop_missing_bytes:
-                        places.append((max(at, lowest), max(end, lowest + 1), part))
-                    at = end
+                        places.append((max(begin, least), max(end, least + 1), part))
+                    begin = end
                 ids += self._words.known(word_ids, options.unknown_id)
         if isinstance(text, str):
             begins, ends = characters_of_bytes(text)

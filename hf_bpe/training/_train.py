@@ -16,7 +16,7 @@ from hf_bpe._utils.progress import Listener
 from hf_bpe.core._byte_level import from_printable
 from hf_bpe.core._model import BPEModel, check_model, check_special_tokens
 from hf_bpe.core._provenance import shortened
-from hf_bpe.core.pretokenizers import canonical_pattern
+from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern
 from hf_bpe.counting._count import COUNTING_CHECKS, count
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import Settings, WordCounts
@@ -40,7 +40,7 @@ class _Shown(TypedDict):
 class ContinuingOptions(TypedDict, total=False):
     """The keyword options of functions that continue from a model; see `train`."""
 
-    pattern: str | None
+    pattern: AnyPattern
     tie_break: TieBreak
     min_frequency: int
     max_token_bytes: int | None
@@ -130,7 +130,7 @@ def train(
     special_tokens: Sequence[str] | None = None,
     *,
     num_merges: int | Sequence[int] | None = None,
-    pattern: str | None = "auto",
+    pattern: AnyPattern = "auto",
     tie_break: TieBreak = "lexicographic",
     min_frequency: int = 0,
     max_token_bytes: int | None = None,
@@ -155,8 +155,9 @@ def train(
             for the special tokens of the counts and the initial model.
         num_merges: number of merges to learn, or a list of numbers, instead of `vocab_size`.
         pattern: how text is cut into pre-tokens: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular
-            expression of the `regex` package, or None to merge across whole documents. "auto" is the pattern of the
-            counts or the initial model, or else "gpt2".
+            expression of the `regex` package, a list of stages of `hf_bpe.core.pretokenizers` (or their JSON as in
+            `tokenizer.json`), or None to merge across whole documents. "auto" is the pattern of the counts or the
+            initial model, or else "gpt2".
         tie_break: the choice among pairs of equal count: "lexicographic" takes the greatest, compared as (bytes,
             bytes); "huggingface" gives merges identical to those of `tokenizers.trainers.BpeTrainer`.
         min_frequency: do not merge pairs that occur less often (weights included).
@@ -244,7 +245,7 @@ def train(
 
 
 def _settings(
-    input: TextSource | WordCounts, special_tokens: Sequence[str] | None, pattern: str | None, initial: BPEModel | None
+    input: TextSource | WordCounts, special_tokens: Sequence[str] | None, pattern: AnyPattern, initial: BPEModel | None
 ) -> Settings:
     """Return the pattern and special tokens on which counts, initial model and arguments agree."""
     if initial is not None and initial.normalizer is not None:

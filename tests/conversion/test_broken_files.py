@@ -177,18 +177,18 @@ BROKEN = {
         lambda path: edit_json(path, lambda c: c.update(normalizer={"type": "Lowercase"})),
         r"x\.json: its normalizer .*Lowercase",
     ),
-    "tokenizer.json with two splits": (
+    "tokenizer.json with another pre-tokenizer": (
         JSON,
         lambda path: edit_json(
             path,
             lambda c: c.update(
                 pre_tokenizer={
                     "type": "Sequence",
-                    "pretokenizers": [{"type": "Digits", "individual_digits": True}, c["pre_tokenizer"]],
+                    "pretokenizers": [{"type": "UnicodeScripts"}, c["pre_tokenizer"]],
                 }
             ),
         ),
-        r"x\.json: its pre-tokenizer .*Digits",
+        r"x\.json: its pre-tokenizer .*UnicodeScripts",
     ),
     "tokenizer.json with another decoder": (
         JSON,

@@ -188,7 +188,7 @@ def test_canonical_pattern_has_one_spelling(pattern, canonical):
 @pytest.mark.parametrize(
     ("pattern", "error", "message"),
     [
-        (5, TypeError, "pattern: expected a name, a regular expression or None, got int"),
+        (5, TypeError, "pattern: expected a name, a regular expression, a PreTokenizer, .*; got int"),
         (b"gpt2", TypeError, "got bytes"),
         ("gpt3", ValueError, "pattern 'gpt3' is not known: expected one of gpt2, .*, none, or a regular expression"),
         ("", ValueError, "pattern '' is not known"),

@@ -5,7 +5,15 @@ import random
 from hypothesis import strategies as st
 
 from hf_bpe import BPEModel
-from hf_bpe.core.pretokenizers import PATTERNS, WHITE_SPACE
+from hf_bpe.core.pretokenizers import (
+    PATTERNS,
+    WHITE_SPACE,
+    ByteLevel,
+    Digits,
+    Punctuation,
+    Split,
+    canonical_pattern,
+)
 from hf_bpe.editing import Remap
 from hf_bpe.engine._encoder import AddedTokenTuple
 
@@ -66,8 +74,12 @@ long_bytes = st.lists(
 
 pattern_names = st.sampled_from(sorted(PATTERNS))
 
-patterns = st.sampled_from([*PATTERNS, None, r"\w+|\s", r"(?:(a)|b)\s*", r"x*", r"\d(?=\d)"])
-"""Canonical patterns: named, none, and custom ones with groups, gaps, empty matches."""
+CHAINS = [
+    canonical_pattern([Digits(individual_digits=True), ByteLevel(use_regex=True)]),
+    canonical_pattern([Split(r"\p{N}{1,3}"), Split("[一-龥]+", "MergedWithNext"), Punctuation("Contiguous")]),
+]
+patterns = st.sampled_from([*PATTERNS, None, r"\w+|\s", r"(?:(a)|b)\s*", r"x*", r"\d(?=\d)", *CHAINS])
+"""Canonical patterns: named, none, custom ones with groups, gaps, empty matches, and chains of stages."""
 
 _WORD_BYTES = st.sampled_from(
     [b"a", b"ab", b"abc", b"a\xff", b" !\xc4"]

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from transformers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.core.pretokenizers import PATTERNS
+from hf_bpe.core.pretokenizers import PATTERNS, PreTokenizer
 from hf_bpe.tokenizer._files.tokenizer_json import definition_of_json, read_tokenizer_json, render_tokenizer_json
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -214,20 +214,23 @@ READ = {
         ("gpt2", False),
     ),
 }
+CHAINS = {
+    "digits before": [{"type": "Digits", "individual_digits": True}, BYTE_LEVEL],
+    "two splits": [SPLIT, SPLIT, BYTE_LEVEL],
+    "bytes before the split": [BYTE_LEVEL, SPLIT],
+    "split twice": [SPLIT, {**BYTE_LEVEL, "use_regex": True}],
+    "prefix space after a split": [SPLIT, {**BYTE_LEVEL, "add_prefix_space": True}],
+    "split at a string": [{**SPLIT, "pattern": {"String": " "}}, BYTE_LEVEL],
+    "matches removed": [{**SPLIT, "behavior": "Removed"}, BYTE_LEVEL],
+    "inverted": [{**SPLIT, "invert": True}, BYTE_LEVEL],
+    "an expression that looks like a name": [{**SPLIT, "pattern": {"Regex": "gpt2"}}, BYTE_LEVEL],
+}
 REFUSED = {
     "none": None,
     "bert": [{"type": "BertPreTokenizer"}],
     "metaspace": [{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}],
     "split without bytes": [SPLIT],
-    "digits before": [{"type": "Digits", "individual_digits": True}, BYTE_LEVEL],
-    "two splits": [SPLIT, SPLIT, BYTE_LEVEL],
-    "bytes before the split": [BYTE_LEVEL, SPLIT],
-    "split twice": [SPLIT, {**BYTE_LEVEL, "use_regex": True}],
-    "split twice by default": [SPLIT, {"type": "ByteLevel", "add_prefix_space": False}],
-    "prefix space after a split": [SPLIT, {**BYTE_LEVEL, "add_prefix_space": True}],
-    "split at a string": [{**SPLIT, "pattern": {"String": " "}}, BYTE_LEVEL],
-    "matches removed": [{**SPLIT, "behavior": "Removed"}, BYTE_LEVEL],
-    "inverted": [{**SPLIT, "invert": True}, BYTE_LEVEL],
+    "bytes twice": [BYTE_LEVEL, BYTE_LEVEL],
 }
 BROKEN = {
     "empty": b"",
@@ -246,7 +249,6 @@ CRASHING = {
     "no prefix space": pre_tokenizer({"type": "ByteLevel"}),
     "no behavior": pre_tokenizer({"type": "Split", "pattern": {"Regex": "a+"}}, BYTE_LEVEL),
     "no expression": pre_tokenizer({**SPLIT, "pattern": {"Regex": "("}}, BYTE_LEVEL),
-    "an expression that looks like a name": pre_tokenizer({**SPLIT, "pattern": {"Regex": "gpt2"}}, BYTE_LEVEL),
     "nested": None,
 }
 
@@ -263,11 +265,20 @@ def test_other_spellings_of_the_same_are_read(tmp_path, parts, expected):
     assert read(tmp_path, pre_tokenizer(*parts)) == expected
 
 
+@pytest.mark.parametrize("parts", CHAINS.values(), ids=CHAINS)
+def test_chains_are_read_and_written_as_they_are(tmp_path, parts):
+    content = pre_tokenizer(*parts)
+    content["pre_tokenizer"]["pretokenizers"] = parts
+    pattern, add_prefix_space = read(tmp_path, content)
+    assert PreTokenizer.of_json(json.loads(pattern)).to_json() == content["pre_tokenizer"]
+    assert not add_prefix_space
+    written = json.loads(render_tokenizer_json(Definition(BPEModel({0: b"a"}, [], pattern=pattern), {}, {})))
+    assert written["pre_tokenizer"] == content["pre_tokenizer"]
+
+
 @pytest.mark.parametrize("parts", REFUSED.values(), ids=REFUSED)
-def test_other_pre_tokenizers_are_refused(tmp_path, parts):
-    with pytest.raises(
-        ValueError, match=r"tokenizer\.json: its pre-tokenizer .* is not a split by one pattern and then"
-    ):
+def test_pre_tokenizers_that_are_not_byte_level_are_refused(tmp_path, parts):
+    with pytest.raises(ValueError, match=r"tokenizer\.json: it.* pre-tokenizer.*expected"):
         read(tmp_path, pre_tokenizer(*parts or [None]))
 
 

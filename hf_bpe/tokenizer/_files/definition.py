@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import PATTERNS, canonical_pattern
+from hf_bpe.core.pretokenizers import PATTERNS, canonical_pattern, is_chain
 from hf_bpe.engine._merge_trees import unreachable
 from hf_bpe.tokenizer._template import Template, as_template
 
@@ -350,6 +350,7 @@ class Format:
         write: (definition, path) → files at or in that path, which is in a folder of its own. Raises ValueError for
             properties beyond FEATURES that it cannot carry, such as an order of ids.
         patterns: the canonical patterns that it can carry, None for any pattern.
+        has_chains: whether any pattern includes chains of stages, and not only what is one expression.
         sidecar: features that only our reader restores, from a sidecar file.
         peer: (path, definition) → the other library that encodes with the file, or None if it cannot. Raises
             ImportError if that library is not installed.
@@ -366,6 +367,7 @@ class Format:
     read: Callable[[Path, Hints], Definition]
     write: Callable[[Definition, Path], None]
     patterns: frozenset[str | None] | None = None
+    has_chains: bool = True
     sidecar: frozenset[str] = frozenset()
     peer: Callable[[Path, Definition], Peer | None] | None = None
     suffix: str = ""
@@ -374,7 +376,7 @@ class Format:
     def carries_pattern(self, pattern: str | None) -> bool:
         """Return whether a file can carry this pattern."""
         if self.patterns is None:
-            return "pattern" in self.carries | self.sidecar
+            return "pattern" in self.carries | self.sidecar and (self.has_chains or not is_chain(pattern))
         return pattern in self.patterns
 
     def missing(self, definition: Definition) -> dict[str, Feature]:

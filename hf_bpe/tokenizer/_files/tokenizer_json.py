@@ -18,7 +18,7 @@ from tokenizers import AddedToken
 
 from hf_bpe.core._byte_level import to_printable
 from hf_bpe.core._model import BPEModel, CheckedMerges, with_placeholders
-from hf_bpe.core.pretokenizers import PATTERNS, canonical_pattern, pattern_expression
+from hf_bpe.core.pretokenizers import ByteLevel, PreTokenizer, canonical_pattern, pre_tokenizer
 from hf_bpe.core.reference import pre_tokenize
 from hf_bpe.engine._dispatch import from_printable_all
 from hf_bpe.tokenizer._files.added_tokens import AddedVocabulary
@@ -260,26 +260,16 @@ def _normalizer(normalizer: Any) -> str | None:
 
 
 def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
-    parts = [] if pre_tokenizer is None else pre_tokenizer.get("pretokenizers", [pre_tokenizer])
-    types = [part["type"] for part in parts]
-    byte_level = parts[-1] if parts else {}
-    if types == ["ByteLevel"]:
-        pattern = _BUILT_IN if byte_level.get("use_regex", True) else None
-        return pattern, bool(byte_level["add_prefix_space"])
-    if types == ["Split", "ByteLevel"] and not byte_level.get("use_regex", True) and not byte_level["add_prefix_space"]:
-        split = parts[0]
-        how = split["behavior"], split["invert"]
-        if [*split["pattern"]] == ["Regex"] and how in (("Isolated", False), ("Removed", True)):
-            expression = split["pattern"]["Regex"]
-            if expression in (*PATTERNS, "none"):
-                raise ValueError(f"its expression {expression!r} is the name of a pattern here, and not that pattern")
-            pattern = canonical_pattern(expression)
-            # Named patterns match all text, so nothing could be removed.
-            if how == ("Isolated", False) or pattern in PATTERNS:
-                return pattern, False
-    raise ValueError(
-        f"its pre-tokenizer {json_excerpt(pre_tokenizer)} is not a split by one pattern and then ByteLevel"
-    )
+    if pre_tokenizer is None:
+        raise ValueError("it has no pre-tokenizer; expected one with ByteLevel, without which tokens are not bytes")
+    try:
+        chain = PreTokenizer.of_json(pre_tokenizer)
+        [*others, last] = chain.stages
+        if not others and isinstance(last, ByteLevel) and last.add_prefix_space:  # a setting of BPETokenizer
+            return canonical_pattern([replace(last, add_prefix_space=False)]), True
+        return canonical_pattern(chain), False
+    except ValueError as error:
+        raise ValueError(f"its pre-tokenizer {json_excerpt(pre_tokenizer)}: {error}") from None
 
 
 def _check_decoder(decoder: Any) -> None:
@@ -315,17 +305,10 @@ def check_prefix_space(pattern: str | None, add_prefix_space: bool) -> None:
 
 
 def _pre_tokenizer(pattern: str | None, add_prefix_space: bool) -> dict[str, Any]:
-    byte_level = {
-        "type": "ByteLevel",
-        "add_prefix_space": add_prefix_space,
-        "trim_offsets": True,
-        "use_regex": pattern == _BUILT_IN,
-    }
-    if pattern in (_BUILT_IN, None):
-        return byte_level
-    expression = {"Regex": pattern_expression(pattern)}
-    split = {"type": "Split", "pattern": expression, "behavior": "Isolated", "invert": False}
-    return {"type": "Sequence", "pretokenizers": [split, byte_level]}
+    chain = pre_tokenizer(pattern)
+    if add_prefix_space:
+        chain = PreTokenizer((ByteLevel(add_prefix_space=True, use_regex=pattern == _BUILT_IN),))
+    return chain.to_json()
 
 
 def _matches(path: Path, head: bytes) -> bool:

@@ -1,0 +1,292 @@
+"""The stages of pre-tokenizers, with the meanings that the `tokenizers` library gives them.
+
+A stage cuts a piece of text into smaller ones, and may remove some. Its fields are those of its JSON in a
+`tokenizer.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any
+
+import regex
+
+from hf_bpe.core._unicode_version import hide_newer
+
+Span = tuple[int, int]
+FindMatches = Callable[[str, str], list[Span]]
+"""A function of an expression and a text that returns the spans of the matches, in order and without overlap."""
+
+BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
+
+# What `tokenizers` takes for punctuation: the general category P of Unicode 8, and all of ASCII that is neither letter,
+# digit, space nor control. Later versions made these other characters punctuation, and took it from two.
+_LATER_PUNCTUATION = (
+    r"\u061d\u09fd\u0a76\u0c77\u0c84\u1b4e\u1b4f\u1b7d-\u1b7f\u2e43-\u2e4f\u2e52-\u2e5d\U00010d6e\U00010ead"
+    r"\U00010f55-\U00010f59\U00010f86-\U00010f89\U000113d4\U000113d5\U000113d7\U000113d8\U0001144b-\U0001144f\U0001145a"
+    r"\U0001145b\U0001145d\U00011660-\U0001166c\U000116b9\U0001183b\U00011944-\U00011946\U000119e2\U00011a3f-\U00011a46"
+    r"\U00011a9a-\U00011a9c\U00011a9e-\U00011aa2\U00011b00-\U00011b09\U00011be1\U00011c41-\U00011c45\U00011c70\U00011c71"
+    r"\U00011ef7\U00011ef8\U00011f43-\U00011f4f\U00011fff\U00012ff1\U00012ff2\U00016d6d-\U00016d6f\U00016e97-\U00016e9a"
+    r"\U00016fe2\U0001e5ff\U0001e95e\U0001e95f"
+)
+_PUNCTUATION = regex.compile(rf"(?V1)[[\p{{P}}!-/:-@\[-`{{-~\u166d\U000111c9]--[{_LATER_PUNCTUATION}]]")
+_NUMERIC = regex.compile(r"\p{N}")
+_SPACE = regex.compile(r"\s")
+_WORDS = regex.compile(
+    r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d\s]+"
+)
+
+
+def cut(text: str, matches: Iterable[Span], behavior: str, *, invert: bool = False) -> list[Span]:
+    """Return the spans of the pieces of a text, which may leave parts of it out.
+
+    Args:
+        text: the text.
+        matches: the spans of matches, of which some may be empty.
+        behavior: a name of `BEHAVIORS`.
+        invert: take the text between matches for the matches.
+
+    >>> text, matches = "a-b--c", [(1, 2), (3, 4), (4, 5)]
+    >>> {behavior: [text[slice(*span)] for span in cut(text, matches, behavior)] for behavior in BEHAVIORS}
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'Removed': ['a', 'b', 'c'],
+     'Isolated': ['a', '-', 'b', '-', '-', 'c'],
+     'MergedWithPrevious': ['a-', 'b-', '-', 'c'],
+     'MergedWithNext': ['a', '-b', '-', '-c'],
+     'Contiguous': ['a', '-', 'b', '--', 'c']}
+    """
+    parts: list[tuple[int, int, bool]] = []
+    end = 0
+    for start, stop in matches:
+        if end < start:
+            parts.append((end, start, invert))
+        parts.append((start, stop, not invert))
+        end = stop
+    if end < len(text):
+        parts.append((end, len(text), invert))
+    return [(start, stop) for start, stop in _BEHAVIORS[behavior](parts) if start < stop]
+
+
+Parts = list[tuple[int, int, bool]]
+"""The spans of a text and whether each is a match."""
+
+
+def _removed(parts: Parts) -> list[Span]:
+    return [(start, stop) for start, stop, is_match in parts if not is_match]
+
+
+def _isolated(parts: Parts) -> list[Span]:
+    return [(start, stop) for start, stop, _ in parts]
+
+
+def _merged_with_previous(parts: Parts) -> list[Span]:
+    spans: list[Span] = []
+    was_match = False
+    for start, stop, is_match in parts:
+        if is_match and not was_match and spans:
+            spans[-1] = spans[-1][0], stop
+        else:
+            spans.append((start, stop))
+        was_match = is_match
+    return spans
+
+
+def _merged_with_next(parts: Parts) -> list[Span]:
+    spans: list[Span] = []
+    was_match = False
+    for start, stop, is_match in reversed(parts):
+        if is_match and not was_match and spans:
+            spans[-1] = start, spans[-1][1]
+        else:
+            spans.append((start, stop))
+        was_match = is_match
+    return spans[::-1]
+
+
+def _contiguous(parts: Parts) -> list[Span]:
+    spans: list[Span] = []
+    was_match = False
+    for start, stop, is_match in parts:
+        if is_match == was_match and spans:
+            spans[-1] = spans[-1][0], stop
+        else:
+            spans.append((start, stop))
+        was_match = is_match
+    return spans
+
+
+_BEHAVIORS: dict[str, Callable[[Parts], list[Span]]] = {
+    "Removed": _removed,
+    "Isolated": _isolated,
+    "MergedWithPrevious": _merged_with_previous,
+    "MergedWithNext": _merged_with_next,
+    "Contiguous": _contiguous,
+}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a pre-tokenizer; its JSON holds the name of its class as `type`, and its fields."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value, choices = getattr(self, field.name), BEHAVIORS if field.name == "behavior" else None
+            expected = {"bool": bool, "str": str}[str(field.type)]
+            if type(value) is not expected or (choices and value not in choices):
+                what = f"one of {', '.join(choices)}" if choices else expected.__name__
+                raise ValueError(f"{type(self).__name__}: {field.name}: expected {what}, got {value!r:.80}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stage as `tokenizer.json` writes it."""
+        return {"type": type(self).__name__, **{field.name: getattr(self, field.name) for field in fields(self)}}
+
+    def cut(self, text: str, find: FindMatches) -> list[Span]:
+        """Return the spans of the pieces of a text.
+
+        Args:
+            text: the text.
+            find: the function that matches expressions.
+        """
+        raise NotImplementedError
+
+
+def _find_all(compiled: regex.Pattern[str], text: str) -> list[Span]:
+    return [match.span() for match in compiled.finditer(hide_newer(text))]
+
+
+@dataclass(frozen=True)
+class Split(Stage):
+    """Cut at the matches of an expression, or of a string if `is_literal`."""
+
+    expression: str
+    behavior: str = "Isolated"
+    invert: bool = False
+    is_literal: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stage as `tokenizer.json` writes it."""
+        pattern = {"String" if self.is_literal else "Regex": self.expression}
+        return {"type": "Split", "pattern": pattern, "behavior": self.behavior, "invert": self.invert}
+
+    def cut(self, text: str, find: FindMatches) -> list[Span]:
+        """Return the spans of the pieces of a text."""
+        if self.is_literal:
+            matches = [match.span() for match in _literal(self.expression).finditer(text)]
+        else:
+            matches = find(self.expression, text)
+        return cut(text, matches, self.behavior, invert=self.invert)
+
+
+@lru_cache(maxsize=64)
+def _literal(text: str) -> regex.Pattern[str]:
+    return regex.compile(regex.escape(text))
+
+
+@dataclass(frozen=True)
+class Digits(Stage):
+    """Cut numbers (category N) from other text; each digit apart if `individual_digits`."""
+
+    individual_digits: bool = False
+
+    def cut(self, text: str, find: FindMatches) -> list[Span]:
+        """Return the spans of the pieces of a text."""
+        return cut(text, _find_all(_NUMERIC, text), "Isolated" if self.individual_digits else "Contiguous")
+
+
+@dataclass(frozen=True)
+class Punctuation(Stage):
+    """Cut at punctuation characters, those of ASCII and of category P in Unicode 8."""
+
+    behavior: str = "Isolated"
+
+    def cut(self, text: str, find: FindMatches) -> list[Span]:
+        """Return the spans of the pieces of a text."""
+        return cut(text, _find_all(_PUNCTUATION, text), self.behavior)
+
+
+@dataclass(frozen=True)
+class Whitespace(Stage):
+    r"""Keep runs of word characters and runs of others (`\w+|[^\w\s]+`), and remove white space."""
+
+    def cut(self, text: str, find: FindMatches) -> list[Span]:
+        """Return the spans of the pieces of a text."""
+        return _find_all(_WORDS, text)
+
+
+@dataclass(frozen=True)
+class WhitespaceSplit(Stage):
+    """Cut at white space, and remove it."""
+
+    def cut(self, text: str, find: FindMatches) -> list[Span]:
+        """Return the spans of the pieces of a text."""
+        return cut(text, _find_all(_SPACE, text), "Removed")
+
+
+@dataclass(frozen=True)
+class CharDelimiterSplit(Stage):
+    """Cut at a character, and remove it."""
+
+    delimiter: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.delimiter) != 1:
+            raise ValueError(f"CharDelimiterSplit: delimiter: expected one character, got {self.delimiter!r:.80}")
+
+    def cut(self, text: str, find: FindMatches) -> list[Span]:
+        """Return the spans of the pieces of a text."""
+        return cut(text, [match.span() for match in _literal(self.delimiter).finditer(text)], "Removed")
+
+
+@dataclass(frozen=True)
+class ByteLevel(Stage):
+    """Write each byte as a printable character; later stages see these characters.
+
+    Attributes:
+        add_prefix_space: put a space before each piece that does not begin with one.
+        use_regex: cut by the expression of GPT-2 first.
+    """
+
+    add_prefix_space: bool = False
+    use_regex: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stage as `tokenizer.json` writes it; `trim_offsets` matters in post-processors only."""
+        return {
+            "type": "ByteLevel",
+            "add_prefix_space": self.add_prefix_space,
+            "trim_offsets": True,
+            "use_regex": self.use_regex,
+        }
+
+
+STAGES: dict[str, type[Stage]] = {
+    stage.__name__: stage
+    for stage in (Split, Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, ByteLevel)
+}
+_OPTIONAL: dict[str, Any] = {"Punctuation": {"behavior": "Isolated"}, "ByteLevel": {"use_regex": True}}
+
+
+def stage_of_json(content: Mapping[str, Any]) -> Stage:
+    """Return the stage in a part of a `tokenizer.json`; entries that `tokenizers` ignores are ignored.
+
+    Raises:
+        ValueError: the part is malformed, or of a type that byte-level BPE does not need.
+    """
+    kind = content.get("type")
+    if kind not in STAGES:
+        raise ValueError(f"pre-tokenizer {kind!r:.80}: expected one of {', '.join(STAGES)}, or a Sequence of them")
+    given = {**_OPTIONAL.get(kind, {}), **content}
+    if kind == "Split":
+        pattern = content.get("pattern")
+        if not isinstance(pattern, Mapping) or [*pattern] not in (["Regex"], ["String"]):
+            raise ValueError(f'Split: pattern: expected {{"Regex": …}} or {{"String": …}}, got {pattern!r:.80}')
+        [(form, expression)] = pattern.items()
+        given |= {"expression": expression, "is_literal": form == "String"}
+    names = [field.name for field in fields(STAGES[kind])]
+    if missing := [name for name in names if name not in given]:
+        raise ValueError(f"{kind}: expected {missing[0]}, got {json.dumps(content, ensure_ascii=False):.200}")
+    return STAGES[kind](**{name: given[name] for name in names})
