@@ -179,7 +179,8 @@ def encode_call(
         if _gives("attention_mask", given.get("return_attention_mask"), names):
             data["attention_mask"] = [1] * len(ids)
         lazy = partial(_lay_out, source, 1, template)
-        encodings = Encodings(lazy, source.places, NO_ID, type_ids, tokenizer.convert_ids_to_tokens)
+        to_tokens = tokenizer.convert_ids_to_tokens
+        encodings = Encodings(lazy, source.places, NO_ID, type_ids, to_tokens, tokenizer.trim_offsets)
         return BatchEncoding(data, encodings, n_sequences=1)
     call = Call(**{name: value for name, value in given.items() if name in _CALL_NAMES})
     layout = _lay_out(source, inputs.per_row, template)
@@ -188,7 +189,8 @@ def encode_call(
         tokenizer._eventual_warn_about_too_long_sequence(range(longest), call.max_length, call.verbose)
     layout, samples = _arrange(layout, call, tokenizer.truncation_side, tokenizer.padding_side)
     pad_id = NO_ID if layout.width is None else tokenizer.pad_token_id
-    encodings = Encodings(lambda: layout, source.places, pad_id, type_ids, tokenizer.convert_ids_to_tokens)
+    to_tokens = tokenizer.convert_ids_to_tokens
+    encodings = Encodings(lambda: layout, source.places, pad_id, type_ids, to_tokens, tokenizer.trim_offsets)
     data = _columns(layout, source.encoder, pad_id, encodings, type_ids, call, names, inputs.is_batched)
     if call.return_overflowing_tokens:
         data["overflow_to_sample_mapping"] = samples
@@ -276,6 +278,9 @@ def _gives(name: str, wanted: bool | None, names: Collection[str]) -> bool:
 
 def _type_ids(tokenizer: BPETokenizer, add_special_tokens: bool, layout: Layout, row: int) -> list[int]:
     sizes = layout.sequence_lengths[row].tolist()
+    template = tokenizer.template
+    if template is not None and template.has_type_ids:
+        return layout.filled_up(template.type_ids(sizes, add_special_tokens), tokenizer.pad_token_type_id)
     if tokenizer.token_type_ids_pattern == "all_zeros" or not add_special_tokens:
         values = [0] * (sum(sizes) + layout.num_special)
     else:

@@ -166,6 +166,13 @@ def check_model_max_length(name: str, value: Any) -> Any:
 _NO_LIMIT = int(1e30)  # the value in transformers
 _FLAG, _SIDE = check_flag, one_of("left", "right")
 
+
+def _check_trim(name: str, value: Any) -> bool | str:
+    if value is not True and value is not False and value != "prefix":
+        raise ValueError(f"{name}: expected True, False or 'prefix', got {short_repr(value)}")
+    return value  # type: ignore[no-any-return]
+
+
 SETTINGS: dict[str, Check] = {
     **dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token"), optional(check_token)),
     **dict.fromkeys(("pad_token", "cls_token", "mask_token"), optional(check_token)),
@@ -189,6 +196,7 @@ CONSTRUCTOR: dict[str, Check] = {
     "model": optional(check_model),
     "model_special_tokens": optional(check_strs),
     "errors": check_errors,
+    "trim_offsets": _check_trim,
     **SETTINGS,
 }
 """Checks of the arguments of `BPETokenizer`."""

@@ -8,10 +8,14 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, overload
 
+from hf_bpe.core._byte_level import to_printable
+from hf_bpe.core.pretokenizers import WHITE_SPACE
 from hf_bpe.engine._encoder import AnyText, Encoder, Numbers, Options
 from hf_bpe.tokenizer._batch_layout import Layout
 
 Offsets = tuple[int, int]
+Trim = bool | str
+"""The setting `trim_offsets` of BPETokenizer."""
 ToTokens = Callable[[list[int]], list[str]]
 NO_ID = -1  # without padding no pad id is needed
 
@@ -134,6 +138,7 @@ class Encodings(Sequence[Encoding]):
         pad_id: the id of padding.
         type_ids: (layout, row) → token type ids.
         to_tokens: ids → tokens.
+        trim: whether offsets leave white space out, see `trimmed`.
     """
 
     def __init__(
@@ -143,12 +148,14 @@ class Encodings(Sequence[Encoding]):
         pad_id: int,
         type_ids: Callable[[Layout, int], list[int]],
         to_tokens: ToTokens,
+        trim: Trim = False,
     ) -> None:
         self._make_layout = layout
         self._make_places = places
         self._pad_id = pad_id
         self._type_ids = type_ids
         self._to_tokens = to_tokens
+        self._trim = trim
         self._made: dict[int, Encoding] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -157,7 +164,7 @@ class Encodings(Sequence[Encoding]):
         ids = [*{*layout.ids.tolist(), *chain.from_iterable(layout.template), self._pad_id} - {NO_ID}]
         tokens = dict(zip(ids, self._to_tokens(ids), strict=True))
         type_ids = [self._type_ids(layout, row) for row in range(len(self))]
-        return _restored, (layout, self._places, self._pad_id, type_ids, tokens)
+        return _restored, (layout, self._places, self._pad_id, type_ids, tokens, self._trim)
 
     def __len__(self) -> int:
         return len(self._layout.spans)
@@ -174,6 +181,10 @@ class Encodings(Sequence[Encoding]):
         """Return the offsets of a row."""
         spans = self._layout.spans[row].tolist()
         pairs = [[*zip(*self._places[first:last, :2].T.tolist(), strict=True)] for first, last in spans]
+        if self._trim:
+            tokens = [self._to_tokens(self._layout.ids[first:last].tolist()) for first, last in spans]
+            keep_first = self._trim == "prefix"
+            pairs = [trimmed(row, offsets, keep_first) for row, offsets in zip(tokens, pairs, strict=True)]
         return self._layout.column((0, 0), pairs, (0, 0))
 
     @cached_property
@@ -205,9 +216,41 @@ class Encodings(Sequence[Encoding]):
         return self._made[row]
 
 
+def trimmed(tokens: list[str], offsets: list[Offsets], keep_first: bool) -> list[Offsets]:
+    """Return the offsets of tokens without the white space at their ends.
+
+    Source: the post-processor ByteLevel of `tokenizers` 0.23 with `trim_offsets`.
+
+    Args:
+        tokens: the printable tokens of a sequence.
+        offsets: their offsets.
+        keep_first: keep one space at the beginning of the text, as if it had been put there.
+
+    >>> trimmed(["Ġlow", "Ġer"], [(0, 4), (4, 7)], keep_first=False)
+    [(1, 4), (5, 7)]
+    >>> trimmed(["Ġlow", "Ġer"], [(0, 3), (3, 6)], keep_first=True)
+    [(0, 3), (4, 6)]
+    """
+    rows: list[Offsets] = []
+    for number, (token, (begin, end)) in enumerate(zip(tokens, offsets, strict=True)):
+        leading = len(token) - len(token.lstrip(_SPACES))
+        trailing = len(token) - len(token.rstrip(_SPACES))
+        if leading:
+            is_first = number == 0 or begin == 0
+            begin = min(begin + leading - (keep_first and is_first), end)
+        if trailing and end >= trailing:
+            end = max(end - trailing, begin)
+        rows.append((begin, end))
+    return rows
+
+
+_SPACES = WHITE_SPACE + to_printable(b" ")
+
+
 def _restored(
-    layout: Layout, places: Numbers, pad_id: int, type_ids: list[list[int]], tokens: dict[int, str]
+    layout: Layout, places: Numbers, pad_id: int, type_ids: list[list[int]], tokens: dict[int, str], trim: Trim
 ) -> Encodings:
-    return Encodings(
-        lambda: layout, lambda: places, pad_id, lambda _, row: type_ids[row], lambda ids: [tokens[each] for each in ids]
-    )
+    def to_tokens(ids: list[int]) -> list[str]:
+        return [tokens[token_id] for token_id in ids]
+
+    return Encodings(lambda: layout, lambda: places, pad_id, lambda _, row: type_ids[row], to_tokens, trim)

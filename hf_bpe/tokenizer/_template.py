@@ -105,6 +105,25 @@ class Template:
         """The distinct special tokens."""
         return [*dict.fromkeys(piece.name for piece in (*self.single, *self.pair) if not piece.is_sequence)]
 
+    @property
+    def has_type_ids(self) -> bool:
+        """Whether a piece has a type id other than 0."""
+        return any(piece.type_id for piece in (*self.single, *self.pair))
+
+    def type_ids(self, sizes: Sequence[int], add_special_tokens: bool = True) -> list[int]:
+        """Return the type ids of one or two sequences with these numbers of ids.
+
+        >>> Template((Piece("A", True), Piece("</s>", type_id=1)), (Piece("A", True), Piece("B", True))).type_ids([2])
+        [0, 0, 1]
+        """
+        left, values = [*sizes][::-1], []
+        for piece in self.single if len(sizes) == 1 else self.pair:
+            if piece.is_sequence:
+                values += [piece.type_id] * left.pop()
+            elif add_special_tokens:
+                values.append(piece.type_id)
+        return values
+
     def special_tokens(self, sequences: int) -> list[list[str]]:
         """Return the special tokens before the first of one or two sequences, and those after each sequence."""
         parts: list[list[str]] = [[]]

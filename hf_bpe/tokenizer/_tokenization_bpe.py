@@ -88,6 +88,8 @@ class BPETokenizer(CheckedTokenizer):
         errors: the handling of invalid UTF-8 in decoding, as in `bytes.decode`.
         add_prefix_space: put a space before each segment of text that does not begin with one. Only for the patterns
             "gpt2" and None.
+        trim_offsets: leave white space at the ends of tokens out of their offsets, as a `tokenizer.json` may ask;
+            "prefix" keeps one space at the beginning of a text.
         template: the special tokens that are added to sequences: a `hf_bpe.tokenizer.Template` or its JSON form, or
             None.
         add_bos_token: begin each sequence with `bos_token`; None to leave that to the template.
@@ -132,6 +134,7 @@ class BPETokenizer(CheckedTokenizer):
         signature: str | None = None,
         errors: str = "replace",
         add_prefix_space: bool = False,
+        trim_offsets: bool | str = False,
         template: Template | Mapping[str, Any] | None = None,
         add_bos_token: bool | None = None,
         add_eos_token: bool | None = None,
@@ -144,6 +147,7 @@ class BPETokenizer(CheckedTokenizer):
         self._derived = Derived(make_encoder(model), {})
         self.errors = errors
         self.add_prefix_space = add_prefix_space
+        self.trim_offsets = trim_offsets
         # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in
         # the ids both would be wrong. An added token may have the id of a hole, as files of others have them.
         names = {token_id: str(token) for token_id, token in added_tokens.items()}

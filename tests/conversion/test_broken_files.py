@@ -199,9 +199,9 @@ BROKEN = {
         JSON,
         lambda path: edit_json(
             path,
-            lambda c: c.update(post_processor={"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0]}),
+            lambda c: c.update(post_processor={"type": "BertProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0]}),
         ),
-        r"x\.json: its post-processor .*RobertaProcessing",
+        r"x\.json: its post-processor .*BertProcessing",
     ),
     "tiktoken file truncated": (
         RANKS,

@@ -206,7 +206,7 @@ def _has_settings(*names: str) -> Callable[[Definition], bool]:
 
 
 def _other_settings(definition: Definition) -> dict[str, Any]:
-    known = {*NAMED_TOKENS, "add_prefix_space", "template", "chat_template", "split_special_tokens"}
+    known = {*NAMED_TOKENS, "add_prefix_space", "trim_offsets", "template", "chat_template", "split_special_tokens"}
     return {name: value for name, value in definition.settings.items() if name not in known}
 
 
@@ -250,6 +250,13 @@ FEATURES: dict[str, Feature] = {
         "readers would give the first word of a text different ids",
         True,
         _without_settings("add_prefix_space"),
+    ),
+    "trim_offsets": Feature(
+        _has_settings("trim_offsets"),
+        "trim_offsets",
+        "readers would include white space in the offsets of tokens",
+        False,
+        _without_settings("trim_offsets"),
     ),
     "bos_eos": Feature(
         lambda definition: any(definition.bos_eos or ()),

@@ -30,6 +30,7 @@ _OF_MODEL = ("pattern", "normalizer", "ignore_merges", "drop_missing_bytes")
 _OURS = (
     *("model_special_tokens", "signature", "errors", "template", "special_tokens_pattern"),
     *("token_type_ids_pattern", "token_type_ids_include_special_tokens", "add_prefix_space"),
+    "trim_offsets",
 )
 # These classes take add_prefix_space from `tokenizer.json`; other classes build their own pre-tokenizer.
 _BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPETokenizer")

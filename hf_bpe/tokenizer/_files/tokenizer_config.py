@@ -19,6 +19,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("split_special_tokens", "clean_up_tokenization_spaces"), _BOOLEAN),
     **dict.fromkeys(("ignore_merges", "drop_missing_bytes"), _BOOLEAN),
     "add_prefix_space": _BOOLEAN + _OPTIONAL,
+    "trim_offsets": _BOOLEAN + _STRING,
     "template": _OBJECT + _OPTIONAL,
     **dict.fromkeys(("add_bos_token", "add_eos_token"), _BOOLEAN + _OPTIONAL),
     **dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token"), _STRING + _OBJECT + _OPTIONAL),

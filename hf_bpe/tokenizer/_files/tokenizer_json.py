@@ -23,7 +23,7 @@ from hf_bpe.core.reference import pre_tokenize
 from hf_bpe.engine._dispatch import from_printable_all
 from hf_bpe.tokenizer._files.added_tokens import AddedVocabulary
 from hf_bpe.tokenizer._files.definition import FEATURES, FLAGS, Definition, Format, Hints, Peer, written_out
-from hf_bpe.tokenizer._files.post_processor import json_excerpt, template_processing, template_settings
+from hf_bpe.tokenizer._files.post_processor import json_excerpt, post_processor, processor_settings
 from hf_bpe.tokenizer._files.reading import check_ids, read_json_object
 from hf_bpe.tokenizer._files.sides import side_of_loaded
 
@@ -56,7 +56,7 @@ def render_tokenizer_json(definition: Definition) -> str:
         "added_tokens": [{"id": token_id, **written_out(token)} for token_id, token in definition.added_tokens.items()],
         "normalizer": {"type": model.normalizer} if model.normalizer else None,
         "pre_tokenizer": _pre_tokenizer(model.pattern, add_prefix_space),
-        "post_processor": None if definition.template is None else template_processing(definition.template, ids),
+        "post_processor": post_processor(definition.template, definition.setting("trim_offsets") or False, ids),
         "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
         "model": {
             "type": "BPE",
@@ -138,7 +138,7 @@ def _definition(content: Mapping[str, Any], added: AddedVocabulary | None) -> De
     settings = {
         "add_prefix_space": add_prefix_space or None,
         "unk_token": data.get("unk_token") if data.get("unk_token") in added.ids else None,
-        **template_settings(content.get("post_processor"), added),
+        **processor_settings(content.get("post_processor"), added),
         **padding_and_truncation(content),
     }
     return Definition(model, added.tokens, settings)
