@@ -26,7 +26,7 @@ from hf_bpe.conversion._sidecar import WHOLE_TEXT
 
 from hf_bpe._utils.input_files import open_regular
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import PATTERNS, canonical_pattern, pattern_expression
+from hf_bpe.core.pretokenizers import NAMES, canonical_pattern, pattern_expression
 from hf_bpe.tokenizer._files.definition import Definition, Format, Hints
 
 _VERSION = "minbpe v1"
@@ -92,7 +92,7 @@ class _Reader:
         number, expression = self._next("the pattern")
         if len(expression) > _LONGEST_PATTERN:
             raise self._error(number, f"a pattern of at most {_LONGEST_PATTERN} characters", expression)
-        if expression in (*PATTERNS, "none"):
+        if expression in (*NAMES, "none"):
             raise ValueError(
                 f"{self._path}: line {number}: the expression {expression!r} is the name of a pattern here, and not "
                 "that pattern"

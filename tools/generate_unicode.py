@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
+import regex
 import unicodedata2
 
 ROOT = Path(__file__).parent.parent
@@ -16,8 +18,14 @@ PYTHON = ROOT / "hf_bpe" / "core" / "_unicode.py"
 NATIVE = ROOT / "native" / "text" / "unicode_tables.hpp"
 
 # The classes that the named patterns tell apart, as native/text/unicode.hpp numbers them.
-OTHER, UPPER, LOWER, LETTER, MARK, NUMBER, SPACE, NEWLINE = range(8)
+NUMBER, HAN_NUMBER, SPACE, NEWLINE, OTHER, KANA_OTHER, SYMBOL, HAN_SYMBOL, KANA_SYMBOL = range(9)
+MARK, HAN_MARK, KANA_MARK, LETTER, IDEOGRAPH, HAN_LETTER, KANA_LETTER, LOWER, UPPER = range(9, 18)
 CLASSES = {"Lu": UPPER, "Lt": UPPER, "Ll": LOWER, "Lm": LETTER, "Lo": LETTER}
+CLASSES_BY_GROUP = {"M": MARK, "N": NUMBER, "P": SYMBOL, "S": SYMBOL}
+HAN = {LETTER: HAN_LETTER, MARK: HAN_MARK, NUMBER: HAN_NUMBER, SYMBOL: HAN_SYMBOL}
+KANA = {LETTER: KANA_LETTER, MARK: KANA_MARK, SYMBOL: KANA_SYMBOL, OTHER: KANA_OTHER}
+# DeepSeek's range of ideographs, and its two of kana.
+IDEOGRAPHS, KANA_BLOCKS = range(0x4E00, 0x9FA6), range(0x3040, 0x3100)
 # Characters of words (Unicode's annex 18) are Alphabetic, M, Nd, Pc or Join_Control. Alphabetic is no category, but all
 # of it is in L, M or Nl except for these symbols, which are letters in circles and squares.
 ALPHABETIC_SYMBOLS = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
@@ -52,6 +60,16 @@ def ranges_of(is_member: Callable[[int], bool]) -> list[tuple[int, int]]:
     return ranges
 
 
+@cache
+def han_script() -> frozenset[str]:
+    """Return the characters of the script Han by Unicode 16.0: unicodedata2 has no scripts, `regex` is newer."""
+    return frozenset(
+        char
+        for char in map(chr, range(sys.maxunicode + 1))
+        if not is_unassigned(ord(char)) and regex.match(r"\p{Script=Han}", char)
+    )
+
+
 def class_of(code: int) -> int:
     """Return the class of a code point."""
     if code in (0x0A, 0x0D):
@@ -59,7 +77,12 @@ def class_of(code: int) -> int:
     category = unicodedata2.category(chr(code))
     if category[0] == "Z" or code in (0x09, 0x0B, 0x0C, 0x85):  # which are Unicode's White_Space
         return SPACE
-    return CLASSES.get(category) or {"M": MARK, "N": NUMBER}.get(category[0], OTHER)
+    number = CLASSES.get(category, CLASSES_BY_GROUP.get(category[0], OTHER))
+    if code in IDEOGRAPHS:
+        return IDEOGRAPH
+    if code in KANA_BLOCKS:
+        return KANA[number]
+    return HAN[number] if chr(code) in han_script() else number
 
 
 def lines_of(items: Iterable[str], indent: str) -> list[str]:

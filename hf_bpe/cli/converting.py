@@ -20,7 +20,7 @@ from hf_bpe.cli.shared import (
     show_result,
     warnings_said,
 )
-from hf_bpe.core.pretokenizers import PATTERNS
+from hf_bpe.core.pretokenizers import NAMES
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._files.definition import Definition, Format
@@ -106,7 +106,7 @@ def inspect(
     show_result(json.dumps(found.as_json(), indent=2) if as_json else str(found))
 
 
-_SIDE_HELP = f"{FOLDER_HELP} Or a pattern: {', '.join(PATTERNS)}, or pattern:EXPRESSION."
+_SIDE_HELP = f"{FOLDER_HELP} Or a pattern: {', '.join(NAMES)}, or pattern:EXPRESSION."
 _FILES_HELP = "Text files to encode, besides texts in which tokenizers are known to differ."
 
 
@@ -144,7 +144,7 @@ def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:
 
     if source.startswith("pattern:"):
         return side_of_pattern(source.removeprefix("pattern:"))
-    if source in (*PATTERNS, "none") and not Path(source).exists():
+    if source in (*NAMES, "none") and not Path(source).exists():
         return side_of_pattern(source)
     try:  # an option for the other side must not contradict a file that stores the setting
         path, format, definition = _read(source, None, "auto", None)

@@ -24,13 +24,13 @@ from typer.core import TyperGroup
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.visible import printable
 from hf_bpe._version import __version__
-from hf_bpe.core.pretokenizers import PATTERNS
+from hf_bpe.core.pretokenizers import NAMES
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
-SPLIT = f"{', '.join(PATTERNS)}, a regular expression, the JSON of a pre-tokenizer, or none."
+SPLIT = f"{', '.join(NAMES)}, a regular expression, the JSON of a pre-tokenizer, or none."
 FOLDER_HELP = "A folder or file with a tokenizer, in any format that convert knows. Nothing is downloaded."
 WORKERS_HELP = "Number of threads or processes; the result does not depend on it."
 STDIN = "-"

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hf_bpe.core.pretokenizers import PATTERNS, UNICODE_VERSION, is_chain
+from hf_bpe.core.pretokenizers import NAMES, UNICODE_VERSION, is_chain
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
@@ -44,7 +44,7 @@ def signature_of(model: BPEModel) -> str:
 
 
 def _name_of(pattern: str) -> str:
-    if pattern in (*PATTERNS, "none"):
+    if pattern in (*NAMES, "none"):
         return pattern
     return f"{'chain' if is_chain(pattern) else 'regex'}:{short_digest(pattern.encode())}"
 

@@ -1,7 +1,8 @@
 r"""Split patterns, which cut text into pre-tokens before any merge.
 
-A pattern is a name (`PATTERNS`), a regular expression of the `regex` package, or None for no pre-tokenization. Text
-between two matches is a pre-token of its own, so no text is lost; an empty match is a cut.
+A pattern is a name (`NAMES`), a regular expression of the `regex` package, a chain of stages (`PreTokenizer`), or None
+for no pre-tokenization. Text between two matches of an expression is a pre-token of its own, so no text is lost; an
+empty match is a cut.
 
 Character classes are those of Unicode 16.0, whichever `regex` is installed, because a tokenizer must not change when a
 library is upgraded. Code points that a newer `regex` knows and Unicode 16.0 does not are replaced by stand-ins.
@@ -35,6 +36,8 @@ from hf_bpe.core._stages import (
 from hf_bpe.core._unicode_version import UNICODE_VERSION, hide_newer
 
 __all__ = [
+    "CHAINS",
+    "NAMES",
     "PATTERNS",
     "UNICODE_VERSION",
     "ByteLevel",
@@ -62,8 +65,9 @@ AnyPattern = str | PreTokenizer | Sequence[Stage] | Mapping[str, Any] | None
 # The 25 characters of the Unicode property White_Space, which `\s` means here (Python's str.isspace has four more).
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 
-# Where text may be cut without changing its pre-tokens. No named pattern looks back, and none matches a non-white-space
-# character followed by a space, or a letter or number followed by any white space.
+# Where text may be cut without changing its pre-tokens. No named pattern looks back, and none has a pre-token with a
+# non-white-space character followed by a space, or a letter or number followed by any white space. Nor has a chain, or
+# its text between matches, because white space is always matched.
 _SAFE_CUT = regex.compile(r"(?<=\S)(?= )|(?<=[\p{L}\p{N}])(?=\s)")
 
 # The same for UTF-8, or any bytes, where ASCII is before the cut, or a space after it. The native core cuts at exactly
@@ -117,12 +121,12 @@ def canonical_pattern(pattern: AnyPattern) -> str | None:
 
 
 def _canonical_expression(pattern: str) -> str:
-    if pattern in PATTERNS:
+    if pattern in NAMES:
         return pattern
     if (name := _name_of(pattern)) is not None:
         return name
     if _LIKE_A_NAME.fullmatch(pattern):
-        known = ", ".join([*PATTERNS, "none"])
+        known = ", ".join([*NAMES, "none"])
         raise ValueError(f"pattern {pattern!r} is not known: expected one of {known}, or a regular expression")
     try:
         compiled = regex.compile(pattern)
@@ -142,6 +146,8 @@ def _canonical_chain(chain: PreTokenizer) -> str | None:
     for stage in chain.stages:
         if isinstance(stage, Split) and not stage.is_literal and _name_of(stage.expression) is None:
             _canonical_expression(stage.expression if not _LIKE_A_NAME.fullmatch(stage.expression) else "(?:)")
+    if chain in _NAMES_OF_CHAINS:
+        return _NAMES_OF_CHAINS[chain]
     *others, last = chain.stages
     if not others and last in _BUILT_IN:
         return _BUILT_IN[last]
@@ -156,6 +162,37 @@ def _canonical_chain(chain: PreTokenizer) -> str | None:
     return chain.canonical
 
 
+CHAINS: dict[str, PreTokenizer] = {
+    "gpt2-digits": PreTokenizer((Digits(individual_digits=True), ByteLevel(use_regex=True))),
+    "gpt2-numbers": PreTokenizer((Digits(), ByteLevel(use_regex=True))),
+    "minicpm5": PreTokenizer(
+        (
+            Split(r"\p{N}{1,3}"),
+            Split(
+                r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*"""
+                r"""|\s*[\r\n]+|\s+(?!\S)|\s+"""
+            ),
+            ByteLevel(),
+        )
+    ),
+    "deepseek-v3": PreTokenizer(
+        (
+            Split(r"\p{N}{1,3}"),
+            Split("[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"),
+            Split(
+                r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+                r"""| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+            ),
+            ByteLevel(),
+        )
+    ),
+}
+"""The chains with names, from the `tokenizer.json` files of StarCoder and others, MiniCPM5, and DeepSeek V3."""
+
+NAMES = (*PATTERNS, *CHAINS)
+"""The names of patterns, which the native core splits by itself."""
+
+_NAMES_OF_CHAINS = {chain: name for name, chain in CHAINS.items()}
 _LIKE_JSON = re.compile(r'\s*\{\s*"type"')
 _LIKE_A_NAME = re.compile(r"[\w.-]*")
 _BUILT_IN: dict[Stage, str | None] = {ByteLevel(use_regex=True): "gpt2", ByteLevel(): None}
@@ -163,6 +200,8 @@ _BUILT_IN: dict[Stage, str | None] = {ByteLevel(use_regex=True): "gpt2", ByteLev
 
 @lru_cache(maxsize=64)
 def _chain(pattern: str) -> PreTokenizer:
+    if pattern in CHAINS:
+        return CHAINS[pattern]
     try:
         return PreTokenizer.of_json(json.loads(pattern))
     except json.JSONDecodeError as error:
@@ -183,8 +222,8 @@ def pre_tokenizer(pattern: str | None) -> PreTokenizer:
 
 
 def is_chain(pattern: str | None) -> TypeGuard[str]:
-    """Return whether a canonical pattern is a chain of stages, which no name or expression stands for."""
-    return pattern is not None and pattern.startswith('{"type"')
+    """Return whether a canonical pattern is a chain of stages, which no expression is equivalent to."""
+    return pattern is not None and (pattern in CHAINS or pattern.startswith('{"type"'))
 
 
 def pattern_expression(pattern: str | None) -> str | None:
@@ -305,7 +344,7 @@ def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
     >>> [*find_safe_cuts("Hello world, again", "gpt2")]
     [5, 12]
     """
-    if pattern in PATTERNS:
+    if pattern in NAMES:
         for match in _SAFE_CUT.finditer(hide_newer(text)):
             yield match.start()
 

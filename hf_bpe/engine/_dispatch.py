@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from hf_bpe.core import reference
 from hf_bpe.core._byte_level import from_printable
-from hf_bpe.core.pretokenizers import PATTERNS
+from hf_bpe.core.pretokenizers import NAMES
 from hf_bpe.core.reference import count_pre_tokens
 from hf_bpe.engine import _runs as runs
 from hf_bpe.engine import _safe_cuts as cuts
@@ -262,4 +262,4 @@ def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str
 
 
 def _is_built_in(pattern: str | None) -> bool:
-    return pattern is None or pattern in PATTERNS
+    return pattern is None or pattern in NAMES

@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from hf_bpe.core.pretokenizers import PATTERNS, SAFE_CUT_IN_BYTES
+from hf_bpe.core.pretokenizers import NAMES, SAFE_CUT_IN_BYTES
 from hf_bpe.engine._token_finder import TokenFinder
 
 _FIRST_STEP, _STEP = 1 << 6, 1 << 14  # the range of the first search, and of later ones, which double
@@ -40,7 +40,7 @@ class SafeCuts:
     """
 
     def __init__(self, pattern: str | None, special_tokens: Sequence[str]) -> None:
-        self._pattern = SAFE_CUT_IN_BYTES if pattern in PATTERNS else _NEVER
+        self._pattern = SAFE_CUT_IN_BYTES if pattern in NAMES else _NEVER
         self._finder = special_token_finder(special_tokens)
         self._longest = max(self._finder.longest, 1)
         self.margin = self._longest + 4

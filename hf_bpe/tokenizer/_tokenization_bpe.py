@@ -77,7 +77,7 @@ class BPETokenizer(CheckedTokenizer):
         vocab_file: the path of `vocab.json`.
         merges_file: the path of `merges.txt`.
         model: the model, instead of the two files.
-        pattern: with files, their split pattern: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular
+        pattern: with files, their split pattern: a name of `hf_bpe.core.pretokenizers.NAMES`, a regular
             expression or None.
         normalizer: with files, "NFC" to normalize text before it is split, or None.
         ignore_merges: with files, whether a pre-token that is an ordinary token is encoded as that token.

@@ -154,7 +154,7 @@ def train(
         special_tokens: tokens that are never split and never learned; text is split at them, the longest first. None
             for the special tokens of the counts and the initial model.
         num_merges: number of merges to learn, or a list of numbers, instead of `vocab_size`.
-        pattern: how text is cut into pre-tokens: a name of `hf_bpe.core.pretokenizers.PATTERNS`, a regular
+        pattern: how text is cut into pre-tokens: a name of `hf_bpe.core.pretokenizers.NAMES`, a regular
             expression of the `regex` package, a list of stages of `hf_bpe.core.pretokenizers` (or their JSON as in
             `tokenizer.json`), or None to merge across whole documents. "auto" is the pattern of the counts or the
             initial model, or else "gpt2".

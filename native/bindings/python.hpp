@@ -28,11 +28,16 @@ using namespace nanobind::literals;
 namespace hf_bpe {
 
 inline Pattern pattern_of(const std::optional<std::string>& name) {
+  static constexpr std::pair<const char*, Pattern> kNamed[] = {
+      {"gpt2", Pattern::kGpt2},       {"gpt2-numbers", Pattern::kGpt2Numbers}, {"gpt2-digits", Pattern::kGpt2Digits},
+      {"cl100k", Pattern::kCl100k},   {"llama3", Pattern::kCl100k},            {"qwen2", Pattern::kQwen2},
+      {"qwen3.5", Pattern::kQwen35},  {"minicpm5", Pattern::kMiniCpm5},        {"o200k", Pattern::kO200k},
+      {"tekken", Pattern::kTekken},   {"kimi-k2", Pattern::kKimiK2},           {"deepseek-v3", Pattern::kDeepSeekV3},
+  };
   if (!name) return Pattern::kNone;
-  if (*name == "gpt2") return Pattern::kGpt2;
-  if (*name == "cl100k" || *name == "llama3") return Pattern::kCl100k;
-  if (*name == "qwen2") return Pattern::kQwen2;
-  if (*name == "o200k") return Pattern::kO200k;
+  for (const auto& [known, pattern] : kNamed) {
+    if (*name == known) return pattern;
+  }
   throw nb::value_error(("pattern '" + *name + "' is not built in").c_str());
 }
 

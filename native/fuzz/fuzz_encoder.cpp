@@ -18,8 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (data[1] & 128) add_whole_words(model, alphabet, data[1] / 4 % 32, data[0] & 32 ? 3000 : 70'000, draw);
   model.drops_missing_bytes = data[0] & 16;
-  const Pattern pattern = std::vector{Pattern::kNone, Pattern::kGpt2, Pattern::kCl100k, Pattern::kQwen2,
-                                      Pattern::kO200k}[data[2] % 5];
+  const Pattern pattern = kPatterns[data[2] % kPatterns.size()];
   std::vector<std::string> specials;
   for (std::size_t i = 0; i < data[3] % 4u; ++i) {  // tokens that occur in the text, and overlap
     const std::string special = text.substr((data[3] / 4 + i) % text.size(), i + 1 + data[2] / 128);

@@ -5,8 +5,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace naive;
   if (size < 4) return 0;
   CountingOptions options;
-  options.pattern = std::vector{Pattern::kNone, Pattern::kGpt2, Pattern::kCl100k, Pattern::kQwen2,
-                                Pattern::kO200k}[data[0] % 5];
+  options.pattern = kPatterns[data[0] % kPatterns.size()];
   options.threads = data[0] / 128 + 1;
   options.chunk_bytes = data[1] + 1;
   options.simd = data[0] / 64 % 2 ? widest_simd() : Simd::kScalar;

@@ -47,8 +47,6 @@ Model model_of(const Merges& merges) {
 }
 
 void test_encoder() {
-  const std::vector<Pattern> patterns = {Pattern::kNone, Pattern::kGpt2, Pattern::kCl100k, Pattern::kQwen2,
-                                         Pattern::kO200k};
   for (int i = 0; i < 600; ++i) {
     std::vector<std::string> specials, texts;
     for (std::size_t j = draw(4); j > 0; --j) {
@@ -56,7 +54,7 @@ void test_encoder() {
       if (std::find(specials.begin(), specials.end(), special) == specials.end()) specials.push_back(special);
     }
     for (std::size_t j = 1 + draw(4); j > 0; --j) texts.push_back(draw_text(40));
-    check_encoder(draw_model(), draw_from(patterns), specials, texts, 1 + static_cast<unsigned>(draw(3)), 1 + draw(60),
+    check_encoder(draw_model(), draw_from(kPatterns), specials, texts, 1 + static_cast<unsigned>(draw(3)), 1 + draw(60),
                   draw(2) ? widest_simd() : Simd::kScalar);
   }
 }

@@ -7,12 +7,10 @@
 #include <cstddef>
 #include <string_view>
 
+#include "text/pattern.hpp"
 #include "text/unicode.hpp"
 
 namespace hf_bpe {
-
-// cl100k and llama3 split identically.
-enum class Pattern { kNone, kGpt2, kCl100k, kQwen2, kO200k };
 
 enum class Simd { kScalar, kNeon, kAvx2 };
 

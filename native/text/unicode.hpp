@@ -12,16 +12,28 @@ namespace hf_bpe {
 
 using Byte = std::uint8_t;
 
-// The numbers are those of tools/generate_unicode.py.
+// The numbers are those of tools/generate_unicode.py. The sets of classes that patterns ask for most are ranges in this
+// order (class_sets.hpp). kHan… are of the script Han, of which DeepSeek's patterns name the ideographs from U+4E00 to
+// U+9FA5; kKana… is U+3040 to U+30FF, Hiragana and Katakana.
 enum class Class : std::uint8_t {
-  kOther,
-  kUpper,    // Lu, Lt
-  kLower,    // Ll
-  kLetter,   // Lm, Lo: letters without case
-  kMark,     // M
-  kNumber,   // N
+  kNumber,  // N
+  kHanNumber,
   kSpace,    // White_Space but for the newlines
   kNewline,  // \r and \n
+  kOther,    // C, but for the controls that are white space
+  kKanaOther,
+  kSymbol,  // P, S
+  kHanSymbol,
+  kKanaSymbol,
+  kMark,  // M
+  kHanMark,
+  kKanaMark,
+  kLetter,  // Lm, Lo: letters without case
+  kIdeograph,
+  kHanLetter,
+  kKanaLetter,
+  kLower,  // Ll
+  kUpper,  // Lu, Lt
 };
 
 struct Character {

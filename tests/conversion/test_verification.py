@@ -17,7 +17,7 @@ from tokenizers import AddedToken
 
 import hf_bpe.tokenizer._saving as saving
 from hf_bpe import BPEModel, train
-from hf_bpe.core.pretokenizers import PATTERNS
+from hf_bpe.core.pretokenizers import NAMES
 from hf_bpe.tokenizer._files import verification
 from hf_bpe.tokenizer._files.definition import Peer
 from hf_bpe.tokenizer._files.sides import side_of, side_of_file, side_of_pattern
@@ -124,10 +124,10 @@ def test_invalid_utf8_is_verified_if_both_sides_take_bytes(model):
     assert find_mismatch(first, dataclasses.replace(second, peer=lossy._replace(encode_bytes=None))) is None
 
 
-@pytest.mark.parametrize("first", [*PATTERNS, None])
+@pytest.mark.parametrize("first", [*NAMES, None])
 def test_patterns_are_verified_by_their_pre_tokens(first):
     alike = {"cl100k": "llama3", "llama3": "cl100k"}
-    for second in [*PATTERNS, None]:
+    for second in [*NAMES, None]:
         mismatch = find_mismatch(side_of_pattern(first), side_of_pattern(second))
         assert (mismatch is None) == (first == second or alike.get(first, "") == second), (first, second, mismatch)
     assert "'12'" in str(find_mismatch(side_of_pattern("cl100k"), side_of_pattern("qwen2")))

@@ -17,6 +17,8 @@ from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX as QW
 import hf_bpe.core._unicode
 from hf_bpe.core import pretokenizers as module
 from hf_bpe.core.pretokenizers import (
+    CHAINS,
+    NAMES,
     PATTERNS,
     WHITE_SPACE,
     _seconds_for,
@@ -28,22 +30,59 @@ from hf_bpe.core.pretokenizers import (
 )
 from hf_bpe.engine._added_tokens import _WORD
 
+# As tokenization_kimi.py has it; `&&` is an intersection in tiktoken and tokenizers.
+KIMI = [
+    r"[\p{Han}]+",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"\p{N}{1,3}",
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+    r"\s*[\r\n]+",
+    r"\s+(?!\S)",
+    r"\s+",
+]
 # The planes left out hold private and unassigned code points only.
 IN_USED_PLANES = [*map(chr, [*range(0xD800), *range(0xE000, 0x40000), *range(0xE0000, 0xE1000)])]
 # Every class that a named pattern tells from another.
 CLASSES = [r"\p{L}", r"\p{N}", r"\s", r"[^\s\p{L}\p{N}]"]
-CLASSES += [r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"]
+CLASSES += [r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]", r"\p{M}", r"[\p{P}\p{S}]", r"\p{Han}"]
 # Texts of up to four characters, of every class that any pattern names, and one that is newer than Unicode 16.0.
 SHORT = ["".join(text) for size in range(5) for text in itertools.product("aA1!/' s\n\u3000\u0301\ua7cf", repeat=size)]
+# The same with the scripts that kimi-k2 and deepseek-v3 name: letters, a number, a symbol and marks.
+HAN_AND_KANA = "a1! \n\x01\u4f60\u3400\u3007\u2e80\U00016ff0\u304b\u30fb\u3099\u3040"
+SHORT += [
+    "".join(text)
+    for size in range(by_profile(quick=4, thorough=5))
+    for text in itertools.product(HAN_AND_KANA, repeat=size)
+]
+DIGITS = {"gpt2-digits": pre_tokenizers.Digits(individual_digits=True), "gpt2-numbers": pre_tokenizers.Digits()}
+# Of Unicode 17.0: `Digits` asks Rust, which knows them; our tables, and the expressions of tokenizers, do not.
+NEWER_NUMBERS = dict.fromkeys([*range(0x11DE0, 0x11DEA), *range(0x16FF4, 0x16FF7)], "\ufdd0")
 
 
 @functools.cache
-def splitter(expression):
-    return pre_tokenizers.Split(Regex(expression), behavior="isolated")
+def splitter(*expressions):
+    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(each), "isolated") for each in expressions])
+
+
+@functools.cache
+def named_splitter(name):
+    if name in DIGITS:
+        return pre_tokenizers.Sequence([DIGITS[name], splitter(PATTERNS["gpt2"])])
+    if name in CHAINS:
+        return splitter(*(stage.expression for stage in CHAINS[name].stages[:-1]))
+    return splitter("|".join(KIMI) if name == "kimi-k2" else PATTERNS.get(name))
 
 
 def split_by_tokenizers(text, expression):
     return [piece for piece, _ in splitter(expression).pre_tokenize_str(text)]
+
+
+def split_by_name(text, name):
+    spans = named_splitter(name).pre_tokenize_str(text.translate(NEWER_NUMBERS) if name in DIGITS else text)
+    return [text[start:stop] for _, (start, stop) in spans]
 
 
 @given(any_texts, patterns)
@@ -77,15 +116,33 @@ def test_long_text_is_split_as_short_text_is(text, pattern):
     assert long == split(text, pattern)
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", NAMES)
 def test_named_patterns_cut_all_short_texts_as_tokenizers_does(name):
-    expected = [split_by_tokenizers(text, PATTERNS[name]) for text in SHORT]
+    expected = [split_by_name(text, name) for text in SHORT]
     assert [split(text, name) for text in SHORT] == expected
 
 
 @given(texts, pattern_names)
 def test_named_patterns_cut_as_tokenizers_does(text, name):
-    assert split(text, name) == split_by_tokenizers(text, PATTERNS[name])
+    assert split(text, name) == split_by_name(text, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "pieces"),
+    [
+        ("gpt2-digits", "a  12 3", ["a", "  ", "1", "2", " ", "3"]),
+        ("gpt2-numbers", "a  12 3", ["a", "  ", "12", " ", "3"]),
+        ("minicpm5", "a  1234\n  5", ["a", "  ", "123", "4", "\n", "  ", "5"]),
+        (
+            "deepseek-v3",
+            "a  1234  \u4f60\u304b !x\u00e9",
+            ["a", "  ", "123", "4", "  ", "\u4f60\u304b", " !", "x\u00e9"],
+        ),
+        ("deepseek-v3", "!x\u00e9\x01\x02y\u30fb\u3040", ["!x", "\u00e9", "\x01", "\x02y", "\u30fb", "\u3040"]),
+    ],
+)
+def test_pieces_of_an_early_stage_end_the_text_of_the_next(name, text, pieces):
+    assert split(text, name) == split_by_name(text, name) == pieces
 
 
 @pytest.mark.parametrize("expression", CLASSES)
@@ -94,13 +151,13 @@ def test_code_points_have_the_classes_of_tokenizers(expression):
     assert split(text, f"{expression}+") == split_by_tokenizers(text, f"{expression}+")
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", NAMES)
 def test_code_points_in_context_are_split_as_by_tokenizers(name):
     rng = random.Random(name)
-    contexts = ["", "a", "A", "1", " ", "\n", "!", "'s"]
+    contexts = ["", "a", "A", "1", " ", "\n", "!", "'s", "\x01", "\u4f60", "\u304b", "\u0301"]
     characters = rng.sample(IN_USED_PLANES, by_profile(quick=40_000, thorough=len(IN_USED_PLANES)))
     text = "".join(char + rng.choice(contexts) for char in characters)
-    assert split(text, name) == split_by_tokenizers(text, PATTERNS[name])
+    assert split(text, name) == split_by_name(text, name)
 
 
 # cl100k, as tiktoken has it today, keeps white space at the end of a text whole; no token of its vocabulary shows it.
@@ -114,6 +171,15 @@ def test_patterns_cut_as_those_of_tiktoken(name, theirs, end, monkeypatch):
     expression = getattr(published, f"{theirs}_base")()["pat_str"]
 
     assert [split(text + end, name) for text in SHORT] == [split(text + end, expression) for text in SHORT]
+
+
+def test_kimi_without_intersections_cuts_as_the_published_expression():
+    assert canonical_pattern("|".join(KIMI)) == "kimi-k2"
+    text = "\u0301".join(IN_USED_PLANES) + "A".join(IN_USED_PLANES)
+    assert split_by_tokenizers(text, PATTERNS["kimi-k2"]) == split_by_name(text, "kimi-k2")
+    assert [split_by_tokenizers(text, PATTERNS["kimi-k2"]) for text in SHORT] == [
+        split(text, "kimi-k2") for text in SHORT
+    ]
 
 
 def test_patterns_are_those_of_transformers():
@@ -177,12 +243,19 @@ def test_generated_characters_of_words_are_those_of_the_added_tokens(generator):
 
 @pytest.mark.parametrize(
     ("pattern", "canonical"),
-    [(None, None), ("none", None), (r"\w+", r"\w+"), *((name, name) for name in PATTERNS)]
+    [(None, None), ("none", None), (r"\w+", r"\w+"), *((name, name) for name in NAMES)]
     + [(expression, name) for name, expression in PATTERNS.items()],
 )
 def test_canonical_pattern_has_one_spelling(pattern, canonical):
     assert canonical_pattern(pattern) == canonical
-    assert pattern_expression(canonical) == PATTERNS.get(canonical, canonical)
+    if canonical not in CHAINS:
+        assert pattern_expression(canonical) == PATTERNS.get(canonical, canonical)
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_are_no_single_expression(name):
+    with pytest.raises(ValueError, match=f"the pre-tokenizer {name} is a chain of stages"):
+        pattern_expression(name)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +284,7 @@ def assert_all_cuts_are_safe(text, name):
         before = cut
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", NAMES)
 def test_safe_cuts_do_not_change_the_pieces_of_short_texts(name):
     for text in SHORT:
         assert_all_cuts_are_safe(text, name)
@@ -224,7 +297,7 @@ def test_safe_cuts_do_not_change_the_pieces(text, name):
 
 def test_safe_cuts_are_found_in_ordinary_text():
     text = "Hello, wörld!\n12 \u3000x"
-    for name in PATTERNS:
+    for name in NAMES:
         assert [*find_safe_cuts(text, name)] == [6, text.index("\n12") + 3]
     assert [*find_safe_cuts("\u4f60\u3000", "gpt2")] == [1]
     assert [*find_safe_cuts("Hello", "gpt2")] == []

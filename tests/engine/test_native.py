@@ -21,15 +21,16 @@ from support.samples import CODE_POINTS
 from support.strategies import any_bytes, corpora, initial_merges, long_bytes, words
 
 from hf_bpe.core import reference
-from hf_bpe.core.pretokenizers import PATTERNS
+from hf_bpe.core.pretokenizers import NAMES
 from hf_bpe.engine import _dispatch as engine
 from hf_bpe.engine._runs import RunMerger, read_words
 
 pytestmark = pytest.mark.usefixtures("native")
 
-BUILT_IN = [*PATTERNS, None]
+BUILT_IN = [*NAMES, None]
 # Of every class that a pattern tells from another, and of the lengths of UTF-8.
 MEMBERS = ["a", "s", "Z", "é", "Ǆ", "ǅ", "ʰ", "你", "𝒳", "\u0301", "1", "²", "𝟙", "!", "'", "/", "—", "👋", "\u0378"]
+MEMBERS += ["\u3400", "\u3007", "\u2e80", "\U00016ff0", "\u304b", "\u3099", "\u30fb", "\u3040", "\x01"]
 MEMBERS += [" ", "\t", "\n", "\r", "\u00a0", "\u3000", "ſ", "'s", "'LL"]
 
 
@@ -53,7 +54,7 @@ def test_splits_are_those_of_the_reference(native, pattern, data):
     assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", NAMES)
 def test_code_points_between_characters_of_each_class_are_split_as_by_the_reference(native, pattern):
     rng = random.Random(pattern)
     draw = functools.partial(rng.choices, MEMBERS, k=2)
@@ -62,9 +63,10 @@ def test_code_points_between_characters_of_each_class_are_split_as_by_the_refere
     assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", NAMES)
 def test_short_texts_are_split_as_by_the_reference_at_any_position(native, pattern):
     short = list(itertools.product("aA1!/' s\n\t\u3000\u0301é", repeat=4))
+    short += itertools.product("a1! \n\x01\u4f60\u3400\u3007\u2e80\U00016ff0\u304b\u30fb\u3099\u3040", repeat=3)
     rng = random.Random(pattern)
     rng.shuffle(short)
     texts = ["".join(text) for text in short]
@@ -74,7 +76,7 @@ def test_short_texts_are_split_as_by_the_reference_at_any_position(native, patte
         assert split_natively(native, text.encode(), pattern) == reference.pre_tokenize(text.encode(), pattern)
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", NAMES)
 def test_invalid_bytes_are_split_as_the_reference_does(native, pattern):
     rng = random.Random(pattern)
     leads = [bytes([lead, *rng.choices(range(256), k=size)]) for lead in range(0x80, 0x100) for size in range(4)]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hf_bpe import BPEModel
 from hf_bpe.core.pretokenizers import (
-    PATTERNS,
+    NAMES,
     WHITE_SPACE,
     ByteLevel,
     Digits,
@@ -30,11 +30,14 @@ WORDS = [
     "\u212a",
     "\u0295",
     "\u4f60",
+    "\u3400",
+    "\u304b\u3099",
     "\ud55c",
     "\u0e33",
 ]
 NUMBERS = ["1", "2345", "\u00b2", "\u2167", "\u0663", "\u3007", "\U0001d7d9"]
 OTHERS = ["!", "...", "/", "//\n", "_", "\u200d", "\ufe0f", "\U0001f44b\U0001f3fd", "\ufeff", "\x00", "\x1c", "\ufffd"]
+OTHERS += ["\u2e80", "\u30fb", "\u3099", "\U00016ff0", "\u3040"]
 # Not in Unicode 16.0, the first two in 17.0; then a private one and two that never will be characters.
 UNKNOWN = ["\ua7cf", "\U00032e88", "\u0378", "\ue000", "\ufdd0", "\U0010ffff"]
 SPACES = [" ", "  ", "\n", "\r\n", "\n\n", " \n", "\t", *WHITE_SPACE]
@@ -72,13 +75,13 @@ long_bytes = st.lists(
 ).map(b"".join)
 """Mostly ASCII, and long enough for vector instructions."""
 
-pattern_names = st.sampled_from(sorted(PATTERNS))
+pattern_names = st.sampled_from(sorted(NAMES))
 
 CHAINS = [
     canonical_pattern([Digits(individual_digits=True), ByteLevel(use_regex=True)]),
     canonical_pattern([Split(r"\p{N}{1,3}"), Split("[一-龥]+", "MergedWithNext"), Punctuation("Contiguous")]),
 ]
-patterns = st.sampled_from([*PATTERNS, None, r"\w+|\s", r"(?:(a)|b)\s*", r"x*", r"\d(?=\d)", *CHAINS])
+patterns = st.sampled_from([*NAMES, None, r"\w+|\s", r"(?:(a)|b)\s*", r"x*", r"\d(?=\d)", *CHAINS])
 """Canonical patterns: named, none, custom ones with groups, gaps, empty matches, and chains of stages."""
 
 _WORD_BYTES = st.sampled_from(

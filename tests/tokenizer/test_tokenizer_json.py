@@ -12,13 +12,13 @@ from tokenizers import Tokenizer
 from transformers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.core.pretokenizers import PATTERNS, PreTokenizer
+from hf_bpe.core.pretokenizers import NAMES, PATTERNS, PreTokenizer
 from hf_bpe.tokenizer._files.tokenizer_json import definition_of_json, read_tokenizer_json, render_tokenizer_json
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
 CUSTOM = [r"\p{Lu}?\p{Ll}+|\p{N}{1,2}", r"\w+|\s", r"(?:(a)|b)\s*", r"\d(?=\d)"]  # gaps, groups, a look ahead
-EVERY_PATTERN = [*PATTERNS, None, *CUSTOM]
+EVERY_PATTERN = [*NAMES, None, *CUSTOM]
 SPECIALS = ["<|x|>", "你好"]  # those of `models`
 # No added token is only white space, for which see test_added_tokens.py, and none but ASCII could be read as the
 # printable form of bytes: decoding, `tokenizers` takes it for that.
@@ -70,7 +70,7 @@ def test_a_known_text_has_the_ids_that_the_pattern_gives(pattern):
     tokenizer = BPETokenizer(model=BPEModel(vocab, merges, (), pattern))
     ids = tokenizer.encode("b a123")
     assert ids == exported(tokenizer).encode("b a123").ids
-    unlike = {"qwen2": [98, 258, 49, 50, 51]} | dict(
+    unlike = {name: [98, 258, 49, 50, 51] for name in ("qwen2", "qwen3.5", "tekken", "gpt2-digits")} | dict(
         zip(CUSTOM, ([98, 32, 97, 256, 51], [98, 32, 97, 257], [259, 97, 257], [98, 258, 49, 50, 51]), strict=True)
     )
     assert ids == unlike.get(pattern, [98, 258, 257])

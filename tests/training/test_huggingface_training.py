@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from support.profiles import by_profile, thorough
 from support.strategies import texts, words
 from tokenizers import ByteLevelBPETokenizer, Regex, Tokenizer, models
-from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
+from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence, Split
 from tokenizers.trainers import BpeTrainer
 
 from hf_bpe import BPEModel, train
 from hf_bpe.core import from_printable
-from hf_bpe.core.pretokenizers import PATTERNS
+from hf_bpe.core.pretokenizers import CHAINS, NAMES, PATTERNS
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "migrate.md").read_text(encoding="utf-8")
 END = "<|endoftext|>"
-SPLIT_BY_NO_TWO_PATTERNS_ALIKE = "don't DON'T HTMLParser 1234 x//\n\n  (low) low's \u0301a " * 3
+SPLIT_BY_NO_TWO_PATTERNS_ALIKE = "don't DON'T HTMLParser 1234 x//\n\n  12 (low) low's \u0301a " * 3
 documents = st.lists(texts | words().map(lambda word: word.decode("latin-1")), min_size=1, max_size=4)
 sizes = st.integers(1, 320)
 numbers = st.integers(0, 8)
@@ -54,9 +54,8 @@ def options(cell, **values):
 
 @functools.cache
 def pre_tokenizer(code):
-    return eval(
-        code, {"ByteLevel": ByteLevel, "Regex": Regex, "Sequence": Sequence, "Split": Split, "PATTERNS": PATTERNS}
-    )
+    names = {"ByteLevel": ByteLevel, "Digits": Digits, "Regex": Regex, "Sequence": Sequence, "Split": Split}
+    return eval(code, names | {"CHAINS": CHAINS, "PATTERNS": PATTERNS})
 
 
 def train_theirs(texts, how="ByteLevel(add_prefix_space=False)", **options):
@@ -125,7 +124,7 @@ def test_table_has_a_row_for_each_option_of_the_trainer_and_each_pattern():
     documented = {name for row in OPTIONS for name in re.findall(r"(\w+)=", row[0])}
     documented |= {name for row in WITHOUT_COUNTERPART for name in re.findall(r"^\w+", row[0])}
     assert state.keys() - {"words"} <= documented  # words is what has been counted
-    assert [eval(row[1]) for row in PRE_TOKENIZERS] == [*PATTERNS, None]
+    assert [eval(row[1]) for row in PRE_TOKENIZERS] == [*NAMES, None]
 
 
 @given(documents)

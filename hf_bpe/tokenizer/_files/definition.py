@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import PATTERNS, canonical_pattern, is_chain
+from hf_bpe.core.pretokenizers import NAMES, canonical_pattern, is_chain
 from hf_bpe.engine._merge_trees import unreachable
 from hf_bpe.tokenizer._template import Template, as_template
 
@@ -127,7 +127,7 @@ class PatternNeeded(ValueError):
     """The split pattern is neither in the file nor given."""
 
     def __init__(self, path: Path, hint: str = "") -> None:
-        known = ", ".join(PATTERNS)
+        known = ", ".join(NAMES)
         super().__init__(
             f"{path} does not store the split pattern; give it: {known}, a regular expression, or none{hint}"
         )

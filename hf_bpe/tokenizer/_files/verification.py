@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import PATTERNS, split
+from hf_bpe.core.pretokenizers import NAMES, is_chain, split
 from hf_bpe.tokenizer._files.definition import Definition, Format
 from hf_bpe.tokenizer._files.panics import panics_as_errors
 from hf_bpe.tokenizer._files.sides import Side, side_of, side_of_file, side_of_loaded
@@ -289,7 +289,7 @@ def _check_ids(name: str, side: Side, written: Side, files: Sequence[Path], **op
 def _pattern_difference(definition: Definition | None, text: str | bytes) -> str:
     """Describe how `tokenizers` splits a text by a custom pattern, if it differs from hf_bpe."""
     pattern = None if definition is None else definition.model.pattern
-    if pattern is None or pattern in PATTERNS or isinstance(text, bytes):
+    if pattern is None or pattern in NAMES or is_chain(pattern) or isinstance(text, bytes):
         return ""
     from tokenizers import Regex, pre_tokenizers
 

@@ -1,0 +1,37 @@
+// The named patterns of hf_bpe/core/pretokenizers.py, and what tells the ones of a family apart.
+#pragma once
+
+namespace hf_bpe {
+
+// cl100k and llama3 split identically.
+enum class Pattern {
+  kNone,
+  kGpt2,
+  kGpt2Numbers,
+  kGpt2Digits,
+  kCl100k,
+  kQwen2,
+  kQwen35,
+  kMiniCpm5,
+  kO200k,
+  kTekken,
+  kKimiK2,
+  kDeepSeekV3,
+};
+
+// What a pre-token of numbers is in the family of gpt2: a match of ` ?\p{N}+`, or a piece that an earlier stage has cut
+// out, a run of numbers or a single one.
+enum class Digits { kMatched, kRun, kSingle };
+
+// The family of o200k, where words are cut before upper case that follows lower case.
+struct CasedWords {
+  int numbers;        // how many make a pre-token at most
+  bool slashes;       // they may close a run of others, as newlines may
+  bool contractions;  // they belong to the word before them
+  bool han;           // runs of \p{Han} come first, and words have none of it
+};
+inline constexpr CasedWords kO200kWords{3, true, true, false};
+inline constexpr CasedWords kTekkenWords{1, true, false, false};
+inline constexpr CasedWords kKimiK2Words{3, false, true, true};
+
+}  // namespace hf_bpe
