@@ -18,8 +18,10 @@ namespace naive {
 using namespace hf_bpe;
 
 inline const std::vector<Pattern> kPatterns = {
-    Pattern::kNone,  Pattern::kGpt2,   Pattern::kGpt2Numbers, Pattern::kGpt2Digits, Pattern::kCl100k, Pattern::kQwen2,
-    Pattern::kQwen35, Pattern::kMiniCpm5, Pattern::kO200k,    Pattern::kTekken,     Pattern::kKimiK2, Pattern::kDeepSeekV3};
+    Pattern::kNone,   Pattern::kGpt2,   Pattern::kGpt2Numbers, Pattern::kGpt2Digits,
+    Pattern::kCl100k, Pattern::kQwen2,  Pattern::kQwen35,      Pattern::kMiniCpm5,
+    Pattern::kO200k,  Pattern::kTekken, Pattern::kKimiK2,      Pattern::kDeepSeekV3,
+};
 
 inline constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 

@@ -17,9 +17,11 @@ std::string draw_text(std::size_t pieces) {
       "low",      " lower", "A",      "HTMLParser", "'s",   "'LL",        "'",      "don't ",   "1",          "2345",
       " ",        "  ",     "\n",     "\r\n",       "\t",   "   \n    ",  "//\n",   ";\n/",     "!!",         ", (x)",
       "\xC3\xA9", "\xCC\x81", "\xE4\xBD\xA0", "\xC2\xA0", "\xE3\x80\x80", "\xF0\x9F\x91\x8B", "\xC5\xBF", "\xF0\x9D\x9F\x99",
-      // Han: a letter, number, symbol and mark. Kana: a letter, mark, symbol and no character. Others: the same.
-      "\xE3\x90\x80", "\xE3\x80\x87", "\xE2\xBA\x80", "\xF0\x96\xBF\xB0", "\xE3\x81\x8B", "\xE3\x82\x99", "\xE3\x83\xBB",
-      "\xE3\x81\x80",       "\xE2\x80\x94",       "\x01",          "\xCD\xB8"};
+      // A letter, number, symbol and mark of Han; a letter, mark, symbol and unassigned code point of kana.
+      "\xE3\x90\x80", "\xE3\x80\x87", "\xE2\xBA\x80", "\xF0\x96\xBF\xB0",
+      "\xE3\x81\x8B", "\xE3\x82\x99", "\xE3\x83\xBB", "\xE3\x81\x80",
+      // A symbol, a control and an unassigned code point.
+      "\xE2\x80\x94", "\x01", "\xCD\xB8"};
   std::string text;
   for (std::size_t i = draw(pieces + 1); i > 0; --i) {
     if (draw(12) == 0) {
