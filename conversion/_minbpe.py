@@ -26,7 +26,7 @@ from hf_bpe.conversion._sidecar import WHOLE_TEXT
 
 from hf_bpe._utils.input_files import open_regular
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import NAMES, canonical_pattern, pattern_expression
+from hf_bpe.core.pretokenizers import NAMES, canonical_pattern_of_python, pattern_expression
 from hf_bpe.tokenizer._files.definition import Definition, Format, Hints
 
 _VERSION = "minbpe v1"
@@ -98,7 +98,7 @@ class _Reader:
                 "that pattern"
             )
         try:
-            pattern = None if expression in ("", WHOLE_TEXT) else canonical_pattern(expression)
+            pattern = None if expression in ("", WHOLE_TEXT) else canonical_pattern_of_python(expression)
             _check_groups(expression)
             return pattern
         except ValueError as error:
@@ -223,10 +223,6 @@ def _check_special_tokens(model: BPEModel) -> None:
 
 def _checked_expression(model: BPEModel) -> str:
     """Return the line of the pattern, if minbpe splits with it like hf_bpe."""
-    if model.pattern == WHOLE_TEXT:
-        raise ValueError(
-            f"the pattern {WHOLE_TEXT!r} would be read back as none, which splits identically; set it to None"
-        )
     # BasicTokenizer, which needs no pattern, does not find special tokens.
     expression = pattern_expression(model.pattern) or (WHOLE_TEXT if model.special_tokens else "")
     if expression.strip() != expression or not {"\n", "\r"}.isdisjoint(expression):
@@ -243,7 +239,11 @@ def _checked_expression(model: BPEModel) -> str:
 
 
 def _check_groups(expression: str) -> None:
-    if regex.compile(expression).groups:
+    try:
+        groups = regex.compile(expression).groups
+    except regex.error as error:
+        raise ValueError(f"the pattern {expression!r} is none that minbpe can read: {error}") from None
+    if groups:
         raise ValueError(
             f"the pattern {expression!r} has groups: minbpe would keep what these match and lose the rest of the text; "
             "write (?:…) for (…)"

@@ -14,7 +14,7 @@ from typing import Any
 
 import regex
 
-from hf_bpe.core._unicode_version import hide_newer
+from hf_bpe.core._newer_characters import hide_newer
 
 Span = tuple[int, int]
 FindMatches = Callable[[str, str], list[Span]]

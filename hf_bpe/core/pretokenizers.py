@@ -1,8 +1,12 @@
 r"""Split patterns, which cut text into pre-tokens before any merge.
 
-A pattern is a name (`NAMES`), a regular expression of the `regex` package, a chain of stages (`PreTokenizer`), or None
-for no pre-tokenization. Text between two matches of an expression is a pre-token of its own, so no text is lost; an
-empty match is a cut.
+A pattern is a name (`NAMES`), a regular expression, a chain of stages (`PreTokenizer`), or None for no
+pre-tokenization. Text between two matches of an expression is a pre-token of its own, so no text is lost; an empty
+match is a cut.
+
+Expressions mean what they mean in `tokenizer.json`, which Oniguruma reads: `^` and `$` are the ends of lines, classes
+nest, `a{2,3}+` is not possessive. They are translated for the `regex` package, which runs them; a construct that cannot
+be translated exactly (back-references, recursion, `\K`, …) is refused.
 
 Character classes are those of Unicode 16.0, whichever `regex` is installed, because a tokenizer must not change when a
 library is upgraded. Code points that a newer `regex` knows and Unicode 16.0 does not are replaced by stand-ins.
@@ -20,7 +24,10 @@ from typing import Any, TypeGuard, TypeVar
 import regex
 
 from hf_bpe.core._chains import PreToken, PreTokenizer
-from hf_bpe.core._named_patterns import PATTERNS, SPELLINGS
+from hf_bpe.core._expressions import parse
+from hf_bpe.core._named_patterns import PATTERNS, SPELLINGS, TIKTOKEN_CL100K
+from hf_bpe.core._newer_characters import hide_newer
+from hf_bpe.core._regex_dialect import write
 from hf_bpe.core._stages import (
     ByteLevel,
     CharDelimiterSplit,
@@ -33,7 +40,6 @@ from hf_bpe.core._stages import (
     WhitespaceSplit,
     cut,
 )
-from hf_bpe.core._unicode_version import UNICODE_VERSION, hide_newer
 
 __all__ = [
     "CHAINS",
@@ -61,6 +67,8 @@ __all__ = [
 
 AnyPattern = str | PreTokenizer | Sequence[Stage] | Mapping[str, Any] | None
 """What names a way to cut text: see `canonical_pattern`."""
+
+UNICODE_VERSION = "16.0"
 
 # The 25 characters of the Unicode property White_Space, which `\s` means here (Python's str.isspace has four more).
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
@@ -91,7 +99,8 @@ def canonical_pattern(pattern: AnyPattern) -> str | None:
 
     Raises:
         TypeError: the pattern is of another type.
-        ValueError: the name is unknown, the expression is invalid or searches backwards, or a stage is invalid.
+        ValueError: the name is unknown, the expression is invalid or has a construct that is not supported, or a stage
+            is invalid.
 
     >>> canonical_pattern(PATTERNS["gpt2"]), canonical_pattern("none")
     ('gpt2', None)
@@ -100,22 +109,29 @@ def canonical_pattern(pattern: AnyPattern) -> str | None:
     >>> canonical_pattern([Digits(), Split(r"\p{L}+")])  # doctest: +ELLIPSIS
     '{"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":false},{"type":"Split",...
     """
-    if pattern is None or pattern == "none":
+    if pattern is None:
         return None
+    if isinstance(pattern, str) and not _LIKE_JSON.match(pattern):
+        return None if pattern == "none" else _canonical_expression(pattern)
+    try:
+        return _canonical_chain(_chain_of(pattern))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"pattern: {str(error).removeprefix('pattern: ')}") from None
+
+
+def _chain_of(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, Any]) -> PreTokenizer:
     if isinstance(pattern, str):
-        if _LIKE_JSON.match(pattern):
-            return _canonical_chain(_chain(pattern))
-        return _canonical_expression(pattern)
+        return _chain(pattern)
     if isinstance(pattern, PreTokenizer):
-        return _canonical_chain(pattern)
+        return pattern
     if isinstance(pattern, Mapping):
-        return _canonical_chain(PreTokenizer.of_json(pattern))
+        return PreTokenizer.of_json(pattern)
     if isinstance(pattern, (list, tuple)):
         stages = tuple(pattern)
         with_bytes = stages if any(isinstance(stage, ByteLevel) for stage in stages) else (*stages, ByteLevel())
-        return _canonical_chain(PreTokenizer(with_bytes))
+        return PreTokenizer(with_bytes)
     raise TypeError(
-        "pattern: expected a name, a regular expression, a PreTokenizer, a list of stages, their JSON, or None; got "
+        "expected a name, a regular expression, a PreTokenizer, a list of stages, their JSON, or None; got "
         f"{type(pattern).__name__}"
     )
 
@@ -128,13 +144,24 @@ def _canonical_expression(pattern: str) -> str:
     if _LIKE_A_NAME.fullmatch(pattern):
         known = ", ".join([*NAMES, "none"])
         raise ValueError(f"pattern {pattern!r} is not known: expected one of {known}, or a regular expression")
-    try:
-        compiled = regex.compile(pattern)
-    except (regex.error, RecursionError) as error:
-        raise ValueError(f"pattern {pattern[:80]!r} is not a regular expression: {error}") from None
-    if compiled.flags & regex.REVERSE:
-        raise ValueError(f"pattern {pattern!r} searches backwards because of (?r); expected one that searches forwards")
+    _check_expression(pattern)
     return pattern
+
+
+def _check_expression(expression: str) -> None:
+    try:
+        _compile_expression(expression)
+    except (ValueError, regex.error) as error:
+        raise ValueError(f"pattern {expression[:80]!r} cannot be used: {error}") from None
+
+
+def canonical_pattern_of_python(expression: str) -> str | None:
+    r"""Return the canonical pattern of an expression from a tool that runs it in Python, as minbpe and tiktoken do.
+
+    >>> canonical_pattern_of_python(TIKTOKEN_CL100K)
+    'cl100k'
+    """
+    return "cl100k" if expression == TIKTOKEN_CL100K else canonical_pattern(expression)
 
 
 def _name_of(expression: str) -> str | None:
@@ -144,8 +171,8 @@ def _name_of(expression: str) -> str | None:
 
 def _canonical_chain(chain: PreTokenizer) -> str | None:
     for stage in chain.stages:
-        if isinstance(stage, Split) and not stage.is_literal and _name_of(stage.expression) is None:
-            _canonical_expression(stage.expression if not _LIKE_A_NAME.fullmatch(stage.expression) else "(?:)")
+        if isinstance(stage, Split) and not stage.is_literal:
+            _check_expression(stage.expression)
     if chain in _NAMES_OF_CHAINS:
         return _NAMES_OF_CHAINS[chain]
     *others, last = chain.stages
@@ -255,13 +282,14 @@ def split(text: str, pattern: str | None) -> list[str]:
         return [text]
     if is_chain(pattern):
         return [token.data.decode("utf-8", "surrogateescape") for token in pre_tokens(text, pattern)]
+    expression = PATTERNS.get(pattern, pattern)
     if len(text) < _LONG:  # a quick way, for expressions without gaps and groups
-        compiled = _compile(pattern)
-        if compiled.groups == 0 and hide_newer(text) is text:
-            pieces: list[str] = _in_time(pattern, text, lambda seconds: compiled.findall(text, timeout=seconds))
+        compiled, needs_mask = _compile_expression(expression)
+        if compiled.groups == 0 and (not needs_mask or hide_newer(text) is text):
+            pieces: list[str] = _in_time(expression, text, lambda seconds: compiled.findall(text, timeout=seconds))
             if sum(map(len, pieces)) == len(text) and "" not in pieces:
                 return pieces
-    return [text[start:stop] for start, stop in cut(text, find_matches(pattern, text), "Isolated")]
+    return [text[start:stop] for start, stop in cut(text, find_matches(expression, text), "Isolated")]
 
 
 def pre_tokens(text: str, pattern: str | None) -> list[PreToken]:
@@ -276,13 +304,15 @@ def pre_tokens(text: str, pattern: str | None) -> list[PreToken]:
     return tokens
 
 
-def find_matches(pattern: str, text: str) -> list[Span]:
-    """Return the spans of the matches of a name or an expression, in the Unicode version of this package.
+def find_matches(expression: str, text: str) -> list[Span]:
+    """Return the spans of the matches of an expression, in the Unicode version of this package.
 
     Raises:
         ValueError: matching takes too long.
     """
-    return _in_time(pattern, text, lambda seconds: _find_matches(hide_newer(text), _compile(pattern), seconds))
+    compiled, needs_mask = _compile_expression(expression)
+    masked = hide_newer(text) if needs_mask else text
+    return _in_time(expression, text, lambda seconds: _find_matches(masked, compiled, seconds))
 
 
 def _find_matches(text: str, compiled: regex.Pattern[str], seconds: float | None) -> list[Span]:
@@ -302,15 +332,15 @@ def _find_matches(text: str, compiled: regex.Pattern[str], seconds: float | None
     return spans
 
 
-def _in_time(pattern: str, text: str, match: Callable[[float | None], _Result]) -> _Result:
+def _in_time(expression: str, text: str, match: Callable[[float | None], _Result]) -> _Result:
     """Return the result of a function that is given the time limit in seconds; raise a ValueError if it times out."""
     try:
-        return match(None if pattern in PATTERNS else _seconds_for(text))
+        return match(None if expression in _NAMED_EXPRESSIONS else _seconds_for(text))
     except TimeoutError as error:
         if error.args != _TIMED_OUT:  # raised by a signal handler of the caller
             raise
         raise ValueError(
-            f"pattern {pattern[:80]!r} took over {_seconds_for(text):.0f} s for a text of {len(text)} characters; "
+            f"pattern {expression[:80]!r} took over {_seconds_for(text):.0f} s for a text of {len(text)} characters; "
             "expected an expression that backtracks little, such as a+ or (?>aa|a)+ instead of (?:a|aa)+"
         ) from None
 
@@ -349,6 +379,13 @@ def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
             yield match.start()
 
 
+_NAMED_EXPRESSIONS = frozenset(PATTERNS.values())
+
+
 @lru_cache(maxsize=64)
-def _compile(pattern: str) -> regex.Pattern[str]:
-    return regex.compile(PATTERNS.get(pattern, pattern))
+def _compile_expression(expression: str) -> tuple[regex.Pattern[str], bool]:
+    """Return what matches an expression, and whether it must be given `hide_newer(text)`."""
+    if expression in _NAMED_EXPRESSIONS:  # `regex` reads them as Oniguruma does
+        return regex.compile(expression), True
+    written = write(parse(expression))
+    return regex.compile(written.expression), written.needs_mask

@@ -14,7 +14,7 @@ from typing import Any
 import regex
 from tokenizers import AddedToken
 
-from hf_bpe.core._unicode_version import hide_newer
+from hf_bpe.core._newer_characters import hide_newer
 from hf_bpe.core.pretokenizers import WHITE_SPACE
 from hf_bpe.engine._token_finder import TokenFinder
 

@@ -155,7 +155,7 @@ def train(
             for the special tokens of the counts and the initial model.
         num_merges: number of merges to learn, or a list of numbers, instead of `vocab_size`.
         pattern: how text is cut into pre-tokens: a name of `hf_bpe.core.pretokenizers.NAMES`, a regular
-            expression of the `regex` package, a list of stages of `hf_bpe.core.pretokenizers` (or their JSON as in
+            expression as in `tokenizer.json`, a list of stages of `hf_bpe.core.pretokenizers` (or their JSON as in
             `tokenizer.json`), or None to merge across whole documents. "auto" is the pattern of the counts or the
             initial model, or else "gpt2".
         tie_break: the choice among pairs of equal count: "lexicographic" takes the greatest, compared as (bytes,

@@ -281,7 +281,7 @@ class TestErrors:
             (["text", "--vocab-size", "255"], "vocab_size 255 is too small"),
             (["text", "--vocab-size", "256", "--special-token", "<|x|>"], "vocab_size 256 is too small"),
             (["text", "--vocab-size", "300", "--pattern", "gpt5"], "pattern 'gpt5' is not known"),
-            (["text", "--vocab-size", "300", "--pattern", "("], "pattern '(' is not a regular expression"),
+            (["text", "--vocab-size", "300", "--pattern", "("], "pattern '(' cannot be used: column 1"),
             (["text", "--vocab-size", "300", "--special-token", "a"], "special token 'a' is how vocab.json writes"),
             (["text", "--vocab-size", "300", "--special-token", "\udcff"], "holds a lone surrogate"),
             (

@@ -100,7 +100,13 @@ def test_everything_that_a_tokenizer_may_have_is_carried(tmp_path):
         256: AddedToken("<s>", lstrip=True, special=True, normalized=False),
         300: AddedToken("\tnew\n", rstrip=True, single_word=True, special=False, normalized=True),
     }
-    settings = {"bos_token": "<s>", "add_prefix_space": True, "chat_template": "{{ x }}", "split_special_tokens": True}
+    settings = {
+        "bos_token": "<s>",
+        "add_prefix_space": True,
+        "trim_offsets": True,
+        "chat_template": "{{ x }}",
+        "split_special_tokens": True,
+    }
     settings["template"] = Template((Piece("A", True), Piece("<s>")), (Piece("A", True), Piece("B", True, 1)))
     vocab = dict(enumerate([*BYTES, b"<s>", b"xyz"]))
     del vocab[255]

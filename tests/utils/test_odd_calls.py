@@ -11,7 +11,7 @@ from hf_bpe import BPETokenizer
 SHARES = 8
 
 
-@pytest.mark.parametrize("share", [*range(2), *(pytest.param(share, marks=thorough) for share in range(2, SHARES))])
+@pytest.mark.parametrize("share", [0, *(pytest.param(share, marks=thorough) for share in range(1, SHARES))])
 def test_calls_with_an_odd_argument_work_or_name_the_argument(tmp_path, monkeypatch, share):
     problems = []
     for number, target in enumerate(targets(tmp_path)[share::SHARES]):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import NAMES, is_chain, split
 from hf_bpe.tokenizer._files.definition import Definition, Format
 from hf_bpe.tokenizer._files.panics import panics_as_errors
 from hf_bpe.tokenizer._files.sides import Side, side_of, side_of_file, side_of_loaded
@@ -282,29 +281,7 @@ def _check_side(
 
 def _check_ids(name: str, side: Side, written: Side, files: Sequence[Path], **options: bool) -> None:
     if mismatch := find_mismatch(side, written, files, **options):
-        hint = _pattern_difference(written.definition, mismatch.text)
-        raise ValueError(f"{name} gives different ids. {mismatch}{hint}")
-
-
-def _pattern_difference(definition: Definition | None, text: str | bytes) -> str:
-    """Describe how `tokenizers` splits a text by a custom pattern, if it differs from hf_bpe."""
-    pattern = None if definition is None else definition.model.pattern
-    if pattern is None or pattern in NAMES or is_chain(pattern) or isinstance(text, bytes):
-        return ""
-    from tokenizers import Regex, pre_tokenizers
-
-    try:
-        splitter = pre_tokenizers.Split(Regex(pattern), "isolated")
-    except Exception:  # Oniguruma cannot read it; `tokenizers` raises no narrower class
-        return ""
-    theirs = [piece for piece, _ in splitter.pre_tokenize_str(text)]
-    ours = split(text, pattern)
-    if ours == theirs:
-        return ""
-    return (
-        f"\n  The pattern {pattern!r} splits it into {theirs} in Oniguruma (tokenizers), {ours} in `regex` (hf_bpe): "
-        "write the pattern so that both agree (for example, `^` and `$` match at line ends in Oniguruma)"
-    )
+        raise ValueError(f"{name} gives different ids. {mismatch}")
 
 
 def model_difference(expected: BPEModel, got: BPEModel) -> str:

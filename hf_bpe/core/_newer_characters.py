@@ -1,7 +1,4 @@
-"""Unicode 16.0 for every installed `regex`, because a tokenizer must not change when a library is upgraded.
-
-Code points that a newer `regex` knows and Unicode 16.0 does not are replaced by stand-ins.
-"""
+"""Unicode 16.0 for any release of `regex`: characters that it knows beyond 16.0 are replaced by stand-ins."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import regex
 
 from hf_bpe.core._unicode import UNASSIGNED
 
-UNICODE_VERSION = "16.0"
+__all__ = ["hide_newer", "stand_ins"]
 
 # Unicode 17 moved U+0295 from Ll to Lo; U+0252 is Ll in both.
 _RECATEGORIZED = {0x0295: 0x0252}
@@ -24,12 +21,12 @@ def hide_newer(text: str) -> str:
     """Return text of the same length in which `regex` sees the classes of Unicode 16.0; the text itself if possible."""
     if text.isascii():
         return text
-    finder, table = _stand_ins()
+    finder, table = stand_ins()
     return text.translate(table) if finder.search(text) else text
 
 
 @lru_cache(maxsize=1)
-def _stand_ins() -> tuple[re.Pattern[str], dict[int, int]]:
+def stand_ins() -> tuple[re.Pattern[str], dict[int, int]]:
     """Return an expression for characters that the installed `regex` knows beyond Unicode 16.0, and their stand-ins."""
     table = dict(_RECATEGORIZED)
     members = "".join(map(chr, _RECATEGORIZED))

@@ -1,0 +1,194 @@
+r"""Writing the tree of a split expression for the `regex` package."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from hf_bpe.core._expression_tree import (
+    ANYTHING,
+    LAST_CODE_POINT,
+    NOTHING,
+    Alternation,
+    Anchor,
+    Atomic,
+    CharacterSet,
+    Complement,
+    Intersection,
+    LookAround,
+    Node,
+    OneOf,
+    Property,
+    Ranges,
+    Repeat,
+    Sequence,
+    Union,
+    complement_of,
+    intersection_of,
+    ranges_of,
+)
+from hf_bpe.core._newer_characters import stand_ins
+from hf_bpe.core._properties import LONE_WORD, WORD, without_properties
+
+__all__ = ["Written", "write"]
+
+_VERSION_1 = "(?V1)"  # of `regex`: classes nest, and have &&
+_NO_NEWLINE = complement_of(ranges_of(0x0A))
+_ANCHORS = {
+    "text start": r"\A",
+    "text end": r"\Z",
+    "text end or final newline": r"(?=\n?\Z)",
+    "line start": r"(?:\A|(?<=\n)(?!\Z))",
+    "line end": r"(?=\n|\Z)",
+    "search start": r"\G",
+}
+# The \w of `regex` has two joiners more.
+_WORDS: dict[CharacterSet, str] = {
+    WORD: r"[\w--[\u200c\u200d]]",
+    LONE_WORD: r"[\w\xb2\xb3\xb9\xbc-\xbe--[\u200c\u200d]]",
+    complement_of(LONE_WORD): r"[^[\w\xb2\xb3\xb9\xbc-\xbe--[\u200c\u200d]]]",
+}
+_SHORT = {"White_Space": r"\s", "Nd": r"\d"}
+
+
+class Written(NamedTuple):
+    """An expression for `regex`, and whether it must be given the text that `hide_newer` returns."""
+
+    expression: str
+    needs_mask: bool
+
+
+def write(node: Node) -> Written:
+    """Return the expression that matches as a tree does.
+
+    Properties are those of `regex`, over masked text. But where the tree tells a masked character from its stand-in,
+    all characters of a property are spelled out, which is slower, and the text is not masked.
+    """
+    masked = _Writer(spells_out=False)
+    expression = masked.written(node)
+    if masked.has_properties and masked.tells_stand_ins:
+        return Written(_VERSION_1 + _Writer(spells_out=True).written(node), False)
+    return Written(_VERSION_1 + expression, masked.has_properties)
+
+
+class _Writer:
+    def __init__(self, *, spells_out: bool) -> None:
+        self.spells_out = spells_out
+        self.has_properties = False
+        self.tells_stand_ins = False
+
+    def written(self, node: Node) -> str:
+        """Return an expression, which may need parentheses around it before a repetition."""
+        match node:
+            case OneOf(characters):
+                return self._one_of(characters)
+            case Sequence(parts):
+                return "".join(
+                    self._grouped(part) if isinstance(part, Alternation) else self.written(part) for part in parts
+                )
+            case Alternation(branches):
+                return "|".join(map(self.written, branches))
+            case Repeat(body, least, most, is_greedy):
+                return f"{self._grouped(body)}{_times(least, most)}{'' if is_greedy else '?'}"
+            case Atomic(body):
+                return f"(?>{self.written(body)})"
+            case LookAround(body, is_ahead, is_negated):
+                return f"(?{'' if is_ahead else '<'}{'!' if is_negated else '='}{self.written(body)})"
+            case Anchor("word boundary"):
+                word = self._one_of(LONE_WORD)
+                return f"(?:(?<={word})(?!{word})|(?<!{word})(?={word}))"
+            case Anchor("inside or outside a word"):
+                word = self._one_of(LONE_WORD)
+                return f"(?:(?<={word})(?={word})|(?<!{word})(?!{word}))"
+            case Anchor(place):
+                return _ANCHORS[place]
+
+    def _grouped(self, node: Node) -> str:
+        return self.written(node) if isinstance(node, OneOf | Atomic) else f"(?:{self.written(node)})"
+
+    def _one_of(self, members: CharacterSet) -> str:
+        """Return an expression of one character."""
+        if self.spells_out:
+            members = without_properties(members)
+        if members in _WORDS:
+            self.has_properties = True
+            return _WORDS[members]
+        if members == NOTHING:
+            return "(?!)"
+        if members == ANYTHING:
+            return "(?s:.)"
+        if members == _NO_NEWLINE:
+            return "."
+        if isinstance(members, Ranges):
+            if members.ranges[0][0] == members.ranges[-1][1]:
+                return self._items(members)
+            if members.ranges[0][0] == 0 and members.ranges[-1][1] == LAST_CODE_POINT:
+                return f"[^{self._items(complement_of(members))}]"
+        if isinstance(members, Property) or (isinstance(members, Complement) and isinstance(members.member, Property)):
+            return self._items(members)
+        if isinstance(members, Complement):
+            return f"[^{self._items(members.member)}]"
+        return f"[{self._items(members)}]"
+
+    def _items(self, members: CharacterSet) -> str:
+        """Return what stands between the brackets of a class."""
+        match members:
+            case Ranges(ranges):
+                self.tells_stand_ins = self.tells_stand_ins or _tells_stand_ins(members)
+                return "".join(
+                    _character(first) if first == last else f"{_character(first)}-{_character(last)}"
+                    for first, last in ranges
+                )
+            case Property(name):
+                self.has_properties = True
+                return _SHORT.get(name, rf"\p{{{name}}}")
+            case Complement(Property(name)):
+                self.has_properties = True
+                return _SHORT[name].upper() if name in _SHORT else rf"\P{{{name}}}"
+            case Complement(member):
+                return f"[^{self._items(member)}]"
+            case Union(parts):
+                return "".join(map(self._items, parts))
+            case Intersection(parts):
+                # A class by itself, because members of a union may stand next to it.
+                return f"[{'&&'.join(f'[{self._items(part)}]' for part in parts)}]"
+
+
+@lru_cache(maxsize=1024)
+def _tells_stand_ins(members: Ranges) -> bool:
+    """Are there characters in a set, but not their stand-ins, or the other way?"""
+    return any(
+        intersection_of(members, hidden) not in ((hidden,) if _has(members, stand_in) else (NOTHING,))
+        for stand_in, hidden in _hidden().items()
+    )
+
+
+@lru_cache(maxsize=1)
+def _hidden() -> dict[int, Ranges]:
+    """Return the characters that `hide_newer` replaces, by their stand-ins."""
+    _, table = stand_ins()
+    return {
+        stand_in: ranges_of(*(code for code, other in table.items() if other == stand_in))
+        for stand_in in set(table.values())
+    }
+
+
+def _has(members: Ranges, code: int) -> bool:
+    return any(first <= code <= last for first, last in members.ranges)
+
+
+def _times(least: int, most: int | None) -> str:
+    simple = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((least, most))
+    return simple or (f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}")
+
+
+def _character(code: int) -> str:
+    char = chr(code)
+    if char.isascii() and (char.isalnum() or char in " !\"'%,/:;<=>@_`"):
+        return char
+    named = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}.get(char)
+    if named:
+        return named
+    if char.isascii() and char.isprintable():
+        return f"\\{char}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
