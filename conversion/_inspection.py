@@ -24,7 +24,7 @@ class Inspection:
         bytes: number of tokens of one byte.
         merges: number of merges.
         pattern: name, expression or "none"; None if the file does not store it.
-        normalizer: "NFC" or None.
+        normalizer: the normalizer in canonical form, "NFC" or JSON, or None.
         ignore_merges: whether whole pre-tokens that are tokens are not merged.
         drop_missing_bytes: whether bytes without a token are dropped.
         special_tokens: content → id.

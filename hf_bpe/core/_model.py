@@ -13,15 +13,14 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import cast
 
-from hf_bpe._utils.arguments import check_choice, check_sequence, check_str, short_repr, wrong_type
+from hf_bpe._utils.arguments import check_sequence, check_str, short_repr, wrong_type
 from hf_bpe.core._byte_level import from_printable, to_printable
 from hf_bpe.core._provenance import Origin, origin_of, origin_of_first, signature_of
+from hf_bpe.core.normalizers import canonical_normalizer
 from hf_bpe.core.pretokenizers import UNICODE_VERSION, canonical_pattern
 
 Merge = tuple[bytes, bytes]
 """The two parts that become one token."""
-
-NORMALIZERS = (None, "NFC")
 
 MOST_TOKEN_BYTES = 1 << 26
 """The largest total size in bytes of a model's tokens. The largest vocabularies in use have about 2 million bytes."""
@@ -45,7 +44,8 @@ class BPEModel:
         ignore_merges: encode a pre-token that is an ordinary token as that token, whatever the merges make of it; so
             tokens that no merges make can still occur. tiktoken encodes this way, and `tokenizers` with the option of
             this name.
-        normalizer: "NFC" to normalize text before it is split, None to leave it as it is.
+        normalizer: what is done to text before it is split, as `hf_bpe.core.normalizers.canonical_normalizer` takes it;
+            stored as it returns it: "NFC", the JSON of another normalizer, or None.
         drop_missing_bytes: drop bytes that have no token, as `tokenizers` does for a model without `unk_token`; the
             bytes on either side become neighbours. False for a vocabulary that has all bytes.
         origin: how the merges were learned, as recorded by `train` for `signature`. Models that differ only in it are
@@ -90,7 +90,7 @@ class BPEModel:
                 raise wrong_type(name, "True or False", getattr(self, name))
         if self.drop_missing_bytes:
             set_field(self, "drop_missing_bytes", self.lacks_bytes)
-        check_choice("normalizer", self.normalizer, NORMALIZERS)
+        set_field(self, "normalizer", canonical_normalizer(self.normalizer))
 
     @property
     def vocab_size(self) -> int:

@@ -36,7 +36,7 @@ def signature_of(model: BPEModel) -> str:
         **{name: value for name, value in origin if name not in (_VERSION, "counts", _MERGES)},
         "specials": str(len(model.special_tokens)),
         **({"ignore_merges": "yes"} if model.ignore_merges else {}),
-        **({"normalizer": model.normalizer} if model.normalizer else {}),
+        **({"normalizer": _name_of_normalizer(model.normalizer)} if model.normalizer else {}),
         **({"drop_missing_bytes": "yes"} if model.drop_missing_bytes else {}),
         **{name: values[name] for name in ("counts", _MERGES) if name in values},
     }
@@ -47,6 +47,10 @@ def _name_of(pattern: str) -> str:
     if pattern in (*NAMES, "none"):
         return pattern
     return f"{'chain' if is_chain(pattern) else 'regex'}:{short_digest(pattern.encode())}"
+
+
+def _name_of_normalizer(normalizer: str) -> str:
+    return normalizer if normalizer.isalnum() else f"json:{short_digest(normalizer.encode())}"
 
 
 def origin_of(signature: str) -> Origin:

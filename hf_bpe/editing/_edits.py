@@ -19,7 +19,7 @@ from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing._pruning import Pruning, count_tokens
 from hf_bpe.editing._remap import Remap
 from hf_bpe.engine._merge_trees import merged, parts_of_tokens, unreachable
-from hf_bpe.engine._normalizers import checked_normalizer, with_normalizer
+from hf_bpe.engine._normalized_texts import checked_normalizer, with_normalizer
 from hf_bpe.training._train import ContinuingOptions, train
 
 if TYPE_CHECKING:

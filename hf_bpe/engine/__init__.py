@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from hf_bpe.engine._decode_stream import DecodeStream
     from hf_bpe.engine._dispatch import native_core
     from hf_bpe.engine._merge_trees import parts_of_tokens, unreachable
-    from hf_bpe.engine._normalizers import NormalizedTexts, to_nfc
+    from hf_bpe.engine._normalized_texts import NormalizedTexts
+    from hf_bpe.engine._normalizers import to_nfc
     from hf_bpe.engine._safe_cuts import cut_into_documents
 
 __all__ = [
@@ -26,7 +27,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "DecodeStream": "hf_bpe.engine._decode_stream",
-        "NormalizedTexts": "hf_bpe.engine._normalizers",
+        "NormalizedTexts": "hf_bpe.engine._normalized_texts",
         "cut_into_documents": "hf_bpe.engine._safe_cuts",
         "native_core": "hf_bpe.engine._dispatch",
         "parts_of_tokens": "hf_bpe.engine._merge_trees",

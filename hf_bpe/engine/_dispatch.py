@@ -80,7 +80,7 @@ def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()
     """Return the encoder of a model with some added tokens."""
     if model.normalizer is None:
         return _make_encoder_of_raw_text(model, added_tokens)
-    from hf_bpe.engine._normalizers import NormalizingEncoder
+    from hf_bpe.engine._normalizing_encoder import NormalizingEncoder
 
     return NormalizingEncoder(_make_encoder_of_raw_text(model), make_encoder, added_tokens)
 

@@ -1,57 +1,49 @@
-"""NFC normalization before text is split, as in `tokenizers`, as a wrapper of encoders.
+"""Normalization of text before it is split, as `tokenizers` does it, with the original places of what comes out.
 
-Nearly all text is in NFC already and is passed on unchanged. In other text, each segment between the added tokens that
-are found in the raw text (`normalized=False`) is normalized and encoded by itself.
-
-`tokenizers` normalizes by Unicode 9.0, Python by a newer version. Normalization of assigned characters is stable, so
-text that is normalized for Python is normalized for `tokenizers`; other text is left to `tokenizers`.
+The normalizers of `tokenizers` do the work, because they are exact by definition; text that they would not change does
+not get there. They normalize by Unicode 9.0, Python by a newer version. Normalization of assigned characters is stable,
+so text that is normalized for Python is normalized for `tokenizers`.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cached_property
-from itertools import accumulate
-from typing import Any
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, Literal, cast
 
 import numpy as np
+import numpy.typing as npt
 import regex
 
-from hf_bpe._utils.arguments import check_choice
-from hf_bpe.core._model import NORMALIZERS, BPEModel, CheckedMerges
-from hf_bpe.core.pretokenizers import WHITE_SPACE
-from hf_bpe.engine._added_tokens import AddedTokenSplitter
-from hf_bpe.engine._encoder import (
-    AddedTokenTuple,
-    AnyText,
-    Encoder,
-    Ids,
-    Numbers,
-    Options,
-    Padding,
-    TemplateIds,
-    as_str,
-    characters_of_bytes,
-    splitter_of,
-)
-from hf_bpe.engine._token_finder import TokenFinder
+from hf_bpe._utils.arguments import short_repr
+from hf_bpe.core.normalizers import Part, name_of_normalizer, parts_of_normalizer
+from hf_bpe.engine._panics import panics_as_errors
 
-Part = bytes | int
-"""A segment of normalized text, or the id of an added token."""
+Numbers = npt.NDArray[np.int64]
+Alignment = tuple[bytes, Numbers, Numbers]
+"""Normalized text, and the begin and end of the original bytes of each of its bytes."""
 
-Rebuild = Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder]
+_Aligned = tuple[bytes, Sequence[int], Sequence[int]]
+
+_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+# Those that normalize a segment, which is a character with those that join it, in the same way wherever it stands.
+_LOCAL = (*_FORMS, "Lowercase", "StripAccents")
 
 _NO_SURROGATES = re.compile("[^\ud800-\udfff]+")
+_STRETCH = re.compile("[^\ud800-\udfff]+|[\ud800-\udfff]+")
+_MOST_KNOWN, _LONGEST_KNOWN = 1 << 14, 8
 # Characters that may compose or reorder with preceding ones: marks, vowels and finals of Korean syllables. Nothing
 # composes across two segments.
-_JOINED = r"[\p{M}\u1161-\u1175\u11a8-\u11c2]"
-_IS_JOINED = regex.compile(_JOINED)
-_SEGMENT = regex.compile(rf"(?s:.){_JOINED}*+")
-_WINDOW = 1 << 16  # characters in which a cut is searched for first
-_CHARACTER = 4  # the most bytes of a character
+_JOINED = r"\p{M}\u1161-\u1175\u11a8-\u11c2"
+# Characters that become such ones by compatibility, and two that `tokenizers` takes for marks. So what any of `_LOCAL`
+# makes of another character begins with another character.
+_JOINED_LATER = (
+    r"\u0e33\u0eb3\u1cf2\u1cf3\u3133\u3135\u3136\u313a-\u313f\u314f-\u3163\uff9e\uff9f\uffa3\uffa5\uffa6\uffaa-\uffaf"
+    r"\uffc2-\uffc7\uffca-\uffcf\uffd2-\uffd7\uffda-\uffdc"
+)
 
 
 def to_nfc(text: str) -> str:
@@ -60,281 +52,199 @@ def to_nfc(text: str) -> str:
     >>> to_nfc("e\u0301") == "\xe9"
     True
     """
-    if _is_nfc(text):
-        return text
-    from tokenizers import normalizers  # takes time to import, and most text does not need it
-
-    normalize = normalizers.NFC().normalize_str
-    return _NO_SURROGATES.sub(lambda match: str(normalize(match[0])), text)
+    return normalizer_of("NFC").apply(text)
 
 
-class NormalizedTexts:
-    r"""An iterable of texts, or lists of texts, normalized to NFC except for their special tokens, to train on.
+@lru_cache(maxsize=64)
+def normalizer_of(name: str) -> Normalizer:
+    """Return what applies a canonical normalizer."""
+    return Normalizer(name)
 
-    Args:
-        texts: str, or lists of str; other elements stay unchanged.
-        special_tokens: the special tokens at which text will be split.
 
-    >>> list(NormalizedTexts(["o\u0308<x>\u0308", ["u\u0308"]], ["<x>"])) == ["\xf6<x>\u0308", ["\xfc"]]
-    True
+class Normalizer:
+    r"""What applies a canonical normalizer to text.
+
+    Text may have surrogates, which stay as they are; the text between two of them is normalized by itself.
+
+    Attributes:
+        is_local: whether a segment of text is normalized in the same way wherever it stands.
+
+    >>> normalizer_of('{"type":"Lowercase"}').apply("LOW \udcff")
+    'low \udcff'
     """
 
-    def __init__(self, texts: Iterable[Any], special_tokens: Iterable[str] = ()) -> None:
-        self._texts = texts
-        self._special_tokens = TokenFinder(special_tokens)
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._parts = parts_of_normalizer(name)
+        kinds = [part["type"] for part in self._parts]
+        self.is_local = {*kinds} <= {*_LOCAL}
+        self._is_nfc = name == "NFC"
+        self._forms: list[Literal["NFC", "NFD", "NFKC", "NFKD"]] = [kind for kind in kinds if kind in _FORMS]
+        self._is_forms = len(self._forms) == len(kinds)
+        self._lowers = "Lowercase" in kinds
+        self._has_expression = any("Regex" in part.get("pattern", ()) for part in self._parts)
+        joined = f"[{_JOINED}]" if self._is_nfc else f"[{_JOINED}{_JOINED_LATER}]"
+        self._joined = regex.compile(joined)
+        self._segment = regex.compile(rf"(?s:.){joined}*+")
+        self._part = regex.compile(rf"(?:[\x00-\x7f](?!{joined}))++|(?s:.){joined}*+")
+        self._known: dict[str, _Aligned] = {}  # the alignments of segments that were needed
 
-    def __iter__(self) -> Iterator[Any]:
-        for text in self._texts:
-            yield [*map(self._normalized, text)] if isinstance(text, (list, tuple)) else self._normalized(text)
+    def apply(self, text: str) -> str:
+        """Return the normalized text.
 
-    def _normalized(self, text: Any) -> Any:
-        if not isinstance(text, str):
+        Raises:
+            ValueError: `tokenizers` has no defined result.
+        """
+        if self.is_local and text.isascii():
+            return text.lower() if self._lowers else text
+        if self.is_unchanged(text):
             return text
-        parts, end = [], 0
-        for start, token in self._special_tokens.find_all(text):
-            parts += [to_nfc(text[end:start]), token]
-            end = start + len(token)
-        return "".join([*parts, to_nfc(text[end:])])
+        return _NO_SURROGATES.sub(lambda match: self._apply(match[0]), text)
 
+    def is_unchanged(self, text: str) -> bool:
+        """Say whether text certainly stays as it is, as a whole and cut at any place."""
+        if text.isascii():
+            return self.is_local and not (self._lowers and text != text.lower())
+        return self._is_forms and is_normalized(text, self._forms)
 
-def checked_normalizer(normalizer: str | None, texts: object) -> str | None:
-    """Return the normalizer to train with; raise a ValueError if the texts are not normalized."""
-    check_choice("normalizer", normalizer, NORMALIZERS)
-    if normalizer is not None and not isinstance(texts, NormalizedTexts):
-        raise ValueError(
-            f"normalizer={normalizer!r}: counting does not normalize text, but encoding would; "
-            "normalize the texts first, with hf_bpe.engine.NormalizedTexts(texts, special_tokens)"
-        )
-    return normalizer
+    def align(self, text: str) -> Alignment:
+        """Return normalized text with the places it comes from, which for NFC are those of the whole segment.
 
+        Raises:
+            ValueError: see `apply`.
+        """
+        if self._is_nfc:
+            return self.align_segments(text)
+        parts = self._part.findall(text) if self.is_local else _STRETCH.findall(text)
+        return _joined((part, self._align_part(part)) for part in parts)
 
-def with_normalizer(model: BPEModel, normalizer: str | None) -> BPEModel:
-    """Return the model with a normalizer."""
-    if normalizer == model.normalizer:
-        return model
-    return replace(model, merges=CheckedMerges(model.merges), normalizer=normalizer)
+    def align_segments(self, text: str) -> Alignment:
+        """Return text that is normalized segment by segment, with its places.
 
+        Unchanged text maps to itself, changed text to its whole segment. Only for what `is_local`.
+        """
+        data, begins, ends = bytearray(), [], []
+        at = 0
+        for match in self._segment.finditer(text):
+            old, new = utf8(match[0]), utf8(self.apply(match[0]))
+            end = at + len(old)
+            begins += [*range(at, end)] if old == new else [at] * len(new)
+            ends += [*range(at + 1, end + 1)] if old == new else [end] * len(new)
+            data += new
+            at = end
+        return bytes(data), np.array(begins, np.int64), np.array(ends, np.int64)
 
-class NormalizingEncoder(Encoder):
-    """The `Encoder` of a model with a normalizer.
-
-    Args:
-        raw: the encoder of the same model without normalization.
-        rebuild: what pickle calls, with the model and the added tokens.
-    """
-
-    def __init__(self, raw: Encoder, rebuild: Rebuild, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> None:
-        self._raw = raw.with_added_tokens(added_tokens)
-        self._rebuild = rebuild
-        self._added_tokens = added_tokens
-        self._raw_tokens = tuple(token for token in added_tokens if not token.normalized)
-        # `tokenizers` also normalizes the tokens that it searches in normalized text. Of tokens that become equal it
-        # finds an arbitrary one; here it is the one with the lowest id.
-        normalized: dict[str, AddedTokenTuple] = {}
-        for token in sorted(added_tokens, key=lambda token: token.id):
-            if token.normalized:
-                content = to_nfc(token.content)
-                normalized.setdefault(content, token._replace(content=content))
-        self._stretches = raw.with_added_tokens(tuple(normalized.values()))
-        self._whole = raw.with_added_tokens((*self._raw_tokens, *normalized.values()))
-        # An encoder has one token for each content. If tokens of both kinds share one, all text is encoded in segments.
-        self._is_clear = normalized.keys().isdisjoint(token.content for token in self._raw_tokens)
-        self._longest_raw = max((len(token.content) for token in self._raw_tokens), default=0)
-        self._longest_normalized = max((len(content.encode()) for content in normalized), default=0)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return self._rebuild, (self.model, self._added_tokens)
-
-    @property
-    def model(self) -> BPEModel:
-        """As `Encoder` says, here and below."""
-        return self._raw.model
-
-    @property
-    def lacks_bytes(self) -> bool:
-        return self._raw.lacks_bytes
-
-    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> NormalizingEncoder:
-        return NormalizingEncoder(self._raw, self._rebuild, tokens)
-
-    # Text to ids.
-
-    def encode(self, text: AnyText, options: Options) -> list[int]:
-        parts = self._parts(text, options)
-        if parts is None:
-            return self._whole.encode(text, options)
-        rows = [[part] if isinstance(part, int) else self._stretches.encode(part, options) for part in parts]
-        return [token_id for row in rows for token_id in row]
-
-    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
-        rows = self._rows(texts, options, threads)
-        if rows is None:
-            return self._whole.encode_batch(texts, options, threads)
-        return [row.tolist() for row in rows]
-
-    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
-        rows = self._rows(texts, options, threads)
-        if rows is None:
-            return self._whole.encode_to_numpy(texts, options, threads)
-        return np.concatenate(rows), np.array([0, *accumulate(map(len, rows))], np.int64)
-
-    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
-        rows = self._rows(texts, options, threads)
-        return self._whole.count_tokens(texts, options, threads) if rows is None else [*map(len, rows)]
-
-    def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
-        if all(map(self._is_whole, texts)):
-            return self._whole.encode_with_offsets(texts, options)
-        rows = [self._row_with_offsets(text, options) for text in texts]
-        offsets = np.array([0, *accumulate(len(ids) for ids, _ in rows)], np.int64)
-        return np.concatenate([ids for ids, _ in rows]), offsets, np.concatenate([places for _, places in rows])
-
-    def _is_whole(self, text: AnyText) -> bool:
-        """Whether a text gives the same ids without normalization: if it is normalized, so is each segment."""
-        if not self._is_clear or not isinstance(text, (str, bytes)):
-            return self._is_clear  # the encoder refuses anything that is not text
-        return text.isascii() or _is_nfc(as_str(text))
-
-    def _parts(self, text: AnyText, options: Options) -> list[Part] | None:
-        """Return the normalized segments and the added tokens of a text; None if it may be encoded unchanged."""
-        if self._is_whole(text):
-            return None
-        parts = self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens)
-        return [part if isinstance(part, int) else _utf8(to_nfc(part)) for part in parts]
-
-    def _rows(self, texts: list[AnyText], options: Options, threads: int) -> list[Ids] | None:
-        """Return the ids of each text; None if all may be encoded unchanged."""
-        parts = [self._parts(text, options) for text in texts]
-        if all(each is None for each in parts):
-            return None
-        whole = [text for text, each in zip(texts, parts, strict=True) if each is None]
-        stretches = [part for each in parts if each for part in each if isinstance(part, bytes)]
-        # All in one batch, which threads may share.
-        of_whole = _rows_of(self._whole.encode_to_numpy(whole, options, threads))
-        of_stretches = _rows_of(self._stretches.encode_to_numpy([*stretches], options, threads))
-
-        def row_of(parts: list[Part]) -> Ids:
-            rows = [np.array([part], np.uint32) if isinstance(part, int) else next(of_stretches) for part in parts]
-            return np.concatenate([np.empty(0, np.uint32), *rows])
-
-        return [next(of_whole) if each is None else row_of(each) for each in parts]
-
-    def _row_with_offsets(self, text: AnyText, options: Options) -> tuple[Ids, Numbers]:
-        """Return the ids of a text and their offsets, see `Encoder.encode_with_offsets`."""
-        if self._is_whole(text):
-            ids, _, places = self._whole.encode_with_offsets([text], options)
-            return ids, places
-        repaired = as_str(text)
-        offsets = [0, *accumulate(len(_utf8(char)) for char in repaired)]
-        all_ids, all_places = [np.empty(0, np.uint32)], [np.empty((0, 3), np.int64)]  # in bytes of the repaired text
-        part = 0
-        for start, stop, added in self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens):
-            if added is not None:
-                ids, places = np.array([added], np.uint32), np.array([[offsets[start], offsets[stop], 0]])
-            else:
-                data, begins, ends = _align(repaired[start:stop])
-                ids, _, places = self._stretches.encode_with_offsets([data], options)
-                places[:, 0] = offsets[start] + begins[places[:, 0]]
-                places[:, 1] = offsets[start] + ends[places[:, 1] - 1]
-            places[:, 2] += part
-            part = int(places[-1, 2]) + 1
-            all_ids.append(ids)
-            all_places.append(places)
-        places = np.concatenate(all_places)
-        if isinstance(text, str):
-            begins_of, ends_of = map(np.array, characters_of_bytes(text))
-            places[:, 0], places[:, 1] = begins_of[places[:, 0]], ends_of[places[:, 1] - 1]
-        return np.concatenate(all_ids), places
+    def last_segment(self, text: str, limit: int) -> int:
+        """Return the beginning of the last segment that begins at `limit` or before, 0 if there is none."""
+        at = max(limit, 0)
+        while at > 0 and self._joined.match(text, at):
+            at -= 1
+        return at
 
     @cached_property
-    def _splitter(self) -> AddedTokenSplitter:
-        return splitter_of(self._raw_tokens)
+    def _normalizer(self) -> Any:
+        from tokenizers import normalizers  # takes time to import, and most text does not need it
 
-    # Where text may be cut.
+        made = [*map(_made, self._parts)]
+        return made[0] if len(made) == 1 else normalizers.Sequence(made)
 
-    def find_last_cut(self, data: bytes, options: Options) -> int:
-        text = as_str(data)
-        # Later text may complete the last character and the last token, compose with the last segment, and be a token
-        # that strips the preceding white space. The text before that is normalized and split as it is now.
-        head = text[: _last_segment(text, len(text) - _CHARACTER - self._longest_raw)].rstrip(WHITE_SPACE)
-        if self._is_clear and _is_nfc(head):
-            return self._whole.find_last_cut(_utf8(head), options)
-        spans = self._splitter.spans(text, split_special_tokens=options.split_special_tokens)
-        forbidden = self._splitter.forbidden_cuts(text, 1, len(head))
-        for start, stop, added in reversed(spans):
-            cut = start if added is not None else start + self._cut_in(head[start:stop], options)
-            if 0 < cut < len(head) and cut not in forbidden:
-                return len(_utf8(text[:cut]))
-        return 0
+    def _apply(self, text: str) -> str:
+        with panics_as_errors():
+            if not self._has_expression:
+                return str(self._normalizer.normalize_str(text))
+            from tokenizers import NormalizedString
 
-    def _cut_in(self, stretch: str, options: Options) -> int:
-        """Return the last position at which a cut lets both parts be normalized alone; 0 if there is none."""
-        width = _WINDOW
-        while stretch:
-            start = _last_segment(stretch, len(stretch) - width)
-            data, begins, ends = _align(stretch[start:])
-            # A token that begins before the window is not seen there.
-            least = self._longest_normalized + _CHARACTER if start > 0 else 0
-            cut = self._stretches.find_last_cut(data, options)
-            while cut > least and ends[cut - 1] > begins[cut]:  # inside a part that normalization changed
-                cut = self._stretches.find_last_cut(data[:cut], options)
-            if cut > least:
-                return start + len(as_str(_utf8(stretch[start:])[: begins[cut]]))
-            if start == 0:
-                break
-            width *= 8
-        return 0
+            string = NormalizedString(text)
+            self._normalizer.normalize(string)
+            new = str(string.normalized)
+            first = string.slice((0, 1))
+            if new and not (first and first.original):
+                raise ValueError(
+                    f"normalizer {short_repr(self._name)}: an expression of Replace matches nothing at the beginning "
+                    f"of the text {short_repr(text)}, for which tokenizers has no defined result; expected one that "
+                    "matches some text"
+                )
+            return new
 
-    # Ids to rows and text.
+    def _align_part(self, part: str) -> _Aligned:
+        """Align a part that is normalized by itself: a segment, segments of ASCII, or all between surrogates."""
+        if part.isascii() and self.is_local:
+            return _unmoved(self.apply(part))
+        known = self._known.get(part)
+        if known is None:
+            stretches = _STRETCH.findall(part)
+            if len(stretches) > 1:  # a segment may end with surrogates
+                data, begins, ends = _joined((stretch, self._align_part(stretch)) for stretch in stretches)
+                known = data, begins.tolist(), ends.tolist()
+            else:
+                known = self._align(part) if _NO_SURROGATES.match(part) else _unmoved(part)
+            if len(self._known) < _MOST_KNOWN and len(part) <= _LONGEST_KNOWN:
+                self._known[part] = known
+        return known
 
-    def rows_to_lists(self, ids: Ids, spans: Numbers, template_ids: TemplateIds) -> list[list[int]]:
-        return self._raw.rows_to_lists(ids, spans, template_ids)
+    def _align(self, text: str) -> _Aligned:
+        from tokenizers import PreTokenizedString, Regex, pre_tokenizers
 
-    def rows_to_arrays(
-        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
-    ) -> tuple[Numbers, Numbers]:
-        return self._raw.rows_to_arrays(ids, spans, template_ids, padding)
-
-    def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
-        return self._raw.decode(ids, skipped)
-
-    def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
-        return self._raw.decode_batch(rows, skipped, errors)
-
-
-def _is_nfc(text: str) -> bool:
-    return text.isascii() or unicodedata.is_normalized("NFC", text)
+        self._apply(text)  # raises an error for what has no defined result
+        with panics_as_errors():
+            string = PreTokenizedString(text)
+            string.normalize(self._normalizer.normalize)
+            pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated").pre_tokenize(string)
+            splits = cast("list[tuple[str, tuple[int, int], Any]]", string.get_splits("original", "byte"))
+        data, begins, ends = bytearray(), [], []
+        for char, (begin, end), _ in splits:
+            new = char.encode()
+            data += new
+            begins += [begin] * len(new)
+            ends += [end] * len(new)
+        return bytes(data), begins, ends
 
 
-def _utf8(text: str) -> bytes:
+def is_normalized(text: str, forms: list[Literal["NFC", "NFD", "NFKC", "NFKD"]]) -> bool:
+    """Say whether text is in all of the normalization forms."""
+    return all(unicodedata.is_normalized(form, text) for form in forms)
+
+
+def utf8(text: str) -> bytes:
+    """Return text as UTF-8, and surrogates as the bytes for which they stand."""
     return text.encode("utf-8", "surrogateescape")
 
 
-def _rows_of(encoded: tuple[Ids, Numbers]) -> Iterator[Ids]:
-    ids, offsets = encoded
-    return iter(np.split(ids, offsets[1:-1]))
+def describe(name: str) -> str:
+    """Return a canonical normalizer for a message.
 
-
-def _align(stretch: str) -> tuple[bytes, Numbers, Numbers]:
-    """Return a segment in NFC, and the begin and end of the original bytes of each of its bytes.
-
-    Unchanged text maps to itself, changed text to its whole segment.
+    >>> describe('{"type":"Lowercase"}')
+    'the normalizer Lowercase'
     """
-    data, begins, ends = bytearray(), [], []
+    return f"the normalizer {name_of_normalizer(name)}"
+
+
+def _joined(parts: Iterable[tuple[str, _Aligned]]) -> Alignment:
+    """Return the alignment of a text from its parts and their alignments."""
+    data, begins, ends = bytearray(), array("q"), array("q")
     at = 0
-    for match in _SEGMENT.finditer(stretch):
-        old, new = _utf8(match[0]), _utf8(to_nfc(match[0]))
-        end = at + len(old)
-        begins += [*range(at, end)] if old == new else [at] * len(new)
-        ends += [*range(at + 1, end + 1)] if old == new else [end] * len(new)
+    for part, (new, first, last) in parts:
         data += new
-        at = end
+        begins.extend([at + begin for begin in first])
+        ends.extend([at + end for end in last])
+        at += len(utf8(part))
     return bytes(data), np.array(begins, np.int64), np.array(ends, np.int64)
 
 
-def _last_segment(text: str, limit: int) -> int:
-    """Return the beginning of the last segment that begins at `limit` or before, 0 if there is none."""
-    at = max(limit, 0)
-    while at > 0 and _IS_JOINED.match(text, at):
-        at -= 1
-    return at
+def _unmoved(text: str) -> _Aligned:
+    data = utf8(text)
+    return data, range(len(data)), range(1, len(data) + 1)
+
+
+def _made(part: Part) -> Any:
+    """Return the normalizer of `tokenizers`."""
+    from tokenizers import Regex, normalizers
+
+    makers: dict[str, Callable[[], Any]] = {
+        "Strip": lambda: normalizers.Strip(part["strip_left"], part["strip_right"]),
+        "Prepend": lambda: normalizers.Prepend(part["prepend"]),
+        "Replace": lambda: normalizers.Replace(
+            part["pattern"].get("String") or Regex(part["pattern"]["Regex"]), part["content"]
+        ),
+    }
+    return makers[part["type"]]() if part["type"] in makers else getattr(normalizers, part["type"])()

@@ -19,7 +19,7 @@ from tokenizers import AddedToken
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.files import staged_folder
 from hf_bpe.core._model import BPEModel, CheckedMerges
-from hf_bpe.engine._normalizers import with_normalizer
+from hf_bpe.engine._normalized_texts import with_normalizer
 from hf_bpe.tokenizer._files.folders import Folder
 from hf_bpe.tokenizer._files.integrity import LAST, check_digests, digests_of
 from hf_bpe.tokenizer._files.neighbours import warn_of_neighbours

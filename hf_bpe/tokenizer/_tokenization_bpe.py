@@ -34,6 +34,7 @@ from hf_bpe._utils.arguments import (
 )
 from hf_bpe.core._byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.core._model import BPEModel, with_placeholders
+from hf_bpe.core.normalizers import canonical_normalizer
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing._remap import Remap
@@ -41,7 +42,8 @@ from hf_bpe.engine._added_tokens import as_special, check_added_ids, special_tok
 from hf_bpe.engine._decode_stream import DecodeStream
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, is_skipped
-from hf_bpe.engine._normalizers import NormalizedTexts, checked_normalizer, with_normalizer
+from hf_bpe.engine._normalized_texts import NormalizedTexts, checked_normalizer, with_normalizer
+from hf_bpe.engine._panics import panics_as_errors
 from hf_bpe.engine._streaming import encode_blocks
 from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer import _converting as converting
@@ -53,7 +55,6 @@ from hf_bpe.tokenizer._edited import edited as edited_definition
 from hf_bpe.tokenizer._files.definition import END_OF_TEXT, Definition
 from hf_bpe.tokenizer._files.folders import Folder
 from hf_bpe.tokenizer._files.integrity import check_complete, check_digests
-from hf_bpe.tokenizer._files.panics import panics_as_errors
 from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS, check_config
 from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, render_tokenizer_json
 from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
@@ -79,7 +80,8 @@ class BPETokenizer(CheckedTokenizer):
         model: the model, instead of the two files.
         pattern: with files, their split pattern: a name of `hf_bpe.core.pretokenizers.NAMES`, a regular
             expression or None.
-        normalizer: with files, "NFC" to normalize text before it is split, or None.
+        normalizer: with files, what is done to text before it is split: "NFC", or what else
+            `hf_bpe.core.normalizers.canonical_normalizer` takes, or None.
         ignore_merges: with files, whether a pre-token that is an ordinary token is encoded as that token.
         model_special_tokens: with files, the special tokens of the model. None for the special ones in
             `added_tokens_decoder` or, if there are none, for the tokens that are in no merge.
@@ -127,7 +129,7 @@ class BPETokenizer(CheckedTokenizer):
         *,
         model: BPEModel | None = None,
         pattern: str | None = "gpt2",
-        normalizer: str | None = None,
+        normalizer: str | Mapping[str, Any] | None = None,
         ignore_merges: bool = False,
         model_special_tokens: Sequence[str] | None = None,
         drop_missing_bytes: bool = False,
@@ -141,6 +143,7 @@ class BPETokenizer(CheckedTokenizer):
         **kwargs: Any,
     ) -> None:
         added_tokens = kwargs.get("added_tokens_decoder", {})
+        normalizer = canonical_normalizer(normalizer)
         settings = pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature
         model, printable_vocab = model_of(model, (vocab_file, merges_file), settings, added_tokens.values())
         check_prefix_space(model.pattern, add_prefix_space)
@@ -201,7 +204,7 @@ class BPETokenizer(CheckedTokenizer):
                 `eos_token`, `unk_token`, `pad_token` and so on is also a special token and need not be listed. If there
                 are no special tokens at all, those of the counts are used.
             kwargs: options of `hf_bpe.train` (`pattern`, `tie_break`, `min_frequency`, `num_workers`, …); all others
-                go to the constructor. `normalizer="NFC"` needs texts that are `hf_bpe.engine.NormalizedTexts`.
+                go to the constructor. A `normalizer` needs texts that are `hf_bpe.engine.NormalizedTexts` of it.
 
         Raises, warns: see `hf_bpe.train`.
         """
@@ -243,7 +246,7 @@ class BPETokenizer(CheckedTokenizer):
         """
         added, settings = converting.arguments_to_retrain(self, new_special_tokens or [], special_tokens_map or {})
         if self.normalizer is not None:
-            text_iterator = NormalizedTexts(text_iterator, [*map(str, added)])
+            text_iterator = NormalizedTexts(text_iterator, [*map(str, added)], self.normalizer)
         return type(self).train(text_iterator, vocab_size, added, **{"pattern": self.pattern, **kwargs}, **settings)
 
     # The model.
@@ -260,7 +263,7 @@ class BPETokenizer(CheckedTokenizer):
 
     @property
     def normalizer(self) -> str | None:
-        """The normalization form applied before text is split: "NFC" or None."""
+        """The normalizer applied before text is split: "NFC", the JSON of another one, or None."""
         return self.model.normalizer
 
     @property

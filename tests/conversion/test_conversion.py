@@ -320,12 +320,15 @@ class TestTokenizerJson:
             for text in ("bab", "babbab", "ab"):
                 assert ours.encode(text) == tokenizer.encode(text).ids
 
-    def test_nfc_in_any_wrapping_is_read(self):
+    def test_normalizer_in_any_wrapping_is_read(self):
         wrapped = normalizers.Sequence([normalizers.Sequence([normalizers.NFC()])])
         assert self.read(self.other(normalizer=wrapped)).model.normalizer == "NFC"
         assert self.read(self.other(normalizer=normalizers.Sequence([]))).model.normalizer is None
-        for refused in (normalizers.NFKC(), normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()])):
-            with pytest.raises(ValueError, match=r"its normalizer .* changes the text"):
+        both = normalizers.Sequence([normalizers.NFKC(), normalizers.Sequence([normalizers.Lowercase()])])
+        expected = '{"type":"Sequence","normalizers":[{"type":"NFKC"},{"type":"Lowercase"}]}'
+        assert self.read(self.other(normalizer=both)).model.normalizer == expected
+        for refused in (normalizers.Nmt(), normalizers.Sequence([normalizers.NFC(), normalizers.BertNormalizer()])):
+            with pytest.raises(ValueError, match=r"normalizer: .* is not supported, expected NFC"):
                 self.read(self.other(normalizer=refused))
 
 

@@ -54,7 +54,7 @@ def odd_models(draw):
         merges=merges,
         special_tokens=(*model.special_tokens, *specials),
         ignore_merges=draw(st.booleans()),
-        normalizer=draw(st.sampled_from([None, "NFC"])),
+        normalizer=draw(st.sampled_from([None, "NFC", "Lowercase", {"type": "Prepend", "prepend": "\t\u2581\n"}])),
     )
     return Definition(model).model
 
@@ -339,7 +339,7 @@ def test_unusual_files_are_refused_next_to_our_sidecar(folder, line, message):
         ({"special_tokens": {"<s>": [256]}}, r"vocab\.tsv\.json: special_tokens: expected ids, got \[256\]"),
         ({"special_tokens": {"\ud800": 256}}, r"vocab\.tsv: expected token 256 to be the special token '\\ud800', got"),
         ({"special_tokens": {"\ud800": 300}}, r"vocab\.tsv: special token '\\ud800' holds a lone surrogate"),
-        ({"normalizer": "NFD"}, r"vocab\.tsv: normalizer: expected one of"),
+        ({"normalizer": "Bert"}, r"vocab\.tsv: normalizer: expected one of"),
     ],
 )
 def test_a_sidecar_that_contradicts_the_files_is_refused(folder, change, message):

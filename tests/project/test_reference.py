@@ -54,7 +54,7 @@ MODULES = public_modules()
 
 def test_public_modules_are_those_of_the_layout():
     packages = {"analysis", "conversion", "core", "counting", "editing", "engine", "tokenizer", "training"}
-    inside = {"core.pretokenizers", "core.reference", "counting.on_ray", "editing.embeddings"}
+    inside = {"core.normalizers", "core.pretokenizers", "core.reference", "counting.on_ray", "editing.embeddings"}
     assert MODULES.keys() == {"hf_bpe"} | {f"hf_bpe.{name}" for name in packages | inside}
 
 

@@ -10,7 +10,7 @@ from hf_bpe.counting._count import count
 from hf_bpe.counting._readers import Skipped, read
 from hf_bpe.counting._sources import Shard, Source, TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.engine._normalizers import to_nfc
+from hf_bpe.engine._normalizers import normalizer_of
 from hf_bpe.engine._safe_cuts import cut_into_documents
 
 Texts = TextSource | WordCounts
@@ -91,7 +91,7 @@ def count_group(
         )
     return [
         count(
-            _normalized(group, cut.pattern, specials) if cut.normalizer else group,
+            _normalized(group, cut, specials) if cut.normalizer else group,
             pattern=cut.pattern,
             special_tokens=specials,
             num_workers=options.num_workers,
@@ -102,19 +102,22 @@ def count_group(
     ]
 
 
-def _normalized(group: list[Shard], pattern: str | None, specials: Sequence[str]) -> list[Source]:
-    """Return the texts normalized to NFC, without special tokens."""
-    return [Source(_NormalizedTexts(shard, pattern, specials), weight=shard.weight) for shard in group]
+def _normalized(group: list[Shard], cut: Cut, specials: Sequence[str]) -> list[Source]:
+    """Return the normalized texts, without special tokens."""
+    return [Source(_NormalizedTexts(shard, cut, specials), weight=shard.weight) for shard in group]
 
 
 class _NormalizedTexts:
-    def __init__(self, shard: Shard, pattern: str | None, specials: Sequence[str]) -> None:
-        self._arguments = shard, pattern, specials
+    def __init__(self, shard: Shard, cut: Cut, specials: Sequence[str]) -> None:
+        self._arguments = shard, cut, specials
 
     def __iter__(self) -> Iterator[bytes]:
-        shard, pattern, specials = self._arguments
+        shard, cut, specials = self._arguments
         skipped = Skipped()
-        # At a safe cut nothing composes with the text after it, because that is white space.
+        normalizer = normalizer_of(cut.normalizer or "NFC")
+        # At a safe cut nothing composes with the text after it, because that is white space. But what strips or
+        # replaces text must see all of it between two special tokens.
+        pattern = cut.pattern if normalizer.is_local else None
         for batch in read(shard, pattern=pattern, special_tokens=specials, batch_bytes=_PIECE, skipped=skipped):
             for text in batch.texts:
                 data = text.data.encode() if isinstance(text.data, str) else text.data
@@ -122,4 +125,4 @@ class _NormalizedTexts:
                     if text.must_be_utf8:
                         text.check_utf8(start, stop)
                     part = data[start:stop].decode("utf-8", "surrogateescape")
-                    yield to_nfc(part).encode("utf-8", "surrogateescape")
+                    yield normalizer.apply(part).encode("utf-8", "surrogateescape")

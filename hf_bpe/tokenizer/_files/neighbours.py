@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hf_bpe.tokenizer._files.panics import panics_as_errors
+from hf_bpe.engine._panics import panics_as_errors
 from hf_bpe.tokenizer._files.sides import side_of_loaded
 from hf_bpe.tokenizer._files.verification import find_mismatch
 

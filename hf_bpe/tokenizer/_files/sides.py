@@ -16,8 +16,8 @@ from typing import Any
 from hf_bpe.core.pretokenizers import canonical_pattern, split
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options, tuples_of
+from hf_bpe.engine._panics import panics_as_errors
 from hf_bpe.tokenizer._files.definition import Definition, Format, Hints, Peer
-from hf_bpe.tokenizer._files.panics import panics_as_errors
 
 _SHOWN = 12
 

@@ -1,7 +1,7 @@
 """`tokenizer.json` of the `tokenizers` library: one file with a whole tokenizer, including pattern and flags.
 
-The format can express more than byte-level BPE: other models, normalizers, chains of splits. Such features are refused
-by name if they would change ids.
+The format can express more than byte-level BPE: other models and normalizers, chains of splits. Such features are
+refused by name if they would change ids.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from tokenizers import AddedToken
 
 from hf_bpe.core._byte_level import to_printable
 from hf_bpe.core._model import BPEModel, CheckedMerges, with_placeholders
+from hf_bpe.core.normalizers import canonical_normalizer, normalizer_json
 from hf_bpe.core.pretokenizers import ByteLevel, PreTokenizer, canonical_pattern, pre_tokenizer
 from hf_bpe.core.reference import pre_tokenize
 from hf_bpe.engine._dispatch import from_printable_all
+from hf_bpe.engine._encoder import tuples_of
+from hf_bpe.engine._normalizing_encoder import normalized_tokens
 from hf_bpe.tokenizer._files.added_tokens import AddedVocabulary
 from hf_bpe.tokenizer._files.definition import FEATURES, FLAGS, Definition, Format, Hints, Peer, written_out
 from hf_bpe.tokenizer._files.post_processor import json_excerpt, post_processor, processor_settings
@@ -54,7 +57,7 @@ def render_tokenizer_json(definition: Definition) -> str:
         "truncation": None,
         "padding": None,
         "added_tokens": [{"id": token_id, **written_out(token)} for token_id, token in definition.added_tokens.items()],
-        "normalizer": {"type": model.normalizer} if model.normalizer else None,
+        "normalizer": normalizer_json(model.normalizer),
         "pre_tokenizer": _pre_tokenizer(model.pattern, add_prefix_space),
         "post_processor": post_processor(definition.template, definition.setting("trim_offsets") or False, ids),
         "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
@@ -129,12 +132,14 @@ def _definition(content: Mapping[str, Any], added: AddedVocabulary | None) -> De
     _check_decoder(content.get("decoder"))
     of_file = added_tokens_of_json(content)
     added = of_file if added is None else added
-    how = pattern, bool(data.get("ignore_merges")), _normalizer(content.get("normalizer"))
+    how = pattern, bool(data.get("ignore_merges")), canonical_normalizer(content.get("normalizer"))
     model = _model(data, of_file.tokens, how)
     if model.lacks_bytes:
         _check_missing_bytes(data, added)
         is_dropped = data.get("unk_token") is None
         model = replace(model, merges=CheckedMerges(model.merges), drop_missing_bytes=is_dropped)
+    if model.normalizer is not None:
+        normalized_tokens(tuples_of(added.tokens.items()), model.normalizer)  # checks them
     settings = {
         "add_prefix_space": add_prefix_space or None,
         "unk_token": data.get("unk_token") if data.get("unk_token") in added.ids else None,
@@ -247,16 +252,6 @@ def _merge(rank: int, merge: Any, tokens: Mapping[str, bytes | None]) -> tuple[b
         what = _no_byte(part) if part in tokens else "is not a token of the vocabulary"
         raise ValueError(f"model: merge {rank}: {part!r:.80} {what}")
     return first, second
-
-
-def _normalizer(normalizer: Any) -> str | None:
-    while normalizer is not None and normalizer["type"] == "Sequence" and len(normalizer["normalizers"]) < 2:
-        normalizer = normalizer["normalizers"][0] if normalizer["normalizers"] else None
-    if normalizer is None:
-        return None
-    if normalizer["type"] != "NFC":
-        raise ValueError(f"its normalizer {json_excerpt(normalizer)} changes the text, which would be lost")
-    return "NFC"
 
 
 def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe.core._model import BPEModel
+from hf_bpe.engine._panics import panics_as_errors
 from hf_bpe.tokenizer._files.definition import Definition, Format
-from hf_bpe.tokenizer._files.panics import panics_as_errors
 from hf_bpe.tokenizer._files.sides import Side, side_of, side_of_file, side_of_loaded
 from hf_bpe.tokenizer._files.stress_texts import INVALID_BYTES, shrunk, stress_texts, vocabulary_texts
 

@@ -1,0 +1,71 @@
+"""Normalized texts to train on, because counting does not normalize."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from hf_bpe.core._model import BPEModel, CheckedMerges
+from hf_bpe.core.normalizers import canonical_normalizer
+from hf_bpe.engine._normalizers import normalizer_of
+from hf_bpe.engine._token_finder import TokenFinder
+
+
+class NormalizedTexts:
+    r"""An iterable of texts, or lists of texts, normalized except for their special tokens, to train on.
+
+    Args:
+        texts: str, or lists of str; other elements stay unchanged.
+        special_tokens: the special tokens at which text will be split.
+        normalizer: what `hf_bpe.core.normalizers.canonical_normalizer` takes; its result is an attribute.
+
+    >>> list(NormalizedTexts(["o\u0308<x>\u0308", ["u\u0308"]], ["<x>"])) == ["\xf6<x>\u0308", ["\xfc"]]
+    True
+    """
+
+    def __init__(
+        self,
+        texts: Iterable[Any],
+        special_tokens: Iterable[str] = (),
+        normalizer: str | Mapping[str, Any] | None = "NFC",
+    ) -> None:
+        self.normalizer = canonical_normalizer(normalizer)
+        self._texts = texts
+        self._special_tokens = TokenFinder(special_tokens)
+
+    def __iter__(self) -> Iterator[Any]:
+        for text in self._texts:
+            yield [*map(self._normalized, text)] if isinstance(text, (list, tuple)) else self._normalized(text)
+
+    def _normalized(self, text: Any) -> Any:
+        if not isinstance(text, str):
+            return text
+        if self.normalizer is None:
+            return text
+        apply = normalizer_of(self.normalizer).apply
+        parts, end = [], 0
+        for start, token in self._special_tokens.find_all(text):
+            parts += [apply(text[end:start]), token]
+            end = start + len(token)
+        return "".join([*parts, apply(text[end:])])
+
+
+def checked_normalizer(normalizer: str | Mapping[str, Any] | None, texts: object) -> str | None:
+    """Return the normalizer to train with; raise a ValueError if the texts are not normalized by it."""
+    normalizer = canonical_normalizer(normalizer)
+    if normalizer is not None and not (isinstance(texts, NormalizedTexts) and texts.normalizer == normalizer):
+        given = "" if normalizer == "NFC" else ", normalizer"
+        raise ValueError(
+            f"normalizer={normalizer!r}: counting does not normalize text, but encoding would; "
+            f"normalize the texts first, with hf_bpe.engine.NormalizedTexts(texts, special_tokens{given})"
+        )
+    return normalizer
+
+
+def with_normalizer(model: BPEModel, normalizer: str | Mapping[str, Any] | None) -> BPEModel:
+    """Return the model with a normalizer."""
+    normalizer = canonical_normalizer(normalizer)
+    if normalizer == model.normalizer:
+        return model
+    return replace(model, merges=CheckedMerges(model.merges), normalizer=normalizer)

@@ -1,0 +1,125 @@
+"""Tokenizers with any supported normalizer are saved, loaded, trained and converted with it."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from support.samples import CORPUS, SPECIALS
+from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
+
+from hf_bpe import BPETokenizer, train
+from hf_bpe.analysis import report
+from hf_bpe.core.normalizers import canonical_normalizer, normalizer_json
+from hf_bpe.editing import extend
+from hf_bpe.engine import NormalizedTexts
+from hf_bpe.tokenizer._files.tokenizer_json import read_tokenizer_json, render_tokenizer_json
+
+LOWERCASE = canonical_normalizer("Lowercase")
+CHAIN = canonical_normalizer(
+    {
+        "type": "Sequence",
+        "normalizers": [
+            {"type": "NFKC"},
+            {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "},
+            {"type": "Strip", "strip_left": True, "strip_right": True},
+            {"type": "Prepend", "prepend": "▁\t|"},
+        ],
+    }
+)
+TEXT = "  Ｌow  LOWER ½ É\n e\u0301<|endoftext|> Ａ "
+
+
+@pytest.fixture(params=[LOWERCASE, CHAIN])
+def tokenizer(request):
+    texts = NormalizedTexts(CORPUS, SPECIALS, request.param)
+    return BPETokenizer.train(texts, num_merges=40, special_tokens=SPECIALS, normalizer=json.loads(request.param))
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_folder_keeps_the_normalizer(tokenizer, tmp_path, portable):
+    tokenizer.add_tokens([AddedToken("<Raw>", normalized=False), AddedToken("<Norm>")])
+    tokenizer.save_pretrained(tmp_path, portable=portable)
+    loaded = BPETokenizer.from_pretrained(tmp_path)
+    assert loaded.model == tokenizer.model
+    text = TEXT + "<Raw><norm> ▁\t|<Norm>"
+    for other in (loaded, AutoTokenizer.from_pretrained(tmp_path), PreTrainedTokenizerFast.from_pretrained(tmp_path)):
+        assert other(text, return_offsets_mapping=True) == tokenizer(text, return_offsets_mapping=True)
+
+
+def test_tokenizer_json_is_written_with_the_same_normalizer(tokenizer, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(render_tokenizer_json(tokenizer.definition), "utf-8")
+    assert json.loads(path.read_text("utf-8"))["normalizer"] == normalizer_json(tokenizer.normalizer)
+    assert read_tokenizer_json(path).model == tokenizer.model
+
+
+@pytest.mark.parametrize("name", ["x.tsv", "x.json"])
+def test_formats_that_carry_a_normalizer_give_it_back(tokenizer, tmp_path, name):
+    tokenizer.convert_to(tmp_path / name)
+    assert BPETokenizer.convert_from(tmp_path / name).model == tokenizer.model
+
+
+@pytest.mark.parametrize("name", ["x.gguf", "x.tiktoken", "x.model"])
+def test_formats_that_cannot_carry_a_normalizer_refuse_it_or_write_a_sidecar(tokenizer, tmp_path, name):
+    try:
+        tokenizer.convert_to(tmp_path / name)
+    except ValueError as error:
+        assert "normalizer" in str(error)  # noqa: PT017
+    else:
+        assert BPETokenizer.convert_from(tmp_path / name).model == tokenizer.model
+
+
+def test_file_with_tokens_that_become_equal_is_refused(tmp_path):
+    model = dataclasses.replace(train(CORPUS, num_merges=4), normalizer="Lowercase")
+    content = json.loads(render_tokenizer_json(BPETokenizer(model=model).definition))
+    flags = dict.fromkeys(("special", "single_word", "lstrip", "rstrip"), False)
+    flags["normalized"] = True
+    content["added_tokens"] = [{"id": 260, "content": "<a>", **flags}, {"id": 261, "content": "<A>", **flags}]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(content), "utf-8")
+    with pytest.raises(ValueError, match=r"tokenizer\.json: added tokens '<a>' and '<A>' become equal"):
+        read_tokenizer_json(path)
+
+
+def test_new_tokenizer_learns_from_normalized_text(tokenizer):
+    new = tokenizer.train_new_from_iterator(["LOW low ﬁ", ["Low ﬁ"]], 262)
+    assert new.normalizer == tokenizer.normalizer
+    texts = NormalizedTexts(["LOW low ﬁ", "Low ﬁ"], SPECIALS, tokenizer.normalizer)
+    assert new.model.merges == train([*texts], 262, SPECIALS).merges
+
+
+def test_training_needs_texts_of_the_same_normalizer():
+    for texts in (["low"], NormalizedTexts(["low"])):
+        with pytest.raises(ValueError, match=r"counting does not normalize text.*NormalizedTexts\(.*normalizer\)"):
+            BPETokenizer.train(texts, 260, normalizer="Lowercase")
+
+
+def test_model_is_extended_with_normalized_text(tokenizer):
+    longer, _ = extend(tokenizer.model, NormalizedTexts(["LOW lowest"], normalizer=tokenizer.normalizer), 1)
+    assert longer.normalizer == tokenizer.normalizer
+
+
+def test_report_is_of_normalized_text(tokenizer):
+    text = TEXT.replace("<|endoftext|>", "")
+    plain = dataclasses.replace(tokenizer.model, normalizer=None)
+    normalized = next(iter(NormalizedTexts([text], normalizer=tokenizer.normalizer)))
+    assert report(tokenizer, [text]).as_json()["total"] == report(plain, [normalized]).as_json()["total"]
+
+
+def test_normalizer_given_with_a_model_may_have_any_spelling(tokenizer):
+    given = json.loads(tokenizer.normalizer)
+    assert BPETokenizer(model=tokenizer.model, normalizer=given).normalizer == tokenizer.normalizer
+    with pytest.raises(ValueError, match="takes either a model, or files"):
+        BPETokenizer(model=tokenizer.model, normalizer="NFD")
+
+
+def test_bulk_methods_give_the_ids_of_calls(tokenizer, tmp_path):
+    ids = tokenizer.encode(TEXT)
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT, "utf-8", newline="\n")
+    assert tokenizer.encode_to_lists([TEXT]) == [ids]
+    assert tokenizer.count_tokens([TEXT]) == [len(ids)]
+    assert [*tokenizer.encode_iterable([TEXT[:9], TEXT[9:]])] == ids
+    assert np.load(tokenizer.encode_file(path, tmp_path / "ids.npy").ids).tolist() == ids
+    assert tokenizer.encode_bytes(TEXT.encode()) == ids
