@@ -237,7 +237,8 @@ def trimmed(tokens: list[str], offsets: list[Offsets], keep_first: bool) -> list
         trailing = len(token) - len(token.rstrip(_SPACES))
         if leading:
             is_first = number == 0 or begin == 0
-            begin = min(begin + leading - (keep_first and is_first), end)
+            if not (is_first and keep_first and leading == 1):  # several spaces were not put there
+                begin = min(begin + leading, end)
         if trailing and end >= trailing:
             end = max(end - trailing, begin)
         rows.append((begin, end))

@@ -2,15 +2,18 @@
 
 import json
 import pickle
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.families import Family, load
 from support.profiles import by_profile
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer
+from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe.core.pretokenizers import ByteLevel
 from hf_bpe.tokenizer._files.tokenizer_json import render_tokenizer_json
 
 CORPUS = ["low lower lowest newest  widest \n\n  the  new "] * 3
@@ -20,7 +23,9 @@ IDS = TOKENIZER.model.special_ids()
 COLUMNS = ("input_ids", "offset_mapping", "special_tokens_mask")
 
 texts = st.lists(
-    st.sampled_from(["low", " low", "  low", "lowest ", " ", " \n", "\n\n", "é", "<s>", "</s> ", "\t", "the"]),
+    st.sampled_from(
+        ["low", " low", "  low", "lowest ", "    low", "   ", " ", " \n", "\n\n", "é", "<s>", "</s> ", "\t", "the"]
+    ),
     max_size=8,
 ).map("".join)
 flags = st.booleans()
@@ -136,3 +141,20 @@ def test_other_post_processors_are_refused(tmp_path, processor, message):
 def test_trim_offsets_is_checked(value):
     with pytest.raises(ValueError, match="trim_offsets: expected True, False or 'prefix', got"):
         BPETokenizer(model=TOKENIZER.model, trim_offsets=value)
+
+
+MERGES = [(b" ", b" "), (b"  ", b" "), (b"   ", b"a"), (b"  ", b"a"), (b" ", b"a"), (b"a", b" "), (b"\n", b" ")]
+VOCAB = {byte: bytes([byte]) for byte in range(256)} | {256 + rank: a + b for rank, (a, b) in enumerate(MERGES)}
+
+
+@pytest.mark.parametrize("keeps_first", [False, True])
+@pytest.mark.parametrize("prefix", [False, True])
+def test_spaces_inside_tokens_are_trimmed_as_by_tokenizers(prefix, keeps_first):
+    family = Family(
+        (ByteLevel(add_prefix_space=prefix),),
+        post_processor={"type": "ByteLevel", "add_prefix_space": keeps_first, "trim_offsets": True, "use_regex": True},
+    )
+    theirs, ours = load(family, BPEModel(VOCAB, MERGES, pattern=None))
+    for size in range(1, 6):
+        for text in map("".join, product(" a\né", repeat=size)):
+            assert ours(text).encodings[0].offsets == theirs.encode(text).offsets, text

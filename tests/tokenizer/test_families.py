@@ -1,0 +1,84 @@
+"""The tokenizers the world uses: each family's chain, flags and template give what `tokenizers` gives."""
+
+import random
+
+import pytest
+from support.families import BOS, EOS, FAMILIES, load
+from support.profiles import by_profile
+from support.samples import CORPUS
+from support.strategies import CONTRACTIONS, NUMBERS, OTHERS, SPACES, UNKNOWN, WORDS
+from tokenizers import Tokenizer
+
+from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe.engine._normalizing_encoder import NormalizingEncoder
+
+TRAPS = [
+    *(*CONTRACTIONS, *WORDS, *NUMBERS, *OTHERS, *UNKNOWN, *SPACES, BOS, EOS, "<think>", "<｜User｜>"),
+    *(
+        "  ",
+        "   ",
+        "12",
+        "1234567",
+        "你好",
+        "日本",
+        "アイ",
+        "中・文",
+        "  \n",
+        "e\u0301",
+        "１",
+        "Ⅷ",
+        "(",
+        "|",
+        ")",
+        "[",
+        "]",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def model() -> BPEModel:
+    return train([*CORPUS, *map(" ".join, (WORDS, NUMBERS, CONTRACTIONS, TRAPS))] * 3, num_merges=150)
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def pair(request, model):
+    """Return a family and what `tokenizers` and hf_bpe make of its tokenizer.json."""
+    return FAMILIES[request.param], *load(FAMILIES[request.param], model)
+
+
+def nasty_texts(number):
+    rng = random.Random(number)
+    return ["".join(rng.choices(TRAPS, k=rng.randrange(14))) for _ in range(number)]
+
+
+def test_nasty_texts_have_the_ids_offsets_and_text_of_tokenizers(pair):
+    family, theirs, ours = pair
+    texts = nasty_texts(by_profile(quick=60, thorough=2000))
+    for text, other in zip(texts, [*texts[1:], "low"], strict=True):
+        for added in (False, True):
+            expected, got = theirs.encode(text, add_special_tokens=added), ours(text, add_special_tokens=added)
+            assert got["input_ids"] == expected.ids, text
+            if family.normalizer is None:  # ours of characters that NFC joins are documented to be wider
+                assert got.encodings[0].offsets == expected.offsets, text
+                assert got.word_ids() == expected.word_ids, text
+            two = theirs.encode(text, other or "x", add_special_tokens=added).ids
+            assert ours(text, other or "x", add_special_tokens=added)["input_ids"] == two, (text, other)
+        assert ours.decode(got["input_ids"]) == theirs.decode(got["input_ids"], skip_special_tokens=False)
+
+
+def test_families_in_wide_use_are_split_natively(pair):
+    family, _, ours = pair
+    encoder = ours._engine
+    raw = encoder._raw if isinstance(encoder, NormalizingEncoder) else encoder
+    assert type(raw).__module__.endswith("_native") == family.is_native
+
+
+def test_family_is_saved_as_it_is(pair, tmp_path):
+    _, theirs, ours = pair
+    ours.save_pretrained(tmp_path)
+    again = BPETokenizer.from_pretrained(tmp_path)
+    assert again.model == ours.model
+    other = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for text in nasty_texts(20):
+        assert again.encode(text) == other.encode(text).ids == theirs.encode(text).ids
