@@ -12,12 +12,14 @@ from tokenizers import AddedToken, Tokenizer
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.core.pretokenizers import (
     CHAINS,
+    NAMES,
     PATTERNS,
     ByteLevel,
     Digits,
     PreTokenizer,
     Punctuation,
     Split,
+    canonical_pattern,
 )
 from hf_bpe.tokenizer._files.definition import Definition
 from hf_bpe.tokenizer._files.tokenizer_json import render_tokenizer_json
@@ -183,3 +185,29 @@ def _with_ids(processor, ids):
     if processor["type"] == "RobertaProcessing":
         return {**processor, "cls": [BOS, ids[BOS]], "sep": [EOS, ids[EOS]]}
     return processor
+
+
+def table() -> str:
+    """Return the table of docs/explanation/which-tokenizers-load.md."""
+    rows = [("family", "pattern", "splits", "besides"), ("---",) * 4]
+    for name, family in FAMILIES.items():
+        pattern = canonical_pattern(family.pre_tokenizer)
+        chain = " → ".join(type(stage).__name__ for stage in family.pre_tokenizer)
+        if pattern in NAMES:
+            shown = f"`{pattern}`"
+        else:
+            shown = "`gpt2`, `add_prefix_space`" if len(family.pre_tokenizer) == 1 else chain
+        rows.append((name, shown, "natively" if family.is_native else "in Python", _besides(family)))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
+def _besides(family: Family) -> str:
+    parts = [family.normalizer["type"]] if family.normalizer else []
+    processors = family.post_processor.get("processors", [family.post_processor])
+    parts += [each["type"] for each in processors if each["type"] != "ByteLevel"]
+    parts += ["trimmed offsets"] if any(each.get("trim_offsets") for each in processors) else []
+    parts += ["ignore_merges"] if family.ignore_merges else []
+    parts += ["missing bytes"] if family.without else []
+    parts += ["added tokens of spaces"] if family.added == SPACES else []
+    parts += ["normalized added tokens"] if family.added and family.added != SPACES else []
+    return ", ".join(parts)

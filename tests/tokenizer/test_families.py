@@ -1,9 +1,10 @@
 """The tokenizers the world uses: each family's chain, flags and template give what `tokenizers` gives."""
 
 import random
+from pathlib import Path
 
 import pytest
-from support.families import BOS, EOS, FAMILIES, load
+from support.families import BOS, EOS, FAMILIES, load, table
 from support.profiles import by_profile
 from support.samples import CORPUS
 from support.strategies import CONTRACTIONS, NUMBERS, OTHERS, SPACES, UNKNOWN, WORDS
@@ -45,6 +46,13 @@ def model() -> BPEModel:
 def pair(request, model):
     """Return a family and what `tokenizers` and hf_bpe make of its tokenizer.json."""
     return FAMILIES[request.param], *load(FAMILIES[request.param], model)
+
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "explanation" / "which-tokenizers-load.md"
+
+
+def test_page_shows_every_family():
+    assert table() in PAGE.read_text("utf-8"), f"the table in {PAGE.name} should be:\n{table()}"
 
 
 def nasty_texts(number):
