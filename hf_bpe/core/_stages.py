@@ -32,12 +32,10 @@ _LATER_PUNCTUATION = (
     r"\U00011ef7\U00011ef8\U00011f43-\U00011f4f\U00011fff\U00012ff1\U00012ff2\U00016d6d-\U00016d6f\U00016e97-\U00016e9a"
     r"\U00016fe2\U0001e5ff\U0001e95e\U0001e95f"
 )
-_PUNCTUATION = regex.compile(rf"(?V1)[[\p{{P}}!-/:-@\[-`{{-~\u166d\U000111c9]--[{_LATER_PUNCTUATION}]]")
-_NUMERIC = regex.compile(r"\p{N}")
-_SPACE = regex.compile(r"\s")
-_WORDS = regex.compile(
-    r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d\s]+"
-)
+_PUNCTUATION = rf"(?V1)[[\p{{P}}!-/:-@\[-`{{-~\u166d\U000111c9]--[{_LATER_PUNCTUATION}]]"
+_NUMERIC = r"\p{N}"
+_SPACE = r"\s"
+_WORDS = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d\s]+"
 
 
 def cut(text: str, matches: Iterable[Span], behavior: str, *, invert: bool = False) -> list[Span]:
@@ -153,8 +151,13 @@ class Stage:
         raise NotImplementedError
 
 
-def _find_all(compiled: regex.Pattern[str], text: str) -> list[Span]:
-    return [match.span() for match in compiled.finditer(hide_newer(text))]
+def _find_all(expression: str, text: str) -> list[Span]:
+    return [match.span() for match in _compiled(expression).finditer(hide_newer(text))]
+
+
+@lru_cache(maxsize=64)
+def _compiled(expression: str) -> regex.Pattern[str]:
+    return regex.compile(expression)
 
 
 @dataclass(frozen=True)
@@ -173,16 +176,12 @@ class Split(Stage):
 
     def cut(self, text: str, find: FindMatches) -> list[Span]:
         """Return the spans of the pieces of a text."""
-        if self.is_literal:
-            matches = [match.span() for match in _literal(self.expression).finditer(text)]
-        else:
-            matches = find(self.expression, text)
+        matches = (_find_literal if self.is_literal else find)(self.expression, text)
         return cut(text, matches, self.behavior, invert=self.invert)
 
 
-@lru_cache(maxsize=64)
-def _literal(text: str) -> regex.Pattern[str]:
-    return regex.compile(regex.escape(text))
+def _find_literal(literal: str, text: str) -> list[Span]:
+    return [match.span() for match in _compiled(regex.escape(literal)).finditer(text)]
 
 
 @dataclass(frozen=True)
@@ -238,7 +237,7 @@ class CharDelimiterSplit(Stage):
 
     def cut(self, text: str, find: FindMatches) -> list[Span]:
         """Return the spans of the pieces of a text."""
-        return cut(text, [match.span() for match in _literal(self.delimiter).finditer(text)], "Removed")
+        return cut(text, _find_literal(self.delimiter, text), "Removed")
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,8 @@ from typing import Any, TypeGuard, TypeVar
 import regex
 
 from hf_bpe.core._chains import PreToken, PreTokenizer
-from hf_bpe.core._expressions import parse
 from hf_bpe.core._named_patterns import PATTERNS, SPELLINGS, TIKTOKEN_CL100K
 from hf_bpe.core._newer_characters import hide_newer
-from hf_bpe.core._regex_dialect import write
 from hf_bpe.core._stages import (
     ByteLevel,
     CharDelimiterSplit,
@@ -387,5 +385,8 @@ def _compile_expression(expression: str) -> tuple[regex.Pattern[str], bool]:
     """Return what matches an expression, and whether it must be given `hide_newer(text)`."""
     if expression in _NAMED_EXPRESSIONS:  # `regex` reads them as Oniguruma does
         return regex.compile(expression), True
+    from hf_bpe.core._expressions import parse  # takes time to import, and named patterns do not need it
+    from hf_bpe.core._regex_dialect import write
+
     written = write(parse(expression))
     return regex.compile(written.expression), written.needs_mask
