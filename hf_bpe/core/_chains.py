@@ -85,8 +85,22 @@ class PreTokenizer:
         """The JSON of the chain in one line, which is its canonical pattern."""
         return json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":"))
 
+    def split(self, text: str, find: FindMatches) -> list[str]:
+        """Cut any text into pieces; U+DC80 to U+DCFF are the bytes of a character that is cut."""
+        pieces, is_mapped = self._pieces(text, find)
+        if is_mapped:
+            return [(from_printable(piece.text) or b"").decode("utf-8", "surrogateescape") for piece in pieces]
+        return [piece.text for piece in pieces]
+
     def pre_tokens(self, text: str, find: FindMatches) -> list[PreToken]:
         """Cut a text, in which U+DC80 to U+DCFF stand for invalid bytes."""
+        pieces, is_mapped = self._pieces(text, find)
+        if is_mapped:
+            return [PreToken(from_printable(text) or b"", start, lowest) for text, start, lowest in pieces]
+        return [PreToken(_bytes(text), start, lowest) for text, start, lowest in pieces]
+
+    def _pieces(self, text: str, find: FindMatches) -> tuple[list[_Piece], bool]:
+        """Return the pieces of a text, and whether they are in printable characters."""
         pieces, is_mapped = [_Piece(text, 0, 0)] if text else [], False
         for stage in self.stages:
             if not isinstance(stage, ByteLevel):
@@ -96,11 +110,11 @@ class PreTokenizer:
                 pieces = [_with_space(piece) for piece in pieces]
             if stage.use_regex:
                 pieces = [part for piece in pieces for part in _cut(piece, _GPT2, find, False)]
-            pieces = [
-                piece._replace(text=to_printable(piece.text.encode("utf-8", "surrogateescape"))) for piece in pieces
-            ]
+            if stage is self.stages[-1]:  # no stage sees the printable characters
+                break
+            pieces = [_Piece(to_printable(_bytes(text)), start, lowest) for text, start, lowest in pieces]
             is_mapped = True
-        return [PreToken(from_printable(piece.text) or b"", piece.start, piece.lowest) for piece in pieces]
+        return pieces, is_mapped
 
 
 _GPT2 = Split(PATTERNS["gpt2"])
@@ -114,11 +128,19 @@ def _stages_of_json(content: Mapping[str, Any]) -> list[Stage]:
 
 def _cut(piece: _Piece, stage: Stage, find: FindMatches, is_mapped: bool) -> Iterator[_Piece]:
     text, start, lowest = piece
+    is_mapped = is_mapped or text.isascii()
     at = 0  # the index whose byte is at `start`
     for begin, end in stage.cut(text, find):
-        start += begin - at if is_mapped else len(text[at:begin].encode("utf-8", "surrogateescape"))
+        start += begin - at if is_mapped else len(_bytes(text[at:begin]))
         at = begin
         yield _Piece(text[begin:end], start, max(start, lowest))
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # other lone surrogates, which encoders have replaced
+        return text.encode("utf-8", "surrogatepass")
 
 
 def _with_space(piece: _Piece) -> _Piece:

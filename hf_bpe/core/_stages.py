@@ -56,7 +56,7 @@ def cut(text: str, matches: Iterable[Span], behavior: str, *, invert: bool = Fal
      'MergedWithNext': ['a', '-b', '-', '-c'],
      'Contiguous': ['a', '-', 'b', '--', 'c']}
     """
-    parts: list[tuple[int, int, bool]] = []
+    parts: Parts = []
     end = 0
     for start, stop in matches:
         if end < start:

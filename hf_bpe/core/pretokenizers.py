@@ -279,7 +279,7 @@ def split(text: str, pattern: str | None) -> list[str]:
     if pattern is None:
         return [text]
     if is_chain(pattern):
-        return [token.data.decode("utf-8", "surrogateescape") for token in pre_tokens(text, pattern)]
+        return _chain(pattern).split(text, find_matches)
     expression = PATTERNS.get(pattern, pattern)
     if len(text) < _LONG:  # a quick way, for expressions without gaps and groups
         compiled, needs_mask = _compile_expression(expression)
@@ -314,10 +314,14 @@ def find_matches(expression: str, text: str) -> list[Span]:
 
 
 def _find_matches(text: str, compiled: regex.Pattern[str], seconds: float | None) -> list[Span]:
-    spans: list[Span] = []
+    if len(text) < _LONG:
+        spans = [match.span() for match in compiled.finditer(text, timeout=seconds)]
+        if all(start < stop for start, stop in spans):
+            return spans
+    spans = []
     position, last = 0, -1
     deadline = None if seconds is None else time.monotonic() + seconds
-    # Not finditer, so that Ctrl-C works between matches.
+    # One by one, so that Ctrl-C works between the matches of a long text.
     while position <= len(text):
         if (match := compiled.search(text, position, timeout=_left(deadline))) is None:
             break

@@ -78,7 +78,7 @@ def place(token, boundaries):
     return bisect_right(boundaries, begin) - 1, bisect_left(boundaries, end)
 
 
-@settings(max_examples=by_profile(quick=150, thorough=1000))
+@settings(max_examples=by_profile(quick=150, thorough=400))
 @given(chains(), TRAPS | texts)
 def test_random_chains_cut_as_tokenizers_does(chain, text):
     boundaries = [0, *accumulate(len(char.encode()) for char in text)]

@@ -306,7 +306,7 @@ def assert_all_cuts_are_safe(text, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_safe_cuts_do_not_change_the_pieces_of_short_texts(name):
-    for text in SHORT[:: by_profile(quick=4, thorough=1)]:
+    for text in SHORT[:: by_profile(quick=6, thorough=3)]:
         assert_all_cuts_are_safe(text, name)
 
 

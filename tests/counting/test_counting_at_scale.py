@@ -219,7 +219,7 @@ def test_iterables_are_counted_each_time(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "_room", lambda limit: ROOM)
     files = expected_of(corpus)
     for given_ in (["low"], [f"other{number} word" for number in range(50 * DOCUMENT_WORDS)], []):
-        counts = count([Source(iter(given_)), Source(corpus)], work_dir=tmp_path / "work", max_memory="1GB", **SETTINGS)
+        counts = count([Source(iter(given_)), Source(corpus)], work_dir=tmp_path / "work", max_memory="1TB", **SETTINGS)
         assert dict(counts.items()) == Counter(files) + counted(given_)
 
 

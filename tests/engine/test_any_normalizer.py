@@ -104,7 +104,7 @@ def ids_if_defined(encoder, text, options):
 # The same ids and offsets
 
 
-@settings(max_examples=by_profile(quick=150, thorough=3000))
+@settings(max_examples=by_profile(quick=150, thorough=500))
 @given(sequences_of(parts), streams(), st.sampled_from(["gpt2", "o200k", None]), st.booleans(), st.booleans())
 def test_ids_offsets_and_words_are_those_of_tokenizers(name, stream, pattern, prefix, split_special):
     tokens, text = stream
@@ -130,13 +130,14 @@ def test_ids_offsets_and_words_are_those_of_tokenizers(name, stream, pattern, pr
     assert encoder.decode(ids, b"").decode("utf-8", "replace") == encoder.decode_batch([ids], b"", "replace")[0]
 
 
-CHARACTERS = [chr(code) for code in [*range(0xD800), *range(0xE000, 0x32000), *range(0xE0000, 0xE0200)]]
+ALL = [chr(code) for code in [*range(0xD800), *range(0xE000, 0x32000), *range(0xE0000, 0xE0200)]]
+CHARACTERS = ALL[:0x3400] + random.Random(0).sample(ALL[0x3400:], 5000)
 
 
 @thorough
 @pytest.mark.parametrize("name", [*LOCAL[1:], "Strip", "Replace"])
-@pytest.mark.parametrize("form", ["{}", "q\u0345{}", "A{}\u0334", "{}\u0301 ", " {}"])
-def test_every_character_has_the_ids_of_tokenizers(name, form):
+@pytest.mark.parametrize("form", ["{}", "A{}\u0334"])
+def test_characters_have_the_ids_of_tokenizers(name, form):
     normalizer = {
         "Strip": {"type": "Strip", "strip_left": True, "strip_right": True},
         "Replace": {"type": "Replace", "pattern": {"Regex": r"\s|\w\p{M}"}, "content": "\u0301-"},
@@ -165,7 +166,7 @@ def test_segments_stay_segments_under_every_local_normalizer():
         assert [new for new in made if not new or segments.last_segment("a" + new, 1) == 0] == []
 
 
-@settings(max_examples=by_profile(quick=100, thorough=1000))
+@settings(max_examples=by_profile(quick=100, thorough=300))
 @given(
     name=sequences_of(local_parts) | sequences_of(parts),
     pattern=st.sampled_from(["gpt2", "o200k", None]),

@@ -23,6 +23,7 @@ from support.profiles import by_profile, thorough
 from support.transformers_features import HAS_SANITIZING, needs_class_of_its_own
 
 import hf_bpe
+import hf_bpe.counting._count
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -81,6 +82,12 @@ class Hub:
 
     def create_commit(self, repo_id, operations, **_):
         self.commits[repo_id] = {operation.path_in_repo for operation in operations}
+
+
+@pytest.fixture(autouse=True)
+def small_process(monkeypatch):
+    """Let examples bound their memory however much other tests have left this process with."""
+    monkeypatch.setattr(hf_bpe.counting._count, "resident_bytes", lambda: 1 << 28)
 
 
 @pytest.fixture
