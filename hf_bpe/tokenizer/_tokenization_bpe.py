@@ -41,7 +41,7 @@ from hf_bpe.editing._remap import Remap
 from hf_bpe.engine._added_tokens import as_special, check_added_ids, special_tokens_in
 from hf_bpe.engine._decode_stream import DecodeStream
 from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, is_skipped
+from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, TemplateIds, is_skipped
 from hf_bpe.engine._normalized_texts import NormalizedTexts, checked_normalizer, with_normalizer
 from hf_bpe.engine._panics import panics_as_errors
 from hf_bpe.engine._streaming import encode_blocks
@@ -454,6 +454,13 @@ class BPETokenizer(CheckedTokenizer):
         sequences = [token_ids_0] if token_ids_1 is None else [token_ids_0, token_ids_1]
         return self._template.build(sequences, self._added_tokens_encoder)
 
+    def _template_ids(self, sequences: int, add_special_tokens: bool) -> TemplateIds | None:
+        """Return the special-token ids around sequences; None if a subclass adds tokens elsewhere."""
+        build = self.build_inputs_with_special_tokens
+        # Calling it takes as long as encoding some words.
+        adds_none = self._template is None and getattr(build, "__func__", None) is _BUILD_INPUTS
+        return template_ids(build, sequences, add_special_tokens and not adds_none)
+
     @checked(token_ids_0=check_ids, token_ids_1=optional(check_ids), already_has_special_tokens=check_flag)
     def get_special_tokens_mask(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None, already_has_special_tokens: bool = False
@@ -472,7 +479,7 @@ class BPETokenizer(CheckedTokenizer):
         template = None
         if inputs is not None:
             add_special_tokens = given.get("add_special_tokens", True)
-            template = template_ids(self.build_inputs_with_special_tokens, inputs.per_row, add_special_tokens)
+            template = self._template_ids(inputs.per_row, add_special_tokens)
         if inputs is None or template is None:
             check_inherited_call(text, text_pair, given)
             encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
@@ -487,7 +494,7 @@ class BPETokenizer(CheckedTokenizer):
         if not args and not kwargs and text_pair is None and isinstance(text, str):
             # The common case, in which the path through transformers takes longer than encoding.
             flag = check_flag("add_special_tokens", add_special_tokens)
-            template = template_ids(self.build_inputs_with_special_tokens, 1, flag)
+            template = self._template_ids(1, flag)
             if template is not None:
                 ids = plain_ids(self._engine, text, self._options(None), template)
                 self._eventual_warn_about_too_long_sequence(ids, None, True)
@@ -1142,3 +1149,6 @@ class BPETokenizer(CheckedTokenizer):
         from hf_bpe.conversion import write
 
         return tuple(map(str, write(self.definition, path, format=format, drop=drop, verify=verify)))
+
+
+_BUILD_INPUTS = BPETokenizer.build_inputs_with_special_tokens
