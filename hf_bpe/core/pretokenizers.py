@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeGuard
 
 import regex
 
 from hf_bpe.core._chains import PreToken, PreTokenizer
+from hf_bpe.core._matching import Matcher, check_expression
 from hf_bpe.core._named_patterns import PATTERNS, SPELLINGS, TIKTOKEN_CL100K
 from hf_bpe.core._newer_characters import hide_newer
 from hf_bpe.core._stages import (
@@ -31,12 +31,10 @@ from hf_bpe.core._stages import (
     CharDelimiterSplit,
     Digits,
     Punctuation,
-    Span,
     Split,
     Stage,
     Whitespace,
     WhitespaceSplit,
-    cut,
 )
 
 __all__ = [
@@ -137,20 +135,16 @@ def _chain_of(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, Any])
 def _canonical_expression(pattern: str) -> str:
     if pattern in NAMES:
         return pattern
-    if (name := _name_of(pattern)) is not None:
+    if (name := _NAME_OF.get(pattern)) is not None:
         return name
     if _LIKE_A_NAME.fullmatch(pattern):
         known = ", ".join([*NAMES, "none"])
         raise ValueError(f"pattern {pattern!r} is not known: expected one of {known}, or a regular expression")
-    _check_expression(pattern)
-    return pattern
-
-
-def _check_expression(expression: str) -> None:
     try:
-        _compile_expression(expression)
-    except (ValueError, regex.error) as error:
-        raise ValueError(f"pattern {expression[:80]!r} cannot be used: {error}") from None
+        check_expression(pattern)
+    except ValueError as error:
+        raise ValueError(f"pattern {pattern[:80]!r} cannot be used: {error}") from None
+    return pattern
 
 
 def canonical_pattern_of_python(expression: str) -> str | None:
@@ -162,15 +156,13 @@ def canonical_pattern_of_python(expression: str) -> str | None:
     return "cl100k" if expression == TIKTOKEN_CL100K else canonical_pattern(expression)
 
 
-def _name_of(expression: str) -> str | None:
-    """Return the name of the pattern that an expression is, by any of its spellings."""
-    return {each: name for name, each in PATTERNS.items()}.get(expression) or SPELLINGS.get(expression)
-
-
 def _canonical_chain(chain: PreTokenizer) -> str | None:
     for stage in chain.stages:
         if isinstance(stage, Split) and not stage.is_literal:
-            _check_expression(stage.expression)
+            try:
+                check_expression(stage.expression)
+            except ValueError as error:
+                raise ValueError(f"Split: {stage.expression[:80]!r} cannot be used: {error}") from None
     if chain in _NAMES_OF_CHAINS:
         return _NAMES_OF_CHAINS[chain]
     *others, last = chain.stages
@@ -178,7 +170,7 @@ def _canonical_chain(chain: PreTokenizer) -> str | None:
         return _BUILT_IN[last]
     only = others[0] if len(others) == 1 and last == ByteLevel() else None
     if isinstance(only, Split) and not only.is_literal:
-        name = _name_of(only.expression)
+        name = _NAME_OF.get(only.expression)
         # A named pattern matches all text, so keeping only the matches leaves nothing out.
         if name is not None and (only.behavior, only.invert) in (("Isolated", False), ("Removed", True)):
             return name
@@ -217,6 +209,7 @@ CHAINS: dict[str, PreTokenizer] = {
 NAMES = (*PATTERNS, *CHAINS)
 """The names of patterns, which the native core splits by itself."""
 
+_NAME_OF = {**SPELLINGS, **{expression: name for name, expression in PATTERNS.items()}}
 _NAMES_OF_CHAINS = {chain: name for name, chain in CHAINS.items()}
 _LIKE_JSON = re.compile(r'\s*\{\s*"type"')
 _LIKE_A_NAME = re.compile(r"[\w.-]*")
@@ -279,93 +272,20 @@ def split(text: str, pattern: str | None) -> list[str]:
     if pattern is None:
         return [text]
     if is_chain(pattern):
-        return _chain(pattern).split(text, find_matches)
-    expression = PATTERNS.get(pattern, pattern)
-    if len(text) < _LONG:  # a quick way, for expressions without gaps and groups
-        compiled, needs_mask = _compile_expression(expression)
-        if compiled.groups == 0 and (not needs_mask or hide_newer(text) is text):
-            pieces: list[str] = _in_time(expression, text, lambda seconds: compiled.findall(text, timeout=seconds))
-            if sum(map(len, pieces)) == len(text) and "" not in pieces:
-                return pieces
-    return [text[start:stop] for start, stop in cut(text, find_matches(expression, text), "Isolated")]
+        return _chain(pattern).split(text, Matcher(text).find)
+    return Matcher(text).split(PATTERNS.get(pattern, pattern))
 
 
 def pre_tokens(text: str, pattern: str | None) -> list[PreToken]:
     """Cut text into pre-tokens with their positions in its UTF-8; see `split`."""
     if is_chain(pattern):
-        return _chain(pattern).pre_tokens(text, find_matches)
+        return _chain(pattern).pre_tokens(text, Matcher(text).find)
     tokens, start = [], 0
     for piece in split(text, pattern):
         data = piece.encode("utf-8", "surrogateescape")
         tokens.append(PreToken(data, start, start))
         start += len(data)
     return tokens
-
-
-def find_matches(expression: str, text: str) -> list[Span]:
-    """Return the spans of the matches of an expression, in the Unicode version of this package.
-
-    Raises:
-        ValueError: matching takes too long.
-    """
-    compiled, needs_mask = _compile_expression(expression)
-    masked = hide_newer(text) if needs_mask else text
-    return _in_time(expression, text, lambda seconds: _find_matches(masked, compiled, seconds))
-
-
-def _find_matches(text: str, compiled: regex.Pattern[str], seconds: float | None) -> list[Span]:
-    if len(text) < _LONG:
-        spans = [match.span() for match in compiled.finditer(text, timeout=seconds)]
-        if all(start < stop for start, stop in spans):
-            return spans
-    spans = []
-    position, last = 0, -1
-    deadline = None if seconds is None else time.monotonic() + seconds
-    # One by one, so that Ctrl-C works between the matches of a long text.
-    while position <= len(text):
-        if (match := compiled.search(text, position, timeout=_left(deadline))) is None:
-            break
-        start, stop = match.span()
-        if start == stop == last:  # as `tokenizers` does, skip an empty match at the end of another
-            position += 1
-            continue
-        spans.append((start, stop))
-        position = last = stop
-    return spans
-
-
-def _in_time(expression: str, text: str, match: Callable[[float | None], _Result]) -> _Result:
-    """Return the result of a function that is given the time limit in seconds; raise a ValueError if it times out."""
-    try:
-        return match(None if expression in _NAMED_EXPRESSIONS else _seconds_for(text))
-    except TimeoutError as error:
-        if error.args != _TIMED_OUT:  # raised by a signal handler of the caller
-            raise
-        raise ValueError(
-            f"pattern {expression[:80]!r} took over {_seconds_for(text):.0f} s for a text of {len(text)} characters; "
-            "expected an expression that backtracks little, such as a+ or (?>aa|a)+ instead of (?:a|aa)+"
-        ) from None
-
-
-_Result = TypeVar("_Result")
-_LONG = 1 << 20
-_TIMED_OUT = ("regex timed out",)  # what `regex` gives its TimeoutError
-_SECONDS = 20.0  # for any text, however short
-_SECONDS_PER_CHARACTER = 2e-5  # a hundred times the cost of the named patterns
-
-
-def _seconds_for(text: str) -> float:
-    """Return the time limit in seconds for matching an expression in a text."""
-    return _SECONDS + _SECONDS_PER_CHARACTER * len(text)
-
-
-def _left(deadline: float | None) -> float | None:
-    if deadline is None:
-        return None
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError(*_TIMED_OUT)
-    return left
 
 
 def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
@@ -379,18 +299,3 @@ def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
     if pattern in NAMES:
         for match in _SAFE_CUT.finditer(hide_newer(text)):
             yield match.start()
-
-
-_NAMED_EXPRESSIONS = frozenset(PATTERNS.values())
-
-
-@lru_cache(maxsize=64)
-def _compile_expression(expression: str) -> tuple[regex.Pattern[str], bool]:
-    """Return what matches an expression, and whether it must be given `hide_newer(text)`."""
-    if expression in _NAMED_EXPRESSIONS:  # `regex` reads them as Oniguruma does
-        return regex.compile(expression), True
-    from hf_bpe.core._expressions import parse  # takes time to import, and named patterns do not need it
-    from hf_bpe.core._regex_dialect import write
-
-    written = write(parse(expression))
-    return regex.compile(written.expression), written.needs_mask

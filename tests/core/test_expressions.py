@@ -10,9 +10,10 @@ from support.samples import CODE_POINTS
 from support.strategies import texts
 from tokenizers import Regex, pre_tokenizers
 
-from hf_bpe.core import pretokenizers as module
 from hf_bpe.core._case_folding import case_variants, cased_characters
 from hf_bpe.core._expressions import parse, translate
+from hf_bpe.core._matching import _compiled
+from hf_bpe.core._newer_characters import hide_newer
 from hf_bpe.core._properties import POSIX, PROPERTIES
 from hf_bpe.core._regex_dialect import write
 from hf_bpe.core.pretokenizers import PATTERNS, canonical_pattern, split
@@ -116,8 +117,8 @@ def test_case_variants_are_those_of_tokenizers():
 def assert_same_members(one_of):
     expression = f"{one_of}+"
     kept = pre_tokenizers.Split(Regex(expression), "removed", invert=True).pre_tokenize_str(EVERYTHING)
-    compiled, needs_mask = module._compile_expression(expression)
-    found = compiled.finditer(module.hide_newer(EVERYTHING) if needs_mask else EVERYTHING)
+    compiled, needs_mask = _compiled(expression)
+    found = compiled.finditer(hide_newer(EVERYTHING) if needs_mask else EVERYTHING)
     assert [match.span() for match in found] == [span for _, span in kept]
 
 

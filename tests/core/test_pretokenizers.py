@@ -3,6 +3,7 @@ import importlib.util
 import itertools
 import random
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -16,14 +17,15 @@ from transformers.convert_slow_tokenizer import TikTokenConverter
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX as QWEN2
 
 import hf_bpe.core._unicode
-from hf_bpe.core import pretokenizers as module
+from hf_bpe.core._matching import find_matches, seconds_for
 from hf_bpe.core._named_patterns import TIKTOKEN_CL100K
+from hf_bpe.core._stages import cut
 from hf_bpe.core.pretokenizers import (
     CHAINS,
     NAMES,
     PATTERNS,
     WHITE_SPACE,
-    _seconds_for,
+    Split,
     canonical_pattern,
     canonical_pattern_of_python,
     find_safe_cuts,
@@ -90,8 +92,8 @@ def split_by_name(text, name):
 
 def pieces_of(compiled, text):
     """Return the pieces of a text by an expression that `regex` runs as it is."""
-    spans = module._find_matches(hide_newer(text), compiled, None)
-    return [text[start:stop] for start, stop in module.cut(text, spans, "Isolated")]
+    spans = find_matches(hide_newer(text), compiled, lambda: None)
+    return [text[start:stop] for start, stop in cut(text, spans, "Isolated")]
 
 
 @given(any_texts, patterns)
@@ -120,7 +122,7 @@ def test_custom_patterns_keep_what_they_do_not_match(pattern, pieces):
 @given(any_texts, patterns)
 def test_long_text_is_split_as_short_text_is(text, pattern):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_LONG", 0)
+        patch.setattr("hf_bpe.core._matching._LONG", 0)
         long = split(text, pattern)
     assert long == split(text, pattern)
 
@@ -298,10 +300,10 @@ def test_canonical_pattern_refuses(pattern, error, message):
 
 def assert_all_cuts_are_safe(text, name):
     before, pieces = 0, split(text, name)
-    for cut in find_safe_cuts(text, name):
-        assert before < cut < len(text)
-        assert split(text[:cut], name) + split(text[cut:], name) == pieces
-        before = cut
+    for place in find_safe_cuts(text, name):
+        assert before < place < len(text)
+        assert split(text[:place], name) + split(text[place:], name) == pieces
+        before = place
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -330,10 +332,20 @@ def test_safe_cuts_exist_for_named_patterns_only(pattern):
 
 @pytest.mark.parametrize("prefix", ["", "x" * (1 << 20)])  # cut at once, or match by match
 def test_expression_that_backtracks_without_end_is_stopped(monkeypatch, prefix):
-    monkeypatch.setattr("hf_bpe.core.pretokenizers._seconds_for", lambda text: 0.2)
+    monkeypatch.setattr("hf_bpe.core._matching.seconds_for", lambda text: 0.2)
     with pytest.raises(ValueError, match=r"'\(\?:a\|aa\)\+b' took over 0 s for a text of \d+ characters; expected"):
         split(prefix + "a" * 100, "(?:a|aa)+b")
     assert split("aab" + "a" * 10, "(?>aa|a)+b") == ["aab", "a" * 10]
+
+
+def test_pieces_of_a_text_share_its_time(monkeypatch):
+    monkeypatch.setattr("hf_bpe.core._matching.seconds_for", lambda text: 0.5)
+    pattern = canonical_pattern([Split(" "), Split("(?:a|aa)+b")])
+    start = time.monotonic()
+    split("a" * 22, pattern)  # one of the pieces below, which takes a part of the limit
+    of_one = time.monotonic() - start
+    with pytest.raises(ValueError, match=r"'\(\?:a\|aa\)\+b' took over 0 s for a text of \d+ characters; expected"):
+        split(" ".join(["a" * 22] * (2 + int(0.5 / of_one)) * 2), pattern)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="sets a timer")
@@ -353,5 +365,5 @@ def test_timeout_of_the_caller_is_not_taken_for_that_of_an_expression(prefix):
 
 
 def test_time_for_an_expression_grows_with_the_text():
-    assert _seconds_for("") >= 10
-    assert _seconds_for("a" * 10**7) >= 100
+    assert seconds_for("") >= 10
+    assert seconds_for("a" * 10**7) >= 100
