@@ -9,6 +9,7 @@ from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import wrong_type
 from hf_bpe.core._model import BPEModel
+from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.editing._remap import Remap
 from hf_bpe.engine._added_tokens import as_special
 from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition
@@ -45,6 +46,11 @@ def check_definition(name: str, value: Any) -> Definition:
     if not isinstance(value, Definition):
         raise wrong_type(name, "a Definition", value)
     return value
+
+
+def check_pattern(name: str, value: Any) -> str | None:
+    """Return the value if it is a str, for the reader of a file to judge, else its canonical pattern."""
+    return value if isinstance(value, str) else canonical_pattern(value)
 
 
 def check_edited(name: str, value: Any) -> Any:

@@ -41,6 +41,7 @@ from hf_bpe._utils.arguments import (
 from hf_bpe._utils.input_files import check_json_file
 from hf_bpe.core._model import check_model
 from hf_bpe.core.normalizers import canonical_normalizer
+from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.tokenizer._batch_layout import MOST_IDS
 from hf_bpe.tokenizer._files.reading import read_json_object
 
@@ -191,7 +192,8 @@ SETTINGS: dict[str, Check] = {
 
 CONSTRUCTOR: dict[str, Check] = {
     **dict.fromkeys(("vocab_file", "merges_file"), optional(check_path)),
-    **dict.fromkeys(("pattern", "signature"), optional(check_str)),
+    "signature": optional(check_str),
+    "pattern": lambda _, value: canonical_pattern(value),
     "normalizer": lambda _, value: canonical_normalizer(value),
     **dict.fromkeys(("ignore_merges", "add_prefix_space"), _FLAG),
     **dict.fromkeys(("add_bos_token", "add_eos_token"), optional(_FLAG)),

@@ -35,6 +35,7 @@ from hf_bpe._utils.arguments import (
 from hf_bpe.core._byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.core._model import BPEModel, with_placeholders
 from hf_bpe.core.normalizers import canonical_normalizer
+from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing._remap import Remap
@@ -78,8 +79,8 @@ class BPETokenizer(CheckedTokenizer):
         vocab_file: the path of `vocab.json`.
         merges_file: the path of `merges.txt`.
         model: the model, instead of the two files.
-        pattern: with files, their split pattern: a name of `hf_bpe.core.pretokenizers.NAMES`, a regular
-            expression or None.
+        pattern: with files, how text is cut into pre-tokens, as `hf_bpe.core.pretokenizers.canonical_pattern` takes
+            it: a name, a regular expression, a chain of stages or None.
         normalizer: with files, what is done to text before it is split: "NFC", or what else
             `hf_bpe.core.normalizers.canonical_normalizer` takes, or None.
         ignore_merges: with files, whether a pre-token that is an ordinary token is encoded as that token.
@@ -128,7 +129,7 @@ class BPETokenizer(CheckedTokenizer):
         merges_file: str | os.PathLike[str] | None = None,
         *,
         model: BPEModel | None = None,
-        pattern: str | None = "gpt2",
+        pattern: AnyPattern = "gpt2",
         normalizer: str | Mapping[str, Any] | None = None,
         ignore_merges: bool = False,
         model_special_tokens: Sequence[str] | None = None,
@@ -143,8 +144,8 @@ class BPETokenizer(CheckedTokenizer):
         **kwargs: Any,
     ) -> None:
         added_tokens = kwargs.get("added_tokens_decoder", {})
-        normalizer = canonical_normalizer(normalizer)
-        settings = pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature
+        how_split = canonical_pattern(pattern), canonical_normalizer(normalizer)
+        settings = *how_split, ignore_merges, drop_missing_bytes, model_special_tokens, signature
         model, printable_vocab = model_of(model, (vocab_file, merges_file), settings, added_tokens.values())
         check_prefix_space(model.pattern, add_prefix_space)
         self._derived = Derived(make_encoder(model), {})
@@ -258,7 +259,7 @@ class BPETokenizer(CheckedTokenizer):
 
     @property
     def pattern(self) -> str | None:
-        """The split pattern: a name, a regular expression, or None."""
+        """The split pattern: a name, a regular expression, the JSON of a chain of stages, or None."""
         return self.model.pattern
 
     @property
@@ -1072,13 +1073,13 @@ class BPETokenizer(CheckedTokenizer):
         return self.from_definition(definition), remap
 
     @classmethod
-    @checked(format=optional(check_str), pattern=optional(check_str), special_tokens=optional(check_keywords))
+    @checked(format=optional(check_str), pattern=converting.check_pattern, special_tokens=optional(check_keywords))
     def convert_from(
         cls,
         source: Any,
         *,
         format: str | None = None,
-        pattern: str | None = "auto",
+        pattern: AnyPattern = "auto",
         special_tokens: Mapping[str, int] | None = None,
         **kwargs: Any,
     ) -> Self:

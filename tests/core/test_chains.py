@@ -179,6 +179,8 @@ def test_a_tokenizer_trained_with_a_chain_has_the_same_ids_in_tokenizers(tmp_pat
     theirs = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     loaded = BPETokenizer.from_pretrained(tmp_path)
     assert loaded.model == tokenizer.model
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    assert BPETokenizer(*files, pattern=DEEPSEEK).encode(corpus[0]) == tokenizer.encode(corpus[0])
     for text in [*corpus, "x  12345 数a'b\u0301  \x00\x01 ½"]:
         called = loaded(text, return_offsets_mapping=True)
         expected = theirs.encode(text)
