@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +16,7 @@ from rich.text import Text
 from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import check_int
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import LIGHT, fragment, html_of_pieces, page, pieces, plain
 from hf_bpe.analysis._merge_tree import MergeTree, merge_tree, ranks_of
 from hf_bpe.core._model import BPEModel

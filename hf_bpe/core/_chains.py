@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._byte_level import from_printable, to_printable
 from hf_bpe.core._named_patterns import PATTERNS
 from hf_bpe.core._stages import ByteLevel, FindMatches, Split, Stage, stage_of_json

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import regex
 
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._named_patterns import PATTERNS
 from hf_bpe.core._newer_characters import hide_newer
 from hf_bpe.core._stages import Span, cut

@@ -19,13 +19,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from heapq import nlargest
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.arguments import check_int, check_mapping, check_path, check_sequence, check_str, short_repr
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import MOST_BYTES, open_regular, parse_json
 from hf_bpe.core._byte_level import repair_surrogates

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import Any
 
 import regex
 from tokenizers import AddedToken
 
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._newer_characters import hide_newer
 from hf_bpe.core.pretokenizers import WHITE_SPACE
 from hf_bpe.engine._token_finder import TokenFinder

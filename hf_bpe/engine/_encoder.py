@@ -7,7 +7,6 @@ core, and for patterns that the core does not know, which `regex` splits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from itertools import accumulate, count
 from operator import index
 from typing import NamedTuple, Protocol
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import AddedToken
 
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._byte_level import repair_surrogates
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core.pretokenizers import find_safe_cuts

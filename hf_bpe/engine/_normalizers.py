@@ -11,7 +11,7 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy.typing as npt
 import regex
 
 from hf_bpe._utils.arguments import short_repr
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core.normalizers import Part, name_of_normalizer, parts_of_normalizer
 from hf_bpe.engine._panics import panics_as_errors
 

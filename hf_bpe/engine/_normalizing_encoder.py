@@ -7,11 +7,11 @@ that are found in the raw text (`normalized=False`) is normalized and encoded by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
 
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core.pretokenizers import WHITE_SPACE
 from hf_bpe.engine._added_tokens import AddedTokenSplitter

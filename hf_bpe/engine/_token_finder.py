@@ -11,8 +11,9 @@ import mmap
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Any, Generic, TypeVar
+
+from hf_bpe._utils.cached_property import cached_property
 
 Text = TypeVar("Text", str, bytes)
 

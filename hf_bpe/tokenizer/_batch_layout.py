@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.engine._encoder import Ids, Numbers, TemplateIds
 
 Value = TypeVar("Value")

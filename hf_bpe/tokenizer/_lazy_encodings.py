@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, overload
 
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._byte_level import to_printable
 from hf_bpe.core.pretokenizers import WHITE_SPACE
 from hf_bpe.engine._encoder import AnyText, Encoder, Numbers, Options

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import plain
 from hf_bpe.analysis._report.compression_curve import CompressionCurve
 from hf_bpe.analysis._report.figures import RENYI_ORDER, Figures, efficiency, histogram, whole
