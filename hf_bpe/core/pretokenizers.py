@@ -135,16 +135,16 @@ def _chain_of(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, Any])
 def _canonical_expression(pattern: str) -> str:
     if pattern in NAMES:
         return pattern
-    if (name := _NAME_OF.get(pattern)) is not None:
-        return name
     if _LIKE_A_NAME.fullmatch(pattern):
         known = ", ".join([*NAMES, "none"])
         raise ValueError(f"pattern {pattern!r} is not known: expected one of {known}, or a regular expression")
+    if (name := _NAME_OF.get(pattern)) is not None:
+        return name
     try:
         check_expression(pattern)
     except ValueError as error:
         raise ValueError(f"pattern {pattern[:80]!r} cannot be used: {error}") from None
-    return pattern
+    return _names_of_trees().get(_tree(pattern), pattern)
 
 
 def canonical_pattern_of_python(expression: str) -> str | None:
@@ -170,13 +170,14 @@ def _canonical_chain(chain: PreTokenizer) -> str | None:
         return _BUILT_IN[last]
     only = others[0] if len(others) == 1 and last == ByteLevel() else None
     if isinstance(only, Split) and not only.is_literal:
-        name = _NAME_OF.get(only.expression)
+        name = _NAME_OF.get(only.expression) or _names_of_trees().get(_tree(only.expression))
         # A named pattern matches all text, so keeping only the matches leaves nothing out.
         if name is not None and (only.behavior, only.invert) in (("Isolated", False), ("Removed", True)):
             return name
         if only == Split(only.expression) and not _LIKE_A_NAME.fullmatch(only.expression):
             return only.expression
-    return chain.canonical
+        return chain.canonical
+    return _names_of_chains().get(_with_trees(chain), chain.canonical)
 
 
 CHAINS: dict[str, PreTokenizer] = {
@@ -214,6 +215,32 @@ _NAMES_OF_CHAINS = {chain: name for name, chain in CHAINS.items()}
 _LIKE_JSON = re.compile(r'\s*\{\s*"type"')
 _LIKE_A_NAME = re.compile(r"[\w.-]*")
 _BUILT_IN: dict[Stage, str | None] = {ByteLevel(use_regex=True): "gpt2", ByteLevel(): None}
+
+
+def _tree(expression: str) -> object:
+    r"""Return what is equal for expressions that differ only in notation, such as `\n` and a newline."""
+    from hf_bpe.core._expressions import parse  # takes time to import, and named patterns do not need it
+
+    return parse(expression)
+
+
+def _with_trees(chain: PreTokenizer) -> tuple[object, ...]:
+    return tuple(
+        (_tree(stage.expression), stage.behavior, stage.invert)
+        if isinstance(stage, Split) and not stage.is_literal
+        else stage
+        for stage in chain.stages
+    )
+
+
+@lru_cache(maxsize=1)
+def _names_of_trees() -> dict[object, str]:
+    return {_tree(expression): name for expression, name in _NAME_OF.items()}
+
+
+@lru_cache(maxsize=1)
+def _names_of_chains() -> dict[tuple[object, ...], str]:
+    return {_with_trees(chain): name for name, chain in CHAINS.items()}
 
 
 @lru_cache(maxsize=64)

@@ -2,6 +2,7 @@
 
 import json
 from bisect import bisect_left, bisect_right
+from dataclasses import replace
 from itertools import accumulate
 
 import pytest
@@ -15,6 +16,8 @@ from hf_bpe import BPETokenizer, count
 from hf_bpe.core._byte_level import to_printable
 from hf_bpe.core._stages import BEHAVIORS, STAGES
 from hf_bpe.core.pretokenizers import (
+    CHAINS,
+    NAMES,
     PATTERNS,
     ByteLevel,
     CharDelimiterSplit,
@@ -210,3 +213,28 @@ def test_fingerprints_tell_chains_apart():
         "CharDelimiterSplit",
         "ByteLevel",
     }
+
+
+def test_named_patterns_are_recognized_in_any_notation():
+    """DeepSeek's files hold a carriage return and a newline where the named chain has `\\r\\n`."""
+    for name, chain in CHAINS.items():
+        raw = [
+            replace(
+                stage, expression=stage.expression.replace(r"\r", "\r").replace(r"\n", "\n").replace("一", r"\u4e00")
+            )
+            if isinstance(stage, Split)
+            else stage
+            for stage in chain.stages
+        ]
+        assert canonical_pattern(raw) == name
+        assert canonical_pattern(PreTokenizer(tuple(raw)).to_json()) == name
+    for name, expression in PATTERNS.items():
+        raw = expression.replace(r"\r", "\r").replace(r"\n", r"\x0a").replace(r"(?!\S)", r"(?!(?:\S))")
+        assert raw != expression
+        assert canonical_pattern(raw) == canonical_pattern([Split(raw)]) == name
+        assert canonical_pattern([Split(raw, "Contiguous")]) not in NAMES
+
+
+def test_a_deep_expression_has_no_name():
+    deep = "(?:a|" * 99 + "b" + ")" * 99
+    assert canonical_pattern(deep) == deep
