@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
+from hf_bpe.core.pretokenizers import NAMES, Split, is_chain, pre_tokenizer
+from hf_bpe.engine._dispatch import splits_natively
 from hf_bpe.engine._merge_trees import unreachable
+from hf_bpe.tokenizer._files.auto_tokenizer import AutoTokenizerChoice, auto_tokenizer_choice
+from hf_bpe.tokenizer._files.contradictions import contradictions
 from hf_bpe.tokenizer._files.definition import Definition, Format
 
 _SHOWN = 8
+_WIDTH = 16
 
 
 @dataclass(frozen=True)
@@ -23,18 +29,23 @@ class Inspection:
         ids: the lowest and the highest id.
         bytes: number of tokens of one byte.
         merges: number of merges.
-        pattern: name, expression or "none"; None if the file does not store it.
+        pattern: name, expression, JSON of a chain, or "none"; None if the file does not store it.
+        splits_natively: whether the native core splits text by this pattern; None if it is not known.
         normalizer: the normalizer in canonical form, "NFC" or JSON, or None.
         ignore_merges: whether whole pre-tokens that are tokens are not merged.
         drop_missing_bytes: whether bytes without a token are dropped.
+        missing_bytes: the bytes without a token.
         special_tokens: content → id.
         added_tokens: content → id of tokens that are not in the model.
+        template: the special tokens that are added to sequences, or None.
         settings: other arguments for BPETokenizer.
         holes: unused ids below the highest.
         unreachable: id → visible form of a token that no merges make.
         longest: id → visible form of the longest token.
         fingerprint: the fingerprint of the model; None if the pattern is unknown.
         signature: the signature of the model; None if the pattern is unknown.
+        contradictions: what other files of the folder say differently.
+        auto_tokenizer: what AutoTokenizer loads from the folder; None for a file.
     """
 
     format: str
@@ -43,34 +54,42 @@ class Inspection:
     bytes: int
     merges: int
     pattern: str | None
+    splits_natively: bool | None
     normalizer: str | None
     ignore_merges: bool
     drop_missing_bytes: bool
+    missing_bytes: list[int]
     special_tokens: dict[str, int]
     added_tokens: dict[str, int]
+    template: str | None
     settings: dict[str, Any]
     holes: list[int]
     unreachable: dict[int, str]
     longest: dict[int, str]
     fingerprint: str | None
     signature: str | None
+    contradictions: list[str] = field(default_factory=list)
+    auto_tokenizer: AutoTokenizerChoice | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the complete summary as JSON values."""
         return asdict(self)
 
     def __str__(self) -> str:
+        dropped = "dropped" if self.drop_missing_bytes else "refused unless there is an unk_token"
         rows = {
             "format": self.format,
             "tokens": f"{self.tokens}: {self.bytes} bytes, {len(self.special_tokens)} special ones",
             "ids": f"{self.ids[0]} to {self.ids[1]}",
             "merges": str(self.merges),
-            "pattern": self.pattern or "not in the file",
+            "pattern": _shown(self.pattern) if self.pattern else "not in the file",
+            "splits": {None: "needs the pattern", True: "natively", False: "in Python"}[self.splits_natively],
             "normalizer": self.normalizer or "none",
             "ignore_merges": "yes" if self.ignore_merges else "no",
-            **({"missing": "dropped"} if self.drop_missing_bytes else {}),
+            **({"missing bytes": f"{self._missing}, {dropped}"} if self.missing_bytes else {}),
             "special": _some([f"{text!r} {token_id}" for text, token_id in self.special_tokens.items()]),
             "added later": _some([f"{text!r} {token_id}" for text, token_id in self.added_tokens.items()]),
+            "template": self.template or "none",
             "settings": _some([f"{name}={value!r:.60}" for name, value in self.settings.items()]),
             "holes": _some(_ranges(self.holes), len(self.holes)),
             "unreachable": _some([f"{token_id} {token}" for token_id, token in self.unreachable.items()]),
@@ -78,7 +97,42 @@ class Inspection:
             "fingerprint": self.fingerprint or "needs the pattern",
             "signature": self.signature or "needs the pattern",
         }
-        return "\n".join(f"{name:<14}{value}" for name, value in rows.items())
+        if self.auto_tokenizer is not None:
+            rows |= self.auto_tokenizer.rows()
+            rows["contradictions"] = _some(self.contradictions, separator="; ")
+        return as_table(rows)
+
+    @property
+    def _missing(self) -> str:
+        return _some([f"{start:02x}" for start in self.missing_bytes])
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A folder that hf_bpe refuses, and what AutoTokenizer loads from it.
+
+    Attributes:
+        refused: the reason.
+        contradictions, auto_tokenizer: see `Inspection`.
+    """
+
+    refused: str
+    contradictions: list[str]
+    auto_tokenizer: AutoTokenizerChoice
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the complete summary as JSON values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        refused = {"refused": " ".join(self.refused.split())}
+        found = {"contradictions": _some(self.contradictions, separator="; ")}
+        return as_table({**refused, **self.auto_tokenizer.rows(), **found})
+
+
+def as_table(rows: Mapping[str, str]) -> str:
+    """Return lines of names and values."""
+    return "\n".join(f"{name:<{_WIDTH}}{value}" for name, value in rows.items())
 
 
 def inspect(definition: Definition, format: Format, *, knows_pattern: bool = True) -> Inspection:
@@ -99,12 +153,15 @@ def inspect(definition: Definition, format: Format, *, knows_pattern: bool = Tru
         bytes=sum(len(token) == 1 for token in model.vocab.values()),
         merges=len(model.merges),
         pattern=(model.pattern or "none") if knows_pattern else None,
+        splits_natively=splits_natively(model.pattern) if knows_pattern else None,
         normalizer=model.normalizer,
         ignore_merges=model.ignore_merges,
         drop_missing_bytes=model.drop_missing_bytes,
+        missing_bytes=sorted({*range(256)} - {token[0] for token in model.vocab.values() if len(token) == 1}),
         special_tokens=model.special_ids(),
         added_tokens={token.content: token_id for token_id, token in definition.tokens_added_later.items()},
-        settings=definition.json_settings,
+        template=None if definition.template is None else str(definition.template),
+        settings={name: value for name, value in definition.json_settings.items() if name != "template"},
         holes=sorted({*range(ids[-1])} - model.vocab.keys() - definition.added_tokens.keys())
         if ids[-1] < 2**24
         else [],
@@ -112,6 +169,36 @@ def inspect(definition: Definition, format: Format, *, knows_pattern: bool = Tru
         longest={} if longest is None else {longest: repr(model.vocab[longest])},
         fingerprint=model.fingerprint if knows_pattern else None,
         signature=model.signature if knows_pattern else None,
+    )
+
+
+def inspect_folder(path: Path, definition: Definition, format: Format) -> Inspection:
+    """Summarize the definition that was read from a folder for transformers, and what AutoTokenizer loads from it.
+
+    Raises:
+        OSError, ValueError: a file of the folder cannot be read, or is not a JSON object.
+    """
+    found = inspect(definition, format)
+    chosen = auto_tokenizer_choice(path, definition)
+    return replace(found, contradictions=contradictions(path), auto_tokenizer=chosen)
+
+
+def inspect_refused(path: Path, error: Exception) -> Refusal | None:
+    """Return what AutoTokenizer loads from a folder that hf_bpe refuses; None if it loads nothing, too."""
+    try:
+        chosen, found = auto_tokenizer_choice(path), contradictions(path)
+    except (OSError, ValueError):
+        return None
+    return None if chosen.loads is None else Refusal(str(error), found, chosen)
+
+
+def _shown(pattern: str) -> str:
+    """Return a name or an expression as it is, and a chain as its stages in a row."""
+    if not is_chain(pattern) or pattern in NAMES:
+        return pattern
+    stages = pre_tokenizer(pattern).stages
+    return " → ".join(
+        f"Split {stage.expression!r:.60}" if isinstance(stage, Split) else repr(stage) for stage in stages
     )
 
 
@@ -124,10 +211,10 @@ def _ranges(numbers: Sequence[int]) -> list[str]:
     return ranges
 
 
-def _some(parts: Sequence[str], count: int | None = None) -> str:
+def _some(parts: Sequence[str], count: int | None = None, separator: str = ", ") -> str:
     """Return the first few parts, and the number of all parts."""
     count = len(parts) if count is None else count
     if not parts:
         return "none"
-    shown = ", ".join(parts[:_SHOWN]) + (", …" if len(parts) > _SHOWN else "")
+    shown = separator.join(parts[:_SHOWN]) + (f"{separator}…" if len(parts) > _SHOWN else "")
     return f"{count}: {shown}"

@@ -91,19 +91,35 @@ def inspect(
     special_token: _Special = None,
     as_json: Annotated[bool, option("Print JSON.", "--json")] = False,
 ) -> None:
-    """Print a summary of a file or folder: format, sizes, pattern, special tokens, unused ids, unreachable tokens."""
+    """Print a summary of a file or folder: format, sizes, pattern, special tokens, unused ids, unreachable tokens.
+
+    For a folder also what AutoTokenizer of transformers loads from it, whether its ids are those of tokenizer.json, and
+    files that contradict each other. Nothing is downloaded, and no code of the folder is run. The exit code is 1 if
+    hf_bpe refuses the tokenizer.
+    """
+    from hf_bpe.conversion import _hf_folder as hf_folder
+    from hf_bpe.conversion._inspection import Inspection, Refusal, inspect_folder, inspect_refused
     from hf_bpe.conversion._inspection import inspect as inspected
     from hf_bpe.tokenizer._files.definition import PatternNeeded
 
+    def show(found: Inspection | Refusal) -> None:
+        show_result(json.dumps(found.as_json(), indent=2) if as_json else str(found))
+
     with warnings_said():
         try:
-            _, format, definition = _read(source, from_format, pattern, special_token)
+            path, format, definition = _read(source, from_format, pattern, special_token)
         except PatternNeeded:
             _, format, definition = _read(source, from_format, "none", special_token)
             found = inspected(definition, format, knows_pattern=False)
+        except ValueError as error:
+            refused = inspect_refused(Path(source), error) if Path(source).is_dir() else None
+            if refused is not None:
+                show(refused)
+            raise
         else:
-            found = inspected(definition, format)
-    show_result(json.dumps(found.as_json(), indent=2) if as_json else str(found))
+            is_folder = format is hf_folder.FORMAT
+            found = inspect_folder(path, definition, format) if is_folder else inspected(definition, format)
+    show(found)
 
 
 _SIDE_HELP = f"{FOLDER_HELP} Or a pattern: {', '.join(NAMES)}, or pattern:EXPRESSION."

@@ -41,6 +41,7 @@ __all__ = [
     "native_counter",
     "read_merges",
     "read_words",
+    "splits_natively",
     "training_bytes",
 ]
 
@@ -111,6 +112,15 @@ def _make_encoder_of_raw_text(model: BPEModel, added_tokens: tuple[AddedTokenTup
     if not _is_built_in(model.pattern):
         encoder = PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
     return encoder.with_added_tokens(added_tokens) if added_tokens else encoder
+
+
+def splits_natively(pattern: str | None) -> bool:
+    """Return whether the native core cuts text by a canonical pattern, and not Python."""
+    from hf_bpe.core._model import BPEModel
+    from hf_bpe.engine._encoder import PythonEncoder
+
+    model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [], (), pattern)
+    return not isinstance(_make_encoder_of_raw_text(model), PythonEncoder)
 
 
 def from_printable_all(texts: list[str]) -> list[bytes | None]:

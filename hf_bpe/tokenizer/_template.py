@@ -100,6 +100,18 @@ class Template:
             for name, pieces in (("single", self.single), ("pair", self.pair))
         }
 
+    def __str__(self) -> str:
+        """Return the pieces of a single sequence and of a pair, each with its type id if any is not 0.
+
+        >>> print(Template.of_bos_eos("<s>", "</s>"))
+        <s> A </s>; pair <s> A </s> B </s>
+        """
+        single, pair = (
+            " ".join(f"{piece.name}:{piece.type_id}" if self.has_type_ids else piece.name for piece in pieces)
+            for pieces in (self.single, self.pair)
+        )
+        return f"{single}; pair {pair}"
+
     @property
     def tokens(self) -> list[str]:
         """The distinct special tokens."""

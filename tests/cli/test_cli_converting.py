@@ -139,14 +139,14 @@ class TestInspect:
         assert found["unreachable"] == {"300": "b'xyzzy'"}
         assert found["ignore_merges"] is True
         shown = run("inspect", path).stdout
-        assert "holes         43: 257 to 299\n" in shown
-        assert "unreachable   1: 300 b'xyzzy'\n" in shown
+        assert "holes           43: 257 to 299\n" in shown
+        assert "unreachable     1: 300 b'xyzzy'\n" in shown
 
     def test_inspect_reports_a_missing_pattern(self, tmp_path):
         path = ranks_file(tmp_path / "x.tiktoken")
-        assert "pattern       not in the file\n" in run("inspect", path).stdout
+        assert "pattern         not in the file\n" in run("inspect", path).stdout
         assert json.loads(run("inspect", path, "--json").stdout)["fingerprint"] is None
-        assert "pattern       cl100k\n" in run("inspect", path, "--pattern", "cl100k").stdout
+        assert "pattern         cl100k\n" in run("inspect", path, "--pattern", "cl100k").stdout
 
 
 class TestVerify:

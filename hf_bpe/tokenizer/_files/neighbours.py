@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hf_bpe.engine._panics import panics_as_errors
+from hf_bpe.tokenizer._files.auto_tokenizer import load_with_auto_tokenizer
 from hf_bpe.tokenizer._files.sides import side_of_loaded
 from hf_bpe.tokenizer._files.verification import find_mismatch
 
@@ -53,12 +53,8 @@ def warn_of_neighbours(tokenizer: BPETokenizer, folder: Path, staging: Path, pre
 
 def _auto_tokenizer_problem(tokenizer: BPETokenizer, folder: Path) -> str | None:
     """Describe the problem with the tokenizer that AutoTokenizer loads from a folder; None if there is none."""
-    from transformers import AutoTokenizer
-
     try:
-        # Without trust_remote_code it would prompt the user and block.
-        with panics_as_errors():
-            chosen = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        chosen = load_with_auto_tokenizer(folder)
     except Exception as error:  # other classes raise any kind of error
         return f"fail to load the tokenizer: {error}"
     if type(chosen) is type(tokenizer):

@@ -32,6 +32,7 @@ from hf_bpe.tokenizer._files.sides import side_of_loaded
 
 # `tokenizers` itself splits with the expression of GPT-2 if ByteLevel has use_regex.
 _BUILT_IN = "gpt2"
+_USE_OTHER = "it is not byte-level BPE; load it with PreTrainedTokenizerFast of transformers"
 
 
 def render_tokenizer_json(definition: Definition) -> str:
@@ -105,9 +106,10 @@ def added_tokens_of_json(content: Mapping[str, Any]) -> AddedVocabulary:
     """Return the added tokens in the content of a `tokenizer.json`, with the ids that `tokenizers` gives them.
 
     Raises:
-        ValueError: the file gives a token a different id, or the content is invalid.
+        ValueError: the model is not byte-level BPE, the file gives a token a different id, or the content is invalid.
     """
     try:
+        _check_model(content["model"])
         return _added_tokens(content.get("added_tokens") or [], _vocab(content["model"]))
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"not a tokenizer.json: {error!r}") from None
@@ -127,10 +129,9 @@ def read_tokenizer_json(path: str | os.PathLike[str]) -> Definition:
 
 def _definition(content: Mapping[str, Any], added: AddedVocabulary | None) -> Definition:
     data = content["model"]
-    _check_model(data)
+    of_file = added_tokens_of_json(content)
     pattern, add_prefix_space = _pattern_and_prefix_space(content.get("pre_tokenizer"))
     _check_decoder(content.get("decoder"))
-    of_file = added_tokens_of_json(content)
     added = of_file if added is None else added
     how = pattern, bool(data.get("ignore_merges")), canonical_normalizer(content.get("normalizer"))
     model = _model(data, of_file.tokens, how)
@@ -150,13 +151,15 @@ def _definition(content: Mapping[str, Any], added: AddedVocabulary | None) -> De
 
 
 def _check_model(data: Mapping[str, Any]) -> None:
-    if data.get("type", "BPE") != "BPE" or not isinstance(data.get("merges"), list):
-        raise ValueError(f"model: is {data.get('type', 'of no type')}, expected BPE with merges; ids would differ")
+    if data.get("type", "BPE") != "BPE":
+        raise ValueError(f"model: is {data['type']!s:.40}, expected BPE with merges: {_USE_OTHER}")
+    if not isinstance(data.get("merges"), list):
+        raise ValueError(f"model: merges: expected a list, got {data.get('merges')!r:.80}")
     if data.get("dropout"):
         raise ValueError(f"model: dropout {data['dropout']}, which makes ids random, would be lost")
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if data.get(name):
-            raise ValueError(f"model: {name} {data[name]!r}: byte-level BPE has none, and its tokens would be misread")
+            raise ValueError(f"model: {name} {data[name]!r:.40}: {_USE_OTHER}")
 
 
 def _vocab(data: Mapping[str, Any]) -> dict[str, int]:
@@ -256,7 +259,7 @@ def _merge(rank: int, merge: Any, tokens: Mapping[str, bytes | None]) -> tuple[b
 
 def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
     if pre_tokenizer is None:
-        raise ValueError("it has no pre-tokenizer; expected one with ByteLevel, without which tokens are not bytes")
+        raise ValueError(f"it has no pre-tokenizer, expected one with ByteLevel: {_USE_OTHER}")
     try:
         chain = PreTokenizer.of_json(pre_tokenizer)
         [*others, last] = chain.stages
@@ -264,7 +267,10 @@ def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
             return canonical_pattern([replace(last, add_prefix_space=False)]), True
         return canonical_pattern(chain), False
     except ValueError as error:
-        raise ValueError(f"its pre-tokenizer {json_excerpt(pre_tokenizer)}: {error}") from None
+        shown = json_excerpt(pre_tokenizer)
+        if '"ByteLevel"' not in json.dumps(pre_tokenizer):
+            raise ValueError(f"its pre-tokenizer {shown} has no ByteLevel: {_USE_OTHER}") from None
+        raise ValueError(f"its pre-tokenizer {shown}: {error}") from None
 
 
 def _check_decoder(decoder: Any) -> None:
