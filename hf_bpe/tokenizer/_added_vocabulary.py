@@ -8,6 +8,7 @@ or after the call. Everything derived from all added tokens, such as the encoder
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 
 from tokenizers import AddedToken
 from transformers.utils import logging
@@ -65,6 +66,22 @@ class Derived:
         other = Derived(self.base, self._added_tokens)
         other._encoder = self._encoder
         return other
+
+
+def with_unused(vocab: dict[str, int], unused: Mapping[str, int]) -> dict[str, int]:
+    """Return a printable vocabulary with the tokens to which no text is encoded.
+
+    Raises:
+        ValueError: such a token, or its id, is in the vocabulary.
+    """
+    if not unused:
+        return vocab
+    taken = {token_id: token for token, token_id in vocab.items()}
+    for token, token_id in unused.items():
+        if token in vocab or token_id in taken:
+            other = f"{taken.get(token_id, token)!r} {vocab.get(token, token_id)}"
+            raise ValueError(f"unused_tokens: {token!r} {token_id}: the vocabulary has {other}")
+    return dict(sorted({**vocab, **unused}.items(), key=itemgetter(1)))
 
 
 def add_tokens(

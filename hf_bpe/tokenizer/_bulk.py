@@ -117,10 +117,12 @@ def encode_files(
     return EncodedFiles(target, target.with_name(names[1]), all_ids.size, offsets.size - 1)
 
 
-def known_ids(tokenizer: BPETokenizer, name: str, ids: Any, skipped: bytes) -> list[int]:
-    """Return the ids to decode, without skipped ones and with `unk_token` for ids outside the vocabulary."""
+def decode_odd(tokenizer: BPETokenizer, name: str, ids: Any, skipped: bytes) -> bytes:
+    """Return the bytes of ids of which the encoder does not know some, with `unk_token` outside the vocabulary."""
     if not isinstance(ids, (list, tuple)):
         raise wrong_type(name, "a row of ids", ids)
+    encoder, unused = tokenizer._engine, {i: text for text, i in tokenizer.unused_tokens.items()}
+    parts: list[bytes] = []
     known: list[int] = []
     for at, each in enumerate(ids):
         token_id = check_int(f"{name}[{at}]", each)
@@ -128,11 +130,14 @@ def known_ids(tokenizer: BPETokenizer, name: str, ids: Any, skipped: bytes) -> l
             continue
         if token_id in tokenizer.model.vocab or token_id in tokenizer._added_tokens_decoder:
             known.append(token_id)
+        elif token_id in unused:  # as `tokenizers` decodes a token that is not made of bytes
+            parts += [encoder.decode(known, b""), unused[token_id].encode()]
+            known = []
         elif tokenizer.unk_token is not None:
             known.append(tokenizer.unk_token_id)  # not skipped, although it is a special token
         else:
             logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
-    return known
+    return b"".join([*parts, encoder.decode(known, b"")])
 
 
 def as_lists(name: str, ids: Any) -> Any:

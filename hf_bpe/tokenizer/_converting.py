@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Attributes that save_pretrained of transformers drops unless they are in init_kwargs.
 PERSISTENT = (
     *("errors", "pattern", "normalizer", "add_prefix_space", "trim_offsets", "token_type_ids_pattern"),
-    *("ignore_merges", "drop_missing_bytes", "model_special_tokens", "template"),
+    *("ignore_merges", "drop_missing_bytes", "model_special_tokens", "template", "unused_tokens"),
     *("padding_side", "truncation_side", "split_special_tokens", "clean_up_tokenization_spaces"),
     # transformers 4 has a different default of model_input_names.
     *("model_input_names", "token_type_ids_include_special_tokens"),
@@ -30,7 +30,7 @@ _DEFAULTS: dict[str, Any] = {
     **{"errors": "replace", "padding_side": "right", "truncation_side": "right"},
     **{"token_type_ids_pattern": "all_zeros", "model_input_names": ["input_ids", "attention_mask"]},
     **{"token_type_ids_include_special_tokens": True, "add_prefix_space": False, "split_special_tokens": False},
-    **{"trim_offsets": False, "clean_up_tokenization_spaces": False},
+    **{"unused_tokens": {}, "trim_offsets": False, "clean_up_tokenization_spaces": False},
 }
 # Settings of the model or of its loading, and those that the template contains.
 _NOT_SETTINGS = {
@@ -102,6 +102,7 @@ def arguments_to_retrain(
         **{name: names.get(token, token) for name, token in named.items()},
         "template": definition.template and definition.template.renamed(names),
         "normalizer": tokenizer.normalizer,
+        "unused_tokens": None,
         "extra_special_tokens": [*extra, *map(str, new_special_tokens)],
     }
     return [*(as_special(token, names.get(token.content)) for token in special), *new_special_tokens], settings

@@ -15,6 +15,7 @@ def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Defin
 
     Added tokens stay, whether the model has them or not: at their ids, or, if tokens of the model were removed or
     moved, directly after the new model. An added token that is a special token of the new model has its id there.
+    `unused_tokens` are dropped.
 
     Args:
         definition: the tokenizer.
@@ -63,4 +64,6 @@ def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Defin
     added = {new: sources for new, sources in remap.added.items() if new not in outside.values()}
     removed = tuple(token_id for token_id in remap.removed if token_id not in outside)
     tokens = {new_ids[token_id]: token for token_id, token in definition.added_tokens.items()}
-    return replace(definition, model=model, added_tokens=tokens), Remap(new_ids, added, removed)
+    # Entries that no text is encoded to are not worth a place in the new vocabulary.
+    settings = {name: value for name, value in definition.settings.items() if name != "unused_tokens"}
+    return replace(definition, model=model, added_tokens=tokens, settings=settings), Remap(new_ids, added, removed)

@@ -39,6 +39,7 @@ from hf_bpe._utils.arguments import (
     wrong_type,
 )
 from hf_bpe._utils.input_files import check_json_file
+from hf_bpe.core._byte_level import from_printable
 from hf_bpe.core._model import check_model
 from hf_bpe.core.normalizers import canonical_normalizer
 from hf_bpe.core.pretokenizers import canonical_pattern
@@ -175,6 +176,21 @@ def _check_trim(name: str, value: Any) -> bool | str:
     return value  # type: ignore[no-any-return]
 
 
+def check_unused_tokens(name: str, value: object) -> dict[str, int]:
+    """Return the value if it is a mapping of tokens that are not made of bytes to ids."""
+    tokens = dict(check_mapping(name, value))
+    for token, token_id in tokens.items():
+        if from_printable(check_str(f"{name}: a token", token)) is not None:
+            raise ValueError(
+                f"{name}: {short_repr(token)} is the printable form of bytes, so text may be encoded to it"
+            )
+        if check_int(f"{name}[{short_repr(token)}]", token_id) < 0:
+            raise ValueError(f"{name}: {short_repr(token)}: expected an id, got {token_id}")
+    if len({*tokens.values()}) < len(tokens):
+        raise ValueError(f"{name}: two tokens have the same id")
+    return tokens
+
+
 SETTINGS: dict[str, Check] = {
     **dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token"), optional(check_token)),
     **dict.fromkeys(("pad_token", "cls_token", "mask_token"), optional(check_token)),
@@ -201,6 +217,7 @@ CONSTRUCTOR: dict[str, Check] = {
     "model_special_tokens": optional(check_strs),
     "errors": check_errors,
     "trim_offsets": _check_trim,
+    "unused_tokens": optional(check_unused_tokens),
     **SETTINGS,
 }
 """Checks of the arguments of `BPETokenizer`."""

@@ -48,7 +48,7 @@ from hf_bpe.engine._panics import panics_as_errors
 from hf_bpe.engine._streaming import encode_blocks
 from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer import _converting as converting
-from hf_bpe.tokenizer._added_vocabulary import Derived, add_tokens
+from hf_bpe.tokenizer._added_vocabulary import Derived, add_tokens, with_unused
 from hf_bpe.tokenizer._batch_layout import truncated_ids
 from hf_bpe.tokenizer._bulk import AS_TEXT, PARSED, EncodedFiles, as_lists, check_text, check_texts, threads_of
 from hf_bpe.tokenizer._calls import WarningsGiven, check_inherited_call, checked_inputs, encode_call, plain_ids
@@ -95,6 +95,8 @@ class BPETokenizer(CheckedTokenizer):
             "prefix" keeps one space at the beginning of a text.
         template: the special tokens that are added to sequences: a `hf_bpe.tokenizer.Template` or its JSON form, or
             None.
+        unused_tokens: token → id of entries that no text is encoded to, because they are not made of bytes, as some
+            files have; their ids decode to the token.
         add_bos_token: begin each sequence with `bos_token`; None to leave that to the template.
         add_eos_token: end each sequence with `eos_token`; None to leave that to the template. If this or
             `add_bos_token` is True or False, they replace the template, and the one that is not given is False.
@@ -139,6 +141,7 @@ class BPETokenizer(CheckedTokenizer):
         add_prefix_space: bool = False,
         trim_offsets: bool | str = False,
         template: Template | Mapping[str, Any] | None = None,
+        unused_tokens: Mapping[str, int] | None = None,
         add_bos_token: bool | None = None,
         add_eos_token: bool | None = None,
         **kwargs: Any,
@@ -148,6 +151,8 @@ class BPETokenizer(CheckedTokenizer):
         settings = *how_split, ignore_merges, drop_missing_bytes, model_special_tokens, signature
         model, printable_vocab = model_of(model, (vocab_file, merges_file), settings, added_tokens.values())
         check_prefix_space(model.pattern, add_prefix_space)
+        self.unused_tokens = dict(unused_tokens or {})
+        printable_vocab = with_unused(printable_vocab, self.unused_tokens)
         self._derived = Derived(make_encoder(model), {})
         self.errors = errors
         self.add_prefix_space = add_prefix_space
@@ -845,7 +850,7 @@ class BPETokenizer(CheckedTokenizer):
         try:
             return self._engine.decode(ids, skipped)
         except bulk.ODD_IDS:
-            return self._engine.decode(bulk.known_ids(self, "token_ids", ids, skipped), b"")
+            return bulk.decode_odd(self, "token_ids", ids, skipped)
 
     def decode_to_texts(self, sequences: Sequence[Sequence[int]], *, skip_special_tokens: bool = False) -> list[str]:
         """Return the text of each sequence of ids; invalid UTF-8 is handled according to `errors`.
@@ -858,8 +863,7 @@ class BPETokenizer(CheckedTokenizer):
         try:
             return self._engine.decode_batch(rows, skipped, self.errors)
         except bulk.ODD_IDS:
-            known: list[Sequence[int]] = [bulk.known_ids(self, "sequences", row, skipped) for row in rows]
-            return self._engine.decode_batch(known, b"", self.errors)
+            return [bulk.decode_odd(self, "sequences", row, skipped).decode("utf-8", self.errors) for row in rows]
 
     def _skipped_ids(self, skip_special_tokens: bool) -> bytes:
         """Return a byte for each id that is not 0 if decoding skips the id."""

@@ -119,6 +119,7 @@ USES = {
     "normalizer": Definition(dataclasses.replace(trained(), normalizer="NFC")),
     "ignore_merges": Definition(_UNREACHABLE),
     "missing_bytes": Definition(_FEW_BYTES),
+    "unused_tokens": _with(unused_tokens={"中": 300}),
     "names": _with(pad_token="<|user|>"),
     "chat_template": _with(chat_template="{{ messages }}"),
     "settings": _with(padding_side="left"),

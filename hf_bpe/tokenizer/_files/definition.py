@@ -43,7 +43,8 @@ class Definition:
         settings: other keyword arguments of `BPETokenizer`: `bos_token`, `template`, `add_prefix_space`,
             `chat_template`, `padding_side` and so on. None and absence mean the same, except for `bos_token` and
             `eos_token`: if absent, they are `<|endoftext|>` if the model has it. `template` is a `Template` or its JSON
-            form; without it, `add_bos_token` and `add_eos_token` become a template.
+            form; without it, `add_bos_token` and `add_eos_token` become a template. `unused_tokens` are entries of a
+            vocabulary to which no text is encoded: content → id.
 
     Raises:
         ValueError: the template is invalid, or `add_bos_token` or `add_eos_token` is set without such a token.
@@ -76,6 +77,11 @@ class Definition:
         """The special tokens that are added to sequences, None for none."""
         template: Template | None = self.settings.get("template")
         return template
+
+    @property
+    def unused_tokens(self) -> dict[str, int]:
+        """Entries to which no text is encoded, because they are not made of bytes and not added: content → id."""
+        return dict(self.settings.get("unused_tokens") or {})
 
     @property
     def bos_eos(self) -> tuple[bool, bool] | None:
@@ -207,6 +213,7 @@ def _has_settings(*names: str) -> Callable[[Definition], bool]:
 
 def _other_settings(definition: Definition) -> dict[str, Any]:
     known = {*NAMED_TOKENS, "add_prefix_space", "trim_offsets", "template", "chat_template", "split_special_tokens"}
+    known |= {"unused_tokens"}
     return {name: value for name, value in definition.settings.items() if name not in known}
 
 
@@ -299,6 +306,13 @@ FEATURES: dict[str, Feature] = {
         "readers would refuse text with such bytes, or put another token in their place",
         True,
         lambda definition: replace(definition, model=replace(definition.model, drop_missing_bytes=False)),
+    ),
+    "unused_tokens": Feature(
+        _has_settings("unused_tokens"),
+        "tokens that no text is encoded to",
+        "readers would decode their ids differently",
+        False,
+        _without_settings("unused_tokens"),
     ),
     "names": Feature(
         lambda definition: bool(_mere_names(definition)),

@@ -30,7 +30,7 @@ _OF_MODEL = ("pattern", "normalizer", "ignore_merges", "drop_missing_bytes")
 _OURS = (
     *("model_special_tokens", "signature", "errors", "template", "special_tokens_pattern"),
     *("token_type_ids_pattern", "token_type_ids_include_special_tokens", "add_prefix_space"),
-    "trim_offsets",
+    *("trim_offsets", "unused_tokens"),
 )
 # These classes take add_prefix_space from `tokenizer.json`; other classes build their own pre-tokenizer.
 _BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPETokenizer")
@@ -143,6 +143,7 @@ class Folder:
         return {
             "add_prefix_space": definition.setting("add_prefix_space", False),
             "template": definition.template,
+            "unused_tokens": definition.unused_tokens,
             **settings,
             **{name: named[name] for name in ("bos_token", "eos_token")},  # explicit None, or they would get defaults
             **{name: named[name] for name in _STANDARD_NAMES if named[name] is not None},

@@ -20,7 +20,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("ignore_merges", "drop_missing_bytes"), _BOOLEAN),
     "add_prefix_space": _BOOLEAN + _OPTIONAL,
     "trim_offsets": _BOOLEAN + _STRING,
-    "template": _OBJECT + _OPTIONAL,
+    **dict.fromkeys(("template", "unused_tokens"), _OBJECT + _OPTIONAL),
     **dict.fromkeys(("add_bos_token", "add_eos_token"), _BOOLEAN + _OPTIONAL),
     **dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token"), _STRING + _OBJECT + _OPTIONAL),
     **dict.fromkeys(("pad_token", "cls_token", "mask_token"), _STRING + _OBJECT + _OPTIONAL),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +33,7 @@ from hf_bpe.tokenizer._files.sides import side_of_loaded
 
 # `tokenizers` itself splits with the expression of GPT-2 if ByteLevel has use_regex.
 _BUILT_IN = "gpt2"
+_BYTE_TOKEN = re.compile("<0x[0-9A-F]{2}>")  # only with these does byte_fallback change anything
 _USE_OTHER = "it is not byte-level BPE; load it with PreTrainedTokenizerFast of transformers"
 
 
@@ -49,7 +51,7 @@ def render_tokenizer_json(definition: Definition) -> str:
     check_prefix_space(model.pattern, add_prefix_space)
     ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
     names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
-    vocab = with_placeholders(model.printable_vocab(), names)
+    vocab = with_placeholders({**model.printable_vocab(), **definition.unused_tokens}, names)
     unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
     if unk_token is not None and unk_token not in vocab:  # `tokenizers` searches it only here
         vocab.update({token: token_id for token, token_id in ids.items() if token_id <= ids.get(unk_token, -1)})
@@ -134,7 +136,7 @@ def _definition(content: Mapping[str, Any], added: AddedVocabulary | None) -> De
     _check_decoder(content.get("decoder"))
     added = of_file if added is None else added
     how = pattern, bool(data.get("ignore_merges")), canonical_normalizer(content.get("normalizer"))
-    model = _model(data, of_file.tokens, how)
+    model, unused = _model(data, of_file.tokens, how)
     if model.lacks_bytes:
         _check_missing_bytes(data, added)
         is_dropped = data.get("unk_token") is None
@@ -144,6 +146,7 @@ def _definition(content: Mapping[str, Any], added: AddedVocabulary | None) -> De
     settings = {
         "add_prefix_space": add_prefix_space or None,
         "unk_token": data.get("unk_token") if data.get("unk_token") in added.ids else None,
+        "unused_tokens": {text: i for text, i in unused.items() if i not in added.tokens} or None,
         **processor_settings(content.get("post_processor"), added),
         **padding_and_truncation(content),
     }
@@ -191,8 +194,10 @@ def _added_tokens(tokens: Sequence[Mapping[str, Any]], vocab: Mapping[str, int])
 
 def _model(
     data: Mapping[str, Any], added: Mapping[int, AddedToken], how: tuple[str | None, bool, str | None]
-) -> BPEModel:
-    """Return the model with pattern, ignore_merges and normalizer; special added tokens belong to it.
+) -> tuple[BPEModel, dict[str, int]]:
+    """Return the model with pattern, ignore_merges and normalizer, and the entries that no text is encoded to.
+
+    Special added tokens belong to the model.
 
     An added token is also an ordinary token if merges make it, or if a whole pre-token may equal it, which `tokenizers`
     looks up in the vocabulary where text is not searched for the added token.
@@ -204,6 +209,7 @@ def _model(
     pattern, ignore_merges, _ = how
     vocab: dict[int, bytes] = {}
     specials: list[str] = []
+    unused: dict[str, int] = {}
     for text, token_id in {**data["vocab"], **{token.content: i for i, token in added.items()}}.items():
         token, is_added = tokens.get(text), added.get(token_id)
         is_word = ignore_merges and is_added and token is not None and [*pre_tokenize(token, pattern)] == [token]
@@ -215,10 +221,10 @@ def _model(
         elif is_added is not None:
             continue
         elif token is None:
-            raise ValueError(f"model: vocab: token {token_id}, {text!r:.80}, {_no_byte(text)}")
+            unused[text] = token_id
         elif text.strip("<>") != f"|unused_{token_id}|":  # the placeholders of `with_placeholders`
             vocab[token_id] = token
-    return BPEModel(vocab, merges, tuple(specials), *how)
+    return BPEModel(vocab, merges, tuple(specials), *how), unused
 
 
 def _no_byte(text: str) -> str:
@@ -230,7 +236,7 @@ def _no_byte(text: str) -> str:
 def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary) -> None:
     """Refuse treatments of missing bytes other than dropping them or one added token for each."""
     unk_token = data.get("unk_token")
-    if data.get("byte_fallback"):
+    if data.get("byte_fallback") and any(_BYTE_TOKEN.fullmatch(token) for token in data["vocab"]):
         raise ValueError("model: byte_fallback, with bytes that have no token, would be lost")
     if unk_token is None:
         return
