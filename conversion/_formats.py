@@ -12,6 +12,8 @@ from typing import Any
 from hf_bpe.conversion import _gguf as gguf
 from hf_bpe.conversion import _hf_folder as hf_folder
 from hf_bpe.conversion import _minbpe as minbpe
+from hf_bpe.conversion import _rank_folder as rank_folder
+from hf_bpe.conversion import _tekken as tekken
 from hf_bpe.conversion import _text as text
 from hf_bpe.conversion import _tiktoken as tiktoken
 
@@ -29,6 +31,8 @@ _FORMATS = (hf_folder, text, gpt2, gguf, minbpe, tokenizer_json, tiktoken)
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _FORMATS}
 """Name → format, in the order of detection: more specific formats first."""
 
+_READ_ONLY = {module.FORMAT.name: module.FORMAT for module in (rank_folder, tekken)}
+
 _HEAD_BYTES = 1 << 12
 
 
@@ -45,7 +49,7 @@ def detect(path: str | os.PathLike[str]) -> Format:
     else:
         with open_regular(path) as file:
             head = file.read(_HEAD_BYTES)
-    for each in FORMATS.values():
+    for each in (*_READ_ONLY.values(), *FORMATS.values()):
         if each.matches(path, head):
             return each
     if path.is_dir():
@@ -56,9 +60,10 @@ def detect(path: str | os.PathLike[str]) -> Format:
 
 def named_format(name: str) -> Format:
     """Return the format with a name; raise a ValueError if there is none."""
-    if name not in FORMATS:
+    known = {**FORMATS, **_READ_ONLY}
+    if name not in known:
         raise ValueError(f"unknown format {name!r}: expected one of {_known()}")
-    return FORMATS[name]
+    return known[name]
 
 
 def read(
@@ -83,9 +88,11 @@ def read(
     """
     path = Path(path)
     chosen = detect(path) if format is None else named_format(format)
-    if chosen.is_file and path.is_dir():
+    if chosen.name in _READ_ONLY:  # of which some are a file or the folder that holds it
+        path.stat()
+    elif chosen.is_file and path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected {chosen.what}")
-    if not chosen.is_file and not path.is_dir():
+    elif not chosen.is_file and not path.is_dir():
         path.stat()  # raises the system's error if the path does not exist
         raise NotADirectoryError(f"{path} is a file; expected {chosen.what}")
     return chosen.read(path, Hints(pattern, special_tokens))
@@ -143,6 +150,8 @@ def write(
     """
     path = Path(path)
     chosen = _format_for(path) if format is None else named_format(format)
+    if chosen.name in _READ_ONLY:
+        raise ValueError(f"the format {chosen.name} is only read; expected one of {', '.join(FORMATS)}")
     reduced = chosen.reduce(definition, drop)
     if chosen.is_file and (path.is_dir() or not path.suffix):
         path /= f"tokenizer{chosen.suffix}"
@@ -170,4 +179,4 @@ def _format_for(path: Path) -> Format:
 
 
 def _known() -> str:
-    return ", ".join(FORMATS)
+    return ", ".join((*FORMATS, *_READ_ONLY))

@@ -71,7 +71,7 @@ def _matches(path: Path, head: bytes) -> bool:
 
 
 def _read(path: Path, hints: Hints) -> Definition:
-    ranks = _read_ranks(path)
+    ranks = read_ranks(path)
     sidecar = read_sidecar(path, hints)
     if sidecar is None and hints.pattern == "auto":
         raise PatternNeeded(
@@ -88,7 +88,13 @@ def _read(path: Path, hints: Hints) -> Definition:
     return sidecar.complete(Definition(model))
 
 
-def _read_ranks(path: Path) -> dict[bytes, int]:
+def read_ranks(path: Path) -> dict[bytes, int]:
+    """Return token → rank of a rank file.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is malformed, with the line.
+    """
     ranks: dict[bytes, int] = {}
     tokens: dict[int, bytes] = {}
     for number, line in enumerate(read_bytes(path).removeprefix(_BOM).split(b"\n"), start=1):
@@ -162,7 +168,7 @@ def _peer(path: Path, definition: Definition) -> Peer:
     encoding = tiktoken.Encoding(
         path.name,
         pat_str=pattern_expression(definition.model.pattern) or WHOLE_TEXT,
-        mergeable_ranks=_read_ranks(path),
+        mergeable_ranks=read_ranks(path),
         special_tokens=definition.model.special_ids(),
     )
     version = importlib.metadata.version("tiktoken")

@@ -30,8 +30,9 @@ _FORMATS = (
     "hf: a folder for transformers; gpt2: vocab.json and merges.txt; tokenizer.json; tiktoken: a rank file; gguf; "
     "minbpe: its .model; text: vocab.tsv and merges.tsv."
 )
+_READ_ONLY = " Only read: tekken, Mistral's tekken.json; tiktoken-folder: a rank file with tokenizer_config.json."
 _OUT_HELP = "The file to write, or the folder for formats of several files; created if needed."
-_FROM_HELP = f"The format of IN. {_FORMATS}"
+_FROM_HELP = f"The format of IN. {_FORMATS}{_READ_ONLY}"
 _TO_HELP = f"The format of OUT. {_FORMATS}"
 _PATTERN_HELP = f"The split pattern, for files that do not store it, such as .tiktoken: {SPLIT}"
 _SPECIAL_HELP = "A special token and its id, for files that do not store them. Repeat the option for more."

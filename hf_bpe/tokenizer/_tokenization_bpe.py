@@ -54,7 +54,7 @@ from hf_bpe.tokenizer._bulk import AS_TEXT, PARSED, EncodedFiles, as_lists, chec
 from hf_bpe.tokenizer._calls import WarningsGiven, check_inherited_call, checked_inputs, encode_call, plain_ids
 from hf_bpe.tokenizer._edited import edited as edited_definition
 from hf_bpe.tokenizer._files.definition import END_OF_TEXT, Definition
-from hf_bpe.tokenizer._files.folders import Folder
+from hf_bpe.tokenizer._files.folders import OF_REPOSITORIES, Folder, needs_conversion
 from hf_bpe.tokenizer._files.integrity import check_complete, check_digests
 from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS, check_config
 from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, render_tokenizer_json
@@ -885,7 +885,8 @@ class BPETokenizer(CheckedTokenizer):
 
         Args:
             pretrained_model_name_or_path: a folder that holds `vocab.json` and `merges.txt`, or `tokenizer.json`, or
-                the name of a repository that does. A folder that BPETokenizer did not save, which names no pattern in
+                the name of a repository that does; or a folder that only `convert_from` reads, with Mistral's
+                `tekken.json` or tiktoken's ranks. A folder that BPETokenizer did not save, which names no pattern in
                 `tokenizer_config.json`, is loaded from its `tokenizer.json`, with the result of
                 `PreTrainedTokenizerFast.from_pretrained`; without that file the pattern is GPT-2's.
             init_inputs, kwargs: as in transformers; settings given here override those of the folder.
@@ -904,6 +905,9 @@ class BPETokenizer(CheckedTokenizer):
         if (folder / CONFIG_FILE).is_file():
             check_config(folder / CONFIG_FILE)
         check_complete(folder)
+        if needs_conversion(folder, kwargs):
+            given = {name: value for name, value in kwargs.items() if name not in OF_REPOSITORIES}
+            return cls.convert_from(folder, **given)
         loaded: Self = super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **kwargs)
         return loaded
 
@@ -1092,7 +1096,9 @@ class BPETokenizer(CheckedTokenizer):
         Args:
             source: a file or folder of any format that `hf_bpe.conversion` reads (GPT-2's two files, `tokenizer.json`,
                 a `.tiktoken` file, minbpe's `.model`, a GGUF file, the text form, a saved folder), a
-                `tiktoken.Encoding`, a fast tokenizer of transformers, a `tokenizers.Tokenizer`, or a `BPEModel`.
+                `tiktoken.Encoding`, a fast tokenizer of transformers, a `tokenizers.Tokenizer`, or a `BPEModel`. Also
+                Mistral's `tekken.json`, and a folder with tiktoken's ranks and `tokenizer_config.json`; code in such
+                a folder is not run.
             format: the name of the file's format; None to detect it.
             pattern: the split pattern, for files that do not store it, such as `.tiktoken`.
             special_tokens: content → id, for files that do not store them.

@@ -39,6 +39,37 @@ _STANDARD_NAMES = PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES
 _CORRUPTS = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 
 
+OF_REPOSITORIES = frozenset(
+    [
+        "cache_dir",
+        "code_revision",
+        "force_download",
+        "local_files_only",
+        "proxies",
+        "revision",
+        "subfolder",
+        "token",
+        "trust_remote_code",
+        "use_fast",
+        "_commit_hash",
+        "_from_auto",
+    ]
+)
+"""Arguments of from_pretrained that say where the files are and who may run code."""
+
+_OWN_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
+
+
+def needs_conversion(folder: Path, given: Mapping[str, Any]) -> bool:
+    """Return whether a local folder only holds a vocabulary that `BPETokenizer.convert_from` reads."""
+    if not folder.is_dir() or any(name in given for name in ("model", "vocab_file", "merges_file", "tokenizer_file")):
+        return False
+    if any((folder / name).is_file() for name in _OWN_FILES):
+        return False
+    names = ("tekken.json", "tiktoken.model")
+    return any((folder / name).is_file() for name in names) or any(folder.glob("*.tiktoken"))
+
+
 @dataclass(frozen=True)
 class Folder:
     """The files of a folder or repository.
@@ -234,10 +265,8 @@ def _missing(name: str) -> str:
     is_folder = Path(name).is_dir()
     files = sorted(path.name for path in Path(name).iterdir()) if is_folder else []
     ways = {
-        ".tiktoken": "BPETokenizer.convert_from reads the {file} file, with the pattern and the special tokens",
         ".gguf": "BPETokenizer.convert_from reads {file}",
         "encoder.json": "rename {file} to vocab.json, and vocab.bpe to merges.txt",
-        "tekken.json": "AutoTokenizer of transformers may load {file}; save it, and load what it has saved",
         ".model": "AutoTokenizer of transformers may load {file}; save it, and load what it has saved",
     }
     hints = [way.format(file=file) for ending, way in ways.items() for file in files if file.endswith(ending)]

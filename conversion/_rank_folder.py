@@ -1,0 +1,143 @@
+"""Folders of models with tiktoken's ranks: a rank file, and the special tokens in `tokenizer_config.json`.
+
+Such folders come with Python code, which is never run. What only the code has, such as the pattern, is known here for
+some of them by the name of their class, and must be given for others.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from hf_bpe.conversion import _tiktoken as tiktoken
+from tokenizers import AddedToken
+
+from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition, Format, Hints, PatternNeeded, Peer
+from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, check_config
+
+_RANK_FILES = ("tiktoken.model", "qwen.tiktoken")
+
+
+class _Known(NamedTuple):
+    """What the code of a folder says.
+
+    Attributes:
+        pattern: the split pattern.
+        has: lines of the code that say so; a folder with other code is not known.
+        reserved: how many ids after the ranks are special tokens, named by `reserved_name` unless the folder does.
+        reserved_name: the name, with `{}` for the id.
+    """
+
+    pattern: str
+    has: tuple[str, ...]
+    reserved: int = 0
+    reserved_name: str = ""
+
+
+_KNOWN = {
+    "tokenization_kimi.TikTokenTokenizer": _Known(
+        "kimi-k2",
+        (
+            r'r"""[\p{Han}]+"""',
+            r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+            r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+            "num_reserved_special_tokens = 256",
+            "<|reserved_token_{i}|>",
+        ),
+        258,
+        "<|reserved_token_{}|>",
+    ),
+}
+
+
+def rank_file(folder: Path) -> Path | None:
+    """Return the only rank file of a folder that has no other vocabulary, None if there is none."""
+    if not folder.is_dir() or any((folder / name).is_file() for name in ("tokenizer.json", "vocab.json")):
+        return None
+    names = {*folder.glob("*.tiktoken"), *(folder / name for name in _RANK_FILES)}
+    found = sorted(path for path in names if path.is_file())
+    return found[0] if len(found) == 1 else None
+
+
+def _matches(path: Path, head: bytes) -> bool:
+    return (path / CONFIG_FILE).is_file() and rank_file(path) is not None
+
+
+def _read(path: Path, hints: Hints) -> Definition:
+    file = rank_file(path)
+    if file is None:
+        raise ValueError(f"{path}: expected one rank file (*.tiktoken or tiktoken.model), and no other vocabulary")
+    config = check_config(path / CONFIG_FILE)
+    known = _known(path, config)
+    pattern = hints.pattern if hints.pattern != "auto" or known is None else known.pattern
+    if pattern == "auto":
+        raise PatternNeeded(path, "; the code of the folder has it, as pat_str or PAT_STR, and is not run")
+    ranks = tiktoken.read_ranks(file)
+    listed = {
+        int(token_id): AddedToken(**{name: value for name, value in token.items() if name != "__type"})
+        for token_id, token in config.get("added_tokens_decoder", {}).items()
+    }
+    specials = {token.content: token_id for token_id, token in listed.items() if token.special}
+    others = {i: AddedToken(token.content, normalized=False) for i, token in listed.items() if not token.special}
+    if known is not None:
+        reserved = range(len(ranks), len(ranks) + known.reserved)
+        specials |= {known.reserved_name.format(i): i for i in reserved if i not in listed}
+    specials |= hints.special_tokens or {}
+    try:
+        model = tiktoken.model_of_ranks(ranks, specials, pattern)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    names = {name: _content(config.get(name)) for name in NAMED_TOKENS}
+    known_tokens = {None, *specials, *map(str, others.values())}
+    if unknown := [token for token in names.values() if token not in known_tokens]:
+        raise ValueError(
+            f"{path}: {CONFIG_FILE} names {unknown[0]!r}, and no id for it; give it with its id as a special token"
+        )
+    return Definition(model, others, {**names, "chat_template": _chat_template(path, config)})
+
+
+def _known(path: Path, config: dict[str, object]) -> _Known | None:
+    """Return what is known of the code of a folder, if the code that is there agrees."""
+    auto_map = config.get("auto_map")
+    entry = auto_map.get("AutoTokenizer") if isinstance(auto_map, dict) else auto_map
+    names = [str(name).split("--")[-1] for name in (entry if isinstance(entry, list) else [entry])]
+    for name in names:
+        known, code = _KNOWN.get(name), path / f"{name.split('.')[0]}.py"
+        if known is None:
+            continue
+        text = code.read_text(encoding="utf-8", errors="replace") if code.is_file() else None
+        if text is None or all(line in text for line in known.has):
+            return known
+    return None
+
+
+def _chat_template(path: Path, config: dict[str, object]) -> object:
+    file = path / "chat_template.jinja"
+    return file.read_text(encoding="utf-8") if file.is_file() else config.get("chat_template")
+
+
+def _content(token: object) -> str | None:
+    token = token.get("content") if isinstance(token, dict) else token
+    return token if isinstance(token, str) else None
+
+
+def _write(definition: Definition, path: Path) -> None:
+    raise NotImplementedError  # `write` refuses it before
+
+
+def _peer(path: Path, definition: Definition) -> Peer:
+    file = rank_file(path)
+    assert file is not None
+    return tiktoken.FORMAT.peer(file, definition)  # type: ignore[misc,return-value]
+
+
+FORMAT = Format(
+    name="tiktoken-folder",
+    what="a folder with a rank file and tokenizer_config.json",
+    is_file=False,
+    carries=frozenset(),
+    matches=_matches,
+    read=_read,
+    write=_write,
+    peer=_peer,
+)

@@ -1,0 +1,110 @@
+"""Folders with tiktoken's ranks and special tokens in `tokenizer_config.json`, as of Kimi and older Qwen models."""
+
+import json
+
+import pytest
+from support.commands import error, run
+from support.samples import CORPUS
+from tokenizers import Tokenizer
+
+from hf_bpe import BPETokenizer
+from hf_bpe.core.pretokenizers import pattern_expression
+from hf_bpe.tokenizer._files.stress_texts import STRESS_TEXTS
+
+CODE = '''
+pat_str = "|".join([
+    r"""[\\p{Han}]+""",
+    r"""[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+    r"""[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+])
+num_reserved_special_tokens = 256
+f"<|reserved_token_{i}|>"
+raise SystemExit("code of the folder is run")
+'''
+AUTO_MAP = {"auto_map": {"AutoTokenizer": ["tokenization_kimi.TikTokenTokenizer", None]}}
+SIZE = 256 + 50
+
+
+@pytest.fixture
+def folder(tmp_path):
+    BPETokenizer.train(CORPUS * 2, num_merges=50, pattern="kimi-k2").convert_to(tmp_path / "tiktoken.tiktoken")
+    (tmp_path / "tiktoken.tiktoken").rename(tmp_path / "tiktoken.model")
+    (tmp_path / "tiktoken.tiktoken.json").unlink()
+    (tmp_path / "tokenization_kimi.py").write_text(CODE)
+    return tmp_path
+
+
+def configure(folder, **config):
+    def token(content, special=True):
+        return {"content": content, "special": special, "lstrip": False, "normalized": False}
+
+    listed = {str(SIZE): token("[BOS]"), str(SIZE + 1): token("[EOS]"), str(SIZE + 9): token("<think>", False)}
+    config = {"added_tokens_decoder": listed, "bos_token": "[BOS]", "eos_token": "[EOS]", **config}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return folder
+
+
+def test_folder_of_kimi_has_the_ids_of_tiktoken(folder):
+    configure(folder, **AUTO_MAP, chat_template="{{ messages }}")
+    ours = BPETokenizer.from_pretrained(folder)
+    assert ours.definition == BPETokenizer.convert_from(folder).definition
+    assert (ours.model.pattern, len(ours), ours.chat_template) == ("kimi-k2", SIZE + 258, "{{ messages }}")
+    assert ours.convert_ids_to_tokens([SIZE, SIZE + 2, SIZE + 257]) == [
+        "[BOS]",
+        f"<|reserved_token_{SIZE + 2}|>",
+        f"<|reserved_token_{SIZE + 257}|>",
+    ]
+    assert (ours.bos_token_id, ours.eos_token_id) == (SIZE, SIZE + 1)
+    assert ours.decode([SIZE, SIZE + 9], skip_special_tokens=True) == "<think>"
+    tiktoken = pytest.importorskip("tiktoken")
+    specials = {token.content: token_id for token_id, token in ours.added_tokens_decoder.items()}
+    ranks = {token: i for i, token in ours.model.vocab.items() if i < SIZE}
+    theirs = tiktoken.Encoding(
+        "x", pat_str=pattern_expression("kimi-k2"), mergeable_ranks=ranks, special_tokens=specials
+    )
+    for text in (*STRESS_TEXTS, *CORPUS, "[BOS]low<think> lower<|reserved_token_310|>", "汉字low汉字 12345"):
+        assert ours.encode(text) == theirs.encode(text, allowed_special="all")
+
+
+def test_folder_is_saved_for_every_loader(folder, tmp_path):
+    configure(folder, **AUTO_MAP)
+    ours = BPETokenizer.from_pretrained(folder, padding_side="left")
+    ours.save_pretrained(tmp_path / "saved")
+    assert BPETokenizer.from_pretrained(tmp_path / "saved").definition == ours.definition
+    saved = Tokenizer.from_file(str(tmp_path / "saved" / "tokenizer.json"))
+    assert [*map(ours.encode, STRESS_TEXTS)] == [saved.encode(text).ids for text in STRESS_TEXTS]
+
+
+def test_other_code_is_not_taken_for_that_of_kimi(folder):
+    (folder / "tokenization_kimi.py").write_text(CODE.replace("256", "512"))
+    configure(folder, **AUTO_MAP)
+    assert "does not store the split pattern" in error("convert", folder, folder / "out")
+    (folder / "tokenization_kimi.py").unlink()
+    assert BPETokenizer.from_pretrained(folder).model.pattern == "kimi-k2"
+
+
+def test_pattern_and_special_tokens_can_be_given(folder):
+    configure(folder, auto_map={"AutoTokenizer": ["tokenization_qwen.QWenTokenizer", None]})
+    with pytest.raises(
+        ValueError, match=r"does not store the split pattern; give it: .*; the code of the folder has it"
+    ):
+        BPETokenizer.from_pretrained(folder)
+    ours = BPETokenizer.convert_from(folder, pattern="qwen2", special_tokens={"<|im_start|>": SIZE + 2})
+    assert ours.model.pattern == "qwen2"
+    assert ours.encode("[BOS]<|im_start|>") == [SIZE, SIZE + 2]
+    assert BPETokenizer.from_pretrained(folder, pattern="qwen2").encode("[BOS]") == [SIZE]
+    assert "pattern         not in the file" in run("inspect", folder).stdout
+    assert "tiktoken-folder" in run("inspect", folder, "--pattern", "qwen2").stdout
+
+
+def test_named_token_without_an_id_is_refused(folder):
+    configure(folder, **AUTO_MAP, pad_token="[PAD]")
+    with pytest.raises(ValueError, match=r"tokenizer_config.json names '\[PAD\]', and no id for it"):
+        BPETokenizer.from_pretrained(folder)
+
+
+def test_folder_with_a_tokenizer_json_is_read_from_that(folder):
+    configure(folder, **AUTO_MAP)
+    BPETokenizer.train(["low"], vocab_size=257).convert_to(folder / "tokenizer.json")
+    (folder / "tokenizer_config.json").unlink()
+    assert len(BPETokenizer.from_pretrained(folder)) == 257
