@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import by_profile
-from tokenizers import AddedToken
+from tokenizers import AddedToken, Tokenizer
 from transformers.tokenization_python import PreTrainedTokenizer
 
 from hf_bpe import BPETokenizer
@@ -191,3 +191,17 @@ def test_a_tokenizer_with_a_very_long_token_can_be_copied(copied):
     tokenizer = make_tokenizer()
     tokenizer.add_tokens(["a" * 20_000])
     assert copied(tokenizer).encode("a" * 20_001) == [262, 97]
+
+
+def test_special_tokens_added_later_are_converted_to_a_tokenizer_json(tmp_path):
+    tokenizer = make_tokenizer()
+    tokenizer.add_special_tokens({"mask_token": "<mask>", "extra_special_tokens": ["<new special>"]})
+    tokenizer.add_tokens(["<new>"])
+    tokenizer.convert_to(tmp_path / "x.json", drop=["names"])
+    again = BPETokenizer.convert_from(tmp_path / "x.json")
+    theirs = Tokenizer.from_file(str(tmp_path / "x.json"))
+    assert again.get_vocab() == tokenizer.get_vocab() == theirs.get_vocab()
+    for text in ("low<mask>lower <new><new special>", "<new special", "low"):
+        assert again.encode(text) == tokenizer.encode(text) == theirs.encode(text).ids
+    again.convert_to(tmp_path / "y.json")
+    assert BPETokenizer.convert_from(tmp_path / "y.json").definition == again.definition
