@@ -67,8 +67,16 @@ PRE_TOKENIZERS: dict[str, PreTokenizer] = {
     # The expression of o200k within the limits of std::regex, which knows no marks and no case beyond ASCII: see
     # `known_difference`.
     **_family("o200k", "gpt-4o llama4 kanana2 talkie minimax-m2", is_near=True),
+    # Single digits before the expression of GPT-2, both by hand.
+    **_family("gpt2-digits", "smollm starcoder refact command-r codeshell exaone minerva-7b mellum2"),
+    # Each stage of the chain, one after the other. hunyuan-dense, joyai-llm and others share it.
+    **_family("deepseek-v3", "deepseek-v3 hunyuan-dense joyai-llm"),
+    **_family("qwen3.5", "qwen35"),
+    # As o200k, without contractions.
+    **_family("tekken", "tekken", ignore_merges=True, add_bos=True, is_near=True),
+    # By hand, without the difference between upper and lower case and without marks. So it is read, and not written.
+    **_family("kimi-k2", "kimi-k2", is_near=True),
     # Patterns without a name here, which a user may give.
-    **_family("", "tekken", ignore_merges=True, add_bos=True),
     **_family("", "chameleon", add_bos=True),
     **_family("", "youtu minicpm5 granite-embed-multi-97m", ignore_merges=True),
 }
@@ -83,8 +91,15 @@ _NAMES = {
     ("cl100k", True): "glm4",
     ("qwen2", False): "qwen2",
     ("o200k", False): "gpt-4o",
+    ("gpt2-digits", False): "smollm",
+    ("deepseek-v3", False): "deepseek-v3",
+    ("qwen3.5", False): "qwen35",
+    ("tekken", True): "tekken",
 }
-_USUAL = {**{pattern: name for (pattern, ignores), name in _NAMES.items() if not ignores}, "llama3": "llama-bpe"}
+_USUAL = {
+    **{pattern: name for (pattern, ignores), name in _NAMES.items() if not ignores},
+    **{"llama3": "llama-bpe", "tekken": "tekken"},
+}
 
 PATTERNS = frozenset[str | None](_USUAL)
 """The patterns that llama.cpp has a name for."""
@@ -217,12 +232,20 @@ _NEWER = regex.compile(
     "\U00016139\U00016d40-\U00016d6c\U00016d70-\U00016d79\U00018cff\U0001ccf0-\U0001ccf9\U0001e5d0-\U0001e5ed"
     "\U0001e5f0-\U0001e5fa]"
 )
-# llama.cpp's gpt-4o: letters beyond ASCII have both cases, and marks are not part of words.
+# llama.cpp's gpt-4o and tekken: letters beyond ASCII have both cases, and marks are not part of words.
 _CASES_OF_ASCII = (
-    r"""[^\r\n\p{L}\p{N}]?(?:(?=\p{L})[^a-z])*(?:(?=\p{L})[^A-Z])+(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"""
-    r"""|[^\r\n\p{L}\p{N}]?(?:(?=\p{L})[^a-z])+(?:(?=\p{L})[^A-Z])*(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"""
-    r"""|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+    r"""[^\r\n\p{L}\p{N}]?(?:(?=\p{L})[^a-z])*(?:(?=\p{L})[^A-Z])+%s"""
+    r"""|[^\r\n\p{L}\p{N}]?(?:(?=\p{L})[^a-z])+(?:(?=\p{L})[^A-Z])*%s"""
+    r"""|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
+_CONTRACTIONS = "(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"
+_NEAR = {
+    "o200k": _CASES_OF_ASCII % (_CONTRACTIONS, _CONTRACTIONS, "{1,3}"),
+    "tekken": _CASES_OF_ASCII % ("", "", ""),
+    "kimi-k2": rf"""\p{{Han}}+|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}&&[^\p{{Han}}]]+{_CONTRACTIONS}|\p{{N}}{{1,3}}"""
+    r"""| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+""",
+}
+_WITHOUT_LONG_S = frozenset({"gpt2", "gpt2-digits", "deepseek-v3", "tekken"})
 
 
 def known_difference(text: str, pattern: str | None) -> str | None:
@@ -237,8 +260,9 @@ def known_difference(text: str, pattern: str | None) -> str | None:
     """
     if _NEWER.search(text):
         return "llama.cpp does not know the letters and numbers that are new in Unicode 16.0"
-    if pattern == "o200k" and split(text, pattern) != split(text, _CASES_OF_ASCII):
-        return "llama.cpp does not know marks, nor cases of letters beyond ASCII, in this pattern"
-    if pattern != "gpt2" and "'\u017f" in text:
+    if pattern in _NEAR and split(text, pattern) != split(text, _NEAR[pattern]):
+        beyond = "" if pattern == "kimi-k2" else " beyond ASCII"
+        return f"llama.cpp does not know marks, nor cases of letters{beyond}, in this pattern"
+    if pattern not in _WITHOUT_LONG_S and "'\u017f" in text:
         return "llama.cpp does not treat the long s as an s after an apostrophe"
     return None

@@ -6,6 +6,7 @@ import pytest
 from hf_bpe.conversion import Definition, Hints
 from hf_bpe.conversion._gguf import read, write
 from hf_bpe.conversion._llama_cpp import (
+    PATTERNS,
     PRE_TOKENIZERS,
     SPECIAL_BY_TEXT,
     check_found_alike,
@@ -74,7 +75,9 @@ def test_llama_cpp_cuts_by_a_name_as_we_say(tmp_path, llama_cpp, merged, name):
     assert peer(tmp_path / "x.gguf").encode(texts) == encode_all(definition, texts)
 
 
-@pytest.mark.parametrize("name", ["gpt-2", "llama-bpe", "dbrx", "qwen2", "gpt-4o"])
+@pytest.mark.parametrize(
+    "name", ["gpt-2", "llama-bpe", "dbrx", "qwen2", "gpt-4o", "smollm", "deepseek-v3", "qwen35", "tekken"]
+)
 def test_llama_cpp_gives_the_same_ids_for_any_text(tmp_path, llama_cpp, merged, name):
     write_named(merged, name, tmp_path / "x.gguf")
     definition = read(tmp_path / "x.gguf", Hints())
@@ -169,7 +172,7 @@ def test_without_llama_cpp_there_is_no_peer(tmp_path, monkeypatch):
 
 
 def test_written_pattern_names_map_back_to_their_patterns():
-    for pattern in ("gpt2", "cl100k", "llama3", "qwen2", "o200k"):
+    for pattern in PATTERNS:
         assert PRE_TOKENIZERS[pre_tokenizer_name(pattern, None)].pattern == pattern
         for ignore_merges in (True, False):
             name = pre_tokenizer_name(pattern, ignore_merges)
@@ -214,6 +217,12 @@ def cut(text, content, token_id):
         ("'ſa", "gpt2", None),
         ("aÉb नि", "cl100k", None),
         ("naïve café", "o200k", None),
+        ("aÉb", "tekken", "cases of letters beyond ASCII"),
+        ("aBc it's 12", "tekken", None),
+        ("'ſa", "tekken", None),
+        ("'ſa", "deepseek-v3", None),
+        ("camelCase", "kimi-k2", "cases of letters,"),
+        ("Camel 汉字 123", "kimi-k2", None),
     ],
 )
 def test_texts_that_llama_cpp_cuts_otherwise_are_known(text, pattern, words):
