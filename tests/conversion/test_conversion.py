@@ -55,7 +55,7 @@ def test_from_any_format_to_any_other_the_model_stays_equal(tmp_path, first, sec
     assert again == definition
 
 
-@pytest.mark.filterwarnings("ignore:llama.cpp's 'gpt-4o' differs")
+@pytest.mark.filterwarnings("ignore:llama.cpp's '(gpt-4o|tekken)' differs")
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=by_profile(quick=6, thorough=25))
 @given(model=models())

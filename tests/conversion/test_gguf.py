@@ -75,10 +75,11 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("gguf")
 
 
-@pytest.mark.filterwarnings("ignore:llama.cpp's 'gpt-4o' differs")
+@pytest.mark.filterwarnings("ignore:llama.cpp's '(gpt-4o|tekken)' differs")
 @given(written_models())
 def test_any_model_comes_back_equal(folder, model):
-    definition = Definition(replace(model, ignore_merges=False))  # for which not all patterns have a name
+    looks_up = model.pattern == "tekken" and bool(unreachable(model))  # not all patterns have a name for both
+    definition = Definition(replace(model, ignore_merges=looks_up))
     write(definition, folder / "x.gguf")
     assert read(folder / "x.gguf", Hints()) == definition
 
@@ -128,7 +129,7 @@ def test_a_file_without_that_begins_sequences_as_the_name_of_its_pattern_implies
     assert read(path, Hints()).settings == {"bos_token": "<s>"}
 
 
-@pytest.mark.filterwarnings("ignore:llama.cpp's 'gpt-4o' differs")
+@pytest.mark.filterwarnings("ignore:llama.cpp's '(gpt-4o|tekken)' differs")
 @pytest.mark.parametrize(
     ("pattern", "model", "name"),
     [
@@ -252,8 +253,8 @@ def test_tokens_that_begin_within_others_are_read_so_that_they_are_found_as_llam
 
 
 def test_given_pattern_is_used_for_files_with_unknown_patterns(path):
-    write_file(path, pre="deepseek-v3")
-    with pytest.raises(ValueError, match=r"x\.gguf: .*\.pre: unknown pattern 'deepseek-v3'"):
+    write_file(path, pre="superbpe")
+    with pytest.raises(ValueError, match=r"x\.gguf: .*\.pre: unknown pattern 'superbpe'"):
         read(path, Hints())
     assert read(path, Hints(pattern="qwen2")).model.pattern == "qwen2"
     assert read(path, Hints(pattern=r"\w+|\W+")).model.pattern == r"\w+|\W+"
@@ -264,9 +265,7 @@ def test_given_pattern_is_used_for_files_with_unknown_patterns(path):
 
 
 def test_whole_words_go_first_by_some_names_whose_pattern_is_not_known(path):
-    write_file(
-        path, pre="tekken", tokens=["a", "b", "ab", "bb", "<s>"], token_type=[1, 1, 1, 1, 3], add_bos_token=False
-    )
+    write_file(path, pre="youtu", tokens=["a", "b", "ab", "bb", "<s>"], token_type=[1, 1, 1, 1, 3], add_bos_token=False)
     assert read(path, Hints(pattern="o200k")).model.ignore_merges
 
 
@@ -578,7 +577,7 @@ def test_gpt2_comes_back_equal(path, test_data):
 
 
 @thorough
-@pytest.mark.filterwarnings("ignore:llama.cpp's 'gpt-4o' differs")
+@pytest.mark.filterwarnings("ignore:llama.cpp's '(gpt-4o|tekken)' differs")
 @pytest.mark.parametrize("name", ["cl100k", "o200k"])
 def test_models_of_tiktoken_come_back_equal(path, test_data, name):
     model = tiktoken_model(test_data, name)

@@ -91,7 +91,7 @@ def test_llama_cpp_gives_the_same_ids_for_any_text(tmp_path, llama_cpp, merged, 
     check()
 
 
-@pytest.mark.filterwarnings("ignore:llama.cpp's 'gpt-4o' differs")
+@pytest.mark.filterwarnings("ignore:llama.cpp's '(gpt-4o|tekken)' differs")
 @pytest.mark.parametrize("name", ["r50k", "cl100k", "o200k"])
 def test_llama_cpp_gives_the_same_ids_for_real_text(tmp_path, llama_cpp, test_data, name):
     definition = Definition(tiktoken_model(test_data, name), settings={"eos_token": "<|endoftext|>"})
