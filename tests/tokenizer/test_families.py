@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 from support.families import BOS, EOS, FAMILIES, load, table
+from support.family_check import compare, nasty_strings
+from support.family_check import table as family_table
 from support.profiles import by_profile
 from support.samples import CORPUS
 from support.strategies import CONTRACTIONS, NUMBERS, OTHERS, SPACES, UNKNOWN, WORDS
@@ -90,3 +92,16 @@ def test_family_is_saved_as_it_is(pair, tmp_path):
     other = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     for text in nasty_texts(20):
         assert again.encode(text) == other.encode(text).ids == theirs.encode(text).ids
+
+
+def test_the_long_comparison_counts_differences(model, capsys):
+    family = FAMILIES["GPT-2"]
+    theirs, ours = load(family, model)
+    texts = ["low it's 12  34", *nasty_strings(20, 0)]
+    assert compare(family, ours, theirs, texts).differences == {}
+    found = compare(family, load(FAMILIES["SmolLM, StarCoder"], model)[1], theirs, texts)
+    assert found.strings == 21
+    assert found.differences["ids"] > 0
+    assert 'ids: "low it\'s 12  34"' in capsys.readouterr().err
+    row = family_table({"GPT-2": [found]}).splitlines()[-1]
+    assert row.startswith("| GPT-2 | 21 | 0.0 | ")
