@@ -59,7 +59,7 @@ def inspected(path, code=0):
         ("Llama 3", {"tokenizer_class": "Qwen2Tokenizer"}, None, "Qwen2Tokenizer", "other"),
         ("Llama 3", FAST, {"model_type": "qwen2"}, "Qwen2Tokenizer", "other"),
         ("gpt-oss, Llama 4", {"tokenizer_class": "GPT2Tokenizer"}, None, "GPT2Tokenizer", "other"),
-        ("DeepSeek V2, Coder", LLAMA_2, {"model_type": "deepseek_v2"}, "TokenizersBackend", "same"),
+        ("DeepSeek V2, LLM", LLAMA_2, {"model_type": "deepseek_v2"}, "TokenizersBackend", "same"),
     ],
 )
 def test_class_and_ids_of_auto_tokenizer_are_reported(tmp_path, model, family, config, model_config, loads, ids):

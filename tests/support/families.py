@@ -99,6 +99,30 @@ DEEPSEEK_V2 = (
     Digits(individual_digits=True),
     ByteLevel(),
 )
+DEEPSEEK_CODER = (
+    Split(r"[\r\n]"),
+    Split(r"\s?\p{L}+"),
+    Split(r"\s?\p{P}+"),
+    Split("[一-龥ࠀ-一가-퟿]+"),
+    Digits(individual_digits=True),
+    ByteLevel(),
+)
+SPARK = (
+    *CHAINS["deepseek-v3"].stages[:2],
+    Split(
+        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+        r"""| ?[\p{P}\p{S}]+|[\r\n]|\s+(?!\S)|\s+"""
+    ),
+    Digits(individual_digits=True),
+    ByteLevel(),
+)
+SEED_CODER = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+EXAONE_MOE = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+"
+)
 FALCON = (Punctuation("Contiguous"), ByteLevel(use_regex=True), Digits(), Split("[0-9][0-9][0-9]"))
 AYA = r"\d{1,3}(?=(?:\d{3})*\b)"
 
@@ -133,7 +157,12 @@ FAMILIES = {
     "OLMo 2, phi-4": Family(one(PATTERNS["cl100k"], *REMOVED)),
     "MiniCPM5": Family(CHAINS["minicpm5"].stages),
     "MiniMax M2, Phi-4-mini": Family(one(PATTERNS["o200k"], *REMOVED), normalizer=NFC),
-    "DeepSeek V2, Coder": Family(DEEPSEEK_V2, is_native=False),
+    "DeepSeek V2, LLM": Family(DEEPSEEK_V2, is_native=False),
+    "DeepSeek Coder": Family(DEEPSEEK_CODER, is_native=False),
+    "Spark-X2.5": Family(SPARK, is_native=False),
+    "Seed-Coder": Family(one(SEED_CODER), is_native=False),
+    "EXAONE MoE": Family(one(EXAONE_MOE), is_native=False),
+    "SuperBPE": Family((Split(r"\p{N}+"), Split(r"(?=(\d{3})+(?!\d))"), ByteLevel()), is_native=False),
     "Laguna": Family((Split(r"[\r\n]+", "MergedWithNext"), Split(PATTERNS["qwen2"]), ByteLevel()), is_native=False),
     "BLOOM": Family(one(r" ?[^(\s|[.,!?…。，、।۔،])]+"), is_native=False),
     "LLaDA, Ling": Family(one(POSSESSIVE), is_native=False),
