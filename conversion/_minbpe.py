@@ -22,6 +22,7 @@ from pathlib import Path
 
 import regex
 from hf_bpe.conversion._merge_ids import numbered_lines, parse_ids, tokens_of_merges
+from hf_bpe.conversion._python_dialect import check_means_the_same
 from hf_bpe.conversion._sidecar import WHOLE_TEXT
 
 from hf_bpe._utils.input_files import open_regular
@@ -235,6 +236,7 @@ def _checked_expression(model: BPEModel) -> str:
             f"the pattern has {len(expression)} characters: more than {_LONGEST_PATTERN} are not read back"
         )
     _check_groups(expression)
+    check_means_the_same(model.pattern, "minbpe")
     return expression
 
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hf_bpe.conversion._python_dialect import check_means_the_same
 from hf_bpe.conversion._recover_merges import recover_merges
 from hf_bpe.conversion._sidecar import WHOLE_TEXT, read_sidecar, write_sidecar
 
@@ -128,6 +129,7 @@ def _write(definition: Definition, path: Path) -> None:
         if byte not in ranks:
             raise ValueError(f"the byte {byte!r} has no token, so tiktoken would fail at it")
     _check_merges(model, ranks)
+    check_means_the_same(model.pattern, "tiktoken")
     lines = (b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items())
     path.write_bytes(b"".join(lines))
     write_sidecar(definition, path)

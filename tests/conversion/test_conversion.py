@@ -107,7 +107,7 @@ _FEW_BYTES = dataclasses.replace(
     trained(), vocab={i: token for i, token in trained().vocab.items() if token != b"\x01"}, drop_missing_bytes=True
 )
 USES = {
-    "pattern": Definition(trained(pattern=r"\w+|\W")),
+    "pattern": Definition(trained(pattern=r"\p{L}+|\P{L}")),
     "special_tokens": Definition(trained()),
     "flags": Definition(trained(), {296: AddedToken("<|endoftext|>", lstrip=True, special=True, normalized=False)}),
     "added_tokens": Definition(trained(), {298: AddedToken("<note>")}),

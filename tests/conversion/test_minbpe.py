@@ -25,7 +25,7 @@ A, B, LO = (b"a", b"b"), (b"b", b"a"), (b"l", b"o")
 CORPUS = ["low low lower lowest newest widest 你好 你好 it's 12 — <s>x\n\n  !"]
 LONG_TOKENS = "line 29: expected merges that make tokens of at most 67108864 bytes in all, got 134217726 up to here"
 SPECIALS = ["<s>", "<s>x", "<|x|>", "你好", "#", "[", "\\n", "1_2"]
-PATTERN_LINES = {None: "", r"\w+|\s|[^\w\s]": r"\w+|\s|[^\w\s]", **PATTERNS}
+PATTERN_LINES = {None: "", r"\p{L}+|\s|[^\p{L}\s]": r"\p{L}+|\s|[^\p{L}\s]", **PATTERNS}
 
 
 class Minbpe:

@@ -1,0 +1,48 @@
+"""Expressions are written for minbpe and tiktoken only if they split every text as they do here."""
+
+import pytest
+import regex
+from hf_bpe.conversion._python_dialect import check_means_the_same
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import texts
+
+from hf_bpe.core.pretokenizers import PATTERNS, split
+
+SAME = [
+    *PATTERNS,
+    r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"(?i:'s|k)|\p{Han}+|\d+|\D",
+    r"a*+[^a]|a+",
+]
+
+
+@pytest.mark.parametrize("pattern", SAME)
+def test_common_expressions_are_written(pattern):
+    check_means_the_same(pattern, "minbpe")
+
+
+@given(st.sampled_from(SAME[len(PATTERNS) :]), texts)
+def test_written_expressions_split_any_text_alike_in_python(pattern, text):
+    check_means_the_same(pattern, "minbpe")
+    assert [*filter(None, regex.findall(pattern, text))] == split(text, pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        (r"\w+|\W", "would split text differently"),  # the joiners are in \w of `regex` and not of Oniguruma
+        (r"\p{L}+", "leaves text between its matches, such as ' '"),
+        (r"[\s\S&&[^a]]|a", r"has '\[\\\\s\\\\S&&\[\^', which minbpe may read differently"),
+        (r"^a|.|\n", "may read differently"),
+        (r"a$|.|\n", "may read differently"),
+        (r"\p{N}{1,3}+|\P{N}", "may read differently"),
+        (r"[[:alpha:]]|.|\n", "may read differently"),
+        (r"\p{Alphabetic}|.|\n", "may read differently"),
+        (r"(a)|.|\n", "may read differently"),
+        (r"(?m:.)|\n", "may read differently"),
+    ],
+)
+def test_other_expressions_are_refused_by_name(pattern, message):
+    with pytest.raises(ValueError, match=message):
+        check_means_the_same(pattern, "minbpe")
