@@ -31,7 +31,7 @@ _FORMATS = (hf_folder, text, gpt2, gguf, minbpe, tokenizer_json, tiktoken)
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _FORMATS}
 """Name → format, in the order of detection: more specific formats first."""
 
-_READ_ONLY = {module.FORMAT.name: module.FORMAT for module in (rank_folder, tekken)}
+_READ_ONLY: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in (rank_folder, tekken)}
 
 _HEAD_BYTES = 1 << 12
 

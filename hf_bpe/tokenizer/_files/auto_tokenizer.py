@@ -84,11 +84,8 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
     config, model = (_read(folder / name) for name in (CONFIG_FILE, MODEL_CONFIG_FILE))
     model_type = model.get("model_type")
     auto_map = config.get("auto_map")
-    stated = {
-        "tokenizer_class": config.get("tokenizer_class") or model.get("tokenizer_class"),
-        "model_type": model_type,
-        "has_code": bool(auto_map.get("AutoTokenizer") if isinstance(auto_map, dict) else auto_map),
-    }
+    named = config.get("tokenizer_class") or model.get("tokenizer_class")
+    code = auto_map.get("AutoTokenizer") if isinstance(auto_map, dict) else auto_map
     error: str | None
     try:
         tokenizer, error = load_with_auto_tokenizer(folder), None
@@ -104,10 +101,10 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
         error=error,
         files=[] if kind is None else _files(folder, kind),
         # AutoTokenizer prefers a class of its own only where it has one for this type.
-        is_overruled=bool(
-            known and kind is not None and _bare(stated["tokenizer_class"]) not in ("", _bare(kind.__name__))
-        ),
-        **stated,
+        is_overruled=bool(known and kind is not None and _bare(named) not in ("", _bare(kind.__name__))),
+        tokenizer_class=named,
+        model_type=model_type,
+        has_code=bool(code),
         ids=ids,
         mismatch=None if mismatch is None else str(mismatch),
     )
@@ -134,8 +131,8 @@ def _compare(folder: Path, tokenizer: Any, definition: Definition | None) -> tup
     except Exception:  # `tokenizers` raises no narrower class
         return None, None
     chosen = side_of_loaded(tokenizer, type(tokenizer).__name__)
-    sides = [Side(side.name, side.peer, definition) for side in (of_file, chosen)]
-    mismatch = find_mismatch(*sides, tries_vocabulary=definition is not None)
+    first, second = (Side(side.name, side.peer, definition) for side in (of_file, chosen))
+    mismatch = find_mismatch(first, second, tries_vocabulary=definition is not None)
     if mismatch is None:
         return None, SAME
     return mismatch, SAME_IN_TEXT if mismatch.added else OTHERS

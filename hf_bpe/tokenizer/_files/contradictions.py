@@ -22,7 +22,8 @@ def contradictions(folder: Path) -> list[str]:
     """
     content = _read(folder / "tokenizer.json")
     config = _read(folder / "tokenizer_config.json")
-    model: Mapping[str, Any] = content.get("model") if isinstance(content.get("model"), dict) else {}
+    part = content.get("model")
+    model: Mapping[str, Any] = part if isinstance(part, dict) else {}
     listed = [token for token in content.get("added_tokens") or [] if isinstance(token, dict)]
     added = {str(token.get("content")): token.get("id") for token in listed}
     ids = {**(model["vocab"] if isinstance(model.get("vocab"), dict) else {}), **added}
@@ -84,7 +85,7 @@ def _of_model(folder: Path, config: Mapping[str, Any], ids: Mapping[str, Any]) -
         for name in ("bos_token", "eos_token", "pad_token"):
             token, given = _content(config.get(name)), model.get(f"{name}_id")
             choices = given if isinstance(given, list) else [given]
-            if token in ids and given is not None and ids[token] not in choices:
+            if token is not None and token in ids and given is not None and ids[token] not in choices:
                 yield f"{file}: {name}_id is {given}, and {token!r} of tokenizer_config.json has the id {ids[token]}"
         size, numbers = model.get("vocab_size"), [number for number in ids.values() if type(number) is int]
         if type(size) is int and numbers and max(numbers) >= size:
