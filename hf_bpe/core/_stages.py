@@ -7,14 +7,10 @@ A stage cuts a piece of text into smaller ones, and may remove some. Its fields 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import Any
-
-import regex
-
-from hf_bpe.core._newer_characters import hide_newer
 
 Span = tuple[int, int]
 FindMatches = Callable[[str, str], list[Span]]
@@ -25,16 +21,14 @@ BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Con
 # What `tokenizers` takes for punctuation: the general category P of Unicode 8, and all of ASCII that is neither letter,
 # digit, space nor control. Later versions made these other characters punctuation, and took it from two.
 _LATER_PUNCTUATION = (
-    r"\u061d\u09fd\u0a76\u0c77\u0c84\u1b4e\u1b4f\u1b7d-\u1b7f\u2e43-\u2e4f\u2e52-\u2e5d\U00010d6e\U00010ead"
-    r"\U00010f55-\U00010f59\U00010f86-\U00010f89\U000113d4\U000113d5\U000113d7\U000113d8\U0001144b-\U0001144f\U0001145a"
-    r"\U0001145b\U0001145d\U00011660-\U0001166c\U000116b9\U0001183b\U00011944-\U00011946\U000119e2\U00011a3f-\U00011a46"
-    r"\U00011a9a-\U00011a9c\U00011a9e-\U00011aa2\U00011b00-\U00011b09\U00011be1\U00011c41-\U00011c45\U00011c70\U00011c71"
-    r"\U00011ef7\U00011ef8\U00011f43-\U00011f4f\U00011fff\U00012ff1\U00012ff2\U00016d6d-\U00016d6f\U00016e97-\U00016e9a"
-    r"\U00016fe2\U0001e5ff\U0001e95e\U0001e95f"
+    r"\u061d\u09fd\u0a76\u0c77\u0c84\u1b4e\u1b4f\u1b7d-\u1b7f\u2e43-\u2e4f\u2e52-\u2e5d\x{10d6e}\x{10ead}"
+    r"\x{10f55}-\x{10f59}\x{10f86}-\x{10f89}\x{113d4}\x{113d5}\x{113d7}\x{113d8}\x{1144b}-\x{1144f}\x{1145a}"
+    r"\x{1145b}\x{1145d}\x{11660}-\x{1166c}\x{116b9}\x{1183b}\x{11944}-\x{11946}\x{119e2}\x{11a3f}-\x{11a46}"
+    r"\x{11a9a}-\x{11a9c}\x{11a9e}-\x{11aa2}\x{11b00}-\x{11b09}\x{11be1}\x{11c41}-\x{11c45}\x{11c70}\x{11c71}"
+    r"\x{11ef7}\x{11ef8}\x{11f43}-\x{11f4f}\x{11fff}\x{12ff1}\x{12ff2}\x{16d6d}-\x{16d6f}\x{16e97}-\x{16e9a}"
+    r"\x{16fe2}\x{1e5ff}\x{1e95e}\x{1e95f}"
 )
-_PUNCTUATION = rf"(?V1)[[\p{{P}}!-/:-@\[-`{{-~\u166d\U000111c9]--[{_LATER_PUNCTUATION}]]"
-_NUMERIC = r"\p{N}"
-_SPACE = r"\s"
+_PUNCTUATION = rf"[\p{{P}}!-/:-@\[-`{{-~\u166d\x{{111c9}}&&[^{_LATER_PUNCTUATION}]]"
 _WORDS = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d\s]+"
 
 
@@ -148,16 +142,11 @@ class Stage:
             text: the text.
             find: the function that matches expressions.
         """
+        return self.as_split().cut(text, find)
+
+    def as_split(self) -> Split:
+        """Return the `Split` that cuts alike; a `ByteLevel` has none."""
         raise NotImplementedError
-
-
-def _find_all(expression: str, text: str) -> list[Span]:
-    return [match.span() for match in _compiled(expression).finditer(hide_newer(text))]
-
-
-@lru_cache(maxsize=64)
-def _compiled(expression: str) -> regex.Pattern[str]:
-    return regex.compile(expression)
 
 
 @dataclass(frozen=True)
@@ -174,6 +163,10 @@ class Split(Stage):
         pattern = {"String" if self.is_literal else "Regex": self.expression}
         return {"type": "Split", "pattern": pattern, "behavior": self.behavior, "invert": self.invert}
 
+    def as_split(self) -> Split:
+        """Return the stage."""
+        return self
+
     def cut(self, text: str, find: FindMatches) -> list[Span]:
         """Return the spans of the pieces of a text."""
         matches = (_find_literal if self.is_literal else find)(self.expression, text)
@@ -181,7 +174,7 @@ class Split(Stage):
 
 
 def _find_literal(literal: str, text: str) -> list[Span]:
-    return [match.span() for match in _compiled(regex.escape(literal)).finditer(text)]
+    return [match.span() for match in re.finditer(re.escape(literal), text)]
 
 
 @dataclass(frozen=True)
@@ -190,9 +183,9 @@ class Digits(Stage):
 
     individual_digits: bool = False
 
-    def cut(self, text: str, find: FindMatches) -> list[Span]:
-        """Return the spans of the pieces of a text."""
-        return cut(text, _find_all(_NUMERIC, text), "Isolated" if self.individual_digits else "Contiguous")
+    def as_split(self) -> Split:
+        """Return the `Split` that cuts alike."""
+        return Split(r"\p{N}", "Isolated" if self.individual_digits else "Contiguous")
 
 
 @dataclass(frozen=True)
@@ -201,27 +194,27 @@ class Punctuation(Stage):
 
     behavior: str = "Isolated"
 
-    def cut(self, text: str, find: FindMatches) -> list[Span]:
-        """Return the spans of the pieces of a text."""
-        return cut(text, _find_all(_PUNCTUATION, text), self.behavior)
+    def as_split(self) -> Split:
+        """Return the `Split` that cuts alike."""
+        return Split(_PUNCTUATION, self.behavior)
 
 
 @dataclass(frozen=True)
 class Whitespace(Stage):
     r"""Keep runs of word characters and runs of others (`\w+|[^\w\s]+`), and remove white space."""
 
-    def cut(self, text: str, find: FindMatches) -> list[Span]:
-        """Return the spans of the pieces of a text."""
-        return _find_all(_WORDS, text)
+    def as_split(self) -> Split:
+        """Return the `Split` that cuts alike."""
+        return Split(_WORDS, "Removed", invert=True)
 
 
 @dataclass(frozen=True)
 class WhitespaceSplit(Stage):
     """Cut at white space, and remove it."""
 
-    def cut(self, text: str, find: FindMatches) -> list[Span]:
-        """Return the spans of the pieces of a text."""
-        return cut(text, _find_all(_SPACE, text), "Removed")
+    def as_split(self) -> Split:
+        """Return the `Split` that cuts alike."""
+        return Split(r"\s", "Removed")
 
 
 @dataclass(frozen=True)
@@ -235,9 +228,9 @@ class CharDelimiterSplit(Stage):
         if len(self.delimiter) != 1:
             raise ValueError(f"CharDelimiterSplit: delimiter: expected one character, got {self.delimiter!r:.80}")
 
-    def cut(self, text: str, find: FindMatches) -> list[Span]:
-        """Return the spans of the pieces of a text."""
-        return cut(text, _find_literal(self.delimiter, text), "Removed")
+    def as_split(self) -> Split:
+        """Return the `Split` that cuts alike."""
+        return Split(self.delimiter, "Removed", is_literal=True)
 
 
 @dataclass(frozen=True)
