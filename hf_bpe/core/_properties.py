@@ -6,9 +6,9 @@ characters Unicode has changed since, and blocks (`In_…`), are missing.
 
 from __future__ import annotations
 
+import base64
+import zlib
 from functools import lru_cache
-
-import regex
 
 from hf_bpe.core._expression_tree import (
     ANYTHING,
@@ -23,7 +23,6 @@ from hf_bpe.core._expression_tree import (
     ranges_of,
     union_of,
 )
-from hf_bpe.core._newer_characters import hide_newer
 
 __all__ = [
     "DIGIT",
@@ -77,6 +76,15 @@ PROPERTIES: tuple[str, ...] = (
     *("Alnum", "Blank", "Graph", "Print"),  # Oniguruma and `regex` agree on these names of POSIX
 )
 """The names of a `Property`: general categories by their short names, scripts, and binary properties."""
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "LC": ("Ll", "Lt", "Lu"),
+    **{
+        group: tuple(name for name in _SHORT_NAMES.values() if len(name) == 2 and name[0] == group and name != "LC")
+        for group in "CLMNPSZ"
+    },
+}
+"""The general categories that are groups of others."""
 
 SPACE: CharacterSet = Property("White_Space")
 DIGIT: CharacterSet = Property("Nd")
@@ -151,6 +159,19 @@ def without_properties(members: CharacterSet) -> Ranges:
 @lru_cache(maxsize=256)
 def _property_ranges(name: str) -> Ranges:
     """Return the characters of a property in Unicode 16.0."""
-    everything = "".join(map(chr, range(0x110000)))
-    found = regex.finditer(rf"\p{{{name}}}+", hide_newer(everything))
-    return Ranges(tuple((match.start(), match.end() - 1) for match in found))
+    if name in GROUPS:
+        return ranges_of(*(pair for member in GROUPS[name] for pair in _property_ranges(member).ranges))
+    ranges, last = [], 0
+    numbers = [int(number, 16) for number in _tables()[name].split(",")]
+    for gap, size in zip(numbers[::2], numbers[1::2], strict=True):
+        ranges.append((last + gap, last + gap + size))
+        last += gap + size
+    return Ranges(tuple(ranges))
+
+
+@lru_cache(maxsize=1)
+def _tables() -> dict[str, str]:
+    from hf_bpe.core._property_tables import PROPERTY_TABLES
+
+    lines = zlib.decompress(base64.b85decode(PROPERTY_TABLES)).decode().splitlines()
+    return dict(line.split(" ", 1) for line in lines)
