@@ -8,13 +8,29 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.engine._encoder import AddedTokenTuple, AnyText, Ids, Numbers, Options, Padding, TemplateIds
 from hf_bpe.engine._runs import Run
 
+class Chain:
+    """A pattern that has no name: stages of compiled expressions.
+
+    Args:
+        stages: for each its instructions, as an array of five uint32 each; the number of the first; the ranges of its
+            sets of characters, as arrays of uint32; a byte for each set that says whether it has the edge of the text;
+            the number of its behavior; whether matches and what is between them change places; and whether it sees the
+            printable characters of bytes. See `hf_bpe.core._chain_programs`.
+        cuts: a byte for each pair of ASCII characters, which says whether any text may be cut between them.
+
+    Raises:
+        ValueError: a program is malformed.
+    """
+
+    def __init__(self, stages: list[tuple[bytes, int, list[bytes], bytes, int, int, int]], cuts: bytes) -> None: ...
+
 class Counter:
     """Counts the pre-tokens of texts in threads, none of which outlives a call.
 
     One thread at a time may call it; a second gets a RuntimeError.
 
     Args:
-        pattern: the name of a pattern that is built in, None for no pre-tokenization.
+        pattern: the name of a pattern that is built in, a chain, or None for no pre-tokenization.
         special_tokens: text is split at them first, at the longest where several begin.
         threads: at most so many; the result does not depend on it.
         memory: what the counts may take, in bytes; 0 for as much as they need.
@@ -24,7 +40,7 @@ class Counter:
 
     def __init__(
         self,
-        pattern: str | None,
+        pattern: str | Chain | None,
         special_tokens: list[bytes],
         *,
         threads: int,
@@ -97,7 +113,7 @@ class Encoder:
         rebuild: what pickle calls, with the model and the added tokens.
         vocab: that of the model: ids below 2**31, of which the highest decides how much memory decoding takes.
         merges: those of the model; there must be fewer than 2**22 merges and about 2**21 tokens.
-        pattern: the name of a pattern that is built in, None for no pre-tokenization.
+        pattern: the name of a pattern that is built in, a chain, or None for no pre-tokenization.
         whole_words: `whole_words()` of the model.
         drop_missing_bytes: that of the model.
         simd: one of `simd_names()`, None for the best; the result does not depend on it.
@@ -113,7 +129,7 @@ class Encoder:
         rebuild: Callable[..., object],
         vocab: dict[int, bytes],
         merges: list[tuple[bytes, bytes]],
-        pattern: str | None,
+        pattern: str | Chain | None,
         *,
         whole_words: dict[bytes, int] = ...,
         drop_missing_bytes: bool = False,
@@ -162,10 +178,10 @@ def learn_merges(
 def training_bytes(counts: Callable[[], Run], max_merges: int) -> int:
     """Return how many bytes of memory learn_merges takes beyond the words; rather too many than too few."""
 
-def pre_tokenize(text: bytes, pattern: str | None, *, simd: str | None = None) -> list[bytes]:
+def pre_tokenize(text: bytes, pattern: str | Chain | None, *, simd: str | None = None) -> list[bytes]:
     """Cut text into pre-tokens."""
 
-def count_pre_tokens(text: bytes, pattern: str | None, *, simd: str | None = None) -> int:
+def count_pre_tokens(text: bytes, pattern: str | Chain | None, *, simd: str | None = None) -> int:
     """Return the number of pre-tokens of a text."""
 
 def from_printable(texts: list[str]) -> list[bytes | None]:
@@ -183,7 +199,7 @@ def read_merges(text: bytes, tokens: list[bytes]) -> tuple[list[tuple[bytes, byt
         or made by one. None if there is anything in the text that is no such merge.
     """
 
-def find_last_cut(text: bytes, pattern: str | None, special_tokens: list[bytes]) -> int:
+def find_last_cut(text: bytes, pattern: str | Chain | None, special_tokens: list[bytes]) -> int:
     """Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none."""
 
 def simd_names() -> list[str]:

@@ -36,4 +36,4 @@ fuzz() { # name
 export -f fuzz
 export seconds
 # Two at a time: each takes one core.
-printf '%s\n' fuzz_scanner fuzz_runs fuzz_trainer fuzz_tokens fuzz_encoder | xargs -n 1 -P 2 bash -c 'fuzz "$1"' fuzz
+printf '%s\n' fuzz_scanner fuzz_expressions fuzz_runs fuzz_trainer fuzz_tokens fuzz_encoder | xargs -n 1 -P 2 bash -c 'fuzz "$1"' fuzz

@@ -118,7 +118,7 @@ Rows rows_of(nb::handle ids, nb::handle spans, nb::handle template_ids) {
 class PyEncoder {
  public:
   PyEncoder(nb::object model, nb::object rebuild, const nb::dict& vocab, const nb::list& merges,
-            const std::optional<std::string>& pattern, const nb::dict& whole_words, bool drop_missing_bytes,
+            nb::handle pattern, const nb::dict& whole_words, bool drop_missing_bytes,
             const std::optional<std::string>& simd, std::size_t chunk_bytes)
       : PyEncoder(std::move(model), std::move(rebuild), Tokens(vocab), merges, pattern_of(pattern), Tokens(whole_words),
                   drop_missing_bytes, simd_of(simd), chunk_bytes) {}
@@ -357,8 +357,8 @@ void bind_encoder(nb::module_& module) {
   nb::register_exception_translator(&translate);
 
   nb::class_<PyEncoder>(module, "Encoder")
-      .def(nb::init<nb::object, nb::object, const nb::dict&, const nb::list&, const std::optional<std::string>&,
-                    const nb::dict&, bool, const std::optional<std::string>&, std::size_t>(),
+      .def(nb::init<nb::object, nb::object, const nb::dict&, const nb::list&, nb::handle, const nb::dict&, bool,
+                    const std::optional<std::string>&, std::size_t>(),
            "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(),
            "whole_words"_a = nb::dict(), "drop_missing_bytes"_a = false, "simd"_a = nb::none(),
            "chunk_bytes"_a = Encoder::kChunkBytes)

@@ -108,7 +108,7 @@ class PyCounter {
   std::atomic<bool> flag_ = false;
 };
 
-nb::list pre_tokenize(nb::bytes text, std::optional<std::string> pattern, std::optional<std::string> simd) {
+nb::list pre_tokenize(nb::bytes text, nb::handle pattern, std::optional<std::string> simd) {
   nb::list pieces;
   PollInLoop polls(kCheckSignals);
   const auto append = [&](const Byte* from, const Byte* const* ends, std::size_t count) {
@@ -117,25 +117,27 @@ nb::list pre_tokenize(nb::bytes text, std::optional<std::string> pattern, std::o
       pieces.append(to_python(from, static_cast<std::size_t>(ends[i] - from)));
     }
   };
-  Scanner(pattern_of(pattern), simd_of(simd)).scan_all(bytes_of(text), bytes_of(text) + text.size(), append);
+  Splitter splitter(pattern_of(pattern), simd_of(simd));
+  splitter.split(bytes_of(text), bytes_of(text) + text.size(), kCheckSignals, append);
   return pieces;
 }
 
-std::size_t count_pre_tokens(nb::bytes text, std::optional<std::string> pattern, std::optional<std::string> simd) {
-  const Scanner scan(pattern_of(pattern), simd_of(simd));
+std::size_t count_pre_tokens(nb::bytes text, nb::handle pattern, std::optional<std::string> simd) {
+  Splitter splitter(pattern_of(pattern), simd_of(simd));
   const Byte* begin = bytes_of(text);
   const Byte* end = begin + text.size();
   Poll poll{nb::none()};
   const nb::gil_scoped_release no_gil;
   std::size_t total = 0;
-  scan.scan_all(begin, end, [&](const Byte*, const Byte* const*, std::size_t count) {
+  const PollFunction poll_in_loop = [&] { poll(0); };
+  splitter.split(begin, end, poll_in_loop, [&](const Byte*, const Byte* const*, std::size_t count) {
     total += count;
     poll(0);
   });
   return total;
 }
 
-std::size_t find_last_cut_in(nb::bytes text, std::optional<std::string> pattern, const nb::list& tokens) {
+std::size_t find_last_cut_in(nb::bytes text, nb::handle pattern, const nb::list& tokens) {
   const AddedTokens added(plain_tokens(strings_of(tokens)));
   const Pattern known = pattern_of(pattern);
   const Text whole{bytes_of(text), bytes_of(text) + text.size()};
@@ -186,7 +188,7 @@ NB_MODULE(_native, module) {
   nb::class_<PyCounter>(module, "Counter")
       .def(
           "__init__",
-          [](PyCounter* self, std::optional<std::string> pattern, const nb::list& special_tokens, unsigned threads,
+          [](PyCounter* self, nb::handle pattern, const nb::list& special_tokens, unsigned threads,
              std::size_t memory, std::optional<std::string> simd, std::size_t chunk_bytes) {
             CountingOptions options{pattern_of(pattern), {}, threads, simd_of(simd), chunk_bytes, memory};
             options.special_tokens = strings_of(special_tokens);
@@ -223,6 +225,7 @@ NB_MODULE(_native, module) {
 
   module.def("find_last_cut", &find_last_cut_in, "text"_a, "pattern"_a.none(), "special_tokens"_a);
 
+  bind_patterns(module);
   bind_encoder(module);
   bind_runs(module);
 }

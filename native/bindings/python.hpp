@@ -21,24 +21,32 @@
 #include "bindings/held_objects.hpp"
 #include "support/poll.hpp"
 #include "count/runs.hpp"
-#include "text/scanner.hpp"
+#include "text/splitter.hpp"
 
 using namespace nanobind::literals;
 
 namespace hf_bpe {
 
-inline Pattern pattern_of(const std::optional<std::string>& name) {
-  static constexpr std::pair<const char*, Pattern> kNamed[] = {
+// A chain of compiled expressions, as Python holds it.
+struct PyChain {
+  std::shared_ptr<const Chain> chain;
+};
+
+// The pattern that None, a name or a chain stands for.
+inline Pattern pattern_of(nb::handle pattern) {
+  static constexpr std::pair<const char*, Pattern::Name> kNamed[] = {
       {"gpt2", Pattern::kGpt2},       {"gpt2-numbers", Pattern::kGpt2Numbers}, {"gpt2-digits", Pattern::kGpt2Digits},
       {"cl100k", Pattern::kCl100k},   {"llama3", Pattern::kCl100k},            {"qwen2", Pattern::kQwen2},
       {"qwen3.5", Pattern::kQwen35},  {"minicpm5", Pattern::kMiniCpm5},        {"o200k", Pattern::kO200k},
       {"tekken", Pattern::kTekken},   {"kimi-k2", Pattern::kKimiK2},           {"deepseek-v3", Pattern::kDeepSeekV3},
   };
-  if (!name) return Pattern::kNone;
-  for (const auto& [known, pattern] : kNamed) {
-    if (*name == known) return pattern;
+  if (pattern.is_none()) return Pattern::kNone;
+  if (PyChain* chain; nb::try_cast(pattern, chain)) return Pattern(chain->chain);
+  const auto name = nb::cast<std::string>(pattern);
+  for (const auto& [known, value] : kNamed) {
+    if (name == known) return value;
   }
-  throw nb::value_error(("pattern '" + *name + "' is not built in").c_str());
+  throw nb::value_error(("pattern '" + name + "' is not built in").c_str());
 }
 
 inline Simd simd_of(const std::optional<std::string>& name) {
@@ -112,6 +120,7 @@ class Occupied {
   std::atomic<bool>& flag_;
 };
 
+void bind_patterns(nb::module_& module);
 void bind_encoder(nb::module_& module);
 void bind_runs(nb::module_& module);
 

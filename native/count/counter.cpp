@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "text/cuts.hpp"
+#include "text/splitter.hpp"
 
 #if defined(__linux__) || defined(__APPLE__)
 #include <sys/mman.h>
@@ -59,7 +60,7 @@ class Counter::Worker {
       : counts(std::move(empty)),
         pattern_(options.pattern),
         specials_(specials),
-        scan_(options.pattern, options.simd) {}
+        splitter_(options.pattern, options.simd) {}
 
   WordCounts counts;
   std::optional<InvalidUtf8> invalid;  // the first that this thread has found
@@ -90,7 +91,7 @@ class Counter::Worker {
   void count(const Byte* from, const Byte* to, const Byte* readable, std::uint64_t weight, const PollFunction& poll) {
     PollInLoop polls(poll);
     const auto on_text = [&](const Byte* begin, const Byte* end) {
-      scan_.scan_all(begin, end, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
+      splitter_.split(begin, end, poll, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
         counts.add_each(words, ends, count, readable, weight);
         polls(count);
       });
@@ -100,7 +101,7 @@ class Counter::Worker {
 
   const Pattern pattern_;
   const AddedTokens& specials_;
-  const Scanner scan_;
+  Splitter splitter_;
 };
 
 Counter::Counter(const CountingOptions& options) : options_(options), specials_(plain_tokens(options.special_tokens)) {

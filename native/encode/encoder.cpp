@@ -10,12 +10,14 @@
 #include "encode/backtracking.hpp"
 #include "text/transcoding.hpp"
 #include "encode/word_ids.hpp"
+#include "text/splitter.hpp"
 
 namespace hf_bpe {
 
 // The state of one thread, with its cache, which survives calls.
 class Encoder::Worker {
  public:
+  explicit Worker(const Pattern& pattern, Simd simd) : splitter(pattern, simd) {}
   virtual ~Worker() = default;
   // Writes the ids of words, see WordIds.
   virtual std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
@@ -35,6 +37,7 @@ class Encoder::Worker {
     return {out, end};
   }
 
+  Splitter splitter;
   IdBuffer scratch;
   std::string prefixed;
 
@@ -47,7 +50,8 @@ struct Encoder::Core {
   template <class Id>
   class WorkerOf : public Worker {
    public:
-    explicit WorkerOf(const Core& core) : words_(core.vocabulary, core.backtracking) {}
+    explicit WorkerOf(const Core& core)
+        : Worker(core.pattern, core.simd), words_(core.vocabulary, core.backtracking) {}
     std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                           std::uint32_t* out, const PollFunction& poll) override {
       return words_.encode(text, ends, count, readable, out, poll);
@@ -59,8 +63,8 @@ struct Encoder::Core {
 
   Core(Vocabulary given, Pattern pattern, Simd simd, std::size_t chunk_bytes)
       : vocabulary(std::move(given)),
-        pattern(pattern),
-        scan(pattern, simd),
+        pattern(std::move(pattern)),
+        simd(simd),
         chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)),
         backtracking(vocabulary) {}
   ~Core() {
@@ -74,7 +78,7 @@ struct Encoder::Core {
 
   const Vocabulary vocabulary;
   const Pattern pattern;
-  const Scanner scan;
+  const Simd simd;
   const std::size_t chunk_bytes;
   const LazyBacktracking backtracking;
   // Idle workers. There is no lock, so a process may fork at any time; no more are kept than fit here.
@@ -112,7 +116,7 @@ class Encoder::Lease {
 };
 
 Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd, std::size_t chunk_bytes)
-    : Encoder(std::make_shared<Core>(std::move(vocabulary), pattern, simd, chunk_bytes), {}) {}
+    : Encoder(std::make_shared<Core>(std::move(vocabulary), std::move(pattern), simd, chunk_bytes), {}) {}
 Encoder::Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens)
     : core_(std::move(core)), added_tokens_(std::make_shared<const AddedTokens>(tokens)) {}
 Encoder::~Encoder() = default;
@@ -138,7 +142,7 @@ void Encoder::encode(Worker& worker, Part part, const Byte* readable, const Enco
       end = may_read = begin + worker.prefixed.size();
       --offset;
     }
-    core_->scan.scan_all(begin, end, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
+    worker.splitter.split(begin, end, poll, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
       std::uint32_t* out = ids.room(static_cast<std::size_t>(ends[count - 1] - words) + kSlack);
       ids.set_end(worker.encode(words, ends, count, may_read, out, poll));
       if (collector != nullptr) {

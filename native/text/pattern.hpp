@@ -1,22 +1,43 @@
-// The named patterns of hf_bpe/core/pretokenizers.py, and what tells the ones of a family apart.
+// The split patterns: the named ones of hf_bpe/core/pretokenizers.py, with what tells the ones of a family apart, and
+// any others.
 #pragma once
+
+#include <memory>
+#include <utility>
 
 namespace hf_bpe {
 
-// cl100k and llama3 split identically.
-enum class Pattern {
-  kNone,
-  kGpt2,
-  kGpt2Numbers,
-  kGpt2Digits,
-  kCl100k,
-  kQwen2,
-  kQwen35,
-  kMiniCpm5,
-  kO200k,
-  kTekken,
-  kKimiK2,
-  kDeepSeekV3,
+struct Chain;
+
+// A named pattern, or a chain of compiled expressions.
+class Pattern {
+ public:
+  // cl100k and llama3 split identically.
+  enum Name {
+    kNone,
+    kGpt2,
+    kGpt2Numbers,
+    kGpt2Digits,
+    kCl100k,
+    kQwen2,
+    kQwen35,
+    kMiniCpm5,
+    kO200k,
+    kTekken,
+    kKimiK2,
+    kDeepSeekV3,
+    kChain,
+  };
+
+  Pattern(Name name) : name_(name) {}
+  explicit Pattern(std::shared_ptr<const Chain> chain) : name_(kChain), chain_(std::move(chain)) {}
+
+  operator Name() const { return name_; }
+  const std::shared_ptr<const Chain>& chain() const { return chain_; }  // of kChain
+
+ private:
+  Name name_;
+  std::shared_ptr<const Chain> chain_;
 };
 
 // What a pre-token of numbers is in the family of gpt2: a match of ` ?\p{N}+`, or a piece that an earlier stage has cut

@@ -1,5 +1,6 @@
 #include "text/scanner.hpp"
 
+#include "text/chain.hpp"
 #include "text/pattern_cl100k.hpp"
 #include "text/pattern_deepseek.hpp"
 #include "text/pattern_gpt2.hpp"
@@ -17,7 +18,7 @@ bool ends_with_space(const Byte* begin, const Byte* at) {
   return is_in<kSpaces>(character.type) && start + character.length == at;
 }
 
-std::size_t scan_scalar(Pattern pattern, const Byte* text, const Byte* end, const Byte** ends, std::size_t capacity) {
+std::size_t scan_scalar(Pattern::Name pattern, const Byte* text, const Byte* end, const Byte** ends, std::size_t capacity) {
   std::size_t count = 0;
   while (count < capacity && text < end) ends[count++] = text = next_pre_token(pattern, text, end);
   return count;
@@ -25,9 +26,10 @@ std::size_t scan_scalar(Pattern pattern, const Byte* text, const Byte* end, cons
 
 }  // namespace
 
-const Byte* next_pre_token(Pattern pattern, const Byte* text, const Byte* end) {
+const Byte* next_pre_token(Pattern::Name pattern, const Byte* text, const Byte* end) {
   switch (pattern) {
-    case Pattern::kNone: return end;
+    case Pattern::kNone:
+    case Pattern::kChain: return end;  // a chain has a splitter of its own
     case Pattern::kGpt2: return next_gpt2<Digits::kMatched>(text, end);
     case Pattern::kGpt2Numbers: return next_gpt2<Digits::kRun>(text, end);
     case Pattern::kGpt2Digits: return next_gpt2<Digits::kSingle>(text, end);
@@ -52,7 +54,7 @@ Simd widest_simd() {
   return Simd::kScalar;
 }
 
-Scanner::Scanner(Pattern pattern, Simd simd) : pattern_(pattern), scan_(scan_scalar) {
+Scanner::Scanner(Pattern::Name pattern, Simd simd) : pattern_(pattern), scan_(scan_scalar) {
   if (pattern == Pattern::kNone) return;
 #if defined(HF_BPE_X86)
   if (simd == Simd::kAvx2) scan_ = scan_avx2;
@@ -61,7 +63,8 @@ Scanner::Scanner(Pattern pattern, Simd simd) : pattern_(pattern), scan_(scan_sca
 #endif
 }
 
-const Byte* find_safe_cut(Pattern pattern, const Byte* begin, const Byte* from, const Byte* end) {
+const Byte* find_safe_cut(const Pattern& pattern, const Byte* begin, const Byte* from, const Byte* end) {
+  if (pattern == Pattern::kChain) return find_safe_cut(*pattern.chain(), begin, from, end);
   if (pattern == Pattern::kNone) return end;
   // No named pattern looks back, and none has a pre-token with a space after a non-white-space character, or with white
   // space after a letter or a number. The second rule is only checked for ASCII, which is enough.

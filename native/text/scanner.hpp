@@ -18,11 +18,11 @@ enum class Simd { kScalar, kNeon, kAvx2 };
 Simd widest_simd();
 
 // The end of the pre-token that begins at `text`, in text that ends at `end`; `text < end`.
-const Byte* next_pre_token(Pattern pattern, const Byte* text, const Byte* end);
+const Byte* next_pre_token(Pattern::Name pattern, const Byte* text, const Byte* end);
 
 class Scanner {
  public:
-  explicit Scanner(Pattern pattern, Simd simd = widest_simd());
+  explicit Scanner(Pattern::Name pattern, Simd simd = widest_simd());
 
   // Writes the ends of the first pre-tokens of the text to `ends`, at most `capacity` of them, and returns how many.
   // `text` must be the beginning of a pre-token; to continue, call again with the last end.
@@ -44,13 +44,13 @@ class Scanner {
   }
 
  private:
-  using Scan = std::size_t (*)(Pattern, const Byte*, const Byte*, const Byte**, std::size_t);
-  Pattern pattern_;
+  using Scan = std::size_t (*)(Pattern::Name, const Byte*, const Byte*, const Byte**, std::size_t);
+  Pattern::Name pattern_;
   Scan scan_;
 };
 
 // The first position from `from` to before `end` at which the text that begins at `begin` can be cut without changing
-// its pre-tokens; `end` if there is none. All patterns except kNone have safe cuts after most words.
-const Byte* find_safe_cut(Pattern pattern, const Byte* begin, const Byte* from, const Byte* end);
+// its pre-tokens; `end` if there is none. All named patterns except kNone have safe cuts after most words.
+const Byte* find_safe_cut(const Pattern& pattern, const Byte* begin, const Byte* from, const Byte* end);
 
 }  // namespace hf_bpe

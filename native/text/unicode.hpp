@@ -47,27 +47,36 @@ inline Class class_of(std::uint32_t code) {
 
 inline bool is_continuation(Byte byte) { return (byte & 0xC0) == 0x80; }
 
-// The character at `text`, which begins with a byte from 0x80 on; `text < end`.
-inline Character non_ascii_character(const Byte* text, const Byte* end) {
+// Calls `on_code(code, length)` with the character at `text`, which begins with a byte from 0x80 on, and returns its
+// result; `invalid` if no valid sequence begins there. `text < end`.
+template <class OnCode, class Result>
+Result decode_non_ascii(const Byte* text, const Byte* end, OnCode on_code, Result invalid) {
   const std::size_t left = static_cast<std::size_t>(end - text);
   const Byte lead = text[0];
   if (lead < 0xE0) {
     if (lead >= 0xC2 && left >= 2 && is_continuation(text[1])) {
-      return {class_of((lead & 0x1Fu) << 6 | (text[1] & 0x3Fu)), 2};
+      return on_code((lead & 0x1Fu) << 6 | (text[1] & 0x3Fu), 2u);
     }
   } else if (lead < 0xF0) {
     if (left >= 3 && is_continuation(text[1]) && is_continuation(text[2])) {
       const std::uint32_t code = (lead & 0x0Fu) << 12 | (text[1] & 0x3Fu) << 6 | (text[2] & 0x3Fu);
-      if (code >= 0x800 && (code < 0xD800 || code > 0xDFFF)) return {class_of(code), 3};
+      if (code >= 0x800 && (code < 0xD800 || code > 0xDFFF)) return on_code(code, 3u);
     }
   } else if (lead < 0xF5) {
     if (left >= 4 && is_continuation(text[1]) && is_continuation(text[2]) && is_continuation(text[3])) {
       const std::uint32_t code =
           (lead & 0x07u) << 18 | (text[1] & 0x3Fu) << 12 | (text[2] & 0x3Fu) << 6 | (text[3] & 0x3Fu);
-      if (code >= 0x10000 && code <= 0x10FFFF) return {class_of(code), 4};
+      if (code >= 0x10000 && code <= 0x10FFFF) return on_code(code, 4u);
     }
   }
-  return {Class::kOther, 1};
+  return invalid;
+}
+
+// The character at `text`, which begins with a byte from 0x80 on; `text < end`.
+inline Character non_ascii_character(const Byte* text, const Byte* end) {
+  return decode_non_ascii(
+      text, end, [](std::uint32_t code, unsigned length) -> Character { return {class_of(code), length}; },
+      Character{Class::kOther, 1});
 }
 
 // The character at `text`; `text < end`.

@@ -12,7 +12,7 @@
 
 namespace hf_bpe {
 
-std::size_t scan_avx2(Pattern pattern, const Byte* text, const Byte* end, const Byte** ends, std::size_t capacity);
-std::size_t scan_neon(Pattern pattern, const Byte* text, const Byte* end, const Byte** ends, std::size_t capacity);
+std::size_t scan_avx2(Pattern::Name pattern, const Byte* text, const Byte* end, const Byte** ends, std::size_t capacity);
+std::size_t scan_neon(Pattern::Name pattern, const Byte* text, const Byte* end, const Byte** ends, std::size_t capacity);
 
 }  // namespace hf_bpe

@@ -50,7 +50,7 @@ struct Block {
 
 namespace hf_bpe {
 
-std::size_t scan_neon(Pattern pattern, const Byte* text, const Byte* end, const Byte** ends, std::size_t capacity) {
+std::size_t scan_neon(Pattern::Name pattern, const Byte* text, const Byte* end, const Byte** ends, std::size_t capacity) {
   return scan(pattern, text, end, ends, capacity);
 }
 
