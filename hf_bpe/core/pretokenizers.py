@@ -74,9 +74,8 @@ WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200
 # its text between matches, because white space is always matched.
 _SAFE_CUT = regex.compile(r"(?<=\S)(?= )|(?<=[\p{L}\p{N}])(?=\s)")
 
-# The same for UTF-8, or any bytes, where ASCII is before the cut, or a space after it. The native core cuts at exactly
-# these places, so either engine may read any part of a file.
-SAFE_CUT_IN_BYTES = re.compile(
+# The same for UTF-8, or any bytes, where ASCII is before the cut, or a space after it.
+_SAFE_CUT_IN_BYTES = re.compile(
     rb"[\t-\r ](?:(?<=[0-9A-Za-z][\t-\r ])|(?<=[^\t-\r ] )"
     # The other characters of WHITE_SPACE: none of their bytes is part of a longer character.
     rb"(?<!\xc2[\x85\xa0] )(?<!\xe1\x9a\x80 )(?<!\xe2\x80[\x80-\x8a\xa8\xa9\xaf] )(?<!\xe2\x81\x9f )(?<!\xe3\x80\x80 ))"
@@ -318,11 +317,40 @@ def pre_tokens(text: str, pattern: str | None) -> list[PreToken]:
 def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
     """Yield indices at which text can certainly be cut without changing its pre-tokens.
 
-    Only the named patterns are analysed; any other pattern may look ahead or behind by any distance.
-
     >>> [*find_safe_cuts("Hello world, again", "gpt2")]
     [5, 12]
     """
     if pattern in NAMES:
         for match in _SAFE_CUT.finditer(hide_newer(text)):
             yield match.start()
+    elif pattern is not None:
+        for match in re.finditer(_safe_cut_of(pattern), text):
+            yield match.start()
+
+
+def safe_cut_in_bytes(pattern: str | None) -> re.Pattern[bytes]:
+    """Return the expression of the places where UTF-8, or any bytes, can certainly be cut; see `find_safe_cuts`.
+
+    The native core cuts at exactly these places, so either engine may read any part of a file.
+    """
+    if pattern in NAMES:
+        return _SAFE_CUT_IN_BYTES
+    return re.compile((_NO_CUT if pattern is None else _safe_cut_of(pattern)).encode())
+
+
+_NO_CUT = "(?!)"
+
+
+@lru_cache(maxsize=64)
+def _safe_cut_of(pattern: str) -> str:
+    """Return the expression of the places at which a pattern without a name allows cuts: between ASCII characters."""
+    from hf_bpe.core._chain_programs import TooComplexError, compile_chain  # named patterns do not need it
+
+    try:
+        cuts = compile_chain(pre_tokenizer(pattern)).cuts
+    except TooComplexError:
+        return _NO_CUT
+    before: dict[str, str] = {}
+    for left, right in cuts.items():
+        before[right] = before.get(right, "") + left
+    return "|".join(f"(?<=[{re.escape(left)}])(?=[{re.escape(right)}])" for right, left in before.items()) or _NO_CUT

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from hf_bpe.core import reference
 from hf_bpe.core._byte_level import from_printable
-from hf_bpe.core.pretokenizers import NAMES
 from hf_bpe.core.reference import count_pre_tokens
 from hf_bpe.engine import _runs as runs
 from hf_bpe.engine import _safe_cuts as cuts
+from hf_bpe.engine._native_patterns import NotNativeError, native_pattern
 
 if TYPE_CHECKING:
     from hf_bpe._native import Counter
@@ -89,7 +89,7 @@ def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()
 def _make_encoder_of_raw_text(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> Encoder:
     """Return an encoder that ignores the model's normalizer.
 
-    A pattern that is not built in is split in Python, but the native core still merges the pre-tokens.
+    A pattern by which the native core cannot split is split in Python, but the core still merges the pre-tokens.
     """
     from hf_bpe.engine._encoder import (  # imports numpy, which training does not need
         PythonEncoder,
@@ -99,7 +99,10 @@ def _make_encoder_of_raw_text(model: BPEModel, added_tokens: tuple[AddedTokenTup
     native = native_core()
     if native is None or max(model.vocab, default=0) >= _NATIVE_IDS or len(model.merges) >= _NATIVE_IDS:
         return PythonEncoder(reference.Encoder(model), make_encoder, added_tokens)
-    pattern = model.pattern if _is_built_in(model.pattern) else None
+    try:
+        pattern, is_native = native_pattern(native, model.pattern), True
+    except NotNativeError:
+        pattern, is_native = None, False
     encoder: Encoder = native.Encoder(
         model,
         make_encoder,
@@ -109,7 +112,7 @@ def _make_encoder_of_raw_text(model: BPEModel, added_tokens: tuple[AddedTokenTup
         whole_words=model.whole_words(),
         drop_missing_bytes=model.drop_missing_bytes,
     )
-    if not _is_built_in(model.pattern):
+    if not is_native:
         encoder = PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
     return encoder.with_added_tokens(added_tokens) if added_tokens else encoder
 
@@ -162,11 +165,15 @@ def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: 
     `memory` is the limit for its counts in bytes, 0 for no limit.
     """
     native = native_core()
-    if native is None or not _is_built_in(pattern):
+    if native is None:
+        return None
+    try:
+        splits = native_pattern(native, pattern)
+    except NotNativeError:
         return None
     specials = [special.encode() for special in special_tokens]
     # A number beyond the core's 32 bits is more threads than it would start.
-    counter: Counter = native.Counter(pattern, specials, threads=min(threads, 2**31), memory=memory)
+    counter: Counter = native.Counter(splits, specials, threads=min(threads, 2**31), memory=memory)
     return counter
 
 
@@ -266,10 +273,9 @@ def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str
     native = native_core()
     if native is None:
         return cuts.safe_cuts(pattern, tuple(special_tokens)).find_last(data)
-    known = pattern if _is_built_in(pattern) else None  # with any other pattern, text can be cut at special tokens only
+    try:
+        known = native_pattern(native, pattern)
+    except NotNativeError:  # then text can be cut at special tokens only
+        known = None
     last: int = native.find_last_cut(data, known, [token.encode() for token in special_tokens])
     return last
-
-
-def _is_built_in(pattern: str | None) -> bool:
-    return pattern is None or pattern in NAMES

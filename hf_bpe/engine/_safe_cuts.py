@@ -10,15 +10,13 @@ from __future__ import annotations
 import functools
 import heapq
 import mmap
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from hf_bpe.core.pretokenizers import NAMES, SAFE_CUT_IN_BYTES
+from hf_bpe.core.pretokenizers import safe_cut_in_bytes
 from hf_bpe.engine._token_finder import TokenFinder
 
 _FIRST_STEP, _STEP = 1 << 6, 1 << 14  # the range of the first search, and of later ones, which double
-_NEVER = re.compile(rb"(?!)")
 
 Bytes = bytes | mmap.mmap
 FindLastCut = Callable[[bytes], int]
@@ -27,8 +25,8 @@ FindLastCut = Callable[[bytes], int]
 class SafeCuts:
     """The positions at which text can be cut for a pattern and special tokens.
 
-    Only named patterns are analysed; any other pattern may look ahead or behind by any distance. So with such a
-    pattern, and without a pattern, text can be cut only before special tokens.
+    Where a pattern may match across any two characters, and without a pattern, text can be cut only before special
+    tokens.
 
     Args:
         pattern: a canonical pattern.
@@ -40,7 +38,7 @@ class SafeCuts:
     """
 
     def __init__(self, pattern: str | None, special_tokens: Sequence[str]) -> None:
-        self._pattern = SAFE_CUT_IN_BYTES if pattern in NAMES else _NEVER
+        self._pattern = safe_cut_in_bytes(pattern)
         self._finder = special_token_finder(special_tokens)
         self._longest = max(self._finder.longest, 1)
         self.margin = self._longest + 4

@@ -8,12 +8,15 @@ from itertools import accumulate
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.native_patterns import native_pieces
 from support.profiles import by_profile, thorough
 from support.strategies import texts
 from tokenizers import Tokenizer, pre_tokenizers
 
 from hf_bpe import BPETokenizer, count
 from hf_bpe.core._byte_level import to_printable
+from hf_bpe.core._chain_programs import compile_chain
+from hf_bpe.core._matching import Matcher
 from hf_bpe.core._stages import BEHAVIORS, STAGES
 from hf_bpe.core.pretokenizers import (
     CHAINS,
@@ -28,6 +31,7 @@ from hf_bpe.core.pretokenizers import (
     Whitespace,
     WhitespaceSplit,
     canonical_pattern,
+    find_safe_cuts,
     pre_tokenizer,
     pre_tokens,
     split,
@@ -88,6 +92,8 @@ def test_random_chains_cut_as_tokenizers_does(chain, text):
     ours = pre_tokens(text, chain.canonical)
     found = [(to_printable(token.data), place(token, boundaries)) for token in ours]
     assert found == tokenizers_pre_tokenizer(chain).pre_tokenize_str(text)
+    natively = native_pieces(text, chain.canonical)
+    assert natively is None or natively == [token.data.decode("utf-8", "surrogateescape") for token in ours]
 
 
 @given(chains(), TRAPS)
@@ -110,7 +116,7 @@ def test_stage_knows_the_class_of_every_character(stage):
     different = [
         char
         for char in characters
-        if [f"a{char}a"[slice(*span)] for span in stage.cut(f"a{char}a", None)]
+        if [f"a{char}a"[slice(*span)] for span in stage.cut(f"a{char}a", Matcher(char).find)]
         != [piece for piece, _ in theirs.pre_tokenize_str(f"a{char}a")]
     ]
     assert different == []
@@ -238,3 +244,20 @@ def test_named_patterns_are_recognized_in_any_notation():
 def test_a_deep_expression_has_no_name():
     deep = "(?:a|" * 99 + "b" + ")" * 99
     assert canonical_pattern(deep) == deep
+
+
+def test_places_to_cut_are_found_where_one_stage_always_cuts():
+    cuts = compile_chain(pre_tokenizer(canonical_pattern([Digits(), Split(r"\p{L}+| |\n+")]))).cuts
+    assert {left: "".join(sorted(cuts[left])) for left in "a1."} == {"a": "\n ", "1": "\n ", ".": "\n "}
+    assert " " not in cuts
+    for uncut in ([Split("a b|.")], [Split(" ", "MergedWithPrevious")], [Split(r"(?=aa)|\s+")], [Split(r"\p{L}+")]):
+        assert compile_chain(pre_tokenizer(canonical_pattern(uncut))).cuts == {}
+
+
+@settings(max_examples=by_profile(quick=60, thorough=2000))
+@given(chains(), TRAPS, TRAPS)
+def test_cut_texts_have_the_pre_tokens_of_the_whole(chain, before, after):
+    text = before + after
+    whole = split(text, chain.canonical)
+    for cut in find_safe_cuts(text, chain.canonical):
+        assert split(text[:cut], chain.canonical) + split(text[cut:], chain.canonical) == whole

@@ -5,7 +5,9 @@ import re
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.native_patterns import native_pieces
 from support.profiles import by_profile, thorough
+from support.reference_matcher import split_by_definition
 from support.samples import CODE_POINTS
 from support.strategies import texts
 from tokenizers import Regex, pre_tokenizers
@@ -71,6 +73,12 @@ def split_by_tokenizers(text, expression):
 def assert_equal_pieces(expression, samples):
     expected = [split_by_tokenizers(text, expression) for text in samples]
     assert [split(text, expression) for text in samples] == expected
+    assert_native_pieces(expression, samples, expected)
+
+
+def assert_native_pieces(expression, samples, expected):
+    natively = [native_pieces(text, expression) for text in samples]
+    assert natively == [pieces if found is not None else None for pieces, found in zip(expected, natively, strict=True)]
 
 
 # One of each construct, two spaces apart.
@@ -205,11 +213,14 @@ def test_expression_in_use_splits_as_tokenizers_does(expression):
     expected = [split_by_tokenizers(text, expression) for text in [*NASTY, *SHORT]]
     custom = f"{expression}(?#)"  # has no name, so it is translated
     assert [split(text, custom) for text in [*NASTY, *SHORT]] == expected
+    assert_native_pieces(custom, [*NASTY, *SHORT], expected)
 
 
 @given(texts, st.sampled_from([*IN_USE.values()]))
 def test_expressions_in_use_split_any_text_as_tokenizers_does(text, expression):
-    assert split(text, f"{expression}(?#)") == split_by_tokenizers(text, expression)
+    expected = split_by_tokenizers(text, expression)
+    assert split(text, f"{expression}(?#)") == expected
+    assert_native_pieces(f"{expression}(?#)", [text], [expected])
 
 
 def test_stage_sees_each_piece_of_the_stage_before_as_a_whole_text():
@@ -284,13 +295,24 @@ def test_any_expression_splits_as_tokenizers_does_or_is_refused(expression, samp
     assert_equal_pieces(f"{expression}(?#)", samples)
 
 
+@given(expressions, _short_texts)
+def test_native_core_matches_by_definition(expression, text):
+    try:
+        node = parse(expression)
+    except ValueError:
+        assume(False)
+    assume(r"\G" not in expression)
+    found = native_pieces(text, f"{expression}(?#)")
+    assert found is None or found == split_by_definition(text, node)
+
+
 @given(st.text(st.sampled_from("ab1^$|.*+?{},()[]-&\\spxb:=!<#i \n")))
 def test_any_text_is_an_expression_for_tokenizers_or_refused(expression):
     try:
         parse(expression)
     except ValueError:
         assume(False)
-    assert split_by_tokenizers("ab1 \n", expression) == split("ab1 \n", f"{expression}(?#)")
+    assert_equal_pieces(f"{expression}(?#)", ["ab1 \n"])
 
 
 @pytest.mark.parametrize(
