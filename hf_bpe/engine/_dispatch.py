@@ -119,11 +119,14 @@ def _make_encoder_of_raw_text(model: BPEModel, added_tokens: tuple[AddedTokenTup
 
 def splits_natively(pattern: str | None) -> bool:
     """Return whether the native core cuts text by a canonical pattern, and not Python."""
-    from hf_bpe.core._model import BPEModel
-    from hf_bpe.engine._encoder import PythonEncoder
-
-    model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [], (), pattern)
-    return not isinstance(_make_encoder_of_raw_text(model), PythonEncoder)
+    native = native_core()
+    if native is None:
+        return False
+    try:
+        native_pattern(native, pattern)
+    except NotNativeError:
+        return False
+    return True
 
 
 def from_printable_all(texts: list[str]) -> list[bytes | None]:

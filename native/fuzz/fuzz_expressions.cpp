@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto chain = std::make_shared<Chain>();
   try {
-    chain->stages.push_back({Expression(program, is_mapped), behavior, choice >= 128});
+    chain->stages.push_back({hf_bpe::Expression(program, is_mapped), behavior, choice >= 128});
   } catch (const std::invalid_argument&) {
     return 0;
   }

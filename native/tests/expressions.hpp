@@ -79,7 +79,7 @@ class ProgramMaker {
 
 class NaiveMatcher {
  public:
-  NaiveMatcher(const Expression& expression, const Byte* begin, const Byte* end)
+  NaiveMatcher(const hf_bpe::Expression& expression, const Byte* begin, const Byte* end)
       : expression_(expression), begin_(begin), end_(end) {}
 
   const Byte* match(std::uint32_t at_instruction, const Byte* at) {
@@ -119,7 +119,7 @@ class NaiveMatcher {
   std::size_t steps = 0;
 
  private:
-  const Expression& expression_;
+  const hf_bpe::Expression& expression_;
   const Byte *begin_, *end_;
 };
 
@@ -127,11 +127,11 @@ class NaiveMatcher {
 inline void check_program(const Program& program, const std::string& text, bool is_mapped, Behavior behavior, bool invert) {
   const auto chain = std::make_shared<Chain>();
   try {
-    chain->stages.push_back({Expression(program, is_mapped), behavior, invert});
+    chain->stages.push_back({hf_bpe::Expression(program, is_mapped), behavior, invert});
   } catch (const std::invalid_argument&) {  // a loop that passes nothing
     return;
   }
-  const Expression& expression = chain->stages[0].expression;
+  const hf_bpe::Expression& expression = chain->stages[0].expression;
   const auto* const begin = reinterpret_cast<const Byte*>(text.data());
   const Byte* const end = begin + text.size();
   PollInLoop polls(kNoPoll);

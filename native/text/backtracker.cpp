@@ -125,15 +125,18 @@ std::uint32_t Backtracker::accept(const Byte*& at) {
   return each.c == 0 ? each.b : kFailed;
 }
 
-// Ends the body of the last LOOK or ATOMIC, which is known to match from a split on.
-std::uint32_t Backtracker::accept_known(std::uint32_t split, const Byte*& at) {
-  if (bodies_.empty()) return kFailed;  // not in a program of the compiler, whose bodies share nothing
+// What is known of a split at a position. If it matches, `at` becomes the end of the body that it is in; nothing is known
+// if the end was forgotten.
+Backtracker::Result Backtracker::recall(std::uint32_t split, const Byte*& at) {
+  const Result known = result_of(split, place_of(at));
+  if (known == kUnknown || known == kFails) return known;
+  if (bodies_.empty()) return kUnknown;  // not in a program of the compiler, whose bodies share nothing
   if (expression_.code()[choices_[bodies_.back()].instruction].opcode == Opcode::kAtomic) {
     const auto found = ends_.find(key_of(split, place_of(at)));
-    if (found == ends_.end()) return kFailed;
+    if (found == ends_.end()) return kUnknown;
     at = begin_ + found->second;
   }
-  return accept(at);
+  return kMatches;
 }
 
 const Byte* Backtracker::match(const Byte* at, PollInLoop& polls) {
@@ -155,13 +158,13 @@ const Byte* Backtracker::match(const Byte* at, PollInLoop& polls) {
         break;
       }
       case Opcode::kSplit:
-        switch (result_of(splits_[next], place_of(at))) {
+        switch (recall(splits_[next], at)) {
           case kUnknown:
             open(kFirstWay, next, at);
             next = each.a;
             break;
           case kFails: next = kFailed; break;
-          default: next = accept_known(splits_[next], at);
+          case kMatches: next = accept(at); break;
         }
         break;
       case Opcode::kCheck: {

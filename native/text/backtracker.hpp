@@ -60,7 +60,7 @@ class Backtracker {
   const Byte* step_back(const Byte* at, std::uint32_t characters) const;
   std::uint32_t fail(const Byte*& at);
   std::uint32_t accept(const Byte*& at);
-  std::uint32_t accept_known(std::uint32_t split, const Byte*& at);
+  Result recall(std::uint32_t split, const Byte*& at);
   std::uint64_t key_of(std::uint32_t split, std::uint32_t place) const { return std::uint64_t{place} * count_ + split; }
   std::uint32_t place_of(const Byte* at) const { return static_cast<std::uint32_t>(at - begin_); }
 

@@ -78,7 +78,14 @@ Alphabet::Alphabet(const std::vector<CharacterTest>& tests, bool is_mapped) {
   }
 
   std::map<std::array<std::uint16_t, kBlock>, std::uint16_t> known;
+  std::vector<std::uint16_t> uniform(classes_, kSeveralBytes);  // by class, a block of nothing else
   for (std::uint32_t first = 0, interval = 0; first < kCodes; first += kBlock) {
+    while (interval + 1 < starts.size() && starts[interval + 1] <= first) ++interval;
+    const bool is_uniform = interval + 1 == starts.size() || starts[interval + 1] >= first + kBlock;
+    if (is_uniform && uniform[types[interval]] != kSeveralBytes) {
+      block_of_.push_back(uniform[types[interval]]);
+      continue;
+    }
     std::array<std::uint16_t, kBlock> block;
     for (std::uint32_t i = 0; i < kBlock; ++i) {
       while (interval + 1 < starts.size() && starts[interval + 1] <= first + i) ++interval;
@@ -86,6 +93,7 @@ Alphabet::Alphabet(const std::vector<CharacterTest>& tests, bool is_mapped) {
     }
     const auto [found, is_new] = known.try_emplace(block, static_cast<std::uint16_t>(blocks_.size()));
     if (is_new) blocks_.push_back(block);
+    if (is_uniform) uniform[types[interval]] = found->second;
     block_of_.push_back(found->second);
   }
   invalid_ = static_cast<std::uint16_t>(of(kInvalidByte));

@@ -64,7 +64,6 @@ class Family:
 
     Attributes:
         pre_tokenizer: the stages.
-        is_native: whether the native core splits by them.
         post_processor: TemplateProcessing and so on, without its special tokens' ids.
         normalizer: the normalizer.
         ignore_merges: the option of the model.
@@ -73,7 +72,6 @@ class Family:
     """
 
     pre_tokenizer: tuple
-    is_native: bool = True
     post_processor: dict | None = field(default_factory=lambda: QUIET)
     normalizer: dict | None = None
     ignore_merges: bool = False
@@ -157,20 +155,20 @@ FAMILIES = {
     "OLMo 2, phi-4": Family(one(PATTERNS["cl100k"], *REMOVED)),
     "MiniCPM5": Family(CHAINS["minicpm5"].stages),
     "MiniMax M2, Phi-4-mini": Family(one(PATTERNS["o200k"], *REMOVED), normalizer=NFC),
-    "DeepSeek V2, LLM": Family(DEEPSEEK_V2, is_native=False),
-    "DeepSeek Coder": Family(DEEPSEEK_CODER, is_native=False),
-    "Spark-X2.5": Family(SPARK, is_native=False),
-    "Seed-Coder": Family(one(SEED_CODER), is_native=False),
-    "EXAONE MoE": Family(one(EXAONE_MOE), is_native=False),
-    "SuperBPE": Family((Split(r"\p{N}+"), Split(r"(?=(\d{3})+(?!\d))"), ByteLevel()), is_native=False),
-    "Laguna": Family((Split(r"[\r\n]+", "MergedWithNext"), Split(PATTERNS["qwen2"]), ByteLevel()), is_native=False),
-    "BLOOM": Family(one(r" ?[^(\s|[.,!?…。，、।۔،])]+"), is_native=False),
-    "LLaDA, Ling": Family(one(POSSESSIVE), is_native=False),
-    "Falcon": Family(FALCON, is_native=False),
+    "DeepSeek V2, LLM": Family(DEEPSEEK_V2),
+    "DeepSeek Coder": Family(DEEPSEEK_CODER),
+    "Spark-X2.5": Family(SPARK),
+    "Seed-Coder": Family(one(SEED_CODER)),
+    "EXAONE MoE": Family(one(EXAONE_MOE)),
+    "SuperBPE": Family((Split(r"\p{N}+"), Split(r"(?=(\d{3})+(?!\d))"), ByteLevel())),
+    "Laguna": Family((Split(r"[\r\n]+", "MergedWithNext"), Split(PATTERNS["qwen2"]), ByteLevel())),
+    "BLOOM": Family(one(r" ?[^(\s|[.,!?…。，、।۔،])]+")),
+    "LLaDA, Ling": Family(one(POSSESSIVE)),
+    "Falcon": Family(FALCON),
     "Whisper": Family(GPT2, post_processor=template("BOS EXTRA A EOS", "BOS EXTRA A B EOS")),
     "DeBERTa": Family(GPT2, post_processor=template("BOS A EOS", "BOS A EOS B:1 EOS:1")),
     "Nougat": Family(GPT2, normalizer={"type": "NFKC"}, post_processor=template("BOS A EOS", "BOS A B EOS")),
-    "tiny-aya": Family((Split(AYA), ByteLevel(use_regex=True)), is_native=False),
+    "tiny-aya": Family((Split(AYA), ByteLevel(use_regex=True))),
 }
 
 
@@ -218,7 +216,7 @@ def _with_ids(processor, ids):
 
 def table() -> str:
     """Return the table of docs/explanation/which-tokenizers-load.md."""
-    rows = [("family", "pattern", "splits", "besides"), ("---",) * 4]
+    rows = [("family", "pattern", "split by", "besides"), ("---",) * 4]
     for name, family in FAMILIES.items():
         pattern = canonical_pattern(family.pre_tokenizer)
         chain = " → ".join(type(stage).__name__ for stage in family.pre_tokenizer)
@@ -226,7 +224,8 @@ def table() -> str:
             shown = f"`{pattern}`"
         else:
             shown = "`gpt2`, `add_prefix_space`" if len(family.pre_tokenizer) == 1 else chain
-        rows.append((name, shown, "natively" if family.is_native else "in Python", _besides(family)))
+        split_by = "a scanner of its own" if pattern is None or pattern in NAMES else "compiled expressions"
+        rows.append((name, shown, split_by, _besides(family)))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
 
