@@ -27,7 +27,7 @@ _COMMON = regex.compile(rf"(?:{_ATOM}|{_QUANTIFIER}|\(\?(?:[:=!>]|i:|<[=!])|\)|\
 def check_means_the_same(pattern: str | None, library: str) -> None:
     r"""Raise a ValueError if a library may split text differently by the expression of a pattern, which is no chain.
 
-    >>> check_means_the_same(r"\w+|\W", "minbpe")
+    >>> check_means_the_same(r"\p{L}+|\P{L}", "minbpe")
     >>> check_means_the_same(r"\w+", "minbpe")
     Traceback (most recent call last):
     ValueError: the pattern '\\w+' leaves text between its matches, such as ' ', which minbpe loses; add an alternative

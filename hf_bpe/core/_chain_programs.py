@@ -66,7 +66,7 @@ def compile_chain(chain: PreTokenizer) -> ChainProgram:
         TooComplexError: the chain has no program: an expression has none, a ByteLevel puts spaces before pieces, or
             there are too many stages.
 
-    >>> from hf_bpe.core.pretokenizers import ByteLevel
+    >>> from hf_bpe.core.pretokenizers import ByteLevel, PreTokenizer, Split
     >>> compile_chain(PreTokenizer((Split("[a-z]+|[ \n]"), ByteLevel()))).cuts["b"]
     '\n '
     """

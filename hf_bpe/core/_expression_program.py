@@ -151,8 +151,10 @@ class _Compiler:
             case Alternation(branches):
                 return self._choose(self.compile(branch, following) for branch in branches)
             case Repeat(body, least, None, is_greedy):
-                following = self._loop(body, is_greedy, following)
-                return self.compile(Sequence((body,) * least), following)
+                loop, turn = self._loop(body, is_greedy, following)
+                if least > 0 and not may_be_empty(body):  # the last of the required turns is one of the loop
+                    return self.compile(Sequence((body,) * (least - 1)), turn)
+                return self.compile(Sequence((body,) * least), loop)
             case Repeat(body, least, int(most), is_greedy):
                 after = following
                 for _ in range(most - least):
@@ -205,12 +207,13 @@ class _Compiler:
     def _either(self, way: int, other: int, is_first: bool) -> int:
         return self._choose(iter((way, other) if is_first else (other, way)))
 
-    def _loop(self, body: Node, is_greedy: bool, following: int) -> int:
+    def _loop(self, body: Node, is_greedy: bool, following: int) -> tuple[int, int]:
+        """Add a loop of any number of turns; return its start, and that of a turn."""
         loop = self.add(Instruction(Opcode.SPLIT))  # which its body leads back to
         start = self.compile_unmoved(body, following, loop) if may_be_empty(body) else self.compile(body, loop)
         ways = (start, following) if is_greedy else (following, start)
         self.instructions[loop] = Instruction(Opcode.SPLIT, *ways)
-        return loop
+        return loop, start
 
     def _body(self, body: Node) -> int:
         return self.compile(body, self.add(Instruction(Opcode.ACCEPT)))

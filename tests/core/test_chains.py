@@ -254,7 +254,12 @@ def test_places_to_cut_are_found_where_one_stage_always_cuts():
     assert " " not in cuts
     cuts = compile_chain(pre_tokenizer(canonical_pattern([Digits(individual_digits=True), words]))).cuts
     assert cuts["a"] == "\n 0123456789"
-    for uncut in ([Split(r"(?m:a b|.)(?!\S)")], [Split(" ", "MergedWithPrevious")], [Split(r"(?=aa)|\s+")], [Split(r"\p{N}", "Contiguous")]):
+    for uncut in (
+        [Split(r"(?m:a b|.)(?!\S)")],
+        [Split(" ", "MergedWithPrevious")],
+        [Split(r"(?=aa)|\s+")],
+        [Split(r"\p{N}", "Contiguous")],
+    ):
         assert compile_chain(pre_tokenizer(canonical_pattern(uncut))).cuts == {}
 
 
