@@ -6,6 +6,7 @@ numpy and torch, but not a bool. A bool is one of Python or numpy, or 0 or 1.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import operator
@@ -38,6 +39,33 @@ def short_repr(value: object) -> str:
 def wrong_type(name: str, expected: str, value: object) -> TypeError:
     """Return the TypeError for an argument of the wrong type."""
     return TypeError(f"{name}: expected {expected}, got {short_repr(value)}")
+
+
+def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise a TypeError for the first name of an option that a function does not know.
+
+    Args:
+        function: its name, for the message.
+        given: the names that are given.
+        known: the names that the function knows; those that begin with an underscore are not suggested.
+
+    >>> refuse_unknown("train", ["patern"], ["pattern", "vocab_size"])
+    Traceback (most recent call last):
+    TypeError: train: unknown option 'patern'; did you mean 'pattern'?
+    """
+    known = {*known}
+    for name in given:
+        if name not in known:
+            public = sorted(each for each in known if not each.startswith("_") and each not in ("self", "cls"))
+            raise TypeError(f"{function}: unknown option {name!r}; {_suggestion(name, public)}")
+
+
+def _suggestion(name: str, known: list[str]) -> str:
+    # Names such as min_freq and eos begin like the option that is meant, or are a part of it.
+    close = difflib.get_close_matches(name, known, 1, 0.7)
+    close = close or [each for each in known if each.startswith(name) or (len(name) > 3 and name in each)]
+    close = close or difflib.get_close_matches(name, known, 1, 0.5)
+    return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
 
 
 def check_int(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
@@ -198,7 +226,9 @@ def checked(**checks: Check) -> Callable[[Function], Function]:
     """
 
     def decorate(function: Function) -> Function:
-        by_place = [(name, checks.get(name)) for name in inspect.signature(function).parameters]
+        parameters = inspect.signature(function).parameters
+        by_place = [(name, checks.get(name)) for name in parameters]
+        takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -206,6 +236,8 @@ def checked(**checks: Check) -> Callable[[Function], Function]:
             for name in kwargs:
                 if name in checks:
                     kwargs[name] = checks[name](name, kwargs[name])
+                elif not takes_any and name not in parameters:
+                    refuse_unknown(function.__qualname__, [name], parameters)
             return function(*given, *args[len(given) :], **kwargs)
 
         return call  # type: ignore[return-value]

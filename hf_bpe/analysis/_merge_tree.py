@@ -113,9 +113,8 @@ def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> 
     >>> merge_tree(model, "<|endoftext|>")
     <|endoftext|>  256  special token
     """
-    model, added = tokenizer, {}
-    if not isinstance(tokenizer, BPEModel):
-        model, added = tokenizer.model, tokenizer.added_tokens_decoder
+    model = tokenizer if isinstance(tokenizer, BPEModel) else tokenizer.model
+    added = {} if isinstance(tokenizer, BPEModel) else tokenizer.added_tokens_decoder
     tokens = {**{token_id: str(token).encode() for token_id, token in added.items()}, **model.vocab}
     token_id = _find(tokens, token)
     if token_id not in model.vocab:

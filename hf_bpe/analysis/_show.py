@@ -204,8 +204,8 @@ def _encode(
 
     if not isinstance(tokenizer, BPETokenizer):
         raise TypeError(
-            f"expected a BPETokenizer or a BPEModel, got {type(tokenizer).__name__}; BPETokenizer.convert_from may "
-            "make one of it"
+            f"expected a BPETokenizer or a BPEModel, got {type(tokenizer).__name__}; give "
+            "BPETokenizer.from_pretrained(path), or BPETokenizer.convert_from(tokenizer) for another kind"
         )
     ids = tokenizer.encode_to_lists([text])[0] if isinstance(text, str) else tokenizer.encode_bytes(text)
     return tokenizer.model, tokenizer.added_tokens_decoder, ids, tokenizer.decode_bytes(ids)

@@ -222,7 +222,10 @@ class BPEModel:
 def check_model(name: str, value: object) -> BPEModel:
     """Return the value if it is a BPEModel."""
     if not isinstance(value, BPEModel):
-        raise wrong_type(name, "a BPEModel", value)
+        error = wrong_type(name, "a BPEModel", value)
+        if isinstance(getattr(value, "model", None), BPEModel):  # a BPETokenizer, or an edited model
+            raise TypeError(f"{error}; give its .model")
+        raise error
     return value
 
 
@@ -275,6 +278,11 @@ def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
         raise TypeError(
             f"special_tokens: expected a list of str, got {short_repr(special_tokens)}; "
             f"write [{short_repr(special_tokens)}]"
+        )
+    if isinstance(special_tokens, Mapping) and any(str(each).endswith("_token") for each in special_tokens):
+        raise TypeError(
+            f"special_tokens: expected a list of str, got {short_repr(special_tokens)}; roles are options of "
+            "BPETokenizer.train, such as pad_token='<pad>'"
         )
     if not isinstance(special_tokens, (Mapping, Set)):
         check_sequence("special_tokens", special_tokens, "a list of str")

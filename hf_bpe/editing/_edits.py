@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import count, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from hf_bpe._utils.arguments import check_ids, check_int
-from hf_bpe.core._model import BPEModel, CheckedMerges, check_gaps, check_special_tokens, unused_name
+from hf_bpe._utils.arguments import check_ids, check_int, checked
+from hf_bpe.core._model import BPEModel, CheckedMerges, check_gaps, check_model, check_special_tokens, unused_name
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing._pruning import Pruning, count_tokens
@@ -51,6 +51,7 @@ class Edited(NamedTuple):
     remap: Remap
 
 
+@checked(model=check_model)
 def truncate(model: BPEModel, vocab_size: int) -> Edited:
     """Remove the last merges, as `BPEModel.truncate` does: a trained model becomes that of a smaller training.
 
@@ -68,6 +69,7 @@ def truncate(model: BPEModel, vocab_size: int) -> Edited:
     return _with_same_ids(model, model.truncate(vocab_size))
 
 
+@checked(model=check_model)
 def renumber(model: BPEModel) -> Edited:
     """Close the gaps in the ids: they become 0, 1, 2, … in the old order.
 
@@ -77,6 +79,7 @@ def renumber(model: BPEModel) -> Edited:
     return _renumbered(model, model.vocab)
 
 
+@checked(model=check_model)
 def extend(
     model: BPEModel,
     input: TextSource | WordCounts,
@@ -119,6 +122,7 @@ def extend(
     return _with_same_ids(model, with_normalizer(replace(longer, vocab=vocab), normalizer))
 
 
+@checked(model=check_model)
 def prune(
     model: BPEModel,
     *,
@@ -194,6 +198,7 @@ def prune(
     return _renumbered(model, pruning.kept)
 
 
+@checked(model=check_model)
 def add_special_tokens(
     model: BPEModel, tokens: Iterable[str] | Mapping[str, int], *, reserved: Collection[int] = ()
 ) -> Edited:
@@ -233,6 +238,7 @@ def add_special_tokens(
     return _with_same_ids(model, replace(model, vocab={**model.vocab, **new}, special_tokens=specials))
 
 
+@checked(model=check_model)
 def pad_to_multiple_of(model: BPEModel, multiple: int, *, reserved: Collection[int] = ()) -> Edited:
     """Add placeholder tokens until the number of ids is a multiple of `multiple`, for fast matrix products.
 

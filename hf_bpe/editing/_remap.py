@@ -16,8 +16,10 @@ import numpy.typing as npt
 from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.input_files import read_json
 
+_SHOWN = 20  # ids that a repr lists; there may be a million
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Remap:
     """A mapping from the ids of a tokenizer to those of its edited version.
 
@@ -57,6 +59,15 @@ class Remap:
             raise ValueError("remap: a token is both kept and removed")
         if unknown := {*chain(*self.added.values())} - self.old_ids:
             raise ValueError(f"remap: id {min(unknown)} is a source of a new token, but not an old id")
+
+    def __repr__(self) -> str:
+        if len(self.new_ids) + len(self.added) + len(self.removed) <= _SHOWN:
+            return f"Remap(new_ids={self.new_ids}, added={self.added}, removed={self.removed})"
+        moved = sum(old != new for old, new in self.new_ids.items())
+        return (
+            f"<Remap of {len(self.new_ids) + len(self.removed)} ids: {len(self.new_ids)} kept ({moved} moved), "
+            f"{len(self.added)} added, {len(self.removed)} removed>"
+        )
 
     @property
     def old_ids(self) -> frozenset[int]:

@@ -35,3 +35,7 @@ __getattr__ = lazy_exports(
         "unreachable": "hf_bpe.engine._merge_trees",
     },
 )
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

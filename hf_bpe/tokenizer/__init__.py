@@ -23,3 +23,7 @@ __getattr__ = lazy_exports(
         "Template": "hf_bpe.tokenizer._template",
     },
 )
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

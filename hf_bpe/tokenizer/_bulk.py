@@ -133,8 +133,8 @@ def decode_odd(tokenizer: BPETokenizer, name: str, ids: Any, skipped: bytes) -> 
         elif token_id in unused:  # as `tokenizers` decodes a token that is not made of bytes
             parts += [encoder.decode(known, b""), unused[token_id].encode()]
             known = []
-        elif tokenizer.unk_token is not None:
-            known.append(tokenizer.unk_token_id)  # not skipped, although it is a special token
+        elif (unknown := tokenizer.unk_token_id) is not None:
+            known.append(unknown)  # not skipped, although it is a special token
         else:
             logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
     return b"".join([*parts, encoder.decode(known, b"")])

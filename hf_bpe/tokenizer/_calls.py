@@ -16,7 +16,7 @@ import numpy as np
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import PaddingStrategy, TensorType, is_torch_available
 
-from hf_bpe._utils.arguments import check_choice, short_repr, wrong_type
+from hf_bpe._utils.arguments import check_choice, refuse_unknown, short_repr, wrong_type
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.engine._encoder import AnyText, Encoder, Numbers, Options, Padding, TemplateIds
 from hf_bpe.tokenizer._batch_layout import Layout
@@ -108,6 +108,9 @@ class Call(NamedTuple):
 
 
 _CALL_NAMES = frozenset(Call._fields)
+# transformers and its processors pass the others to every tokenizer.
+_KNOWN = _CALL_NAMES | {"padding", "truncation", "sanitize_control_tokens", "return_mm_token_type_ids"}
+_KNOWN |= {"allowed_special", "disallowed_special"}
 # Arguments that allow the fast path for a single text: those that decide only the ids and the mask.
 _PLAIN_NAMES = {"add_special_tokens", "split_special_tokens", "return_attention_mask", "verbose", "max_length"}
 _MORE = {name: value for name, value in Call._field_defaults.items() if name not in _PLAIN_NAMES}
@@ -132,6 +135,8 @@ def checked_inputs(text: Any, text_pair: Any, given: dict[str, Any]) -> Inputs |
     for name, value in given.items():
         if value is not None and value is not True and value is not False and name in _CHECKS:
             given[name] = _CHECKS[name](name, value)
+    if not given.keys() <= _KNOWN:
+        refuse_unknown("BPETokenizer", given, _KNOWN)
     if isinstance(given.get("return_tensors"), bool):
         raise wrong_type("return_tensors", "None or the name of a kind of tensors", given["return_tensors"])
     if given.get("sanitize_control_tokens"):
@@ -188,7 +193,7 @@ def encode_call(
         longest = max(layout.lengths, default=0)
         tokenizer._eventual_warn_about_too_long_sequence(range(longest), call.max_length, call.verbose)
     layout, samples = _arrange(layout, call, tokenizer.truncation_side, tokenizer.padding_side)
-    pad_id = NO_ID if layout.width is None else tokenizer.pad_token_id
+    pad_id: Any = NO_ID if layout.width is None else tokenizer.pad_token_id
     to_tokens = tokenizer.convert_ids_to_tokens
     encodings = Encodings(lambda: layout, source.places, pad_id, type_ids, to_tokens, tokenizer.trim_offsets)
     data = _columns(layout, source.encoder, pad_id, encodings, type_ids, call, names, inputs.is_batched)

@@ -13,6 +13,7 @@ from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.editing._remap import Remap
 from hf_bpe.engine._added_tokens import as_special
 from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition
+from hf_bpe.tokenizer._options import RESTORED
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
@@ -57,7 +58,8 @@ def check_edited(name: str, value: Any) -> Any:
     """Return the value if it is an edited model with its remap."""
     model, remap = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
     if not isinstance(model, BPEModel) or not isinstance(remap, Remap):
-        raise wrong_type(name, "the result of a function of hf_bpe.editing", value)
+        error = wrong_type(name, "the result of a function of hf_bpe.editing", value)
+        raise TypeError(f"{error}; give all of what it returned: tokenizer.with_model(truncate(tokenizer.model, 8000))")
     return value
 
 
@@ -86,7 +88,7 @@ def arguments_of(definition: Definition, others: Mapping[str, Any]) -> dict[str,
     tokens = {**definition.added_tokens, **others.get("added_tokens_decoder", {})}
     settings = {**definition.settings, **others}
     settings.setdefault("extra_special_tokens", _special_without_name(tokens, settings))
-    return {**settings, "model": definition.model, "added_tokens_decoder": tokens}
+    return {**settings, "model": definition.model, "added_tokens_decoder": tokens, RESTORED: True}
 
 
 def arguments_to_retrain(
@@ -104,5 +106,6 @@ def arguments_to_retrain(
         "normalizer": tokenizer.normalizer,
         "unused_tokens": None,
         "extra_special_tokens": [*extra, *map(str, new_special_tokens)],
+        RESTORED: True,
     }
     return [*(as_special(token, names.get(token.content)) for token in special), *new_special_tokens], settings

@@ -10,10 +10,9 @@ import codecs
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken
-from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import ExplicitEnum, PaddingStrategy, TensorType
 
@@ -40,11 +39,16 @@ from hf_bpe._utils.arguments import (
 )
 from hf_bpe._utils.input_files import check_json_file
 from hf_bpe.core._byte_level import from_printable
-from hf_bpe.core._model import check_model
+from hf_bpe.core._model import BPEModel, check_model
 from hf_bpe.core.normalizers import canonical_normalizer
 from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.tokenizer._batch_layout import MOST_IDS
 from hf_bpe.tokenizer._files.reading import read_json_object
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer
+else:
+    from transformers.tokenization_python import PreTrainedTokenizer
 
 
 def check_token(name: str, value: Any) -> Any:
@@ -191,6 +195,12 @@ def check_unused_tokens(name: str, value: object) -> dict[str, int]:
     return tokens
 
 
+def _check_vocab_file(name: str, value: Any) -> Any:
+    if isinstance(value, BPEModel):
+        raise TypeError("BPETokenizer: the first argument is a vocab_file; give the model as BPETokenizer(model=model)")
+    return check_path(name, value)
+
+
 SETTINGS: dict[str, Check] = {
     **dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token"), optional(check_token)),
     **dict.fromkeys(("pad_token", "cls_token", "mask_token"), optional(check_token)),
@@ -207,7 +217,8 @@ SETTINGS: dict[str, Check] = {
 """Checks of the settings that transformers takes by keyword."""
 
 CONSTRUCTOR: dict[str, Check] = {
-    **dict.fromkeys(("vocab_file", "merges_file"), optional(check_path)),
+    "vocab_file": optional(_check_vocab_file),
+    "merges_file": optional(check_path),
     "signature": optional(check_str),
     "pattern": lambda _, value: canonical_pattern(value),
     "normalizer": lambda _, value: canonical_normalizer(value),

@@ -30,6 +30,7 @@ from hf_bpe._utils.arguments import (
     checked,
     each,
     optional,
+    refuse_unknown,
     short_repr,
 )
 from hf_bpe.core._byte_level import from_printable, repair_surrogates, to_printable
@@ -46,6 +47,7 @@ from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padd
 from hf_bpe.engine._normalized_texts import NormalizedTexts, checked_normalizer, with_normalizer
 from hf_bpe.engine._panics import panics_as_errors
 from hf_bpe.engine._streaming import encode_blocks
+from hf_bpe.tokenizer import _allowed_special as allowed_special
 from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import Derived, add_tokens, with_unused
@@ -59,15 +61,29 @@ from hf_bpe.tokenizer._files.integrity import check_complete, check_digests
 from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS, check_config
 from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, render_tokenizer_json
 from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
+from hf_bpe.tokenizer._hub import check_repository
 from hf_bpe.tokenizer._inherited import ARGUMENTS, CONSTRUCTOR, SETTINGS, CheckedTokenizer, check_token
 from hf_bpe.tokenizer._lazy_encodings import Source
+from hf_bpe.tokenizer._options import (
+    RESTORED,
+    LoadingOptions,
+    Settings,
+    TrainerOptions,
+    check_decoding,
+    check_loading,
+    check_saving,
+    check_settings,
+    check_training,
+    hint_at_roles,
+    with_options_of,
+)
 from hf_bpe.tokenizer._saving import check_auto_class, errors_of_files, is_copied, model_of, save
 from hf_bpe.tokenizer._template import BOS_EOS_OF_PATTERN, PATTERN_OF_BOS_EOS, Template, as_template, template_ids
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 from hf_bpe.training._train import TrainingOptions, train
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     from hf_bpe.editing._edits import Edited
 
@@ -100,7 +116,7 @@ class BPETokenizer(CheckedTokenizer):
         add_bos_token: begin each sequence with `bos_token`; None to leave that to the template.
         add_eos_token: end each sequence with `eos_token`; None to leave that to the template. If this or
             `add_bos_token` is True or False, they replace the template, and the one that is not given is False.
-        kwargs: arguments of `PreTrainedTokenizer`: `bos_token`, `eos_token`, `unk_token`, `pad_token`,
+        settings: arguments of `PreTrainedTokenizer`: `bos_token`, `eos_token`, `unk_token`, `pad_token`,
             `extra_special_tokens`, `model_max_length`, `padding_side` and so on. If the vocabulary has `<|endoftext|>`,
             it is the default of `bos_token` and `eos_token`; None disables them.
 
@@ -144,12 +160,13 @@ class BPETokenizer(CheckedTokenizer):
         unused_tokens: Mapping[str, int] | None = None,
         add_bos_token: bool | None = None,
         add_eos_token: bool | None = None,
-        **kwargs: Any,
+        **settings: Unpack[Settings],
     ) -> None:
+        kwargs = check_settings(settings)
         added_tokens = kwargs.get("added_tokens_decoder", {})
         how_split = canonical_pattern(pattern), canonical_normalizer(normalizer)
-        settings = *how_split, ignore_merges, drop_missing_bytes, model_special_tokens, signature
-        model, printable_vocab = model_of(model, (vocab_file, merges_file), settings, added_tokens.values())
+        of_model = *how_split, ignore_merges, drop_missing_bytes, model_special_tokens, signature
+        model, printable_vocab = model_of(model, (vocab_file, merges_file), of_model, added_tokens.values())
         check_prefix_space(model.pattern, add_prefix_space)
         self.unused_tokens = dict(unused_tokens or {})
         printable_vocab = with_unused(printable_vocab, self.unused_tokens)
@@ -195,13 +212,14 @@ class BPETokenizer(CheckedTokenizer):
             self.init_kwargs.pop(name, None)
 
     @classmethod
+    @with_options_of(train)
     @checked(special_tokens=each(check_token), **SETTINGS)
     def train(
         cls,
         input: TextSource | WordCounts,
         vocab_size: int | None = None,
         special_tokens: Sequence[str | AddedToken] = (),
-        **kwargs: Any,
+        **given: Unpack[TrainerOptions],
     ) -> Self:
         """Train a tokenizer on paths, an iterable of texts, or counts.
 
@@ -209,11 +227,12 @@ class BPETokenizer(CheckedTokenizer):
             input, vocab_size, special_tokens: as in `hf_bpe.train`, but for one size. A token given as `bos_token`,
                 `eos_token`, `unk_token`, `pad_token` and so on is also a special token and need not be listed. If there
                 are no special tokens at all, those of the counts are used.
-            kwargs: options of `hf_bpe.train` (`pattern`, `tie_break`, `min_frequency`, `num_workers`, …); all others
-                go to the constructor. A `normalizer` needs texts that are `hf_bpe.engine.NormalizedTexts` of it.
+            given: options of `hf_bpe.train` (`pattern`, `tie_break`, `min_frequency`, `num_workers`, …), and settings
+                of the constructor. A `normalizer` needs texts that are `hf_bpe.engine.NormalizedTexts` of it.
 
-        Raises, warns: see `hf_bpe.train`.
+        Raises, warns: see `hf_bpe.train`. A TypeError names an unknown option.
         """
+        kwargs = check_training(cls, BPETokenizer, given)
         options = {name: kwargs.pop(name) for name in TrainingOptions.__annotations__ if name in kwargs}
         normalizer = checked_normalizer(kwargs.pop("normalizer", None), input)
         for name, size in {"vocab_size": vocab_size, "num_merges": options.get("num_merges")}.items():
@@ -224,7 +243,9 @@ class BPETokenizer(CheckedTokenizer):
         model = train(input, vocab_size, list(dict.fromkeys(map(str, listed))) or None, **options)
         model = with_normalizer(model, normalizer)
         flags = {model.special_ids()[text]: token for text, token in added.items() if isinstance(token, AddedToken)}
-        return cls(model=model, added_tokens_decoder={**flags, **kwargs.pop("added_tokens_decoder", {})}, **kwargs)
+        tokenizer = cls(model=model, added_tokens_decoder={**flags, **kwargs.pop("added_tokens_decoder", {})}, **kwargs)
+        hint_at_roles(tokenizer)
+        return tokenizer
 
     @checked(new_special_tokens=optional(each(check_token)), special_tokens_map=optional(check_mapping))
     def train_new_from_iterator(
@@ -250,10 +271,11 @@ class BPETokenizer(CheckedTokenizer):
 
         Raises, warns: see `hf_bpe.train`.
         """
+        refuse_unknown(f"{type(self).__name__}.train_new_from_iterator", kwargs, TrainingOptions.__annotations__)
         added, settings = converting.arguments_to_retrain(self, new_special_tokens or [], special_tokens_map or {})
         if self.normalizer is not None:
             text_iterator = NormalizedTexts(text_iterator, [*map(str, added)], self.normalizer)
-        return type(self).train(text_iterator, vocab_size, added, **{"pattern": self.pattern, **kwargs}, **settings)
+        return type(self).train(text_iterator, vocab_size, added, **{"pattern": self.pattern, **kwargs, **settings})
 
     # The model.
 
@@ -327,18 +349,20 @@ class BPETokenizer(CheckedTokenizer):
     def __getstate__(self) -> dict[str, Any]:
         return vars(self).copy()  # a snapshot of the attributes, for pickle and copy
 
-    def __setattr__(self, key: str, value: Any) -> None:
-        if key.endswith("_token_id"):
-            value = optional(check_int)(key, value)
-        elif key in SETTINGS:
-            value = SETTINGS[key](key, value)
-        name = key.removesuffix("_ids").removesuffix("_id")
-        is_special = name in self.SPECIAL_TOKENS_ATTRIBUTES or name == "extra_special_tokens"
-        if is_special:
-            self._special_tokens_map = {**self._special_tokens_map}  # transformers changes it in place
-        super().__setattr__(key, value)
-        if is_special and "_derived" in vars(self):
-            self._derived = self._derived.with_other_names()
+    if not TYPE_CHECKING:  # or type checkers would take any name
+
+        def __setattr__(self, key: str, value: Any) -> None:
+            if key.endswith("_token_id"):
+                value = optional(check_int)(key, value)
+            elif key in SETTINGS:
+                value = SETTINGS[key](key, value)
+            name = key.removesuffix("_ids").removesuffix("_id")
+            is_special = name in self.SPECIAL_TOKENS_ATTRIBUTES or name == "extra_special_tokens"
+            if is_special:
+                self._special_tokens_map = {**self._special_tokens_map}  # transformers changes it in place
+            super().__setattr__(key, value)
+            if is_special and "_derived" in vars(self):
+                self._derived = self._derived.with_other_names()
 
     @property
     def added_tokens_decoder(self) -> dict[int, AddedToken]:
@@ -483,6 +507,11 @@ class BPETokenizer(CheckedTokenizer):
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
         inputs = checked_inputs(text, text_pair, given)
         template = None
+        encoder, as_text = self._engine, given.get("split_special_tokens")
+        if not given.keys().isdisjoint(allowed_special.NAMES):
+            if inputs is None:
+                raise ValueError("allowed_special, disallowed_special: expected texts, not ids")
+            encoder, as_text = allowed_special.encoder_for(self, inputs.texts, given)
         if inputs is not None:
             add_special_tokens = given.get("add_special_tokens", True)
             template = self._template_ids(inputs.per_row, add_special_tokens)
@@ -490,13 +519,27 @@ class BPETokenizer(CheckedTokenizer):
             check_inherited_call(text, text_pair, given)
             encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
             return encoded
-        options = self._options(given.get("split_special_tokens"))
-        return encode_call(self, Source(self._engine, inputs.texts, options, inputs.bounds), inputs, template, given)
+        options = self._options(as_text)
+        return encode_call(self, Source(encoder, inputs.texts, options, inputs.bounds), inputs, template, given)
 
     def encode(
         self, text: Any, text_pair: Any = None, add_special_tokens: bool = True, *args: Any, **kwargs: Any
     ) -> Any:
-        """Return the ids of a text; the arguments are those of transformers' `encode`."""
+        """Return the ids of a text; the arguments are those of transformers' `encode`, and two of tiktoken's.
+
+        Args:
+            text, text_pair: the text, and the second of a pair.
+            add_special_tokens: add the special tokens of the template.
+            args, kwargs: as in transformers. As in tiktoken, and in calls of the tokenizer, too,
+                `allowed_special` is a set of the special tokens that are encoded as such, or "all", and
+                `disallowed_special` those that raise a ValueError, "all" for all that are not allowed. Other special
+                tokens in the text are encoded as ordinary text. If one of the two is given, the default of the other is
+                tiktoken's: no allowed tokens, all disallowed.
+
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|x|>"])
+        >>> tokenizer.encode("l<|x|>"), len(tokenizer.encode("l<|x|>", disallowed_special=()))
+        ([108, 256], 6)
+        """
         if not args and not kwargs and text_pair is None and isinstance(text, str):
             # The common case, in which the path through transformers takes longer than encoding.
             flag = check_flag("add_special_tokens", add_special_tokens)
@@ -783,8 +826,9 @@ class BPETokenizer(CheckedTokenizer):
             token_ids: an id, a sequence of ids, or several sequences of ids; lists, arrays or tensors.
             skip_special_tokens: leave special tokens out.
             kwargs: `clean_up_tokenization_spaces`, as in transformers; it damages the text of byte-level BPE and is
-                only available per call. Others are ignored.
+                only available per call.
         """
+        check_decoding(kwargs)
         token_ids = as_lists("token_ids", token_ids)
         if isinstance(token_ids, (list, tuple)) and len(token_ids) > 0 and isinstance(token_ids[0], (list, tuple)):
             texts = self.decode_to_texts(token_ids, skip_special_tokens=skip_special_tokens)
@@ -879,7 +923,7 @@ class BPETokenizer(CheckedTokenizer):
     @classmethod
     @checked(pretrained_model_name_or_path=check_path, subfolder=optional(check_path))
     def from_pretrained(
-        cls, pretrained_model_name_or_path: str | os.PathLike[str], *init_inputs: Any, **kwargs: Any
+        cls, pretrained_model_name_or_path: str | os.PathLike[str], *init_inputs: Any, **kwargs: Unpack[LoadingOptions]
     ) -> Self:
         """Load a folder or a repository of the Hub, like other tokenizers of transformers.
 
@@ -900,6 +944,7 @@ class BPETokenizer(CheckedTokenizer):
         >>> BPETokenizer.from_pretrained("my-tokenizer", padding_side="left").encode("low")
         [257]
         """
+        check_loading(cls, BPETokenizer, kwargs)
         folder = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "")
         # Checked here, because transformers reads it in several places with different errors.
         if (folder / CONFIG_FILE).is_file():
@@ -908,7 +953,8 @@ class BPETokenizer(CheckedTokenizer):
         if needs_conversion(folder, kwargs):
             given = {name: value for name, value in kwargs.items() if name not in OF_REPOSITORIES}
             return cls.convert_from(folder, **given)
-        loaded: Self = super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **kwargs)
+        options = check_repository(pretrained_model_name_or_path, kwargs)
+        loaded: Self = super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **options)
         return loaded
 
     @classmethod
@@ -929,7 +975,7 @@ class BPETokenizer(CheckedTokenizer):
         """Convert the `tokenizer.json` of other libraries; called by from_pretrained."""
         folder: Folder | None = kwargs.pop("_folder", None)
         kwargs.pop(DIGESTS, None)
-        return kwargs if folder is None else folder.settings(kwargs)
+        return {**(kwargs if folder is None else folder.settings(kwargs)), RESTORED: True}
 
     @classmethod
     def convert_added_tokens(cls, obj: Any, save: bool = False, add_type_field: bool = True) -> Any:
@@ -1001,6 +1047,7 @@ class BPETokenizer(CheckedTokenizer):
                 "portable=True with push_to_hub=True: transformers would save again for the upload, not portable; save "
                 "without push_to_hub, and upload the folder with huggingface_hub.upload_folder"
             )
+        check_saving(kwargs)
         hub_names = ("commit_message", "commit_description", "private", "token", "revision", "create_pr", "tags")
         hub_options = {name: kwargs.pop(name) for name in hub_names if name in kwargs}
         repo_id = kwargs.pop("repo_id", Path(save_directory).name)
@@ -1056,7 +1103,7 @@ class BPETokenizer(CheckedTokenizer):
     @checked(definition=converting.check_definition)
     def from_definition(cls, definition: Definition, **kwargs: Any) -> Self:
         """Create a tokenizer from a definition; `kwargs` override its settings."""
-        return cls(**converting.arguments_of(definition, kwargs))
+        return cls(**converting.arguments_of(definition, check_settings(kwargs)))
 
     @checked(edited=converting.check_edited)
     def with_model(self, edited: Edited) -> tuple[Self, Remap]:

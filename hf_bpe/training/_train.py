@@ -189,6 +189,8 @@ def train(
     >>> [model.vocab_size for model in train(["low lower lowest"], vocab_size=[257, 258])]
     [257, 258]
     """
+    if isinstance(input, (list, tuple)) and not input:
+        raise ValueError("source: expected text to train on, got an empty list")
     settings = _settings(input, special_tokens, pattern, initial)
     _refuse_printable_twins(settings.special_tokens)
     goal = Goal(vocab_size, num_merges)

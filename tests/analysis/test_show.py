@@ -232,7 +232,7 @@ def test_missing_byte_is_an_error_or_unk_token():
 
 def test_other_objects_and_invalid_numbers_are_refused():
     fast = PreTrainedTokenizerFast(tokenizer_object=make_tokenizer().backend_tokenizer)
-    with pytest.raises(TypeError, match=rf"got {type(fast).__name__}; BPETokenizer\.convert_from"):
+    with pytest.raises(TypeError, match=rf"got {type(fast).__name__}; give .* BPETokenizer\.convert_from"):
         show(fast, "low")
     with pytest.raises(TypeError, match="expected str or bytes, got int"):
         show(MODEL, 7)

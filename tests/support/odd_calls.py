@@ -137,6 +137,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     **{"token_ids": ("sequences",), "prefix": ("token_ids",), "encoded_inputs": ("input_ids",)},
     **dict.fromkeys(("pretrained_model_name_or_path", "subfolder"), ("a folder to load",)),
     "max_length": ("truncation length",),
+    "tokenizer_kwargs": ("unknown option",),
     "callback": ("Event",),  # what a function that takes no event says
 }
 

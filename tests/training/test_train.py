@@ -172,7 +172,7 @@ def never():
         ({"num_merges": 3, "special_tokens": ["<x>", "<x>"]}, ValueError, "special token '<x>' is given twice"),
         ({"num_merges": 3, "special_tokens": ["é"]}, ValueError, r"how vocab\.json writes the byte b'\\xe9'"),
         ({"num_merges": 3, "special_tokens": ["Ġlow"]}, ValueError, r"writes the token b' low', which training could"),
-        ({"num_merges": 3, "limit": 3}, TypeError, "unexpected keyword argument 'limit'"),
+        ({"num_merges": 3, "limit": 3}, TypeError, "train: unknown option 'limit'; did you mean"),
     ],
 )
 def test_wrong_options_are_refused_before_the_source_is_read(options, error, message):

@@ -55,7 +55,12 @@ def test_unreachable_sizes_give_the_largest_possible_model():
     assert (len(small.merges), len(large.merges)) == (1, 2)
 
 
-@given(st.lists(texts, max_size=4), st.integers(0, 30), st.sampled_from(TIES), st.sampled_from(["bytes", "observed"]))
+@given(
+    st.lists(texts, min_size=1, max_size=4),
+    st.integers(0, 30),
+    st.sampled_from(TIES),
+    st.sampled_from(["bytes", "observed"]),
+)
 def test_truncating_is_training_less(documents, number, tie_break, alphabet):
     options = {"tie_break": tie_break, "initial_alphabet": alphabet}
     with warnings.catch_warnings():

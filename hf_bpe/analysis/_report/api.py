@@ -136,7 +136,10 @@ class _Side(NamedTuple):
             return cls("model", tokenizer, tokenizer.special_tokens)
         definition = getattr(tokenizer, "definition", None)
         if definition is None:
-            raise TypeError(f"expected a BPETokenizer or a BPEModel, got {type(tokenizer).__name__}")
+            raise TypeError(
+                f"expected a BPETokenizer or a BPEModel, got {type(tokenizer).__name__}; give "
+                "BPETokenizer.from_pretrained(path), or BPETokenizer.convert_from(tokenizer) for another kind"
+            )
         special = [token.content for token in definition.added_tokens.values() if token.special]
         name = Path(tokenizer.name_or_path).name or "tokenizer"
         return cls(name, tokenizer.model, tuple(content for content in special if len(content.encode()) > 1))

@@ -1,0 +1,82 @@
+"""`allowed_special` and `disallowed_special` of tiktoken: which special tokens may occur in a text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hf_bpe._utils.arguments import check_strs, short_repr
+from hf_bpe.engine._encoder import AnyText, Encoder, Options, as_str, tuples_of
+from hf_bpe.engine._token_finder import TokenFinder
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+NAMES = ("allowed_special", "disallowed_special")
+
+
+def encoder_for(
+    tokenizer: BPETokenizer, texts: Sequence[AnyText], given: dict[str, Any]
+) -> tuple[Encoder, bool | None]:
+    """Return the encoder for a call, and whether it splits special tokens.
+
+    Args:
+        tokenizer: the tokenizer.
+        texts: the texts of the call.
+        given: the arguments of the call, from which those of tiktoken are removed.
+
+    Raises:
+        TypeError, ValueError: an argument is invalid, or a text holds a special token that is not allowed.
+    """
+    allowed_special, disallowed_special = (given.pop(name, None) for name in NAMES)
+    if given.get("split_special_tokens"):
+        raise ValueError("split_special_tokens: expected False with allowed_special or disallowed_special, got True")
+    known = {token.content for token in tokenizer._added_tokens_decoder.values() if token.special}
+    allowed = _tokens("allowed_special", () if allowed_special is None else allowed_special, known)
+    if unknown := allowed - known:
+        raise ValueError(f"allowed_special: {min(unknown)!r} is not a special token of this tokenizer")
+    disallowed = _tokens(
+        "disallowed_special", "all" if disallowed_special is None else disallowed_special, known - allowed
+    )
+    _check_texts(tokenizer, texts, disallowed)
+    if allowed == known:
+        return tokenizer._engine, False
+    if not allowed:
+        return tokenizer._engine, True
+    others = {
+        token_id: token
+        for token_id, token in tokenizer._added_tokens_decoder.items()
+        if not token.special or token.content in allowed
+    }
+    return tokenizer._derived.base.with_added_tokens(tuples_of(others.items())), False
+
+
+def _tokens(name: str, value: Any, all_tokens: Collection[str]) -> set[str]:
+    if isinstance(value, str):
+        if value == "all":
+            return {*all_tokens}
+        raise ValueError(f"{name}: expected 'all' or a set of special tokens, got {short_repr(value)}")
+    return {*check_strs(name, [*value] if isinstance(value, (set, frozenset)) else value)}
+
+
+def _check_texts(tokenizer: BPETokenizer, texts: Sequence[AnyText], disallowed: set[str]) -> None:
+    finder = TokenFinder(disallowed)
+    for text in texts if disallowed else ():
+        found = next(iter(finder.find_all(as_str(text))), None)
+        if found is not None:
+            raise _error(found[1], found[0])
+    if tokenizer.normalizer is None:
+        return
+    # Normalization may make a token of other characters, as Lowercase does of <|X|>.
+    ids = {i for i, token in tokenizer._added_tokens_decoder.items() if token.content in disallowed and token.special}
+    for text in texts if ids else ():
+        if made := ids.intersection(tokenizer._engine.encode(text, Options())):
+            raise _error(tokenizer._added_tokens_decoder[min(made)].content, None)
+
+
+def _error(token: str, at: int | None) -> ValueError:
+    where = "after normalization" if at is None else f"at character {at}"
+    return ValueError(
+        f"the text holds the special token {token!r} {where}, which disallowed_special forbids; to encode it as that "
+        f"token give allowed_special={{{token!r}}}, to encode it as ordinary text disallowed_special=()"
+    )

@@ -1,0 +1,234 @@
+"""The names of the options that BPETokenizer takes by keyword, so that misspelt ones are refused.
+
+transformers stores any keyword argument as a setting, or ignores it. Files may hold settings of other tokenizers, so
+only names that a caller gives are checked.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+from tokenizers import AddedToken
+from transformers.utils import logging
+
+from hf_bpe._utils.arguments import refuse_unknown, short_repr
+from hf_bpe.core.pretokenizers import AnyPattern
+from hf_bpe.tokenizer._inherited import CONSTRUCTOR
+from hf_bpe.training._train import TrainingOptions
+
+if TYPE_CHECKING:
+    from hf_bpe.core._model import BPEModel
+    from hf_bpe.tokenizer._template import Template
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+logger = logging.get_logger(__name__)
+
+RESTORED = "_is_restored"
+"""The argument of the constructor that says that settings are from files, whose names are not checked."""
+
+
+class Settings(TypedDict, total=False):
+    """The keyword arguments that `PreTrainedTokenizer` takes."""
+
+    bos_token: str | AddedToken | None
+    eos_token: str | AddedToken | None
+    unk_token: str | AddedToken | None
+    sep_token: str | AddedToken | None
+    pad_token: str | AddedToken | None
+    cls_token: str | AddedToken | None
+    mask_token: str | AddedToken | None
+    extra_special_tokens: Sequence[str | AddedToken] | Mapping[str, str | AddedToken] | None
+    additional_special_tokens: Sequence[str | AddedToken] | None
+    added_tokens_decoder: Mapping[int, str | AddedToken]
+    model_max_length: float | None
+    padding_side: str
+    truncation_side: str
+    model_input_names: Sequence[str]
+    chat_template: str | Mapping[str, str] | Sequence[Mapping[str, str]] | None
+    split_special_tokens: bool
+    clean_up_tokenization_spaces: bool
+    token_type_ids_pattern: str
+    token_type_ids_include_special_tokens: bool
+    special_tokens_pattern: str | None
+    name_or_path: str
+    verbose: bool
+
+
+class TokenizerOptions(Settings, total=False):
+    """The keyword arguments of `BPETokenizer` that do not belong to a model or its files."""
+
+    errors: str
+    add_prefix_space: bool
+    trim_offsets: bool | str
+    template: Template | Mapping[str, Any] | None
+    add_bos_token: bool | None
+    add_eos_token: bool | None
+
+
+class TrainerOptions(TrainingOptions, TokenizerOptions, total=False):
+    """The keyword arguments of `BPETokenizer.train`."""
+
+    normalizer: str | Mapping[str, Any] | None
+
+
+class LoadingOptions(TokenizerOptions, total=False):
+    """The keyword arguments of `BPETokenizer.from_pretrained`."""
+
+    vocab_file: str | os.PathLike[str] | None
+    merges_file: str | os.PathLike[str] | None
+    model: BPEModel | None
+    pattern: AnyPattern
+    normalizer: str | Mapping[str, Any] | None
+    ignore_merges: bool
+    model_special_tokens: Sequence[str] | None
+    drop_missing_bytes: bool
+    cache_dir: str | os.PathLike[str] | None
+    force_download: bool
+    local_files_only: bool
+    token: str | bool | None
+    revision: str
+    subfolder: str
+    proxies: Mapping[str, str] | None
+    trust_remote_code: bool
+
+
+_TRAINING = frozenset(TrainingOptions.__annotations__)
+# What PreTrainedTokenizer takes besides, and what transformers hands to every tokenizer.
+_SETTINGS = frozenset(
+    (
+        *(*CONSTRUCTOR, *Settings.__annotations__, *TokenizerOptions.__annotations__, RESTORED),
+        *("max_len", "processor_class", "response_template", "response_schema", "chat_control_tokens", "auto_map"),
+        *("model_specific_special_tokens", "backend", "files_loaded", "is_local", "local_files_only", "init_inputs"),
+        *("clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output", "tokenizer_class"),
+        *("tokenizer_file", "_folder"),
+    )
+)
+_LOADING = frozenset(
+    (
+        *LoadingOptions.__annotations__,
+        *("gguf_file", "use_auth_token", "use_fast", "from_slow", "code_revision", "user_agent", "resume_download"),
+        *("local_dir", "repo_type", "config", "_from_auto", "_from_pipeline", "_commit_hash", "mirror"),
+        *("tokenizer_config_file", "special_tokens_map_file", "added_tokens_file", "tokenizer_type"),
+    )
+)
+# Of transformers' save_pretrained and push_to_hub. Scripts that save models and tokenizers alike pass those of models.
+_SAVING = frozenset(
+    (
+        *("save_jinja_files", "commit_message", "commit_description", "private", "token", "revision", "create_pr"),
+        *("tags", "repo_id", "safe_serialization", "max_shard_size", "is_main_process", "state_dict", "variant"),
+        *("save_function", "exist_ok", "use_auth_token", "repo_url", "organization"),
+    )
+)
+# Of the methods of version 4, and of tokenizers that translate; serving libraries pass them to every tokenizer.
+_DECODING = frozenset(("clean_up_tokenization_spaces", "use_source_tokenizer", "spaces_between_special_tokens"))
+
+
+def _takes_more(cls: type, base: type) -> bool:
+    """Return whether the constructor of a subclass takes keyword arguments that its signature may not name."""
+    return cls.__init__ is not base.__init__  # type: ignore[misc]
+
+
+def _refuse(function: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+    # Any name of a token is a setting of transformers: image_token="<image>".
+    names = [name for name, value in given.items() if not _names_token(name, value)]
+    refuse_unknown(function, names, known)
+
+
+def _names_token(name: str, value: Any) -> bool:
+    return name.endswith("_token") and isinstance(value, (str, AddedToken))
+
+
+def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings; raise a TypeError for one that the constructor does not know, unless they were restored."""
+    given = {**settings}
+    if not given.pop(RESTORED, False) and not given.keys() <= _SETTINGS:
+        _refuse("BPETokenizer", given, _SETTINGS)
+    return given
+
+
+def check_training(cls: type, base: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options; raise a TypeError for one that neither training nor the constructor knows."""
+    for name in ("vocab_file", "merges_file", "model", "signature"):
+        if given.get(name) is not None:
+            raise TypeError(f"{cls.__name__}.train: {name}: expected none, because the model is trained")
+    if not given.get(RESTORED) and not _takes_more(cls, base):
+        known = (_TRAINING | _SETTINGS) - {"vocab_file", "merges_file", "model", "signature"}
+        _refuse(f"{cls.__name__}.train", given, known | {"vocab_size", "special_tokens"})
+    return {**given}
+
+
+def check_loading(cls: type, base: type, given: Mapping[str, Any]) -> None:
+    """Raise a TypeError for an option that from_pretrained does not know.
+
+    AutoTokenizer passes on what its caller gives for any class, so there a warning is logged.
+    """
+    if _takes_more(cls, base):
+        return
+    try:
+        _refuse(f"{cls.__name__}.from_pretrained", given, _SETTINGS | _LOADING)
+    except TypeError as error:
+        if not given.get("_from_auto"):
+            raise
+        logger.warning("%s", error)
+
+
+def check_saving(given: Iterable[str]) -> None:
+    """Raise a TypeError for an option that save_pretrained does not know."""
+    own = ("legacy_format", "filename_prefix", "push_to_hub", "portable", "verify", "save_directory")
+    refuse_unknown("BPETokenizer.save_pretrained", given, _SAVING | {*own})
+
+
+def check_decoding(given: Iterable[str]) -> None:
+    """Raise a TypeError for an option that decode does not know."""
+    refuse_unknown("BPETokenizer.decode", given, _DECODING | {"skip_special_tokens"})
+
+
+# What special tokens are called whose role is known: those of BERT, GPT-2, Llama and T5.
+_ROLES = {
+    **dict.fromkeys(("<pad>", "[PAD]", "<|pad|>", "<|padding|>"), "pad_token"),
+    **dict.fromkeys(("<s>", "<bos>", "<|bos|>", "<|begin_of_text|>", "<|startoftext|>", "[BOS]"), "bos_token"),
+    **dict.fromkeys(("</s>", "<eos>", "<|eos|>", "<|end_of_text|>", "[EOS]", "<|endoftext|>"), "eos_token"),
+    **dict.fromkeys(("<unk>", "[UNK]", "<|unk|>"), "unk_token"),
+    **{"[CLS]": "cls_token", "[SEP]": "sep_token", "<mask>": "mask_token", "[MASK]": "mask_token"},
+}
+
+
+def roles_missing(special_tokens: Iterable[str], given: Mapping[str, Any]) -> dict[str, str]:
+    """Return special token → role, for tokens that look like a role that no token has.
+
+    >>> roles_missing(["<pad>", "</s>", "<x>"], {"eos_token": "</s>"})
+    {'<pad>': 'pad_token'}
+    """
+    found: dict[str, str] = {}
+    for token in special_tokens:
+        role = _ROLES.get(token)
+        if role is not None and given.get(role) is None and role not in found.values():
+            found[token] = role
+    return found
+
+
+def hint_at_roles(tokenizer: Any) -> None:
+    """Log a hint for special tokens that look like a role that the tokenizer does not have."""
+    given = {role: getattr(tokenizer, role) for role in {*_ROLES.values()}}
+    for token, role in roles_missing(tokenizer.model.special_tokens, given).items():
+        logger.warning(
+            "the special token %s has no role, so transformers does not use it as %s; give %s=%s",
+            *(short_repr(token), role, role, short_repr(token)),
+        )
+
+
+def with_options_of(other: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Return a decorator that adds another function's keyword arguments to a signature, for help and completion."""
+
+    def decorate(function: Function) -> Function:
+        *named, rest = inspect.signature(function).parameters.values()
+        known = {each.name for each in named}
+        options = [each for each in inspect.signature(other).parameters.values() if each.name not in known]
+        function.__signature__ = inspect.Signature([*named, *options, rest])  # type: ignore[attr-defined]
+        return function
+
+    return decorate

@@ -1,0 +1,221 @@
+"""The types of what BPETokenizer inherits from transformers, for type checkers only.
+
+The base class of transformers has a `__getattr__`, so a type checker takes any misspelt attribute of it for a right
+one. A test compares the names here with those of the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tokenizers import AddedToken
+from transformers.tokenization_utils_base import BatchEncoding
+
+Tokens = str | AddedToken | Sequence[str | AddedToken]
+Texts = str | Sequence[str] | Sequence[Sequence[str]] | Sequence[int] | Sequence[Sequence[int]]
+
+
+class PreTrainedTokenizer:
+    """`transformers.PreTrainedTokenizer`, as type checkers see it."""
+
+    SPECIAL_TOKENS_ATTRIBUTES: list[str]
+    bos_token: str | None
+    eos_token: str | None
+    unk_token: str | None
+    sep_token: str | None
+    pad_token: str | None
+    cls_token: str | None
+    mask_token: str | None
+    bos_token_id: int | None
+    eos_token_id: int | None
+    unk_token_id: int | None
+    sep_token_id: int | None
+    pad_token_id: int | None
+    cls_token_id: int | None
+    mask_token_id: int | None
+    pad_token_type_id: int
+    extra_special_tokens: list[str]
+    special_tokens_map: dict[str, str]
+    all_special_tokens: list[str]
+    all_special_ids: list[int]
+    added_tokens_encoder: dict[str, int]
+    add_prefix_space: bool
+    trim_offsets: bool | str
+    errors: str
+    encoder: dict[str, int]
+    decoder: dict[int, str]
+    total_vocab_size: int
+    tokens_trie: Any
+    model_max_length: int
+    max_len_single_sentence: int
+    max_len_sentences_pair: int
+    padding_side: str
+    truncation_side: str
+    split_special_tokens: bool
+    clean_up_tokenization_spaces: bool
+    clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output: bool
+    token_type_ids_pattern: str
+    token_type_ids_include_special_tokens: bool
+    chat_template: str | dict[str, str] | None
+    chat_control_tokens: Sequence[str] | None
+    response_template: dict[str, Any] | None
+    name_or_path: str
+    verbose: bool
+    backend: str
+    deprecation_warnings: dict[str, bool]
+    files_loaded: list[str]
+    init_inputs: tuple[Any, ...]
+    init_kwargs: dict[str, Any]
+    pretrained_vocab_files_map: dict[str, Any]
+    slow_tokenizer_class: Any
+    _added_tokens_decoder: dict[int, AddedToken]
+    _added_tokens_encoder: dict[str, int]
+    _extra_special_tokens: list[Any]
+    _auto_class: str | None
+
+    def __init__(self, **kwargs: Any) -> None: ...
+
+    def __len__(self) -> int:
+        """Return the number of tokens, with those that were added."""
+        raise NotImplementedError
+
+    def __call__(
+        self,
+        text: Texts | None = None,
+        text_pair: Texts | None = None,
+        text_target: Texts | None = None,
+        text_pair_target: Texts | None = None,
+        add_special_tokens: bool = True,
+        padding: Any = False,
+        truncation: Any = None,
+        max_length: int | None = None,
+        stride: int = 0,
+        is_split_into_words: bool = False,
+        pad_to_multiple_of: int | None = None,
+        padding_side: str | None = None,
+        return_tensors: Any = None,
+        return_token_type_ids: bool | None = None,
+        return_attention_mask: bool | None = None,
+        return_overflowing_tokens: bool = False,
+        return_special_tokens_mask: bool = False,
+        return_offsets_mapping: bool = False,
+        return_length: bool = False,
+        verbose: bool = True,
+        tokenizer_kwargs: dict[str, Any] | None = None,
+        *,
+        split_special_tokens: bool | None = None,
+        max_target_length: int | None = None,
+        allowed_special: Any = None,
+        disallowed_special: Any = None,
+    ) -> BatchEncoding:
+        """Return the ids of texts and what belongs to them."""
+        raise NotImplementedError
+
+    def add_tokens(self, new_tokens: Tokens, special_tokens: bool = False) -> int:
+        """Add tokens to the vocabulary; return how many are new."""
+        raise NotImplementedError
+
+    def add_special_tokens(
+        self, special_tokens_dict: Mapping[str, Any], replace_extra_special_tokens: bool = True
+    ) -> int:
+        """Name special tokens, and add missing ones; return how many are new."""
+        raise NotImplementedError
+
+    def apply_chat_template(
+        self,
+        conversation: Any,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Mapping[str, str]] | None = None,
+        chat_template: str | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool | str = False,
+        tokenize: bool = True,
+        **kwargs: Any,
+    ) -> Any:
+        """Return a conversation as ids, or as text."""
+        raise NotImplementedError
+
+    def encode_message_with_chat_template(
+        self, message: Mapping[str, str], conversation_history: Any = None, **kwargs: Any
+    ) -> list[int]:
+        """Return the ids of one message of a conversation."""
+        raise NotImplementedError
+
+    def get_chat_template(self, chat_template: str | None = None, tools: Sequence[Any] | None = None) -> str:
+        """Return the chat template to use."""
+        raise NotImplementedError
+
+    def save_chat_templates(
+        self, save_directory: Any, tokenizer_config: Any, filename_prefix: Any, save_jinja_files: bool
+    ) -> Any:
+        """Write the chat templates."""
+        raise NotImplementedError
+
+    def parse_response(self, response: Any, schema: Any = None, **kwargs: Any) -> Any:
+        """Parse the response of a model."""
+        raise NotImplementedError
+
+    def get_response_parser(self, response_template: Any = None, **kwargs: Any) -> Any:
+        """Return an incremental parser of responses."""
+        raise NotImplementedError
+
+    def batch_decode(
+        self, sequences: Any, skip_special_tokens: bool = False, clean_up_tokenization_spaces: bool | None = None
+    ) -> list[str]:
+        """Return the texts of rows of ids."""
+        raise NotImplementedError
+
+    def clean_up_tokenization(self, text: str) -> str:
+        """Remove spaces before punctuation."""
+        raise NotImplementedError
+
+    def create_token_type_ids_from_sequences(
+        self, token_ids_0: list[int], token_ids_1: list[int] | None = None
+    ) -> list[int]:
+        """Return the type ids of a sequence or a pair."""
+        raise NotImplementedError
+
+    def get_added_vocab(self) -> dict[str, int]:
+        """Return content → id of the added tokens."""
+        raise NotImplementedError
+
+    def num_special_tokens_to_add(self, pair: bool = False) -> int:
+        """Return the number of special tokens that the template adds."""
+        raise NotImplementedError
+
+    def pad(
+        self,
+        encoded_inputs: Any,
+        padding: Any = True,
+        max_length: int | None = None,
+        pad_to_multiple_of: int | None = None,
+        padding_side: str | None = None,
+        return_attention_mask: bool | None = None,
+        return_tensors: Any = None,
+        verbose: bool = True,
+    ) -> BatchEncoding:
+        """Pad rows of ids."""
+        raise NotImplementedError
+
+    def prepare_for_model(self, ids: list[int], pair_ids: list[int] | None = None, **kwargs: Any) -> BatchEncoding:
+        """Return ids with special tokens, truncated and padded."""
+        raise NotImplementedError
+
+    def push_to_hub(self, repo_id: str, **kwargs: Any) -> str:
+        """Upload the files."""
+        raise NotImplementedError
+
+    # What BPETokenizer defines in another way.
+    encode: Any
+    get_special_tokens_mask: Any
+    convert_tokens_to_ids: Any
+    convert_added_tokens: Any
+    from_pretrained: Any
+    save_pretrained: Any
+    register_for_auto_class: Any
+    _encode_plus: Any
+    _pad: Any
+    _from_pretrained: Any
+    _get_padding_truncation_strategies: Any
+    _eventual_warn_about_too_long_sequence: Any

@@ -1,0 +1,106 @@
+"""Options that nobody knows are refused, with the name that is probably meant; what files hold is not checked."""
+
+import json
+import logging
+
+import pytest
+
+from hf_bpe import BPETokenizer, train
+from hf_bpe.editing import extend, truncate
+
+TOKENIZER = BPETokenizer.train(["low lower lowest"], vocab_size=258, special_tokens=["<|endoftext|>"])
+CALLS = {
+    "train": (lambda **given: BPETokenizer.train(["low"], vocab_size=256, **given), {"patern": "pattern"}),
+    "constructor": (lambda **given: BPETokenizer(model=TOKENIZER.model, **given), {"eos": "eos_token"}),
+    "call": (lambda **given: TOKENIZER("low", **given), {"paddin": "padding"}),
+    "encode": (lambda **given: TOKENIZER.encode("low", **given), {"max_lenght": "max_length"}),
+    "decode": (lambda **given: TOKENIZER.decode([1], **given), {"skip_special_token": "skip_special_tokens"}),
+    "convert_from": (lambda **given: BPETokenizer.convert_from(TOKENIZER.model, **given), {"padd_side": "padding_side"}),
+    "retraining": (
+        lambda **given: TOKENIZER.train_new_from_iterator(["low"], 258, **given),
+        {"min_freq": "min_frequency"},
+    ),
+    "train of the library": (lambda **given: train(["low"], 256, **given), {"min_freq": "min_frequency"}),
+    "bulk": (lambda **given: TOKENIZER.encode_to_numpy(["low"], **given), {"num_worker": "num_workers"}),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_misspelt_option_is_refused_with_the_right_name(name):
+    call, ((wrong, right),) = CALLS[name][0], CALLS[name][1].items()
+    with pytest.raises(TypeError, match=f"unknown option '{wrong}'; did you mean '{right}'"):
+        call(**{wrong: 1})
+
+
+def test_misspelt_option_of_loading_and_saving_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="unknown option 'portble'; did you mean 'portable'"):
+        TOKENIZER.save_pretrained(tmp_path / "new", portble=True)
+    assert not (tmp_path / "new").exists()
+    TOKENIZER.save_pretrained(tmp_path)
+    with pytest.raises(TypeError, match="unknown option 'eos'; did you mean 'eos_token'"):
+        BPETokenizer.from_pretrained(tmp_path, eos="x")
+    assert BPETokenizer.from_pretrained(tmp_path, image_token="<|endoftext|>").image_token == "<|endoftext|>"
+
+
+def test_unknown_setting_in_a_file_is_kept(tmp_path):
+    TOKENIZER.save_pretrained(tmp_path)
+    file = tmp_path / "tokenizer_config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text("utf-8")), "legacy": False}), encoding="utf-8")
+    loaded = BPETokenizer.from_pretrained(tmp_path)
+    assert loaded.init_kwargs["legacy"] is False
+    edited, _ = loaded.with_model(truncate(loaded.model, 257))
+    assert edited.init_kwargs["legacy"] is False
+
+
+def test_unknown_option_through_auto_tokenizer_is_a_warning(tmp_path, caplog):
+    from transformers import AutoTokenizer
+
+    TOKENIZER.save_pretrained(tmp_path)
+    with caplog.at_level(logging.WARNING):
+        assert AutoTokenizer.from_pretrained(tmp_path, legacy=False).encode("low") == TOKENIZER.encode("low")
+    assert "unknown option 'legacy'" in caplog.text
+
+
+def test_subclass_takes_its_own_options():
+    class WithColour(BPETokenizer):
+        def __init__(self, *args, colour="red", **kwargs):
+            self.colour = colour
+            super().__init__(*args, **kwargs)
+
+    assert WithColour.train(["low"], vocab_size=256, colour="blue").colour == "blue"
+    with pytest.raises(TypeError, match="unknown option 'color'"):
+        WithColour(model=TOKENIZER.model, color="blue")
+
+
+def test_special_token_without_a_role_is_pointed_out(caplog):
+    BPETokenizer.train(["low"], vocab_size=258, special_tokens=["<pad>", "<s>"], bos_token="<s>")
+    assert caplog.messages == [
+        "the special token '<pad>' has no role, so transformers does not use it as pad_token; give pad_token='<pad>'"
+    ]
+
+
+@pytest.mark.parametrize("name", ["no-such-folder", "a/b", "a/b/c", "./typo", "not a name!"])
+def test_unknown_name_fails_at_once_without_a_connection(name, monkeypatch):
+    monkeypatch.setattr("hf_bpe.tokenizer._hub._is_reachable", lambda given: False)
+    with pytest.raises(FileNotFoundError, match=f"^{name}: there is no such folder"):
+        BPETokenizer.from_pretrained(name)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: BPETokenizer(TOKENIZER.model), r"give the model as BPETokenizer\(model=model\)"),
+        (lambda: extend(TOKENIZER, ["low"], 1), r"model: expected a BPEModel, got BPETokenizer.*; give its \.model"),
+        (lambda: TOKENIZER.with_model(TOKENIZER.model), "give all of what it returned"),
+        (lambda: train([], 300), "source: expected text to train on, got an empty list"),
+        (lambda: train(["low"], 300, {"pad_token": "<pad>"}), "roles are options of BPETokenizer.train"),
+    ],
+)
+def test_wrong_value_is_refused_with_advice(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
+
+
+def test_repr_of_a_large_remap_is_short():
+    _, remap = truncate(TOKENIZER.model, 257)
+    assert repr(remap) == "<Remap of 258 ids: 257 kept (0 moved), 0 added, 1 removed>"
