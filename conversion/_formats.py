@@ -149,7 +149,7 @@ def write(
         files: text files to encode for the verification, besides the stress texts.
     """
     path = Path(path)
-    chosen = _format_for(path) if format is None else named_format(format)
+    chosen = format_for(path) if format is None else named_format(format)
     if chosen.name in _READ_ONLY:
         raise ValueError(f"the format {chosen.name} is only read; expected one of {', '.join(FORMATS)}")
     reduced = chosen.reduce(definition, drop)
@@ -173,7 +173,7 @@ def write(
     return tuple(folder / file for file in written)
 
 
-def _format_for(path: Path) -> Format:
+def format_for(path: Path) -> Format:
     """Return the format for the name of a file to be written."""
     return next((each for each in FORMATS.values() if each.suffix and path.suffix == each.suffix), hf_folder.FORMAT)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import importlib.metadata
 import re
 from collections.abc import Mapping
@@ -26,6 +27,22 @@ from hf_bpe.tokenizer._files.reading import read_bytes
 
 if TYPE_CHECKING:
     import tiktoken
+
+# SHA-256 of OpenAI's files, as tiktoken verifies them → pattern and special tokens of the encoding.
+_END = "<|endoftext|>"
+_FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
+_KNOWN: dict[str, tuple[str, dict[str, int]]] = {
+    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": ("gpt2", {_END: 50256}),  # r50k_base
+    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": ("gpt2", {_END: 50256}),  # p50k_base
+    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": (  # cl100k_base
+        "cl100k",
+        {_END: 100257, **dict(zip(_FIM, range(100258, 100261), strict=True)), "<|endofprompt|>": 100276},
+    ),
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": (  # o200k_base
+        "o200k",
+        {_END: 199999, "<|endofprompt|>": 200018},
+    ),
+}
 
 _LINE = re.compile(rb"([A-Za-z0-9+/]+={0,2}) ([0-9]{1,10})")
 _BOM = b"\xef\xbb\xbf"
@@ -74,12 +91,15 @@ def _matches(path: Path, head: bytes) -> bool:
 def _read(path: Path, hints: Hints) -> Definition:
     ranks = read_ranks(path)
     sidecar = read_sidecar(path, hints)
-    if sidecar is None and hints.pattern == "auto":
-        raise PatternNeeded(
-            path, " (r50k_base and p50k_base of OpenAI are of gpt2, cl100k_base of cl100k, o200k_base of o200k)"
-        )
     pattern = hints.pattern if sidecar is None else sidecar.pattern
     special_tokens = (hints.special_tokens or {}) if sidecar is None else sidecar.special_tokens
+    if sidecar is None and hints.pattern == "auto":
+        known = _KNOWN.get(hashlib.sha256(read_bytes(path)).hexdigest())
+        if known is None:
+            raise PatternNeeded(
+                path, " (r50k_base and p50k_base of OpenAI are of gpt2, cl100k_base of cl100k, o200k_base of o200k)"
+            )
+        pattern, special_tokens = known[0], (known[1] if hints.special_tokens is None else special_tokens)
     try:
         model = model_of_ranks(ranks, special_tokens, pattern)
     except ValueError as error:

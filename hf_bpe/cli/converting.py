@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hf_bpe.cli.shared import (
-    EXAMPLE,
-    FOLDER_HELP,
-    SPLIT,
-    app,
-    argument,
-    existing,
-    option,
-    say,
-    show_result,
-    warnings_said,
-)
+from hf_bpe.cli.messages import phase, say, show_result, warnings_said
+from hf_bpe.cli.options import Json, argument, option
+from hf_bpe.cli.outputs import Force, check_file, check_folder
+from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, PATTERN_HELP, command, existing, report_done
 from hf_bpe.core.pretokenizers import NAMES
 
 if TYPE_CHECKING:
@@ -34,7 +27,6 @@ _READ_ONLY = " Only read: tekken, Mistral's tekken.json; tiktoken-folder: a rank
 _OUT_HELP = "The file to write, or the folder for formats of several files; created if needed."
 _FROM_HELP = f"The format of IN. {_FORMATS}{_READ_ONLY}"
 _TO_HELP = f"The format of OUT. {_FORMATS}"
-_PATTERN_HELP = f"The split pattern, for files that do not store it, such as .tiktoken: {SPLIT}"
 _SPECIAL_HELP = "A special token and its id, for files that do not store them. Repeat the option for more."
 _DROP_HELP = (
     "Drop this feature explicitly if the format cannot carry it, although ids may change: pattern, special_tokens, "
@@ -48,13 +40,15 @@ _EXAMPLES = (
     "  hf-bpe convert gpt2-files gpt2.tiktoken --to tiktoken --verify-with book.txt"
 )
 
-_Pattern = Annotated[str, option(_PATTERN_HELP, "--pattern", metavar="PATTERN", show_default="from the file")]
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,9}")  # not of a version, as in llama-3.1
+
+_Pattern = Annotated[str, option(PATTERN_HELP, "--pattern", metavar="PATTERN", show_default="from the file")]
 _Special = Annotated[
     list[str] | None, option(_SPECIAL_HELP, "--special-token", metavar="TEXT=ID", show_default="from the file")
 ]
 
 
-@app.command(epilog=EXAMPLE + _EXAMPLES)
+@command(epilog=EXAMPLE + _EXAMPLES)
 def convert(
     source: Annotated[str, argument("IN", FOLDER_HELP)],
     target: Annotated[Path, argument("OUT", _OUT_HELP)],
@@ -66,8 +60,10 @@ def convert(
     special_token: _Special = None,
     drop: Annotated[list[str] | None, option(_DROP_HELP, metavar="FEATURE", show_default="none")] = None,
     verify_with: Annotated[list[Path] | None, option(_VERIFY_HELP, metavar="FILE", show_default="none")] = None,
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
-    """Write a tokenizer in another format, with the same ids.
+    """Write a tokenizer in another format, with equal ids.
 
     A tokenizer with features that the format cannot carry is refused. IN and the written files then encode texts in
     which tokenizers are known to differ, each with the library of its format if that is installed. OUT is written only
@@ -75,28 +71,51 @@ def convert(
     """
     from hf_bpe.conversion import _formats as formats
 
-    with warnings_said():
+    _check_target(target, to_format, force)
+    with phase(f"converting {source}, and verifying what is written"), warnings_said():
         path, format, definition = _read(source, from_format, pattern, special_token)
         written = formats.write(
             definition, target, format=to_format, drop=drop or (), against=(path, format), files=verify_with or ()
         )
     count = definition.model.vocab_size + len(definition.tokens_added_later)
-    say(f"{count} tokens saved in {', '.join(map(str, written))}")
+    files = [*map(str, written)]
+    report_done(f"{count} tokens saved in {', '.join(files)}", {"files": files, "tokens": count}, as_json)
 
 
-@app.command(epilog=EXAMPLE + "hf-bpe inspect my-tokenizer\n  hf-bpe inspect model.gguf --json")
+def _check_target(target: Path, format: str | None, force: bool) -> None:
+    """Raise an error if OUT names no format or would be replaced."""
+    from hf_bpe.conversion import _formats as formats
+
+    suffixes = sorted({each.suffix for each in formats.FORMATS.values() if each.suffix})
+    if format is None and _SUFFIX.fullmatch(target.suffix) and target.suffix not in suffixes and not target.exists():
+        raise typer.BadParameter(
+            f"expected a folder, or a file that ends in {', '.join(suffixes)}, got {str(target)!r}; for a folder of "
+            "this name give --to hf",
+            param_hint="'OUT'",
+        )
+    chosen = formats.format_for(target) if format is None else formats.named_format(format)
+    if not chosen.is_file:
+        check_folder(target, force)
+    elif target.is_dir() or not target.suffix:
+        check_file(target / f"tokenizer{chosen.suffix}", force)
+    else:
+        check_file(target, force)
+
+
+@command(epilog=EXAMPLE + "hf-bpe inspect my-tokenizer\n  hf-bpe inspect model.gguf --json")
 def inspect(
     source: Annotated[str, argument("PATH", FOLDER_HELP)],
     from_format: Annotated[str | None, option(_FROM_HELP, "--from", metavar="FORMAT", show_default="detected")] = None,
     pattern: _Pattern = "auto",
     special_token: _Special = None,
-    as_json: Annotated[bool, option("Print JSON.", "--json")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Print a summary of a file or folder: format, sizes, pattern, special tokens, unused ids, unreachable tokens.
+    """Summarize a tokenizer file or folder.
 
-    For a folder also what AutoTokenizer of transformers loads from it, whether its ids are those of tokenizer.json, and
-    files that contradict each other. Nothing is downloaded, and no code of the folder is run. The exit code is 1 if
-    hf_bpe refuses the tokenizer.
+    The format, sizes, pattern, special tokens, unused ids and unreachable tokens are printed. For a folder also what
+    AutoTokenizer of transformers loads from it, whether its ids are those of tokenizer.json, and files that contradict
+    each other. Nothing is downloaded, and no code of the folder is run. The exit code is 1 if hf_bpe refuses the
+    tokenizer.
     """
     from hf_bpe.conversion import _hf_folder as hf_folder
     from hf_bpe.conversion._inspection import Inspection, Refusal, inspect_folder, inspect_refused
@@ -127,26 +146,35 @@ _SIDE_HELP = f"{FOLDER_HELP} Or a pattern: {', '.join(NAMES)}, or pattern:EXPRES
 _FILES_HELP = "Text files to encode, besides texts in which tokenizers are known to differ."
 
 
-@app.command(epilog=EXAMPLE + "hf-bpe verify my-tokenizer my-tokenizer.gguf book.txt\n  hf-bpe verify cl100k llama3")
+@command(epilog=EXAMPLE + "hf-bpe verify my-tokenizer my-tokenizer.gguf book.txt\n  hf-bpe verify cl100k llama3")
 def verify(
     first: Annotated[str, argument("A", _SIDE_HELP)],
     second: Annotated[str, argument("B", _SIDE_HELP)],
     files: Annotated[list[Path] | None, argument("FILE", _FILES_HELP)] = None,
     pattern: _Pattern = "auto",
     special_token: _Special = None,
+    as_json: Json = False,
 ) -> None:
-    """Verify that two tokenizers of any formats give the same ids, or two patterns the same pre-tokens.
+    """Verify that two tokenizers give the same ids.
 
-    Each tokenizer runs in the library of its format, if that is installed. The first text that differs is printed with
-    its ids and the bytes of each token, and the exit code is 1.
+    They may be of any formats. Two patterns must give the same pre-tokens. Each tokenizer runs in the library of its
+    format, if that is installed. The first text that differs is printed with its ids and the bytes of each token, and
+    the exit code is 1.
     """
     from hf_bpe.tokenizer._files.verification import find_mismatch, model_difference
 
-    with warnings_said():
+    with phase(f"verifying {first} and {second}"), warnings_said():
         sides = _side(first, pattern, special_token), _side(second, pattern, special_token)
         mismatch = find_mismatch(*sides, files or ())
-    if mismatch is not None:
+    names = [side.name for side in sides]
+    if as_json:
+        agrees = mismatch is None
+        show_result(
+            json.dumps({"sides": names, "agree": agrees, "mismatch": None if agrees else str(mismatch)}, indent=2)
+        )
+    elif mismatch is not None:
         show_result(str(mismatch))
+    if mismatch is not None:
         raise typer.Exit(1)
     shown = "" if not files else f" and {', '.join(map(str, files))}"
     say(f"{sides[0].name} and {sides[1].name} agree on the stress texts{shown}")

@@ -10,7 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from hf_bpe.cli.shared import EXAMPLE, SPLIT, app, argument, option, say
+from hf_bpe.cli.messages import say
+from hf_bpe.cli.options import Json, argument, option
+from hf_bpe.cli.outputs import Force, check_file, is_resumed
+from hf_bpe.cli.shared import EXAMPLE, SPLIT, command, report_done
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     WEIGHT_HELP,
@@ -43,7 +46,7 @@ _Least = Annotated[int, option(_LEAST_HELP, metavar="N", min=1)]
 _Top = Annotated[int, option("Print the N commonest pre-tokens with their counts.", metavar="N", min=0)]
 
 
-@app.command(epilog=EXAMPLE + _COUNT_EXAMPLE)
+@command(epilog=EXAMPLE + _COUNT_EXAMPLE)
 @reads_text()
 def count(
     context: typer.Context,
@@ -54,15 +57,18 @@ def count(
     shard: Annotated[str, option(_SHARD_HELP, metavar="I/N")] = "0/1",
     min_count: _Least = 1,
     top: _Top = 0,
+    force: Force = False,
+    as_json: Json = False,
     **running: Any,
 ) -> None:
-    """Count how often each pre-token occurs in text, and write a counts file for train.
+    """Count the pre-tokens of text, for train.
 
-    This is the only step that reads the text. merge-counts merges counts of parts, of other machines or of other days;
-    in any order, the result equals that of counting everything at once.
+    The counts file says how often each pre-token occurs. This is the only step that reads the text. merge-counts merges
+    counts of parts, of other machines or of other days; in any order, the result equals that of counting everything at
+    once.
     """
     share = _share(shard)
-    _check_file(output)
+    check_file(output, force or is_resumed(running.get("work_dir")))
     with sources_of(context, sources) as text:
         shards = plan(text)
         if shard != "0/1":
@@ -73,19 +79,24 @@ def count(
             special_tokens=special_token or [],
             **running,
         )
-    _save(counts, output, min_count, top)
+    _save(counts, output, min_count, top, as_json)
 
 
-@app.command(epilog=EXAMPLE + _MERGE_EXAMPLE)
+@command(epilog=EXAMPLE + _MERGE_EXAMPLE)
 def merge_counts(
     files: Annotated[list[str], argument("FILE", "Counts files with the same pattern and special tokens.")],
     output: _Output,
     weight: Annotated[list[str] | None, option(WEIGHT_HELP.format("file"), metavar="X", show_default="1 each")] = None,
     min_count: _Least = 1,
     top: _Top = 0,
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
-    """Merge counts files into one, each with an optional weight, without reading text again."""
-    _check_file(output)
+    """Merge counts files into one, with optional weights.
+
+    No text is read again.
+    """
+    check_file(output, force)
     weights = weights_of(weight, len(files))
     merged: WordCounts | None = None
     for start in range(0, len(files), FAN_IN):  # there may be more files than a process may open
@@ -95,7 +106,7 @@ def merge_counts(
             counts, factors = [merged, *counts], [1, *factors]
         merged = counts[0].merge(*counts[1:], weights=factors)
     assert merged is not None
-    _save(merged, output, min_count, top)
+    _save(merged, output, min_count, top, as_json)
 
 
 def _load(files: Sequence[str], first: WordCounts | None) -> Iterator[WordCounts]:
@@ -110,17 +121,24 @@ def _load(files: Sequence[str], first: WordCounts | None) -> Iterator[WordCounts
         yield counts
 
 
-def _save(counts: WordCounts, output: Path, min_count: int, top: int) -> None:
+def _save(counts: WordCounts, output: Path, min_count: int, top: int, as_json: bool) -> None:
     if min_count > 1:
         whole, counts = counts, counts.prune(min_count)
         say(f"dropped {len(whole) - len(counts)} of {len(whole)} distinct pre-tokens")
     counts.save(output)
-    for word, number in counts.top(top):
+    for word, number in () if as_json else counts.top(top):
         line = f"{_number(number, counts.scale)}\t{word.decode(errors='backslashreplace')!r}\n"
         sys.stdout.buffer.write(line.encode())
     sys.stdout.buffer.flush()
     total = _number(counts.total, counts.scale)
-    say(f"{len(counts)} distinct pre-tokens, {total} in all, saved in {output}; fingerprint {counts.fingerprint[:12]}")
+    message = f"{len(counts)} distinct pre-tokens, {total} in all, saved in {output}"
+    commonest = [
+        {"pre_token": word.decode(errors="backslashreplace"), "count": number / counts.scale}
+        for word, number in counts.top(top)
+    ]
+    values = {"file": str(output), "distinct": len(counts), "total": counts.total / counts.scale, "top": commonest}
+    fingerprint = counts.fingerprint
+    report_done(f"{message}; fingerprint {fingerprint[:12]}", {**values, "fingerprint": fingerprint}, as_json)
 
 
 def _number(count: int, scale: int) -> str:
@@ -132,8 +150,3 @@ def _share(text: str) -> slice:
     if match is None or int(match[1]) >= int(match[2]):
         raise typer.BadParameter(f"expected I/N, from 0/N to N-1/N, got {text!r}", param_hint="'--shard'")
     return slice(int(match[1]), None, int(match[2]))
-
-
-def _check_file(output: Path) -> None:
-    if output.is_dir():  # fail now rather than after hours
-        raise IsADirectoryError(f"{output} is a folder; expected the name of a file to write")

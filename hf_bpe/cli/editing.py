@@ -7,18 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hf_bpe._utils.input_files import decode, open_regular, read_bounded
-from hf_bpe.cli.shared import (
-    EXAMPLE,
-    FOLDER_HELP,
-    app,
-    argument,
-    check_folder,
-    load,
-    option,
-    say,
-    warnings_said,
-)
+from hf_bpe._utils.input_files import decode, read_bounded
+from hf_bpe.cli.id_files import distinct_ids
+from hf_bpe.cli.messages import phase, warnings_said
+from hf_bpe.cli.options import Json, argument, option, size_of_at_least
+from hf_bpe.cli.outputs import Force, check_file, check_folder
+from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, RankPattern, command, load, report_done, save
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     reads_text,
@@ -39,7 +33,7 @@ _KEEP_HELP = (
     "Keep these tokens and their parts: ids in a .npy array, as encode writes it, or one per line. Without "
     "--counts all others are removed, except bytes and special tokens."
 )
-_IDS_AT_ONCE = 1 << 24
+_REACH_HELP = "With --counts, the number of tokens to reach."
 _TOKEN_HELP = "A special token, which gets the lowest unused id."
 
 _Source = Annotated[str, argument("IN", FOLDER_HELP)]
@@ -47,29 +41,33 @@ _Output = Annotated[Path, option("The folder to save in; created if needed.", "-
 _Remap = Annotated[Path | None, option(_REMAP_HELP, "--remap", metavar="FILE", show_default="nowhere")]
 
 
-@app.command(epilog=EXAMPLE + "hf-bpe truncate my-tokenizer -o smaller --vocab-size 8000")
+@command(epilog=EXAMPLE + "hf-bpe truncate my-tokenizer -o smaller --vocab-size 8000")
 def truncate(
     source: _Source,
     output: _Output,
-    vocab_size: Annotated[int, option("Number of tokens to reach.", metavar="N")],
+    vocab_size: Annotated[int, option("Number of tokens to reach.", metavar="N", parser=size_of_at_least(1))],
     renumber: Annotated[bool, option(_RENUMBER_HELP, "--renumber")] = False,
     remap: _Remap = None,
+    pattern: RankPattern = "auto",
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
-    """Remove the last merges: the result equals training to the smaller size.
+    """Remove the last merges.
 
-    The other tokens keep their ids, unless --renumber is given.
+    The result equals training to the smaller size. The other tokens keep their ids, unless --renumber is given.
     """
     from hf_bpe import editing
 
-    tokenizer = load(source)
+    _check_outputs(output, remap, force)
+    tokenizer = load(source, pattern)
     edited = editing.truncate(tokenizer.model, vocab_size)
     if renumber:
         dense = editing.renumber(edited.model)
         edited = editing.Edited(dense.model, edited.remap.then(dense.remap))
-    _save(tokenizer, edited, output, remap)
+    _save(tokenizer, edited, output, remap, as_json)
 
 
-@app.command(
+@command(
     epilog=EXAMPLE
     + "hf-bpe extend gpt2 finnish.txt -o gpt2-finnish --add 2000\n"
     + "  hf-bpe extend gpt2 --counts finnish.counts -o gpt2-finnish --add 2000"
@@ -79,24 +77,40 @@ def extend(
     context: typer.Context,
     source: _Source,
     output: _Output,
-    add: Annotated[int, option("Number of tokens to add.", metavar="N", min=0)],
+    add: Annotated[int, option("Number of tokens to add.", metavar="N", parser=size_of_at_least(0))],
     sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP)] = None,
     counts: Annotated[Path | None, option(COUNTS_HELP, metavar="FILE", show_default="none")] = None,
     tie_break: Ties = "lexicographic",
     min_frequency: LeastFrequency = 0,
     max_token_bytes: LongestToken = None,
     remap: _Remap = None,
+    pattern: RankPattern = "auto",
+    force: Force = False,
+    as_json: Json = False,
     **running: Any,
 ) -> None:
-    """Learn more tokens from text: old ids stay, and new ids come after them.
+    """Learn more tokens from text, and keep the old ids.
 
-    Old merges apply first, so text to which no new merge applies keeps its ids, and other text has fewer tokens.
+    New ids come after the old ones. A tokenizer with a normalizer normalizes the text first. Old merges apply first, so
+    text to which no new merge applies keeps its ids, and other text has fewer tokens.
     """
     from hf_bpe import editing
 
-    check_folder(output)
-    tokenizer = load(source)
+    _check_outputs(output, remap, force)
+    tokenizer = load(source, pattern)
+    normalizer, model = tokenizer.normalizer, tokenizer.model
+    if normalizer is not None and counts is not None:
+        raise ValueError(
+            f"{source} normalizes text ({normalizer}), but it is unknown whether the text of {counts} was normalized; "
+            "give the text instead of --counts"
+        )
     with text_or_counts(context, sources, counts) as input, warnings_said():
+        if normalizer is not None and not isinstance(input, WordCounts):
+            from hf_bpe.counting._normalized_sources import (
+                normalized_sources,  # needs tokenizers, which --help does not
+            )
+
+            input = normalized_sources(input, model.special_tokens, normalizer, model.pattern)
         edited = editing.extend(
             tokenizer.model,
             input,
@@ -107,10 +121,10 @@ def extend(
             max_token_bytes=max_token_bytes,
             **running,
         )
-    _save(tokenizer, edited, output, remap)
+    _save(tokenizer, edited, output, remap, as_json)
 
 
-@app.command(
+@command(
     epilog=EXAMPLE
     + "hf-bpe prune gpt2 -o gpt2-code --counts code.counts --vocab-size 30000\n"
     + "  hf-bpe prune gpt2 -o gpt2-code --keep code.npy"
@@ -120,11 +134,14 @@ def prune(
     output: _Output,
     counts: Annotated[Path | None, option(_COUNTS_HELP, metavar="FILE", show_default="none")] = None,
     vocab_size: Annotated[
-        int | None, option("With --counts, the number of tokens to reach.", metavar="N", show_default="none")
+        int | None, option(_REACH_HELP, metavar="N", parser=size_of_at_least(1), show_default="none")
     ] = None,
     min_count: Annotated[int | None, option(_LEAST_HELP, metavar="N", min=0, show_default="none")] = None,
     keep: Annotated[Path | None, option(_KEEP_HELP, metavar="FILE", show_default="none")] = None,
     remap: _Remap = None,
+    pattern: RankPattern = "auto",
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Remove the least used tokens, or all but some.
 
@@ -135,9 +152,12 @@ def prune(
 
     if [vocab_size, min_count].count(None) != (2 if counts is None else 1) or (counts is None and keep is None):
         raise typer.BadParameter(
-            "give --counts with one of --vocab-size and --min-count, or --keep, or all three", param_hint="'--counts'"
+            "expected what to keep or to remove: --keep FILE; or --counts FILE with either --vocab-size N or "
+            "--min-count N. --keep can be combined with the others",
+            param_hint="'--counts'",
         )
-    tokenizer = load(source)
+    _check_outputs(output, remap, force)
+    tokenizer = load(source, pattern)
     edited = editing.prune(
         tokenizer.model,
         keep=None if keep is None else _ids(keep, tokenizer),
@@ -145,52 +165,73 @@ def prune(
         vocab_size=vocab_size,
         min_count=min_count,
     )
-    _save(tokenizer, edited, output, remap)
+    _save(tokenizer, edited, output, remap, as_json)
 
 
-@app.command(epilog=EXAMPLE + "hf-bpe add-special-tokens my-tokenizer '<|user|>' '<|assistant|>' -o chat-tokenizer")
+@command(epilog=EXAMPLE + "hf-bpe add-special-tokens my-tokenizer '<|user|>' '<|assistant|>' -o chat-tokenizer")
 def add_special_tokens(
     source: _Source,
     tokens: Annotated[list[str], argument("TOKEN", _TOKEN_HELP)],
     output: _Output,
     remap: _Remap = None,
+    pattern: RankPattern = "auto",
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
-    """Add special tokens to the vocabulary, first in gaps of the ids, then after the highest."""
+    """Add special tokens to the vocabulary.
+
+    They take gaps of the ids first, then those after the highest.
+    """
     from hf_bpe import editing
 
-    tokenizer = load(source)
+    _check_outputs(output, remap, force)
+    tokenizer = load(source, pattern)
     edited = editing.add_special_tokens(tokenizer.model, tokens, reserved=tokenizer.added_tokens_decoder)
-    _save(tokenizer, edited, output, remap)
+    _save(tokenizer, edited, output, remap, as_json)
 
 
-@app.command(epilog=EXAMPLE + "hf-bpe pad my-tokenizer -o padded --multiple 64")
+@command(epilog=EXAMPLE + "hf-bpe pad my-tokenizer -o padded --multiple 64")
 def pad(
     source: _Source,
     output: _Output,
     multiple: Annotated[int, option("Make the number of ids a multiple of this.", metavar="N", min=1)],
     remap: _Remap = None,
+    pattern: RankPattern = "auto",
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
-    """Add placeholder tokens until the number of ids is a multiple of a number such as 64."""
+    """Pad the vocabulary to a multiple of a number.
+
+    Placeholder tokens are added until the number of ids is a multiple of a number such as 64.
+    """
     from hf_bpe import editing
 
-    tokenizer = load(source)
+    _check_outputs(output, remap, force)
+    tokenizer = load(source, pattern)
     edited = editing.pad_to_multiple_of(tokenizer.model, multiple, reserved=tokenizer.added_tokens_decoder)
-    _save(tokenizer, edited, output, remap)
+    _save(tokenizer, edited, output, remap, as_json)
 
 
-def _save(tokenizer: BPETokenizer, edited: Edited, folder: Path, remap_file: Path | None) -> None:
-    new, remap = tokenizer.with_model(edited)
-    with warnings_said():
-        new.save_pretrained(folder)
+def _check_outputs(folder: Path, remap: Path | None, force: bool) -> None:
+    check_folder(folder, force)
+    check_file(remap, force)
+
+
+def _save(tokenizer: BPETokenizer, edited: Edited, folder: Path, remap_file: Path | None, as_json: bool) -> None:
+    with phase("editing"):
+        new, remap = tokenizer.with_model(edited)
+    save(new, folder)
     if remap_file is not None:
         remap.save(remap_file)
-    say(f"{edited.model.vocab_size} tokens, {len(remap.removed)} fewer and {len(remap.added)} more, saved in {folder}")
+    number, removed, added = edited.model.vocab_size, len(remap.removed), len(remap.added)
+    values = {"folder": str(folder), "vocab_size": number, "removed": removed, "added": added}
+    report_done(f"{number} tokens, {removed} fewer and {added} more, saved in {folder}", values, as_json)
 
 
 def _ids(path: Path, tokenizer: BPETokenizer) -> list[int]:
     """Return the distinct ids in a file, without those of added tokens, which stay anyway."""
     if path.suffix == ".npy":
-        found = _ids_of_array(path)
+        found = distinct_ids(path)
     else:
         lines = decode(path, read_bounded(path, "list of ids")).split()
         if wrong := [line for line in lines if not (line.isascii() and line.isdigit() and len(line) < 12)]:
@@ -198,24 +239,3 @@ def _ids(path: Path, tokenizer: BPETokenizer) -> list[int]:
         found = {*map(int, lines)}
     outside = tokenizer.added_tokens_decoder.keys() - tokenizer.model.vocab.keys()
     return sorted(found - outside)
-
-
-def _ids_of_array(path: Path) -> set[int]:
-    """Return the ids in a `.npy` file of any size, reading it in parts."""
-    import numpy as np
-
-    with open_regular(path):  # because numpy would block on a FIFO
-        pass
-    try:
-        array = np.load(path, mmap_mode="r")  # checks the shape against the size of the file
-    except OSError:
-        raise
-    except Exception as error:  # numpy raises any kind of error for a damaged header
-        raise ValueError(f"{path}: not a .npy array: {error}") from None
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
-        raise ValueError(f"{path}: expected an array of ids, got {getattr(array, 'dtype', 'several arrays')}")
-    ids = array.reshape(-1)
-    found: set[int] = set()
-    for start in range(0, len(ids), _IDS_AT_ONCE):
-        found.update(np.unique(ids[start : start + _IDS_AT_ONCE]).tolist())
-    return found

@@ -11,16 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hf_bpe.cli.shared import (
-    EXAMPLE,
-    FOLDER_HELP,
-    app,
-    argument,
-    load,
-    option,
-    say,
-    show_result,
-)
+from hf_bpe.cli.messages import say, show_result
+from hf_bpe.cli.options import Json, argument, option
+from hf_bpe.cli.outputs import Force, check_file, check_installed
+from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, RankPattern, command, load
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     reads_text,
@@ -53,10 +47,9 @@ _Counts = Annotated[list[Path] | None, option(_COUNTS_HELP, metavar="FILE", show
 _Reference = Annotated[str | None, option(_REFERENCE_HELP, metavar="NAME", show_default="the first")]
 _Parallel = Annotated[bool, option(_PARALLEL_HELP, "--parallel")]
 _Html = Annotated[Path | None, option(_HTML_HELP, "--html", metavar="FILE", show_default="none")]
-_Json = Annotated[bool, option("Print JSON.", "--json")]
 
 
-@app.command(epilog=EXAMPLE + _REPORT_EXAMPLE)
+@command(epilog=EXAMPLE + _REPORT_EXAMPLE)
 @reads_text(counts=False)
 def report(
     context: typer.Context,
@@ -67,17 +60,21 @@ def report(
     reference: _Reference = None,
     parallel: _Parallel = False,
     tree: Annotated[list[str] | None, option(_TREE_HELP, metavar="TOKEN", show_default="none")] = None,
-    as_json: _Json = False,
+    as_json: Json = False,
     html: _Html = None,
+    pattern: RankPattern = "auto",
+    force: Force = False,
     **running: Any,
 ) -> None:
-    """Report how well a tokenizer fits texts: compression, fertility and parity by text, script and vocabulary size.
+    """Measure how well a tokenizer fits texts.
 
-    Two to forty files are one group each. docs/how-to/measure.md explains the figures.
+    The report has compression, fertility and parity by text, script and vocabulary size. Two to forty files are one
+    group each. docs/how-to/measure.md explains the figures.
     """
     from hf_bpe.analysis import report as report_on
 
-    tokenizer = load(folder)
+    _check_page(html, force)
+    tokenizer = load(folder, pattern)
     with _texts(context, sources or [], group or [], counts or [], "SOURCE") as texts:
         found = report_on(
             tokenizer,
@@ -91,7 +88,7 @@ def report(
     _show(found, as_json, html)
 
 
-@app.command(epilog=EXAMPLE + _COMPARE_EXAMPLE)
+@command(epilog=EXAMPLE + _COMPARE_EXAMPLE)
 @reads_text(counts=False)
 def compare(
     context: typer.Context,
@@ -101,14 +98,20 @@ def compare(
     counts: _Counts = None,
     reference: _Reference = None,
     parallel: _Parallel = False,
-    as_json: _Json = False,
+    as_json: Json = False,
     html: _Html = None,
+    pattern: RankPattern = "auto",
+    force: Force = False,
     **running: Any,
 ) -> None:
-    """Compare how well tokenizers fit the same texts, and list the tokens that only one of them has."""
+    """Compare how well tokenizers fit the same texts.
+
+    The tokens that only one of them has are listed.
+    """
     from hf_bpe.analysis import compare as compared
 
-    tokenizers = _loaded(folders)
+    _check_page(html, force)
+    tokenizers = _loaded(folders, pattern)
     with _texts(context, on or [], group or [], counts or [], "--on SOURCE") as texts:
         found = compared(
             tokenizers,
@@ -147,17 +150,24 @@ def _texts(
         yield texts
 
 
-def _loaded(folders: Sequence[str]) -> dict[str, BPETokenizer]:
+def _loaded(folders: Sequence[str], pattern: str) -> dict[str, BPETokenizer]:
     """Return the tokenizers by their names, or by their paths if names are equal."""
     names = [*map(_name, folders)]
     if len({*folders}) < len(folders):
         raise typer.BadParameter("a tokenizer is given twice", param_hint="'FOLDER'")
     paths = names if len({*names}) == len(names) else folders
-    return {name: load(folder) for name, folder in zip(paths, folders, strict=True)}
+    return {name: load(folder, pattern, is_one_of_several=True) for name, folder in zip(paths, folders, strict=True)}
 
 
 def _name(folder: str) -> str:
     return Path(folder).resolve().name
+
+
+def _check_page(html: Path | None, force: bool) -> None:
+    """Raise an error before the work if a page cannot be written."""
+    if html is not None:
+        check_file(html, force)
+        check_installed("matplotlib", "report", "--html")
 
 
 def _show(found: Report | Comparison, as_json: bool, html: Path | None) -> None:

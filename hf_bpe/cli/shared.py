@@ -1,4 +1,4 @@
-"""The parts that all commands share: the program, exit codes, messages, and input files.
+"""The parts that all commands share: the program, exit codes, errors, and input files.
 
 Results go to standard output, messages to standard error.
 """
@@ -6,24 +6,30 @@ Results go to standard output, messages to standard error.
 from __future__ import annotations
 
 import contextlib
-import logging
+import functools
+import inspect
+import json
 import os
+import re
+import shlex
 import shutil
 import signal
 import sys
 import tempfile
-import warnings
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar
 
 import typer
-from tqdm import tqdm
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.visible import printable
 from hf_bpe._version import __version__
+from hf_bpe.cli import messages
+from hf_bpe.cli.messages import in_one_line, log_to_stderr, phase, say, show_result, warnings_said
+from hf_bpe.cli.options import option
 from hf_bpe.core.pretokenizers import NAMES
 
 if TYPE_CHECKING:
@@ -33,12 +39,38 @@ EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
 SPLIT = f"{', '.join(NAMES)}, a regular expression, the JSON of a pre-tokenizer, or none."
 FOLDER_HELP = "A folder or file with a tokenizer, in any format that convert knows. Nothing is downloaded."
 WORKERS_HELP = "Number of threads or processes; the result does not depend on it."
+PATTERN_HELP = f"The split pattern, for files that do not store it, such as .tiktoken: {SPLIT}"
 STDIN = "-"
 _UsageError: Any = typer.BadParameter.__base__  # from typer's own or external Click
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+RankPattern = Annotated[str, option(PATTERN_HELP, "--pattern", metavar="PATTERN", show_default="from the file")]
 
 
 class Terminated(KeyboardInterrupt):
     """Raised for SIGTERM, which ends a command like Ctrl-C."""
+
+
+class Command(TyperCommand):
+    """A command, which says what an interruption leaves."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with log_to_stderr():
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt as interrupt:
+                interrupt.args = (_what_is_kept(ctx),)
+                raise
+
+
+def _what_is_kept(ctx: Any) -> str:
+    """Return what an interrupted command leaves, and how to resume it."""
+    if "work_dir" not in ctx.params:
+        return "nothing was written"
+    if ctx.params["work_dir"] is None:
+        return "nothing was kept; with --work-dir FOLDER the same command resumes after an interruption"
+    return f"the work so far is kept in {ctx.params['work_dir']}; resume with: {shlex.join(['hf-bpe', *sys.argv[1:]])}"
 
 
 class Commands(TyperGroup):
@@ -46,37 +78,72 @@ class Commands(TyperGroup):
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Parse the program's own options."""
-        with _printable_usage_errors():
+        messages.set_level(messages.NORMAL)
+        with _usage_errors_said():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> None:
         """Run a command."""
         try:
-            with _log_to_stderr(), _printable_usage_errors():
+            with _usage_errors_said():
                 super().invoke(ctx)
         except KeyboardInterrupt as interrupt:
             # The exit code that shells report for a program that a signal ended.
             name, number = ("terminated", 15) if isinstance(interrupt, Terminated) else ("interrupted", 2)
-            say(name)
+            say("error: " + "; ".join([name, *map(str, interrupt.args)]))
             raise typer.Exit(128 + number) from None
         except (OSError, TypeError, ValueError, ImportError, MemoryError, OverflowError) as error:
             _give_up_stdout()
             if not isinstance(error, BrokenPipeError):  # otherwise the reader, such as `head`, has ended
-                say(f"error: {_in_one_line(error)}")
+                if messages.level() == messages.VERBOSE:
+                    traceback.print_exception(error)
+                say(f"error: {_words_of_shell(_message(error))}")
                 raise typer.Exit(1) from None
 
 
-def option(help: str, *names: str, **settings: Any) -> Any:
-    """Return the annotation that makes a parameter an option."""
-    return typer.Option(*names, help=help, **settings)
+app = typer.Typer(
+    cls=Commands,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
-def argument(name: str, help: str, **settings: Any) -> Any:
-    """Return the annotation that makes a parameter an argument."""
-    return typer.Argument(metavar=name, help=help, **settings)
+_LEVELS = {
+    "quiet": ("-q", messages.QUIET, "Print only results, warnings and errors."),
+    "verbose": ("-v", messages.VERBOSE, "For an error, also print where it was raised."),
+}
 
 
-app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+def command(**settings: Any) -> Callable[[_Function], _Function]:
+    """Return the decorator that makes a function a command, with the options --quiet and --verbose."""
+
+    def decorate(function: _Function) -> _Function:
+        own = [*inspect.signature(function, eval_str=True).parameters.values()]
+        levels = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False,
+                annotation=Annotated[bool, option(help, f"--{name}", short)],
+            )
+            for name, (short, _, help) in _LEVELS.items()
+        ]
+
+        @functools.wraps(function)
+        def run(**given: Any) -> Any:
+            for name, (_, level, _) in _LEVELS.items():
+                if given.pop(name):
+                    messages.set_level(level)
+            return function(**given)
+
+        run.__signature__ = inspect.Signature([*own, *levels])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in (*own, *levels)}
+        app.command(cls=Command, **settings)(run)
+        return function
+
+    return decorate
+
 
 _PROGRESS_HELP = "Show progress bars with rate and time left."
 Progress = Annotated[bool | None, option(_PROGRESS_HELP, show_default="if stderr is a terminal")]
@@ -108,7 +175,7 @@ def _program(version: _Version = False) -> None:
 
 def shows_progress(progress: bool | None) -> bool:
     """Return whether to show progress bars; None depends on the terminal."""
-    return sys.stderr.isatty() if progress is None else progress
+    return (messages.level() > messages.QUIET and sys.stderr.isatty()) if progress is None else progress
 
 
 def tokenizer_class() -> type[BPETokenizer]:
@@ -119,24 +186,51 @@ def tokenizer_class() -> type[BPETokenizer]:
     return BPETokenizer
 
 
-def load(source: str) -> BPETokenizer:
-    """Load a tokenizer from a folder or a file of any format."""
+def load(source: str, pattern: str = "auto", *, is_one_of_several: bool = False) -> BPETokenizer:
+    """Load a tokenizer from a folder or a file of any format.
+
+    Args:
+        source: the path.
+        pattern: the split pattern, for a file that does not store it.
+        is_one_of_several: whether the pattern is for other files if this one stores its own.
+    """
     path = existing(source)
-    with warnings_said():
-        return tokenizer_class().convert_from(path)
+    with phase(f"loading {source}"), warnings_said():
+        if not is_one_of_several or pattern == "auto":
+            return tokenizer_class().convert_from(path, pattern=pattern)
+        tokenizer_type = tokenizer_class()
+        from hf_bpe.tokenizer._files.definition import PatternNeeded
+
+        try:
+            return tokenizer_type.convert_from(path)
+        except PatternNeeded:
+            return tokenizer_type.convert_from(path, pattern=pattern)
+
+
+def save(tokenizer: BPETokenizer, folder: Path) -> None:
+    """Save a tokenizer in a folder, verified."""
+    with phase(f"saving and verifying {folder}"), warnings_said():
+        tokenizer.save_pretrained(folder)
+
+
+def report_done(message: str, values: Mapping[str, Any], as_json: bool) -> None:
+    """Print what was done as JSON on standard output, or say it."""
+    if as_json:
+        show_result(json.dumps(values, indent=2))
+    else:
+        say(message)
 
 
 def existing(source: str) -> Path:
     """Return the path of an existing tokenizer, so that transformers does not take it for a name on the Hub."""
     if not Path(source).exists():
-        raise FileNotFoundError(f"no file or folder {source!r}; tokenizers are not downloaded")
+        repository = {"gpt2": "openai-community/gpt2"}.get(source, source)
+        advice = f"; get one with: hf download {repository} --local-dir {source}" if _REPOSITORY.match(source) else ""
+        raise FileNotFoundError(f"no file or folder {source!r}; tokenizers are not downloaded{advice}")
     return Path(source)
 
 
-def check_folder(folder: Path) -> None:
-    """Raise an error if a folder to save in is a file, before hours of work."""
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is a file; expected a folder to save in")
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?$")
 
 
 @contextlib.contextmanager
@@ -161,54 +255,51 @@ def open_input(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
     return contextlib.nullcontext(sys.stdin.buffer) if file == STDIN else open_stream(file)
 
 
-def say(message: str) -> None:
-    """Print a message on standard error."""
-    print(f"hf-bpe: {printable(message)}", file=sys.stderr)
-
-
-def show_result(text: str) -> None:
-    """Print a result on standard output, with control characters escaped."""
-    print(printable(text))
-
-
 @contextlib.contextmanager
-def _printable_usage_errors() -> Iterator[None]:
+def _usage_errors_said() -> Iterator[None]:
+    """Say errors of usage like all others, and exit with 2."""
     try:
         yield
     except _UsageError as error:
-        error.message = printable(error.message)
-        raise
+        if not error.format_message():  # help was shown, because there are no arguments
+            raise
+        program = "hf-bpe" if error.ctx is None else error.ctx.command_path
+        say(f"error: {_usage_message(error)} (see {program} --help)")
+        raise typer.Exit(2) from None
 
 
-@contextlib.contextmanager
-def warnings_said() -> Iterator[None]:
-    """Print the library's warnings on standard error at the end."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for warning in caught:
-        say(f"warning: {warning.message}")
+def _usage_message(error: Any) -> str:
+    text = error.message
+    if isinstance(error, typer.BadParameter) and type(error).__name__ == "BadParameter":
+        hint: Any = error.param_hint
+        if hint is None and error.param is not None:
+            hint = error.param.get_error_hint()
+        hint = " ".join(hint) if isinstance(hint, (list, tuple)) else hint or ""
+        where = hint.replace("'", "").split(" / ")[0] if error.param_hint is None else hint.replace("'", "")
+        return printable(in_one_line(f"{where}: {_of_value(text)}" if where else _of_value(text)))
+    return printable(in_one_line(error.format_message())).removesuffix(".")
 
 
-class _Log(logging.Handler):
-    """Print what the library logs, above its progress bars."""
+def _of_value(text: str) -> str:
+    """Return what is wrong with a value without the terms of the library that parses it."""
+    text = text.removeprefix("Value error, ").removesuffix(".")
+    text = re.sub(r"^Input should be a valid integer.*", "expected a whole number", text)
+    text = re.sub(r"^Input should be a valid number.*", "expected a number", text)
+    text = re.sub(r"^Input should be greater than or equal to", "expected at least", text)
+    text = re.sub(r"^('.*') is not one of (.*)$", r"expected one of \2; got \1", text)
+    return re.sub(r"^(\S+) is not in the range x>=(\S+)$", r"expected at least \2, got \1", text)
 
-    def emit(self, record: logging.LogRecord) -> None:
-        level = "warning: " if record.levelno >= logging.WARNING else ""
-        tqdm.write(f"hf-bpe: {level}{printable(_joined(record.getMessage()))}", file=sys.stderr)
+
+_OPTIONS = "num_workers|max_memory|work_dir|special_tokens|vocab_size|min_frequency|max_token_bytes|max_line_bytes"
+_OF_PYTHON = {"num_workers": "workers", "special_tokens": "special-token"}
 
 
-@contextlib.contextmanager
-def _log_to_stderr() -> Iterator[None]:
-    logger, handler = logging.getLogger("hf_bpe"), _Log(logging.INFO)
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
+def _words_of_shell(message: str) -> str:
+    """Return an error of the library with options as they are called in a shell."""
+    message = message.replace("read it with Source(…, errors='replace') or errors='bytes'", "give --errors replace")
+    return re.sub(
+        rf"\b({_OPTIONS})(?=[:=])", lambda found: "--" + _OF_PYTHON.get(found[1], found[1].replace("_", "-")), message
+    )
 
 
 def _give_up_stdout() -> None:
@@ -219,11 +310,7 @@ def _give_up_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _in_one_line(error: Exception) -> str:
+def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'input or output'}: {error.strerror}"
-    return _joined(str(error)) or type(error).__name__  # some errors, such as MemoryError, have no message
-
-
-def _joined(text: str) -> str:
-    return " ".join(line.strip() for line in text.splitlines())
+    return in_one_line(str(error)) or type(error).__name__  # some errors, such as MemoryError, have no message

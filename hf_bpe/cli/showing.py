@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from hf_bpe._utils.files import write_atomically
-from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, STDIN, app, argument, load, open_input, option, say
+from hf_bpe.cli.messages import say
+from hf_bpe.cli.options import argument, option
+from hf_bpe.cli.outputs import Force, check_file
+from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, STDIN, RankPattern, command, load, open_input
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,7 +35,7 @@ _Colour = Annotated[
 ]
 
 
-@app.command(epilog=EXAMPLE + _SHOW_EXAMPLE)
+@command(epilog=EXAMPLE + _SHOW_EXAMPLE)
 def show(
     folder: _Folder,
     file: Annotated[str, argument("FILE", "The file to read; - for standard input.")] = STDIN,
@@ -41,17 +44,23 @@ def show(
     max_tokens: Annotated[int, option(_MAX_HELP, metavar="N", min=1)] = 5000,
     html: _Html = None,
     color: _Colour = None,
+    pattern: RankPattern = "auto",
+    force: Force = False,
 ) -> None:
-    """Print a text as its tokens: in colours on a terminal, otherwise with | between them.
+    """Show a text as its tokens.
 
-    The tokens are those of encode. A space is shown as ·, a tab as →, a newline as ↵, a byte of a partial character as
-    <e4>, and any other invisible character by its code point, as <U+200B>.
+    They are printed in colours on a terminal, otherwise with | between them. The tokens are those of encode. A space is
+    shown as ·, a tab as →, a newline as ↵, a byte of a partial character as <e4>, and any other invisible character by
+    its code point, as <U+200B>.
     """
     from hf_bpe.analysis._show import show as shown
 
     if text is not None and file != STDIN:
         raise typer.BadParameter("cannot be combined with a FILE", param_hint="'--text'")
-    tokenizer = load(folder)
+    if text is None and file != STDIN and not Path(file).exists():
+        raise FileNotFoundError(f"there is no file {file!r}; to show this text itself, give --text {file!r}")
+    check_file(html, force)
+    tokenizer = load(folder, pattern)
     if text is not None:
         data = os.fsencode(text)
     else:
@@ -65,7 +74,7 @@ def show(
     say(tokens.summary)
 
 
-@app.command(epilog=EXAMPLE + _TREE_EXAMPLE)
+@command(epilog=EXAMPLE + _TREE_EXAMPLE)
 def tree(
     folder: _Folder,
     token: Annotated[str | None, argument("TOKEN", _TOKEN_HELP, show_default="none")] = None,
@@ -74,13 +83,19 @@ def tree(
     ] = None,
     html: _Html = None,
     color: _Colour = None,
+    pattern: RankPattern = "auto",
+    force: Force = False,
 ) -> None:
-    """Print the merges that make a token, down to the bytes, with ids and ranks."""
+    """Show the merges that make a token.
+
+    They are printed down to the bytes, with ids and ranks.
+    """
     from hf_bpe.analysis._show import merge_tree
 
     if (token is None) == (token_id is None):
         raise typer.BadParameter("expected either a TOKEN or --id", param_hint="'TOKEN'")
-    found = merge_tree(load(folder), cast("int | str", token_id if token is None else token))
+    check_file(html, force)
+    found = merge_tree(load(folder, pattern), cast("int | str", token_id if token is None else token))
     if html is not None:
         _save(found.to_html(), html)
     else:

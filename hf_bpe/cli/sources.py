@@ -15,7 +15,8 @@ from typing import Annotated, Any
 
 import typer
 
-from hf_bpe.cli.shared import STDIN, WORKERS_HELP, Progress, option, shows_progress, text_file
+from hf_bpe.cli.options import option
+from hf_bpe.cli.shared import STDIN, WORKERS_HELP, Progress, shows_progress, text_file
 from hf_bpe.counting._locations import Format, is_url
 from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
 from hf_bpe.counting._word_counts import WordCounts
@@ -25,8 +26,8 @@ SOURCE_HELP = (
     "other plain text; - for standard input."
 )
 WEIGHT_HELP = "Exact weight of a {}: 3, 0.1 or 1/3. Repeat the option, once for each, in their order."
-_FORMAT_HELP = "The format of the files, whatever their names."
-_COLUMN_HELP = "The column of the text in .jsonl objects and .parquet files."
+FORMAT_HELP = "The format of the files, whatever their names."
+COLUMN_HELP = "The column of the text in .jsonl objects and .parquet files."
 _ERRORS_HELP = "Handling of invalid UTF-8: an error, U+FFFD instead, or the unchanged bytes."
 _ON_ERROR_HELP = (
     "Error policy for malformed files: raise an error, or skip the line or the rest of the file with a warning."
@@ -47,8 +48,8 @@ _WEIGHT: dict[str, tuple[Any, Any]] = {
     ),
 }
 _READING: dict[str, tuple[Any, Any]] = {
-    "format": (Annotated[Format | None, option(_FORMAT_HELP, show_default="by the name, else text")], None),
-    "column": (Annotated[str, option(_COLUMN_HELP, metavar="NAME")], "text"),
+    "format": (Annotated[Format | None, option(FORMAT_HELP, show_default="by the name, else text")], None),
+    "column": (Annotated[str, option(COLUMN_HELP, metavar="NAME")], "text"),
     "errors": (Annotated[Errors, option(_ERRORS_HELP)], "strict"),
     "on_error": (Annotated[OnError, option(_ON_ERROR_HELP)], "raise"),
     "max_document_bytes": (Annotated[int | None, option(_CAP_HELP, metavar="N", min=1, show_default="no limit")], None),
@@ -109,7 +110,7 @@ def sources_of(context: typer.Context, names: Sequence[str]) -> Iterator[list[So
     reading = {name: context.params[name] for name in _READING}
     with contextlib.ExitStack() as stack:
         yield [
-            Source(name if _is_found(name) else str(stack.enter_context(text_file(name))), weight=weight, **reading)
+            Source(name if is_found(name) else str(stack.enter_context(text_file(name))), weight=weight, **reading)
             for name, weight in zip(names, weights_of(context.params.get("weight"), len(names)), strict=True)
         ]
 
@@ -146,7 +147,7 @@ def weights_of(weights: Sequence[str] | None, number: int) -> Sequence[str]:
     return weights or ["1"] * number
 
 
-def _is_found(name: str) -> bool:
+def is_found(name: str) -> bool:
     """Return whether a name is a URL or a glob, rather than a path."""
     if is_url(name):
         return True

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hf_bpe.cli.shared import (
-    EXAMPLE,
-    FOLDER_HELP,
-    SPLIT,
-    app,
-    argument,
-    check_folder,
-    load,
-    option,
-    say,
-    tokenizer_class,
-    warnings_said,
-)
+from hf_bpe.cli.messages import phase, say, show_result, warnings_said
+from hf_bpe.cli.options import Json, argument, option, size_of_at_least
+from hf_bpe.cli.outputs import Force, check_folder, is_resumed
+from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, SPLIT, command, load, save, tokenizer_class
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     reads_text,
     text_or_counts,
 )
+from hf_bpe.core.pretokenizers import canonical_pattern
+from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.training._train import InitialAlphabet, TieBreak
 from hf_bpe.training._train import train as train_models
 
@@ -37,7 +31,8 @@ _TRAIN_EXAMPLE = "hf-bpe train book.txt -o my-tokenizer --vocab-size 8000"
 _PIPE_EXAMPLE = "\n  cat *.txt | hf-bpe train - -o my-tokenizer --num-merges 32000 --special-token '<|endoftext|>'"
 _COUNTS_EXAMPLE = "\n  hf-bpe train --counts all.counts -o sizes --vocab-size 8000 --vocab-size 32000"
 _SIZE_HELP = (
-    "Total number of tokens: 256 bytes, special tokens and merges. Either this or --num-merges is required. "
+    "Total number of tokens, such as 32000 or 32k: 256 bytes, special tokens and merges. Either this or --num-merges "
+    "is required. "
     "Repeat the option for several sizes by one training, in FOLDER/8000 and so on."
 )
 COUNTS_HELP = "A counts file from count or merge-counts, instead of sources."
@@ -50,38 +45,58 @@ _PENALTY_HELP = "Prefer short tokens: subtract this for each byte of a pair from
 _ALPHABET_HELP = "Start with all 256 bytes, or only those that occur; then no other bytes can be encoded."
 
 
+ROLES = ("bos_token", "eos_token", "pad_token", "unk_token")
+_ROLE_HELP = "The special token {}; it need not be given as --special-token."
+
+
+_BOS_HELP, _EOS_HELP = _ROLE_HELP.format("that begins a text"), _ROLE_HELP.format("that ends a text")
+_PAD_HELP = _ROLE_HELP.format("that fills up shorter texts of a batch")
+_UNK_HELP = _ROLE_HELP.format("for what has no other token")
+_MERGES_HELP = "Number of merges, instead of --vocab-size."
+_NORMALIZER_HELP = "Normalize text first: NFC, NFD, NFKC, NFKD, Lowercase or another, as in tokenizer.json."
+
+
 # Options for choosing merges, for all commands that learn merges.
 Ties = Annotated[TieBreak, option(_TIE_HELP)]
 LeastFrequency = Annotated[int, option("Do not merge pairs that occur less often than N.", metavar="N", min=0)]
 LongestToken = Annotated[int | None, option(_LENGTH_HELP, metavar="N", min=1, show_default="no limit")]
 
 
-@app.command(epilog=EXAMPLE + _TRAIN_EXAMPLE + _PIPE_EXAMPLE + _COUNTS_EXAMPLE)
+@command(epilog=EXAMPLE + _TRAIN_EXAMPLE + _PIPE_EXAMPLE + _COUNTS_EXAMPLE)
 @reads_text()
 def train(
     context: typer.Context,
     output: Annotated[Path, option("The folder to save in; made if need be.", "--output", "-o", metavar="FOLDER")],
     sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP)] = None,
     counts: Annotated[Path | None, option(COUNTS_HELP, metavar="FILE", show_default="none")] = None,
-    vocab_size: Annotated[list[int] | None, option(_SIZE_HELP, metavar="N", min=1, show_default="none")] = None,
+    vocab_size: Annotated[
+        list[int] | None, option(_SIZE_HELP, metavar="N", parser=size_of_at_least(1), show_default="none")
+    ] = None,
     num_merges: Annotated[
         list[int] | None,
-        option("Number of merges, instead of --vocab-size.", metavar="N", min=0, show_default="none"),
+        option(_MERGES_HELP, metavar="N", parser=size_of_at_least(0), show_default="none"),
     ] = None,
     special_token: Annotated[
         list[str] | None,
         option(_SPECIAL_HELP, metavar="TEXT", show_default="none, or those of the counts and the initial tokenizer"),
     ] = None,
+    bos_token: Annotated[str | None, option(_BOS_HELP, metavar="TEXT", show_default="none")] = None,
+    eos_token: Annotated[str | None, option(_EOS_HELP, metavar="TEXT", show_default="none")] = None,
+    pad_token: Annotated[str | None, option(_PAD_HELP, metavar="TEXT", show_default="none")] = None,
+    unk_token: Annotated[str | None, option(_UNK_HELP, metavar="TEXT", show_default="none")] = None,
     pattern: Annotated[str, option(_PATTERN_HELP, metavar="PATTERN")] = "auto",
+    normalizer: Annotated[str | None, option(_NORMALIZER_HELP, metavar="NAME", show_default="none")] = None,
     initial: Annotated[str | None, option(_INITIAL_HELP, metavar="FOLDER", show_default="none")] = None,
     tie_break: Ties = "lexicographic",
     min_frequency: LeastFrequency = 0,
     max_token_bytes: LongestToken = None,
     length_penalty: Annotated[float, option(_PENALTY_HELP, metavar="X", min=0)] = 0.0,
     initial_alphabet: Annotated[InitialAlphabet, option(_ALPHABET_HELP)] = "bytes",
+    force: Force = False,
+    as_json: Json = False,
     **running: Any,
 ) -> None:
-    """Train a tokenizer on text, or on counts of text, and save it in a folder.
+    """Train a tokenizer on text or on counts.
 
     The text is split into pre-tokens by a pattern. Then the most frequent pair of neighbouring tokens is merged into a
     new token, repeatedly, until the requested size is reached. AutoTokenizer.from_pretrained of transformers can load
@@ -91,11 +106,14 @@ def train(
         raise typer.BadParameter("expected exactly one of the two", param_hint="'--vocab-size' / '--num-merges'")
     sizes = vocab_size or num_merges or []
     folders = [output / str(size) for size in sizes] if len(sizes) > 1 else [output]
-    for folder in (output, *folders):
-        check_folder(folder)
+    for folder in folders:
+        check_folder(folder, force or is_resumed(running.get("work_dir")))
     first = None if initial is None else _load_without_added_tokens(initial)
+    roles = {"bos_token": bos_token, "eos_token": eos_token, "pad_token": pad_token, "unk_token": unk_token}
+    roles = {name: token for name, token in roles.items() if token is not None}
+    listed = [*dict.fromkeys([*(special_token or []), *roles.values()])]
     options: dict[str, Any] = {
-        "special_tokens": special_token,
+        "special_tokens": listed or None,
         "pattern": pattern,
         "initial": first and first.model,
         "tie_break": tie_break,
@@ -106,16 +124,47 @@ def train(
         **running,
         "vocab_size" if vocab_size else "num_merges": sizes,
     }
+    if normalizer is not None and (counts is not None or first is not None):
+        raise typer.BadParameter("is only for SOURCE without --initial", param_hint="'--normalizer'")
     with text_or_counts(context, sources, counts) as input, warnings_said():
+        if normalizer is not None and not isinstance(input, WordCounts):
+            from hf_bpe.counting._normalized_sources import (
+                normalized_sources,  # needs tokenizers, which --help does not
+            )
+
+            how_split = canonical_pattern("gpt2" if pattern == "auto" else pattern)
+            input = normalized_sources(input, listed, normalizer, how_split)
         models: list[BPEModel] = train_models(input, **options)
-    for model, folder in zip(models, folders, strict=True):
+    with phase("importing transformers"):
         tokenizer_type = tokenizer_class()
+    saved: list[dict[str, Any]] = []
+    for model, folder in zip(models, folders, strict=True):
+        if normalizer is not None:
+            from hf_bpe.engine._normalized_texts import with_normalizer
+
+            model = with_normalizer(model, normalizer)
         if first is None:
-            tokenizer = tokenizer_type(model=model)
+            tokenizer = tokenizer_type(model=model, **roles)
         else:
-            tokenizer = tokenizer_type.from_definition(replace(first.definition, model=model))
-        tokenizer.save_pretrained(folder)
-        say(f"{model.vocab_size} tokens, {len(model.merges)} of them merges, saved in {folder}")
+            tokenizer = tokenizer_type.from_definition(replace(first.definition, model=model), **roles)
+        save(tokenizer, folder)
+        made = {"folder": str(folder), "vocab_size": model.vocab_size, "merges": len(model.merges)}
+        saved.append({**made, "signature": model.signature})
+        if not as_json:
+            say(f"{model.vocab_size} tokens, {len(model.merges)} of them merges, saved in {folder}")
+    if as_json:
+        show_result(json.dumps(saved if len(folders) > 1 else saved[0], indent=2))
+    _hint_at_roles(
+        listed, {role: getattr(tokenizer, role) for role in (*ROLES, "sep_token", "cls_token", "mask_token")}
+    )
+
+
+def _hint_at_roles(special_tokens: list[str], given: dict[str, Any]) -> None:
+    from hf_bpe.tokenizer._options import roles_missing
+
+    for token, role in roles_missing(special_tokens, given).items():
+        if role in ROLES:
+            say(f"hint: the special token {token!r} has no role; give --{role.replace('_', '-')} {token!r}")
 
 
 def _load_without_added_tokens(folder: str) -> BPETokenizer:

@@ -6,6 +6,7 @@ Input and output are bytes; no encoding or line end is translated.
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 import sys
 from collections.abc import Iterator
@@ -14,27 +15,36 @@ from typing import Annotated, BinaryIO
 
 import typer
 
+from hf_bpe._utils.arguments import MOST
+from hf_bpe._utils.input_files import open_stream
+from hf_bpe.cli.id_files import ids_of_array
+from hf_bpe.cli.options import Json, argument, option
+from hf_bpe.cli.outputs import Force, check_file
 from hf_bpe.cli.shared import (
     EXAMPLE,
     FOLDER_HELP,
     STDIN,
     WORKERS_HELP,
     Progress,
-    app,
-    argument,
+    RankPattern,
+    command,
     load,
     open_input,
-    option,
-    say,
+    report_done,
     shows_progress,
     text_file,
 )
+from hf_bpe.cli.sources import COLUMN_HELP, FORMAT_HELP, SOURCE_HELP, is_found
+from hf_bpe.counting._locations import Format
+from hf_bpe.counting._readers import Skipped, read_documents
+from hf_bpe.counting._sources import Source, plan
 
 _TOKEN_ID = re.compile(rb"-?[0-9]{1,19}")  # int() alone would accept 1_000 and fail for long numbers
 _PART_BYTES = 1 << 20  # of a line to read at once
 _Folder = Annotated[str, argument("FOLDER", FOLDER_HELP)]
 _File = Annotated[str, argument("FILE", "The file to read; - for standard input.")]
 
+_SOURCE_HELP = SOURCE_HELP.replace("- for", "- or none for")
 _LINES_HELP = "Encode each line separately, without its newline, and print one line of ids for each."
 _AS_TEXT_HELP = "Encode special tokens as ordinary text."
 _ARRAY_HELP = (
@@ -44,76 +54,132 @@ _SEPARATOR_HELP = "With --output, the token that ends a document and is its last
 _ENCODE_EXAMPLE = "echo 'Hello, world' | hf-bpe encode my-tokenizer\n  hf-bpe encode my-tokenizer *.txt -o tokens.npy"
 
 
-@app.command(epilog=EXAMPLE + _ENCODE_EXAMPLE)
+@command(epilog=EXAMPLE + _ENCODE_EXAMPLE)
 def encode(
     folder: _Folder,
-    files: Annotated[list[str] | None, argument("FILE", "Files to read; - or none for standard input.")] = None,
+    files: Annotated[list[str] | None, argument("SOURCE", _SOURCE_HELP)] = None,
     output: Annotated[Path | None, option(_ARRAY_HELP, "--output", "-o", metavar="FILE")] = None,
     separator: Annotated[
         str | None, option(_SEPARATOR_HELP, metavar="TOKEN", show_default="the tokenizer's eos_token")
     ] = None,
     lines: Annotated[bool, option(_LINES_HELP, "--lines")] = False,
     split_special_tokens: Annotated[bool, option(_AS_TEXT_HELP, "--split-special-tokens")] = False,
+    format: Annotated[Format | None, option(FORMAT_HELP, show_default="by the name, else text")] = None,
+    column: Annotated[str, option(COLUMN_HELP, metavar="NAME")] = "text",
     workers: Annotated[int | None, option(WORKERS_HELP, metavar="N", min=1, show_default="one a core")] = None,
     progress: Progress = None,
+    pattern: RankPattern = "auto",
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
-    """Print the token ids of texts, separated by spaces, or write them to a file for training.
+    """Encode text as token ids.
 
-    Each file is one text, its last newline included, unless --lines is given. It may hold any bytes, UTF-8 or not:
-    decode gives back the same. No special tokens are added. Printed ids are held in memory; a file of ids may have any
-    size.
+    The ids are printed, separated by spaces, or written to a file for training. Each file of text is one document, its
+    last newline included, unless --lines is given, and so is each record of JSON lines and Parquet. Text may hold any
+    bytes, UTF-8 or not: decode gives back the same. No special tokens are added. Printed ids are held in memory; a file
+    of ids may have any size.
     """
     if output is not None and lines:
         raise typer.BadParameter("is only for printed ids", param_hint="'--lines'")
     if output is None and separator is not None:
         raise typer.BadParameter("is only for --output", param_hint="'--separator'")
-    tokenizer = load(folder)
+    if output is None and as_json:
+        raise typer.BadParameter("is only for --output", param_hint="'--json'")
+    if output is not None and output.suffix != ".npy":
+        raise typer.BadParameter(f"expected a name that ends in .npy, got {str(output)!r}", param_hint="'--output'")
     as_text = split_special_tokens or None  # None: the tokenizer's setting
     if output is not None:
         with contextlib.ExitStack() as stack:
-            written = tokenizer.encode_file(
-                [stack.enter_context(text_file(name)) for name in files or [STDIN]],
+            names = [name if is_found(name) else str(stack.enter_context(text_file(name))) for name in files or [STDIN]]
+            sources = [Source(name, format=format, column=column, errors="bytes") for name in names]
+            # Fewer ids than one for eight bytes are rare.
+            check_file(output, force, room=sum(shard.size or 0 for shard in plan(sources)) // 4)
+            written = load(folder, pattern).encode_file(
+                sources,
                 output,
                 separator=separator,
                 split_special_tokens=as_text,
                 num_workers=workers,
                 show_progress=shows_progress(progress),
             )
-        found = f"{written.num_tokens} tokens of {written.num_documents} documents"
-        say(f"{found} saved in {written.ids}, offsets of the documents in {written.offsets}")
+            found = f"{written.num_tokens} tokens of {written.num_documents} documents"
+            message = f"{found} saved in {written.ids}, offsets of the documents in {written.offsets}"
+            values = {"ids": str(written.ids), "offsets": str(written.offsets)}
+            counts = {"tokens": written.num_tokens, "documents": written.num_documents}
+            report_done(message, {**values, **counts}, as_json)
         return
+    tokenizer = load(folder, pattern)
     for file in files or [STDIN]:
-        with open_input(file) as source:
-            for text in (line.removesuffix(b"\n") for line in source) if lines else [source.read()]:
-                ids = tokenizer.encode_bytes(text, split_special_tokens=as_text)
-                sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
-                sys.stdout.buffer.flush()  # an interactive caller may wait for each answer
+        for text in _texts(file, format, column, lines):
+            ids = tokenizer.encode_bytes(text, split_special_tokens=as_text)
+            sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
+            sys.stdout.buffer.flush()  # an interactive caller may wait for each answer
 
 
-@app.command(epilog=EXAMPLE + "echo 72 105 10 | hf-bpe decode my-tokenizer")
+def _texts(name: str, format: Format | None, column: str, lines: bool) -> Iterator[str | bytes]:
+    """Yield the texts of a source, of which each has its own line of ids."""
+    if name != STDIN and not is_found(name):
+        Path(name).stat()  # raises the system's error if there is no such file
+    shards = [] if name == STDIN else plan(Source(name, format=format, column=column, errors="bytes"), shard_bytes=MOST)
+    if name == STDIN and format is None:
+        yield from _lines(sys.stdin.buffer, lines)
+        return
+    if name == STDIN:
+        with text_file(name) as copy:
+            yield from _texts(str(copy), format, column, lines)
+        return
+    for shard in shards:
+        if shard.format != "text":
+            yield from read_documents(shard, Skipped())
+        elif shard.is_local and shard.compression is None:
+            with open_stream(shard.name) as source:
+                yield from _lines(source, lines)
+        else:
+            yield from _lines(io.BytesIO(b"".join(map(_as_bytes, read_documents(shard, Skipped())))), lines)
+
+
+def _as_bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()
+
+
+def _lines(source: BinaryIO, lines: bool) -> Iterator[bytes]:
+    yield from (line.removesuffix(b"\n") for line in source) if lines else [source.read()]
+
+
+@command(epilog=EXAMPLE + "echo 72 105 10 | hf-bpe decode my-tokenizer\n  hf-bpe decode my-tokenizer tokens.npy")
 def decode(
     folder: _Folder,
     file: _File = STDIN,
     lines: Annotated[bool, option("Write a newline after the text of each line of ids.", "--lines")] = False,
     skip_special_tokens: Annotated[bool, option("Leave special tokens out.", "--skip-special-tokens")] = False,
+    pattern: RankPattern = "auto",
 ) -> None:
     """Write the text of token ids.
 
-    The ids are separated by white space. Exactly the bytes of the tokens are written, with nothing between or after
-    them unless --lines is given. An id that is not in the vocabulary is an error, unless there is an unk_token.
+    The ids are separated by white space, or in a .npy file that encode has written; there --lines ends each document
+    with a newline. Exactly the bytes of the tokens are written, with nothing between or after them unless --lines is
+    given. An id that is not in the vocabulary is an error, unless there is an unk_token.
     """
-    tokenizer = load(folder)
+    tokenizer = load(folder, pattern)
     known = None if tokenizer.unk_token is not None else {*tokenizer.model.vocab, *tokenizer.added_tokens_decoder}
+
+    def write(ids: list[int], where: str, end: bytes) -> None:
+        if known is not None and (unknown := next((each for each in ids if each not in known), None)) is not None:
+            raise ValueError(f"{where}: the id {unknown} is not in the vocabulary")
+        text = tokenizer.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
+        sys.stdout.buffer.write(text + end)
+        sys.stdout.buffer.flush()
+
+    if file.endswith(".npy"):
+        for ids, is_end in ids_of_array(Path(file), by_document=lines):
+            write(ids.tolist(), file, b"\n" if is_end else b"")
+        return
     with open_input(file) as source:
         for number, words, is_end in _words(source):
             for word in words:
                 if not _TOKEN_ID.fullmatch(word):
                     raise ValueError(f"line {number}: expected a token id, got {word[:80].decode(errors='replace')!r}")
-                if known is not None and int(word) not in known:
-                    raise ValueError(f"line {number}: the id {int(word)} is not in the vocabulary")
-            text = tokenizer.decode_bytes([*map(int, words)], skip_special_tokens=skip_special_tokens)
-            sys.stdout.buffer.write(text + b"\n" if lines and is_end else text)
-            sys.stdout.buffer.flush()
+            write([*map(int, words)], f"line {number}", b"\n" if lines and is_end else b"")
 
 
 def _words(source: BinaryIO) -> Iterator[tuple[int, list[bytes], bool]]:

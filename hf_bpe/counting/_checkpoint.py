@@ -77,6 +77,10 @@ class WorkFolder:
     def __exit__(self, *_: object) -> None:
         self._lock.release()
 
+    def has_finished(self, shard: Shard) -> bool:
+        """Return whether a shard was committed as a whole."""
+        return any(key == shard.key for commit in self._commits for key, _ in commit["shards"])
+
     def unfinished(self, shards: Sequence[Shard]) -> list[Shard]:
         """Return the shards that are not counted yet.
 

@@ -23,7 +23,7 @@ from hf_bpe.core.pretokenizers import AnyPattern
 from hf_bpe.counting._checkpoint import WorkFolder
 from hf_bpe.counting._count_tables import make_count_table
 from hf_bpe.counting._readers import Batch, Skipped, read
-from hf_bpe.counting._sources import Shard, TextSource, plan
+from hf_bpe.counting._sources import Shard, TextSource, parts_of, plan
 from hf_bpe.counting._word_counts import Counted, Settings, WordCounts, merge_all
 from hf_bpe.engine._runs import Run, gather, reader_of
 
@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 _BATCH_BYTES = 1 << 24  # of text to hold at once; enough for many threads, whatever the length of the texts
 _COMMIT_SECONDS = 30.0  # of work that an interruption can lose at most, if no shard takes longer
+_FIRST_COMMIT_SECONDS = 3.0  # the same at the beginning
+_PART_BYTES = 1 << 25  # of a large file of text to commit at once
 _OF_ROOM = 14  # memory for a line by its length: one 4-byte character makes its whole str take 4 bytes per character
 _MOST_ROOM = 1 << 36  # where the amount of memory is unknown
 _LEAST_ROOM = 48_000_000  # for the current text, buffers, and tables of a useful size
@@ -116,6 +118,12 @@ class _Counting:
         self.table = make_count_table(settings, num_workers, room // 2)
         self.work = None if work_dir is None else WorkFolder(work_dir, {**settings.identity(), "scale": self.scale})
         self.folder = None if self.work is None else self.work.path
+        if self.work is not None:  # so that a large file can be resumed inside
+            self.shards = [
+                part
+                for shard in self.shards
+                for part in ([shard] if self.work.has_finished(shard) else parts_of(shard, _PART_BYTES))
+            ]
         # Shards, runs and skip counts that are not committed yet.
         self.open_shards: list[Shard] = []
         self.open_runs: list[str] = []
@@ -140,12 +148,15 @@ class _Counting:
             logger.info("%d of %d shards were counted before", finished, len(self.shards))
         total = None if any(shard.size is None for shard in self.shards) else _bytes(self.shards)
         done = _bytes(self.shards) - _bytes(left) - _bytes(uncommittable)
-        committed = time.monotonic()
+        began = committed = time.monotonic()
         with Progress("counting", total, done=done, show=show_progress, listener=callback) as progress:
             for group in _in_groups(left, self.batch_bytes):
                 self._count(group, progress)
                 self.open_shards += group
-                if self.work is not None and time.monotonic() - committed >= _COMMIT_SECONDS:
+                now = time.monotonic()
+                # Each commit empties the table, so they get rarer.
+                interval = min(_COMMIT_SECONDS, max(_FIRST_COMMIT_SECONDS, (now - began) / 10))
+                if self.work is not None and now - committed >= interval:
                     self._commit()
                     committed = time.monotonic()
             if self.work is not None:
@@ -222,7 +233,8 @@ class _Counting:
 
     def _report(self) -> None:
         skipped = self._all_skipped()
-        logger.info("read %d shards, %s", len(self.shards), format_bytes(_bytes(self.shards)))
+        number = len({(shard.name, shard.start if self.work is None else 0) for shard in self.shards})
+        logger.info("read %d %s, %s", number, "shard" if number == 1 else "shards", format_bytes(_bytes(self.shards)))
         if any(skipped.values()):
             logger.warning(
                 "skipped: the rest of %(files)d files and %(documents)d documents; shortened: %(shortened)d documents",

@@ -40,6 +40,9 @@ class File(NamedTuple):
     version: str | None
 
 
+_UNREADABLE = frozenset((".xz", ".bz2", ".lzma", ".zip", ".7z", ".rar", ".tar", ".tgz", ".br", ".lz4", ".z"))
+
+
 def is_url(name: str) -> bool:
     """Return whether a name is a URL rather than a path."""
     return _URL.match(name) is not None
@@ -59,6 +62,8 @@ def kind_of(name: str) -> tuple[Format | None, Compression | None]:
         name = name.partition("?")[0]
     path = PurePosixPath(name.lower())
     compression = _COMPRESSIONS.get(path.suffix)
+    if path.suffix in _UNREADABLE and "::" not in name:  # fsspec unpacks zip://a.txt::all.zip
+        raise ValueError(f"{name}: files that end in {path.suffix} are not read; decompress it, or use .gz or .zst")
     return _FORMATS.get(PurePosixPath(path.stem).suffix if compression else path.suffix), compression
 
 

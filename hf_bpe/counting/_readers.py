@@ -163,6 +163,20 @@ def _documents(policy: ErrorPolicy) -> Iterator[Document]:
     return read_dataset(policy) if is_dataset(shard.source.data) else read_iterable(policy)
 
 
+def read_documents(shard: Shard, skipped: Skipped) -> Iterator[str | bytes]:
+    """Yield the documents of a shard of JSON lines, Parquet or an iterable; of text, its blocks of bytes.
+
+    Args:
+        shard: a shard from `plan`.
+        skipped: updated with what is skipped.
+
+    Raises:
+        OSError, ImportError, ValueError, TypeError: as `read` does.
+    """
+    policy = ErrorPolicy(shard, skipped, None)
+    return _checked(policy) if shard.is_file and shard.format == "text" else _documents(policy)
+
+
 def _to_utf8(text: str) -> bytes:
     try:
         return text.encode()

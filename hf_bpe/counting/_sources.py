@@ -214,14 +214,33 @@ def _shards_of_file(source: Source, file: File, shard_bytes: int) -> Iterator[Sh
     whole = Shard(source, file.name, file.size, file.version)
     if whole.format == "parquet" and whole.compression is not None:
         raise ValueError(f"{file.name}: Parquet is compressed inside; unpack the file, or give its format")
-    splittable = whole.is_local and whole.format == "text" and whole.compression is None
-    splittable &= source.errors != "replace" and source.on_error == "raise"
-    if not splittable or source.max_document_bytes is not None or file.size is None or file.size <= shard_bytes:
-        yield whole
+    yield from parts_of(whole, shard_bytes)
+
+
+def parts_of(shard: Shard, part_bytes: int) -> Iterator[Shard]:
+    """Yield a shard of a local file of plain text in ranges of at most `part_bytes` bytes, any other shard as it is.
+
+    >>> from pathlib import Path
+    >>> _ = Path("a.txt").write_text("low lower lowest")
+    >>> [shard] = plan(["a.txt"])
+    >>> [(part.start, part.stop, part.size) for part in parts_of(shard, 10)]
+    [(0, 10, 10), (10, None, 6)]
+    """
+    if not _is_splittable(shard) or shard.size is None or shard.size <= part_bytes:
+        yield shard
         return
-    for start in range(0, file.size, shard_bytes):
-        stop = start + shard_bytes if start + shard_bytes < file.size else None
-        yield replace(whole, start=start, stop=stop, size=(stop or file.size) - start)
+    end = shard.start + shard.size
+    for start in range(shard.start, end, part_bytes):
+        stop = start + part_bytes if start + part_bytes < end else shard.stop
+        yield replace(shard, start=start, stop=stop, size=min(part_bytes, end - start))
+
+
+def _is_splittable(shard: Shard) -> bool:
+    """Return whether the handling of a position does not depend on the text before it."""
+    source = shard.source
+    is_plain = shard.is_local and shard.format == "text" and shard.compression is None
+    is_local_error = source.errors != "replace" and source.on_error == "raise"
+    return is_plain and is_local_error and source.max_document_bytes is None
 
 
 def _check_data(data: object) -> None:

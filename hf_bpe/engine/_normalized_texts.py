@@ -54,7 +54,11 @@ class NormalizedTexts:
 def checked_normalizer(normalizer: str | Mapping[str, Any] | None, texts: object) -> str | None:
     """Return the normalizer to train with; raise a ValueError if the texts are not normalized by it."""
     normalizer = canonical_normalizer(normalizer)
-    if normalizer is not None and not (isinstance(texts, NormalizedTexts) and texts.normalizer == normalizer):
+    parts = texts if isinstance(texts, list) and texts else [texts]
+    data = [getattr(part, "data", part) for part in parts]  # of a Source, which may have a weight
+    if normalizer is not None and not all(
+        isinstance(each, NormalizedTexts) and each.normalizer == normalizer for each in data
+    ):
         given = "" if normalizer == "NFC" else ", normalizer"
         raise ValueError(
             f"normalizer={normalizer!r}: counting does not normalize text, but encoding would; "

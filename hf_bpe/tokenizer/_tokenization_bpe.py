@@ -37,7 +37,7 @@ from hf_bpe.core._byte_level import from_printable, repair_surrogates, to_printa
 from hf_bpe.core._model import BPEModel, with_placeholders
 from hf_bpe.core.normalizers import canonical_normalizer
 from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern
-from hf_bpe.counting._sources import TextSource
+from hf_bpe.counting._sources import Source, TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing._remap import Remap
 from hf_bpe.engine._added_tokens import as_special, check_added_ids, special_tokens_in
@@ -63,7 +63,7 @@ from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, render_to
 from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
 from hf_bpe.tokenizer._hub import check_repository
 from hf_bpe.tokenizer._inherited import ARGUMENTS, CONSTRUCTOR, SETTINGS, CheckedTokenizer, check_token
-from hf_bpe.tokenizer._lazy_encodings import Source
+from hf_bpe.tokenizer._lazy_encodings import Source as EncodedTexts
 from hf_bpe.tokenizer._options import (
     RESTORED,
     LoadingOptions,
@@ -520,7 +520,7 @@ class BPETokenizer(CheckedTokenizer):
             encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
             return encoded
         options = self._options(as_text)
-        return encode_call(self, Source(encoder, inputs.texts, options, inputs.bounds), inputs, template, given)
+        return encode_call(self, EncodedTexts(encoder, inputs.texts, options, inputs.bounds), inputs, template, given)
 
     def encode(
         self, text: Any, text_pair: Any = None, add_special_tokens: bool = True, *args: Any, **kwargs: Any
@@ -763,7 +763,7 @@ class BPETokenizer(CheckedTokenizer):
     @checked(**bulk.ARGUMENTS)
     def encode_file(
         self,
-        paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        paths: str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source],
         output: str | os.PathLike[str],
         *,
         separator: str | None = None,
@@ -779,14 +779,16 @@ class BPETokenizer(CheckedTokenizer):
         A process that is killed while it replaces old files leaves no `output`, rather than ids without their offsets.
 
         Args:
-            paths: one file or several, UTF-8 or not, in the order in which to encode them.
+            paths: files, directories, globs, URLs or `Source` objects, in the order in which to encode them. Each
+                file of text, UTF-8 or not, is encoded whole; each record of JSON lines or Parquet is a document. Files
+                that end in .gz or .zst are decompressed.
             output: a path that ends in `.npy`.
             separator: the token that is the last of a document, as the end of a file is; None for `eos_token`.
             show_progress: show a bar of the bytes read, on standard error.
 
         Raises:
             OSError: a file cannot be read or written.
-            ValueError: `output` does not end in `.npy`; the separator is not a token.
+            ValueError: `output` does not end in `.npy`; the separator is not a token; a file is malformed.
 
         >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|endoftext|>"])
         >>> _ = Path("corpus.txt").write_text("low<|endoftext|>lo<|endoftext|>")
@@ -796,8 +798,7 @@ class BPETokenizer(CheckedTokenizer):
         >>> np.load("tokens.npy").tolist(), np.load("tokens.offsets.npy").tolist()
         ([108, 111, 119, 256, 108, 111, 256], [0, 4, 7])
         """
-        listed = [paths] if isinstance(paths, (str, os.PathLike)) else check_sequence("paths", paths, "paths")
-        files = [Path(check_path("paths", path)) for path in listed]
+        shards = bulk.shards_of(paths)
         target = Path(output)
         if target.suffix != ".npy":
             raise ValueError(f"output: expected a name that ends in .npy, got {str(output)!r}")
@@ -805,7 +806,7 @@ class BPETokenizer(CheckedTokenizer):
         encoder = self._engine  # the same for all files, because the ids of tokens added meanwhile may not fit
         highest_id = max([*encoder.model.vocab, *self._added_tokens_decoder], default=0)
         ids = self._separator_id(separator), highest_id
-        return bulk.encode_files(encoder, files, target, options, threads, *ids, show_progress=show_progress)
+        return bulk.encode_files(encoder, shards, target, options, threads, *ids, show_progress=show_progress)
 
     def _separator_id(self, separator: str | None) -> int:
         """Return the id that ends documents; -1 if there is none."""

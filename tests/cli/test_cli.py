@@ -145,15 +145,15 @@ class TestTrain:
 
         monkeypatch.setattr("hf_bpe.counting._count.make_count_table", make_count_table)
         for arguments in ([], ["--workers", 3]):
-            run("train", text, "-o", tmp_path, "--num-merges", 0, *arguments)
-            run("count", text, "-o", tmp_path / "c.counts", *arguments)
+            run("train", text, "-o", tmp_path, "--num-merges", 0, "--force", *arguments)
+            run("count", text, "-o", tmp_path / "c.counts", "--force", *arguments)
         assert asked == [None, None, 3, 3]
 
     def test_train_reports_what_it_does(self, text, tmp_path):
         result = run("train", text, "--output", tmp_path / "new", "--num-merges", 9)
         assert result.stdout_bytes == b""
         read, needed, saved_in = result.stderr.splitlines()
-        assert read == "hf-bpe: read 1 shards, 1.2 kB"
+        assert read == "hf-bpe: read 1 shard, 1.2 kB"
         assert needed.startswith("hf-bpe: training on 16 distinct pre-tokens takes up to ")
         assert saved_in == f"hf-bpe: 265 tokens, 9 of them merges, saved in {tmp_path / 'new'}"
 
@@ -171,7 +171,7 @@ class TestTrain:
 
     def test_progress_if_asked_for(self, text, tmp_path):
         assert "Merging" not in run("train", text, "-o", tmp_path, "--num-merges", 9).stderr
-        assert "Merging: 100%" in run("train", text, "-o", tmp_path, "--num-merges", 9, "--progress").stderr
+        assert "Merging: 100%" in run("train", text, "-o", tmp_path, "--num-merges", 9, "--progress", "-f").stderr
 
     @pytest.mark.parametrize(("arguments", "shown"), [([], True), (["--no-progress"], False)])
     def test_progress_if_stderr_is_a_terminal(self, text, tmp_path, arguments, shown):
@@ -225,7 +225,7 @@ class TestEncode:
     def test_options_for_printed_ids_or_arrays_are_checked(self, folder, tmp_path):
         assert "is only for printed ids" in run("encode", folder, "--lines", "-o", "x.npy", code=2).stderr
         assert "is only for --output" in run("encode", folder, "--separator", "<|x|>", code=2).stderr
-        assert "expected a name that ends in .npy" in error("encode", folder, "-o", tmp_path / "x.bin", stdin=b"")
+        assert "expected a name that ends in .npy" in run("encode", folder, "-o", tmp_path / "x.bin", code=2).stderr
 
     def test_byte_without_a_token(self, tmp_path):
         run("train", "-", "-o", tmp_path, "--num-merges", 1, "--initial-alphabet", "observed", stdin=b"aa")
@@ -302,7 +302,8 @@ class TestErrors:
     def test_errors_of_missing_folders_are_one_line(self, tmp_path, monkeypatch, command):
         monkeypatch.chdir(tmp_path)
         Path("empty").mkdir()
-        assert error(command, "gpt2", "out") == "no file or folder 'gpt2'; tokenizers are not downloaded"
+        said = error(command, "gpt2", "out")
+        assert said.startswith("no file or folder 'gpt2'; tokenizers are not downloaded; get one with: hf download ")
         assert error(command, "openai-community/gpt2", "out").startswith("no file or folder 'openai-community/gpt2'")
         assert error(command, "empty", "out") == "empty: expected a folder with a tokenizer; this one holds nothing"
         assert not Path("out").exists()
@@ -310,7 +311,7 @@ class TestErrors:
     @pytest.mark.parametrize("command", ["encode", "decode"])
     def test_errors_of_input_files_are_one_line(self, folder, tmp_path, command):
         assert error(command, folder, tmp_path / "missing") == f"{tmp_path / 'missing'}: No such file or directory"
-        assert error(command, folder, tmp_path).startswith(f"{tmp_path}: ")
+        assert str(tmp_path) in error(command, folder, tmp_path)
 
     @pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "tokenizer_config.json"])
     @pytest.mark.parametrize("content", [b"{", b"[]", b'"a"', b"5", b"\xff", b"[" * 100_000])
@@ -326,16 +327,16 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["train", "text", "-o", "out"], "'--vocab-size' / '--num-merges'"),
+            (["train", "text", "-o", "out"], "--vocab-size / --num-merges"),
             (
                 ["train", "text", "-o", "out", "--vocab-size", "300", "--num-merges", "9"],
                 "expected exactly one of the two",
             ),
             (["train", "text", "--vocab-size", "300"], "Missing option '--output' / '-o'"),
-            (["train", "-o", "out", "--vocab-size", "300"], "'SOURCE' / '--counts': expected exactly one of the two"),
-            (["train", "text", "-o", "out", "--vocab-size", "many"], "'--vocab-size'"),
-            (["train", "text", "-o", "out", "--vocab-size", "300", "--workers", "0"], "'--workers'"),
-            (["train", "text", "-o", "out", "--vocab-size", "300", "--tie-break", "random"], "'--tie-break'"),
+            (["train", "-o", "out", "--vocab-size", "300"], "SOURCE / --counts: expected exactly one of the two"),
+            (["train", "text", "-o", "out", "--vocab-size", "many"], "--vocab-size"),
+            (["train", "text", "-o", "out", "--vocab-size", "300", "--workers", "0"], "--workers"),
+            (["train", "text", "-o", "out", "--vocab-size", "300", "--tie-break", "random"], "--tie-break"),
             (["encode"], "Missing argument"),
             (["explode"], "No such command 'explode'"),
         ],

@@ -44,7 +44,8 @@ class TestConvert:
 
     def test_to_gpt2_refuses_a_folder_of_another_tokenizer(self, folder, cl100k_folder):
         before = {path.name: path.read_bytes() for path in cl100k_folder.iterdir()}
-        assert "holds another tokenizer's" in error("convert", folder, cl100k_folder, "--to", "gpt2")
+        assert "already holds a tokenizer" in error("convert", folder, cl100k_folder, "--to", "gpt2")
+        assert "holds another tokenizer's" in error("convert", folder, cl100k_folder, "--to", "gpt2", "--force")
         assert {path.name: path.read_bytes() for path in cl100k_folder.iterdir()} == before
 
     def test_to_gpt2_refuses_added_tokens(self, folder, tmp_path):
@@ -83,7 +84,7 @@ class TestConvert:
             (tmp_path / name).write_bytes((cl100k_folder / name).read_bytes())
         run("convert", tmp_path, tmp_path / "out", "--pattern", "cl100k")
         assert BPETokenizer.from_pretrained(tmp_path / "out").pattern == "cl100k"
-        said = error("convert", tmp_path, tmp_path / "out", "--pattern", "none")
+        said = error("convert", tmp_path, tmp_path / "out", "--pattern", "none", "--force")
         assert said == "its pattern is 'cl100k'; leave the argument out"
 
     def test_rank_file_needs_pattern_and_special_tokens(self, tmp_path):

@@ -48,6 +48,7 @@ class TestTruncate:
                 tmp_path / "in",
                 "-o",
                 tmp_path / "out",
+                "--force",
                 "--vocab-size",
                 4,
                 *flags,
@@ -60,7 +61,7 @@ class TestTruncate:
 
     def test_impossible_size_is_an_error(self, folder, tmp_path):
         message = error("truncate", folder, "-o", tmp_path / "out", "--vocab-size", 9)
-        assert message == "vocab_size: expected 258 to 280, got 9"
+        assert message == "--vocab-size: expected 258 to 280, got 9"
         assert not (tmp_path / "out").exists()
 
 
@@ -70,7 +71,7 @@ class TestExtend:
         count(text, special_tokens=["<|x|>"]).save(tmp_path / "counts")
         edited = editing.extend(tokenizer.model, text, 3, reserved=tokenizer.added_tokens_decoder)
         for source in ([text], ["--counts", tmp_path / "counts"]):
-            run("extend", folder, *source, "-o", tmp_path / "out", "--add", 3, "--remap", tmp_path / "remap")
+            run("extend", folder, *source, "-o", tmp_path / "out", "--add", 3, "--remap", tmp_path / "remap", "-f")
             check(folder, tmp_path / "out", edited, tmp_path / "remap")
 
     def test_options_of_learning_and_reading_are_used(self, folder, tmp_path):
@@ -96,7 +97,7 @@ class TestPrune:
         counts = count(text, special_tokens=["<|x|>"])
         counts.save(tmp_path / "counts")
         for flag, keyword, value in (("--vocab-size", "vocab_size", 265), ("--min-count", "min_count", 21)):
-            output = ["-o", tmp_path / "out", "--remap", tmp_path / "remap"]
+            output = ["-o", tmp_path / "out", "--remap", tmp_path / "remap", "--force"]
             run("prune", folder, "--counts", tmp_path / "counts", flag, value, *output)
             edited = editing.prune(load(folder).model, counts=counts, **{keyword: value})
             check(folder, tmp_path / "out", edited, tmp_path / "remap")
@@ -124,7 +125,7 @@ class TestPrune:
             ["--min-count", 3],
             ["--counts", text, "--vocab-size", 3, "--min-count", 3],
         ):
-            assert "give --counts with one of" in run("prune", folder, *out, *wrong, code=2).stderr
+            assert "expected what to keep or to remove" in run("prune", folder, *out, *wrong, code=2).stderr
         assert "expected one id per line, got low" in error("prune", folder, *out, "--keep", text)
         WordCounts({"a": 1}, pattern="o200k").save(tmp_path / "counts")
         message = error("prune", folder, *out, "--counts", tmp_path / "counts", "--vocab-size", 260)
@@ -133,7 +134,7 @@ class TestPrune:
 
 def test_special_tokens_and_padding_take_ids_that_nothing_has(folder, tmp_path):
     model, reserved = load(folder).model, load(folder).added_tokens_decoder
-    output = ["-o", tmp_path / "out", "--remap", tmp_path / "remap"]
+    output = ["-o", tmp_path / "out", "--remap", tmp_path / "remap", "--force"]
     run("add-special-tokens", folder, "<|y|>", "<|z|>", *output)
     edited = editing.add_special_tokens(model, ["<|y|>", "<|z|>"], reserved=reserved)
     check(folder, tmp_path / "out", edited, tmp_path / "remap")
@@ -146,8 +147,8 @@ def test_special_tokens_and_padding_take_ids_that_nothing_has(folder, tmp_path):
 
 def test_a_tokenizer_can_be_saved_over(folder, tmp_path):
     load(folder).save_pretrained(tmp_path)
-    run("add-special-tokens", tmp_path, "<|y|>", "-o", tmp_path)
-    run("truncate", tmp_path, "-o", tmp_path, "--vocab-size", 260)
+    run("add-special-tokens", tmp_path, "<|y|>", "-o", tmp_path, "--force")
+    run("truncate", tmp_path, "-o", tmp_path, "--vocab-size", 260, "--force")
     assert load(tmp_path).model.special_tokens == ("<|x|>", "<pad>", "<|y|>")
 
 

@@ -83,7 +83,7 @@ def test_pages_are_written_whole(folder, tokenizer, tmp_path):
     assert result.stdout_bytes == b""
     assert result.stderr.startswith(f"hf-bpe: saved in {page}\n")
     assert page.read_text("utf-8") == show(tokenizer, TEXT, ids=True).to_html()
-    run("tree", folder, "newest", "--html", page)
+    run("tree", folder, "newest", "--html", page, "--force")
     assert page.read_text("utf-8") == merge_tree(tokenizer, "newest").to_html()
 
 
@@ -96,7 +96,7 @@ def test_trees_are_of_a_token_or_of_an_id(folder, tokenizer):
 def test_errors_are_one_line(folder, tmp_path):
     assert "no token 'xyz'" in error("tree", folder, "xyz")
     assert "no token with the id 99999" in error("tree", folder, "--id", 99999)
-    assert "No such file" in error("show", folder, tmp_path / "none")
+    assert "there is no file" in error("show", folder, tmp_path / "none")
     assert "no file or folder" in error("show", tmp_path / "none")
     for arguments in (["tree", folder], ["tree", folder, "a", "--id", 1], ["show", folder, "x", "--text", "y"]):
-        assert "Invalid value for" in run(*arguments, code=2).stderr
+        assert "hf-bpe: error: " in run(*arguments, code=2).stderr

@@ -370,3 +370,34 @@ def test_skipped_input_is_counted_and_logged(tmp_path, caplog, monkeypatch):
         assert counts.skipped == {"files": 1, "documents": 1, "shortened": 1}
         assert dict(counts.items()) == {b"low": 2, b"lower": 1, b" ": 1}
         assert "skipped: the rest of 1 files and 1 documents; shortened: 1 documents" in caplog.text
+
+
+def test_large_file_is_resumed_inside(tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_bpe.counting._count._PART_BYTES", 100)
+    monkeypatch.setattr("hf_bpe.counting._count._COMMIT_SECONDS", 0)
+    monkeypatch.setattr("hf_bpe.counting._count._BATCH_BYTES", 100)
+    path, work = tmp_path / "text.txt", tmp_path / "work"
+    path.write_text("low lower lowest newest widest " * 100, encoding="utf-8")
+    read = []
+
+    def interrupt(event):
+        read.append(event.done)
+        if event.done > 1500:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        count(path, work_dir=work, callback=interrupt)
+    resumed = []
+    counts = count(path, work_dir=work, callback=lambda event: resumed.append(event.done))
+    assert counts == count(path)
+    assert min(resumed) >= 1400
+
+
+def test_work_folder_with_whole_shards_is_resumed(tmp_path, monkeypatch):
+    path, work = tmp_path / "text.txt", tmp_path / "work"
+    path.write_text("low lower lowest newest widest " * 100, encoding="utf-8")
+    counts = count(path, work_dir=work)  # as versions before wrote it: the file is one shard
+    monkeypatch.setattr("hf_bpe.counting._count._PART_BYTES", 100)
+    events = []
+    assert count(path, work_dir=work, callback=events.append) == counts
+    assert events == []

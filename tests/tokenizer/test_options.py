@@ -15,7 +15,10 @@ CALLS = {
     "call": (lambda **given: TOKENIZER("low", **given), {"paddin": "padding"}),
     "encode": (lambda **given: TOKENIZER.encode("low", **given), {"max_lenght": "max_length"}),
     "decode": (lambda **given: TOKENIZER.decode([1], **given), {"skip_special_token": "skip_special_tokens"}),
-    "convert_from": (lambda **given: BPETokenizer.convert_from(TOKENIZER.model, **given), {"padd_side": "padding_side"}),
+    "convert_from": (
+        lambda **given: BPETokenizer.convert_from(TOKENIZER.model, **given),
+        {"padd_side": "padding_side"},
+    ),
     "retraining": (
         lambda **given: TOKENIZER.train_new_from_iterator(["low"], 258, **given),
         {"min_freq": "min_frequency"},

@@ -1,0 +1,126 @@
+"""What commands say on standard error: messages in one voice, warnings, logs, and phases that take a while.
+
+Results go to standard output. Colours are used on terminals, unless NO_COLOR is set.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+
+from tqdm import tqdm
+
+from hf_bpe._utils.visible import printable
+
+QUIET, NORMAL, VERBOSE = range(3)
+_COLOURS = {"error": 31, "warning": 33, "hint": 36}  # red, yellow, cyan
+_LABEL = re.compile(r"^(error|warning|hint): ")
+_SILENCE = 1.0  # seconds that a phase may take without a sign
+
+
+class _Settings:
+    level = NORMAL
+
+
+def set_level(level: int) -> None:
+    """Set how much is said until `reset`: QUIET for warnings and errors only."""
+    _Settings.level = level
+
+
+def level() -> int:
+    """Return how much is said."""
+    return _Settings.level
+
+
+def say(message: str) -> None:
+    """Print a message; with --quiet only warnings and errors."""
+    if _Settings.level > QUIET or message.startswith(("error: ", "warning: ")):
+        print(f"hf-bpe: {_coloured(printable(message))}", file=sys.stderr)
+
+
+def show_result(text: str) -> None:
+    """Print a result on standard output, with control characters escaped."""
+    print(printable(text))
+
+
+def can_colour() -> bool:
+    """Return whether standard error is a terminal that shows colours."""
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _coloured(message: str) -> str:
+    label = _LABEL.match(message)
+    if label is None or not can_colour():
+        return message
+    return f"\x1b[1;{_COLOURS[label[1]]}m{label[1]}:\x1b[0m {message[label.end() :]}"
+
+
+@contextlib.contextmanager
+def warnings_said() -> Iterator[None]:
+    """Print the library's warnings on standard error at the end."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        say(f"warning: {warning.message}")
+
+
+@contextlib.contextmanager
+def phase(name: str) -> Iterator[None]:
+    """Show on a terminal what is done, with the seconds, if it takes longer than a second."""
+    if _Settings.level == QUIET or not sys.stderr.isatty():
+        yield
+        return
+    is_done = threading.Event()
+
+    def show() -> None:
+        began, is_shown = time.monotonic(), False
+        while not is_done.wait(_SILENCE):
+            print(f"\rhf-bpe: {name} … {time.monotonic() - began:.0f} s", end="", file=sys.stderr, flush=True)
+            is_shown = True
+        if is_shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        thread.join()
+
+
+class _Log(logging.Handler):
+    """Print what the library logs, above its progress bars."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno < logging.WARNING and _Settings.level == QUIET:
+            return
+        label = "warning: " if record.levelno >= logging.WARNING else ""
+        tqdm.write(f"hf-bpe: {_coloured(label + printable(in_one_line(record.getMessage())))}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def log_to_stderr() -> Iterator[None]:
+    """Print what the library logs while a command runs."""
+    logger, handler = logging.getLogger("hf_bpe"), _Log(logging.INFO)
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
+def in_one_line(text: str) -> str:
+    """Return a text with its lines joined by spaces."""
+    return " ".join(line.strip() for line in text.splitlines())

@@ -1,0 +1,47 @@
+"""Options and arguments of commands, and the parsers of their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+_SIZE = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,6}))?(k|M|Ki|Mi)?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1000, "m": 1000**2, "ki": 1024, "mi": 1024**2}
+
+
+def option(help: str, *names: str, **settings: Any) -> Any:
+    """Return the annotation that makes a parameter an option."""
+    return typer.Option(*names, help=help, **settings)
+
+
+def argument(name: str, help: str, **settings: Any) -> Any:
+    """Return the annotation that makes a parameter an argument."""
+    return typer.Argument(metavar=name, help=help, **settings)
+
+
+def size_of_at_least(least: int) -> Callable[[Any], int]:
+    """Return a parser of numbers such as 32000, 32k (thousands) and 32Ki (1,024 each).
+
+    >>> parse = size_of_at_least(1)
+    >>> parse("32k"), parse("1.5M"), parse("32Ki")
+    (32000, 1500000, 32768)
+    """
+
+    def parse(text: Any) -> int:
+        match = _SIZE.fullmatch(str(text).replace("_", "").replace(",", ""))
+        if match is None:
+            raise typer.BadParameter(f"expected a number such as 32000 or 32k, got {text!r}")
+        whole, fraction, unit = match[1], match[2] or "", (match[3] or "").lower()
+        scale: int = 10 ** len(fraction)
+        value, rest = divmod(int(whole + fraction) * _UNITS[unit], scale)
+        if rest or value < least:
+            raise typer.BadParameter(f"expected a whole number of at least {least}, got {text!r}")
+        return value
+
+    return parse
+
+
+Json = Annotated[bool, option("Print JSON.", "--json")]

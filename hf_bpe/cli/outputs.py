@@ -1,0 +1,65 @@
+"""Checks of what a command writes, before the work: it can be written, there is room, and nothing is lost."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from hf_bpe._utils.memory import format_bytes
+from hf_bpe.cli.options import option
+
+_TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt", "tokenizer_config.json")
+_LEAST_ROOM = 1 << 24
+
+Force = Annotated[bool, option("Replace what is there.", "--force", "-f")]
+
+
+def check_folder(folder: Path, force: bool, room: int = _LEAST_ROOM) -> None:
+    """Raise an error unless a tokenizer can be saved in a folder without replacing another one."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file; expected a folder to save in")
+    found = [name for name in _TOKENIZER_FILES if (folder / name).exists()]
+    if found and not force:
+        raise FileExistsError(f"{folder} already holds a tokenizer ({', '.join(found)}); give --force to replace it")
+    _check_room(folder, room)
+
+
+def check_file(file: Path | None, force: bool, room: int = _LEAST_ROOM) -> None:
+    """Raise an error unless a file can be written without replacing another one; None needs no check."""
+    if file is None:
+        return
+    if file.is_dir():
+        raise IsADirectoryError(f"{file} is a folder; expected the name of a file to write")
+    if file.is_file() and file.stat().st_size and not force:
+        raise FileExistsError(f"{file} already exists; give --force to replace it")
+    if not file.exists() or file.is_file():  # pipes and devices have no room
+        _check_room(file.absolute().parent, room)
+
+
+def is_resumed(work_dir: Path | None) -> bool:
+    """Return whether a command was run before with this folder for checkpoints, so that its output may be its own."""
+    return work_dir is not None and work_dir.is_dir() and any(work_dir.iterdir())
+
+
+def _check_room(folder: Path, room: int) -> None:
+    """Raise an OSError if nothing can be created in a folder, or in the nearest one that exists, or it is full."""
+    there = folder.absolute()
+    while not there.exists():
+        there = there.parent
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        raise type(error)(f"{folder} cannot be written: {error.strerror}; choose another --output") from None
+    free = shutil.disk_usage(there).free
+    if free < room:
+        raise OSError(f"{folder}: {format_bytes(free)} are free, at least {format_bytes(room)} are needed")
+
+
+def check_installed(package: str, extra: str, wanted_by: str) -> None:
+    """Raise an ImportError if an optional package is missing."""
+    if importlib.util.find_spec(package) is None:
+        raise ImportError(f"{wanted_by} needs {package}, which is not installed; pip install 'hf_bpe[{extra}]'")

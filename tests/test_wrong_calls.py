@@ -1,0 +1,175 @@
+"""Wrong calls of commands and of the library: each message says what was got, what was expected, or what to do."""
+
+import re
+
+import pytest
+from support.commands import run
+
+from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, analysis, count, editing, train
+from hf_bpe.core.pretokenizers import canonical_pattern
+
+# Arguments → a part of the message. TEXT, FOLDER, RANKS, BINARY, XZ and COUNTS are files, OUT is a name of none.
+COMMANDS = {
+    "": "Usage",
+    "trian": "Did you mean 'train'",
+    "train": "SOURCE|Missing option '--output'",
+    "train TEXT": "Missing option '--output'",
+    "train TEXT -o OUT": "--vocab-size / --num-merges: expected exactly one",
+    "train TEXT -o OUT --vocab-size 300 --num-merges 3": "expected exactly one of the two",
+    "train TEXT -o OUT --vocab-size many": "--vocab-size: expected a number such as 32000 or 32k, got 'many'",
+    "train TEXT -o OUT --vocab-size 1.0005k": "expected a whole number of at least 1",
+    "train TEXT -o OUT --vocab-size 0": "expected a whole number of at least 1, got '0'",
+    "train TEXT -o OUT --vocab-size 100": "vocab_size 100 is too small: .* need at least 256",
+    "train TEXT -o OUT --vocb-size 300": "No such option: --vocb-size .*--vocab-size",
+    "train TEXT -o OUT --vocab-size 300 --format csv": "--format: expected one of 'text', .*; got 'csv'",
+    "train TEXT -o OUT --vocab-size 300 --tie-break hf": "--tie-break: expected one of .*; got 'hf'",
+    "train TEXT -o OUT --vocab-size 300 --workers 0": "--workers: expected at least 1",
+    "train TEXT -o OUT --vocab-size 300 --workers x": "--workers: expected a whole number",
+    "train TEXT -o OUT --vocab-size 300 --length-penalty x": "--length-penalty: expected a number",
+    "train TEXT -o OUT --vocab-size 300 --max-memory 10": "--max-memory: 10 bytes is too little.*give at least",
+    "train TEXT -o OUT --vocab-size 300 --max-memory much": "--max-memory: expected",
+    "train TEXT -o OUT --vocab-size 300 --weight 1 --weight 2": "--weight: got 2 for 1; give one for each",
+    "train TEXT -o OUT --vocab-size 300 --weight x": "weight: expected a finite number, got 'x'",
+    "train TEXT -o OUT --vocab-size 300 --errors ignore": "--errors: expected one of",
+    "train TEXT -o OUT --vocab-size 300 --pattern [": "pattern",
+    "train TEXT -o OUT --vocab-size 300 --normalizer NFX": "normalizer: expected one of .*got 'NFX'",
+    "train TEXT -o OUT --vocab-size 300 --special-token a": "special token",
+    "train TEXT -o OUT --vocab-size 300 --initial nothing": "no file or folder 'nothing'",
+    "train TEXT -o FOLDER --vocab-size 300": "already holds a tokenizer .*give --force",
+    "train TEXT -o TEXT --vocab-size 300": "is a file; expected a folder to save in",
+    "train TEXT -o /proc/x --vocab-size 300": "/proc/x cannot be written",
+    "train nothing.txt -o OUT --vocab-size 300": "nothing.txt: No such file",
+    "train nothing*.txt -o OUT --vocab-size 300": "no file matches 'nothing",
+    "train BINARY -o OUT --vocab-size 300": "not UTF-8: .*give --errors replace",
+    "train XZ -o OUT --vocab-size 300": "files that end in .xz are not read; decompress it",
+    "train --counts TEXT -o OUT --vocab-size 300": "counts",
+    "train --counts COUNTS TEXT -o OUT --vocab-size 300": "expected exactly one of the two",
+    "train --counts COUNTS -o OUT --vocab-size 300 --column x": "--column: is only for SOURCE",
+    "train --counts COUNTS -o OUT --vocab-size 300 --normalizer NFC": "--normalizer: is only for SOURCE",
+    "train - -o OUT --vocab-size 300 --work-dir w": "--work-dir: standard input cannot be read again",
+    "count TEXT": "Missing option '--output'",
+    "count TEXT -o FOLDER": "is a folder; expected the name of a file",
+    "count TEXT -o COUNTS": "already exists; give --force",
+    "count TEXT -o OUT --shard 2/2": "--shard: expected I/N, .* got '2/2'",
+    "count TEXT -o OUT --min-count 0": "--min-count: expected at least 1",
+    "merge-counts TEXT -o OUT": "counts",
+    "merge-counts COUNTS -o OUT --weight 1 --weight 2": "--weight: got 2 for 1",
+    "encode": "Missing argument",
+    "encode gpt2 TEXT": "tokenizers are not downloaded; get one with: hf download openai-community/gpt2",
+    "encode TEXT TEXT": "TEXT",
+    "encode FOLDER nothing.txt": "nothing.txt: No such file",
+    "encode FOLDER XZ": "are not read; decompress it",
+    "encode FOLDER TEXT -o x.bin": "--output: expected a name that ends in .npy, got 'x.bin'",
+    "encode FOLDER TEXT --separator x": "--separator: is only for --output",
+    "encode FOLDER TEXT -o x.npy --lines": "--lines: is only for printed ids",
+    "encode FOLDER TEXT --json": "--json: is only for --output",
+    "encode FOLDER TEXT -o x.npy --separator x": "separator: 'x' is not a special or added token",
+    "encode RANKS TEXT": "does not store the split pattern; give it",
+    "encode FOLDER TEXT --pattern o200k": "its pattern is 'gpt2'",
+    "decode FOLDER TEXT": "expected a token id, got",
+    "decode FOLDER nothing.npy": "nothing.npy: No such file",
+    "show FOLDER hello": "there is no file 'hello'; to show this text itself, give --text 'hello'",
+    "show FOLDER TEXT --text x": "--text: cannot be combined with a FILE",
+    "show FOLDER --text x --html TEXT": "already exists; give --force",
+    "tree FOLDER": "TOKEN: expected either a TOKEN or --id",
+    "tree FOLDER quicksilver": "'quicksilver'",
+    "tree FOLDER --id 99999": "no token with the id 99999",
+    "report FOLDER": "expected text: SOURCE, --group or --counts",
+    "report FOLDER --group x": "--group: expected NAME=SOURCE, got 'x'",
+    "report FOLDER TEXT --reference x": "reference: expected one of .*, got 'x'",
+    "compare FOLDER": "expected text: --on SOURCE",
+    "compare FOLDER FOLDER --on TEXT": "a tokenizer is given twice",
+    "truncate FOLDER -o OUT --vocab-size 9": "--vocab-size: expected .* got 9",
+    "truncate FOLDER -o FOLDER --vocab-size 270": "already holds a tokenizer",
+    "extend FOLDER -o OUT --add 3": "expected exactly one of the two",
+    "extend FOLDER TEXT -o OUT --add x": "--add: expected a number",
+    "prune FOLDER -o OUT": "expected what to keep or to remove",
+    "prune FOLDER -o OUT --keep TEXT": "expected one id per line",
+    "add-special-tokens FOLDER -o OUT": "Missing argument 'TOKEN",
+    "add-special-tokens FOLDER <|x|> -o OUT": "the model has this token",
+    "pad FOLDER -o OUT --multiple 0": "--multiple: expected at least 1",
+    "convert FOLDER": "Missing argument 'OUT'",
+    "convert FOLDER out.xyz": "OUT: expected a folder, or a file that ends in .*got 'out.xyz'",
+    "convert FOLDER OUT --to csv": "csv",
+    "convert FOLDER FOLDER": "already holds a tokenizer",
+    "convert FOLDER OUT --special-token x": "--special-token: expected TEXT=ID, got 'x'",
+    "inspect TEXT": "TEXT",
+    "verify FOLDER": "Missing argument 'B'",
+    "verify FOLDER nothing": "no file or folder 'nothing'",
+}
+
+TOKENIZER = BPETokenizer.train(["low lower lowest"], vocab_size=258)
+MODEL = TOKENIZER.model
+CALLS = {
+    "train of a text": (lambda: train("low lower", 300), "a str is a path"),
+    "train without a size": (lambda: train(["low"]), "give either vocab_size or num_merges"),
+    "train of nothing": (lambda: train([], 300), "got an empty list"),
+    "train of bytes": (lambda: train(b"low", 300), "to train on one text give"),
+    "one special token": (lambda: train(["low"], 300, "<x>"), r"write \['<x>'\]"),
+    "roles in a dict": (lambda: train(["low"], 300, {"pad_token": "<pad>"}), "pad_token='<pad>'"),
+    "misspelt option": (lambda: train(["low"], 300, min_freq=2), "did you mean 'min_frequency'"),
+    "misspelt tie_break": (lambda: train(["low"], 300, tie_break="hf"), "expected one of .* got 'hf'"),
+    "several sizes of a tokenizer": (lambda: BPETokenizer.train(["low"], [300, 400]), "expected one size"),
+    "misspelt setting": (lambda: BPETokenizer.train(["low"], 300, eos="x"), "did you mean 'eos_token'"),
+    "a model by place": (lambda: BPETokenizer(MODEL), r"BPETokenizer\(model=model\)"),
+    "no model": (lambda: BPETokenizer(), "needs a model, or vocab_file and merges_file"),
+    "an empty folder": (lambda: BPETokenizer.from_pretrained("."), "expected tokenizer.json"),
+    "a path that is not there": (lambda: BPETokenizer.from_pretrained("./typo"), "there is no such folder"),
+    "a tokenizer to edit": (lambda: editing.extend(TOKENIZER, ["low"], 1), r"give its \.model"),
+    "a model to take": (lambda: TOKENIZER.with_model(MODEL), "give all of what it returned"),
+    "a size above": (lambda: editing.truncate(MODEL, 999), "expected .* got 999"),
+    "prune of nothing": (lambda: editing.prune(MODEL), "expected ids to keep, or counts"),
+    "a text to decode": (lambda: TOKENIZER.decode("abc"), "token_ids: expected ids, got 'abc'"),
+    "floats to decode": (lambda: TOKENIZER.decode([1.5]), r"token_ids\[0\]: expected an int, got 1\.5"),
+    "one text in bulk": (lambda: TOKENIZER.encode_to_numpy("low"), r"write \[text\]"),
+    "an int to encode": (lambda: TOKENIZER(5), "expected a str"),
+    "a misspelt call": (lambda: TOKENIZER("low", paddin=True), "did you mean 'padding'"),
+    "a stride below": (lambda: TOKENIZER("low", stride=-1), "stride: expected at least 0, got -1"),
+    "an array of another name": (lambda: TOKENIZER.encode_file([], "x.bin"), "expected a name that ends in .npy"),
+    "texts as files": (lambda: TOKENIZER.encode_file(Source(["low"]), "x.npy"), "expected a Source of a path"),
+    "a report of a path": (lambda: analysis.report("folder", ["low"]), r"BPETokenizer\.from_pretrained\(path\)"),
+    "a show of a path": (lambda: analysis.show("folder", "low"), r"BPETokenizer\.from_pretrained\(path\)"),
+    "a weight below": (lambda: Source(["low"], weight=-1), "weight: expected more than 0, got -1"),
+    "a misspelt pattern": (lambda: canonical_pattern("gpt-2("), "pattern"),
+    "counts of a str": (lambda: WordCounts({"low": "1"}), "expected str or bytes with an int"),
+    "a misspelt count": (lambda: count(["low"], patern="gpt2"), "did you mean 'pattern'"),
+    "a merge of no tokens": (lambda: BPEModel({0: b"a"}, [(b"a", b"b")]), "merge "),
+}
+
+
+@pytest.fixture(scope="module")
+def files(folder, text, tmp_path_factory):
+    """Return name → path of the files that wrong commands name."""
+    path = tmp_path_factory.mktemp("wrong")
+    (path / "binary.txt").write_bytes(b"abc \xff def\n")
+    (path / "text.xz").write_bytes(b"\xfd7zXZ")
+    (path / "x.tiktoken").write_text("YQ== 0\n")
+    WordCounts({"low": 2}).save(path / "x.counts")
+    names = {"BINARY": "binary.txt", "XZ": "text.xz", "RANKS": "x.tiktoken", "COUNTS": "x.counts", "OUT": "out"}
+    return {"TEXT": str(text), "FOLDER": str(folder), **{name: str(path / file) for name, file in names.items()}}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_wrong_command_ends_in_one_line_that_helps(command, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(*(files.get(word, word) for word in command.split()), code=None)
+    assert result.exit_code in (1, 2)
+    if not command:
+        return
+    lines = result.stderr.splitlines()
+    assert "Traceback" not in result.stderr
+    assert lines[-1].startswith("hf-bpe: error: ")
+    expected = re.sub("TEXT(?!=ID)", lambda _: re.escape(files["TEXT"]), COMMANDS[command])
+    assert re.search(expected, lines[-1]), lines[-1]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_wrong_call_raises_a_message_that_helps(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call, message = CALLS[name]
+    with pytest.raises((TypeError, ValueError, OSError), match=message):
+        call()
+
+
+def test_there_are_a_hundred():
+    assert len(COMMANDS) + len(CALLS) >= 100
