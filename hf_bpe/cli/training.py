@@ -109,8 +109,8 @@ def train(
     for folder in folders:
         check_folder(folder, force or is_resumed(running.get("work_dir")))
     first = None if initial is None else _load_without_added_tokens(initial)
-    roles = {"bos_token": bos_token, "eos_token": eos_token, "pad_token": pad_token, "unk_token": unk_token}
-    roles = {name: token for name, token in roles.items() if token is not None}
+    given = {"bos_token": bos_token, "eos_token": eos_token, "pad_token": pad_token, "unk_token": unk_token}
+    roles: dict[str, Any] = {name: token for name, token in given.items() if token is not None}
     listed = [*dict.fromkeys([*(special_token or []), *roles.values()])]
     options: dict[str, Any] = {
         "special_tokens": listed or None,
