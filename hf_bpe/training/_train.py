@@ -189,8 +189,6 @@ def train(
     >>> [model.vocab_size for model in train(["low lower lowest"], vocab_size=[257, 258])]
     [257, 258]
     """
-    if isinstance(input, (list, tuple)) and not input:
-        raise ValueError("source: expected text to train on, got an empty list")
     settings = _settings(input, special_tokens, pattern, initial)
     _refuse_printable_twins(settings.special_tokens)
     goal = Goal(vocab_size, num_merges)
@@ -215,6 +213,8 @@ def train(
     alphabet = range(256) if initial_alphabet == "bytes" else set().union(*words)
     base = base_model(alphabet, settings.special_tokens, settings.pattern, initial)
     goal.check_room(base)
+    if isinstance(input, (list, tuple)) and not input and goal.wanted(base) > 0:
+        raise ValueError("source: expected text to train on, got an empty list")
     recorded = {
         "ties": tie_break,
         "min_frequency": min_frequency or None,

@@ -266,12 +266,12 @@ def test_arrays_that_are_not_what_they_say_are_refused(tmp_path, saved, content)
 
 
 def test_arrays_are_read_piece_by_piece(tmp_path, saved, monkeypatch):
-    from hf_bpe.cli import editing
+    from hf_bpe.cli import id_files
 
     path = tmp_path / "ids.npy"
     path.write_bytes(npy("(3, 2)", 0) + struct.pack("<6H", 257, 97, 257, 98, 97, 256))
-    monkeypatch.setattr(editing, "_IDS_AT_ONCE", 2)
-    assert editing._ids_of_array(path) == {97, 98, 256, 257}
+    monkeypatch.setattr(id_files, "_IDS_AT_ONCE", 2)
+    assert id_files.distinct_ids(path) == {97, 98, 256, 257}
 
 
 def damaged_counts(change):
