@@ -183,6 +183,7 @@ nb::object read_merges_of(nb::bytes text, const nb::list& tokens) {
 }  // namespace
 
 NB_MODULE(_native, module) {
+  nb::set_leak_warnings(false);  // a cache of patterns lives until the interpreter ends
   module.doc() = "The native core of hf_bpe; hf_bpe.engine._dispatch is the only module that imports it.";
 
   nb::class_<PyCounter>(module, "Counter")

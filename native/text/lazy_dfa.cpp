@@ -37,10 +37,14 @@ const Byte* LazyDfa::match(const Byte* begin, const Byte* at, const Byte* end, s
   const Byte* const from = at;
   const Byte* matched = nullptr;
   Transition state = start(expression_.looks_back() ? contexts_[alphabet.before(begin, at)] : 0);
+  const Transition* transitions = transitions_.data();  // kept in a register
   while (at < end) {
     const TypedCharacter character = alphabet.at(at, end);
-    Transition next = transitions_[state / 2 + character.type];
-    if (next == kUnknown) next = step(state, character.type);
+    Transition next = transitions[state / 2 + character.type];
+    if (next == kUnknown) {
+      next = step(state, character.type);
+      transitions = transitions_.data();
+    }
     if (next & 1) matched = at;
     if (next <= 1) {  // dead
       read += static_cast<std::size_t>(at - from);
