@@ -41,6 +41,7 @@ class PreTrainedTokenizer:
     all_special_ids: list[int]
     added_tokens_encoder: dict[str, int]
     add_prefix_space: bool
+    unused_tokens: dict[str, int]
     trim_offsets: bool | str
     errors: str
     encoder: dict[str, int]

@@ -107,6 +107,7 @@ def test_everything_that_a_tokenizer_may_have_is_carried(tmp_path):
         "chat_template": "{{ x }}",
         "split_special_tokens": True,
     }
+    settings["unused_tokens"] = {"▁": 999}
     settings["template"] = Template((Piece("A", True), Piece("<s>")), (Piece("A", True), Piece("B", True, 1)))
     vocab = dict(enumerate([*BYTES, b"<s>", b"xyz"]))
     del vocab[255]

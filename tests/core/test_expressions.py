@@ -18,7 +18,7 @@ from hf_bpe.core._matching import _compiled
 from hf_bpe.core._newer_characters import hide_newer
 from hf_bpe.core._properties import POSIX, PROPERTIES
 from hf_bpe.core._regex_dialect import write
-from hf_bpe.core.pretokenizers import PATTERNS, canonical_pattern, split
+from hf_bpe.core.pretokenizers import PATTERNS, Split, canonical_pattern, split
 
 # Beyond these planes there are private and unassigned code points only.
 EVERYTHING = "".join(
@@ -128,6 +128,8 @@ def assert_same_members(one_of):
     compiled, needs_mask = _compiled(expression)
     found = compiled.finditer(hide_newer(EVERYTHING) if needs_mask else EVERYTHING)
     assert [match.span() for match in found] == [span for _, span in kept]
+    natively = native_pieces(EVERYTHING, canonical_pattern([Split(expression, "Removed", invert=True)]))
+    assert natively is None or natively == [piece for piece, _ in kept]
 
 
 @pytest.mark.parametrize("one_of", [r"\w", r"\s", r"\p{L}", "[[:punct:]]"])
