@@ -298,7 +298,9 @@ def _words_of_shell(message: str) -> str:
     """Return an error of the library with options as they are called in a shell, but not what it says of a file."""
     message = message.replace("read it with Source(…, errors='replace') or errors='bytes'", "give --errors replace")
     return re.sub(
-        rf"(?<!: )\b({_OPTIONS})(?=[:=])", lambda found: "--" + _OF_PYTHON.get(found[1], found[1].replace("_", "-")), message
+        rf"(?<!: )\b({_OPTIONS})(?=[:=])",
+        lambda found: "--" + _OF_PYTHON.get(found[1], found[1].replace("_", "-")),
+        message,
     )
 
 

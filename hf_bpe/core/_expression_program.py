@@ -150,12 +150,13 @@ class _Compiler:
                 return following
             case Alternation(branches):
                 return self._choose(self.compile(branch, following) for branch in branches)
-            case Repeat(body, least, None, is_greedy):
+            case Repeat(body, least, most, is_greedy) if most is None:
                 loop, turn = self._loop(body, is_greedy, following)
                 if least > 0 and not may_be_empty(body):  # the last of the required turns is one of the loop
                     return self.compile(Sequence((body,) * (least - 1)), turn)
                 return self.compile(Sequence((body,) * least), loop)
-            case Repeat(body, least, int(most), is_greedy):
+            case Repeat(body, least, most, is_greedy):
+                assert most is not None
                 after = following
                 for _ in range(most - least):
                     following = self._either(self.compile(body, following), after, is_greedy)

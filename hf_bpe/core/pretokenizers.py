@@ -344,7 +344,8 @@ _NO_CUT = "(?!)"
 @lru_cache(maxsize=64)
 def _safe_cut_of(pattern: str) -> str:
     """Return the expression of the places at which a pattern without a name allows cuts: between ASCII characters."""
-    from hf_bpe.core._chain_programs import TooComplexError, compile_chain  # named patterns do not need it
+    from hf_bpe.core._chain_programs import compile_chain  # which named patterns do not need
+    from hf_bpe.core._expression_program import TooComplexError
 
     try:
         cuts = compile_chain(pre_tokenizer(pattern)).cuts

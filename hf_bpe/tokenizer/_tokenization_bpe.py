@@ -952,7 +952,7 @@ class BPETokenizer(CheckedTokenizer):
             check_config(folder / CONFIG_FILE)
         check_complete(folder)
         if needs_conversion(folder, kwargs):
-            given = {name: value for name, value in kwargs.items() if name not in OF_REPOSITORIES}
+            given: dict[str, Any] = {name: value for name, value in kwargs.items() if name not in OF_REPOSITORIES}
             return cls.convert_from(folder, **given)
         options = check_repository(pretrained_model_name_or_path, kwargs)
         loaded: Self = super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **options)
