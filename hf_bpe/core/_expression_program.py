@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _MAX_INSTRUCTIONS = 1 << 15  # `(?:a{1,1000}){1,1000}` would have a million
+_MAX_DEPTH = 20  # of the trees that replace atomic groups; `(?>a{0,1000})` would have a thousand
 
 
 class TooComplexError(ValueError):
@@ -107,7 +108,10 @@ def compile_expression(expression: str) -> Program:
     Instruction(opcode=<Opcode.SPLIT: 2>, a=2, b=0, c=0, d=0)
     Instruction(opcode=<Opcode.CHARACTER: 1>, a=0, b=1, c=0, d=0)
     """
-    return _compile(simplified(parse(expression)))
+    try:
+        return _compile(simplified(parse(expression)))
+    except RecursionError:  # the calling code may have left little room
+        raise TooComplexError("the expression is nested too deeply") from None
 
 
 @lru_cache(maxsize=64)
@@ -342,6 +346,8 @@ def _without_giving_up(body: Node) -> Node:
             is_over = LookAround(one, is_ahead=True, is_negated=True)
             rest: Node = Sequence((Repeat(one, 0, None, True), is_over)) if most is None else Sequence(())
             if most is not None:
+                if most - least > _MAX_DEPTH:
+                    return Atomic(body)
                 for _ in range(most - least):
                     rest = Alternation((Sequence((one, rest)), is_over))
             return Sequence((Repeat(one, least, least, True), rest))

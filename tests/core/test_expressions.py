@@ -308,6 +308,15 @@ def test_native_core_matches_by_definition(expression, text):
     assert found is None or found == split_by_definition(text, node)
 
 
+def test_long_atomic_repetitions_and_deep_groups_are_split():
+    def deep(levels, expression):
+        return deep(levels - 1, expression) if levels else native_pieces("ab", expression)
+
+    assert native_pieces("a" * 302 + "b", "(?>a{0,300})b") in (["aa", "a" * 300 + "b"], None)
+    # Where the calling code has used most of the stack, Python splits.
+    assert deep(600, "(?>b?(?:a|" * 48 + "b" + "))" * 48) in (["a", "b"], None)
+
+
 @given(st.text(st.sampled_from("ab1^$|.*+?{},()[]-&\\spxb:=!<#i \n")))
 def test_any_text_is_an_expression_for_tokenizers_or_refused(expression):
     try:
