@@ -149,9 +149,9 @@ inline void check_program(const Program& program, const std::string& text, bool 
       CHECK(expression.may_begin(at == end ? expression.alphabet().edge() : expression.alphabet().at(at, end).type));
     }
     if (expression.is_regular()) {
-      std::size_t read = 0;
-      CHECK(automaton.match(begin, at, end, read) == expected);
-      CHECK(small.match(begin, at, end, read) == expected);
+      std::size_t work = 0;
+      CHECK(automaton.match(begin, at, end, work, polls) == expected);
+      CHECK(small.match(begin, at, end, work, polls) == expected);
     }
     if (at == end) break;
     at += expression.alphabet().at(at, end).length;

@@ -57,20 +57,20 @@ void Matcher::reset(const Byte* begin, const Byte* end) {
   begin_ = at_ = begin;
   end_ = end;
   last_ = nullptr;
-  read_ = 0;
+  work_ = 0;
   uses_automaton_ = expression_.is_regular();
   if (!uses_automaton_) backtracker_.reset(begin, end);
 }
 
 const Byte* Matcher::match(const Byte* at, PollInLoop& polls) {
   if (uses_automaton_) {
-    const std::size_t before = read_;
-    const Byte* const found = automaton_.match(begin_, at, end_, read_);
-    polls(read_ - before + 1);
+    const std::size_t before = work_;
+    const Byte* const found = automaton_.match(begin_, at, end_, work_, polls);
+    polls(work_ - before + 1);
     // Where attempts read far beyond what they match, their time would be quadratic. For backtracking it is limited by
     // the size of the program.
     constexpr std::size_t kFree = 1 << 16;
-    if (read_ > kFree + expression_.code().size() * static_cast<std::size_t>(at - begin_)) {
+    if (work_ > kFree + expression_.code().size() * static_cast<std::size_t>(at - begin_)) {
       uses_automaton_ = false;
       backtracker_.reset(begin_, end_);
     }

@@ -54,7 +54,7 @@ class Matcher {
   const Byte *begin_ = nullptr, *end_ = nullptr;
   const Byte *at_ = nullptr, *last_ = nullptr;  // where to search; the end of the last match
   bool uses_automaton_ = true;
-  std::size_t read_ = 0;  // by the automaton
+  std::size_t work_ = 0;  // of the automaton
 };
 
 // Splits texts by a chain; for one thread.

@@ -8,7 +8,7 @@ namespace hf_bpe {
 LazyDfa::LazyDfa(const Expression& expression, std::size_t most_bytes)
     : expression_(expression),
       width_(expression.alphabet().classes() + 1),
-      most_states_(std::max<std::size_t>(most_bytes / sizeof(Transition) / width_, 3)),
+      most_bytes_(most_bytes),
       seen_(expression.code().size(), 0),
       added_(expression.code().size(), 0) {
   const Alphabet& alphabet = expression.alphabet();
@@ -30,9 +30,11 @@ void LazyDfa::clear() {
   transitions_.assign(width_, kDead);
   states_.assign(1, {});
   known_.clear();
+  bytes_ = 0;
 }
 
-const Byte* LazyDfa::match(const Byte* begin, const Byte* at, const Byte* end, std::size_t& read) {
+const Byte* LazyDfa::match(const Byte* begin, const Byte* at, const Byte* end, std::size_t& work,
+                            PollInLoop& polls) {
   const Alphabet& alphabet = expression_.alphabet();
   const Byte* const from = at;
   const Byte* matched = nullptr;
@@ -42,20 +44,20 @@ const Byte* LazyDfa::match(const Byte* begin, const Byte* at, const Byte* end, s
     const TypedCharacter character = alphabet.at(at, end);
     Transition next = transitions[state / 2 + character.type];
     if (next == kUnknown) {
-      next = step(state, character.type);
+      next = step(state, character.type, work, polls);
       transitions = transitions_.data();
     }
     if (next & 1) matched = at;
     if (next <= 1) {  // dead
-      read += static_cast<std::size_t>(at - from);
+      work += static_cast<std::size_t>(at - from);
       return matched;
     }
     state = next;
     at += character.length;
   }
-  read += static_cast<std::size_t>(at - from);
+  work += static_cast<std::size_t>(at - from);
   Transition last = transitions_[state / 2 + alphabet.edge()];
-  if (last == kUnknown) last = step(state, alphabet.edge());
+  if (last == kUnknown) last = step(state, alphabet.edge(), work, polls);
   return last & 1 ? at : matched;
 }
 
@@ -67,12 +69,13 @@ LazyDfa::Transition LazyDfa::start(std::uint32_t context) {
   return starts_[context];
 }
 
-LazyDfa::Transition LazyDfa::step(Transition from, unsigned type) {
+LazyDfa::Transition LazyDfa::step(Transition from, unsigned type, std::size_t& work, PollInLoop& polls) {
   const Alphabet& alphabet = expression_.alphabet();
   const State& state = states_[from / 2 / width_];
   const unsigned before = context_types_[state[0]];
   State next = {contexts_[type]};
   bool is_match = false;
+  std::size_t followed = 0;
   if (++round_ == 0) {  // after 2**32 rounds
     std::fill(seen_.begin(), seen_.end(), 0);
     std::fill(added_.begin(), added_.end(), 0);
@@ -83,6 +86,7 @@ LazyDfa::Transition LazyDfa::step(Transition from, unsigned type) {
     while (!open_.empty() && !is_match) {
       const std::uint32_t number = open_.back();
       open_.pop_back();
+      ++followed;
       if (std::exchange(seen_[number], round_) == round_) continue;
       const Instruction& each = expression_.code()[number];
       switch (each.opcode) {
@@ -102,6 +106,8 @@ LazyDfa::Transition LazyDfa::step(Transition from, unsigned type) {
       }
     }
   }
+  work += followed;
+  polls(followed);
   const std::size_t place = from / 2 + type;
   const std::size_t count = states_.size();
   const Transition transition = (next.size() == 1 ? kDead : state_of(std::move(next))) | (is_match ? 1 : 0);
@@ -111,7 +117,10 @@ LazyDfa::Transition LazyDfa::step(Transition from, unsigned type) {
 
 LazyDfa::Transition LazyDfa::state_of(State state) {
   if (const auto found = known_.find(state); found != known_.end()) return found->second;
-  if (states_.size() >= most_states_) clear();
+  constexpr std::size_t kBytesOfState = 160;  // about, without its elements, which `states_` and `known_` have
+  const std::size_t bytes = kBytesOfState + sizeof(Transition) * width_ + 2 * sizeof(state[0]) * state.size();
+  if (bytes_ + bytes > most_bytes_ && states_.size() >= kLeastStates) clear();
+  bytes_ += bytes;
   const auto number = static_cast<Transition>(transitions_.size() * 2);
   transitions_.resize(transitions_.size() + width_, kUnknown);
   states_.push_back(state);

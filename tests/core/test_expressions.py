@@ -1,6 +1,8 @@
 import functools
 import itertools
+import random
 import re
+import sys
 
 import pytest
 from hypothesis import assume, given
@@ -315,6 +317,16 @@ def test_long_atomic_repetitions_and_deep_groups_are_split():
     assert native_pieces("a" * 302 + "b", "(?>a{0,300})b") in (["aa", "a" * 300 + "b"], None)
     # Where the calling code has used most of the stack, Python splits.
     assert deep(600, "(?>b?(?:a|" * 48 + "b" + "))" * 48) in (["a", "b"], None)
+
+
+def test_an_automaton_with_many_states_needs_little_memory():
+    resource = pytest.importorskip("resource")
+    letters = random.Random(1)
+    text = "".join(letters.choice("ab") for _ in range(100_000))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    pieces = native_pieces(text, "[ab]*a[ab]{900}(?#)")
+    assert pieces is None or "".join(pieces) == text
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << (20 if sys.platform == "darwin" else 10)
 
 
 @given(st.text(st.sampled_from("ab1^$|.*+?{},()[]-&\\spxb:=!<#i \n")))
