@@ -273,7 +273,8 @@ def _usage_message(error: Any) -> str:
     if isinstance(error, typer.BadParameter) and type(error).__name__ == "BadParameter":
         hint: Any = error.param_hint
         if hint is None and error.param is not None:
-            hint = error.param.get_error_hint()
+            param: Any = error.param  # whose own hint takes other arguments in each release of click
+            hint = param.opts[0] if param.opts[0].startswith("-") else (param.metavar or param.name).upper()
         hint = " ".join(hint) if isinstance(hint, (list, tuple)) else hint or ""
         where = hint.replace("'", "").split(" / ")[0] if error.param_hint is None else hint.replace("'", "")
         return printable(in_one_line(f"{where}: {_of_value(text)}" if where else _of_value(text)))
