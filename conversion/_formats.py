@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -116,7 +115,8 @@ def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> De
     if hasattr(source, "_mergeable_ranks"):
         return tiktoken.definition_of_encoding(source)
     # Padding and truncation of the last call are not part of the tokenizer.
-    content = {**json.loads(backend.to_str()), "padding": None, "truncation": None}
+    content = tokenizer_json.parse_tokenizer_json("tokenizer.json", backend.to_str().encode())
+    content |= {"padding": None, "truncation": None}
     definition = tokenizer_json.definition_of_json(content)
     return definition if backend is source else _with_settings_of(source, definition)
 

@@ -114,8 +114,10 @@ class Encoder:
         vocab: that of the model: ids below 2**31, of which the highest decides how much memory decoding takes.
         merges: those of the model; there must be fewer than 2**22 merges and about 2**21 tokens.
         pattern: the name of a pattern that is built in, a chain, or None for no pre-tokenization.
-        whole_words: `whole_words()` of the model.
+        no_words: the tokens that are not looked up as whole pre-tokens before merging; None to look up none.
         drop_missing_bytes: that of the model.
+        merge_ids: the ids of the tokens of each merge (see `hf_bpe.core._model.CheckedMerges`), for which `merges` are
+            not read; their bytes are compared.
         simd: one of `simd_names()`, None for the best; the result does not depend on it.
         chunk_bytes: what a thread takes at a time; the result does not depend on it.
 
@@ -131,8 +133,9 @@ class Encoder:
         merges: list[tuple[bytes, bytes]],
         pattern: str | Chain | None,
         *,
-        whole_words: dict[bytes, int] = ...,
+        no_words: list[bytes] | None = None,
         drop_missing_bytes: bool = False,
+        merge_ids: bytes | None = None,
         simd: str | None = None,
         chunk_bytes: int = ...,
     ) -> None: ...
@@ -150,6 +153,7 @@ class Encoder:
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
     ) -> tuple[Numbers, Numbers]: ...
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]: ...
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]: ...
     def find_last_cut(self, data: bytes, options: Options) -> int: ...
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes: ...
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]: ...
@@ -187,16 +191,40 @@ def count_pre_tokens(text: bytes, pattern: str | Chain | None, *, simd: str | No
 def from_printable(texts: list[str]) -> list[bytes | None]:
     """Return what `hf_bpe.core.from_printable` does of each text."""
 
-def read_merges(text: bytes, tokens: list[bytes]) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
+def to_printable(tokens: list[bytes], kept: dict[bytes, str]) -> list[str]:
+    """Return `hf_bpe.core.to_printable` of each token, or the text that `kept` has for it."""
+
+def read_vocab(text: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
+    """Read the content of a `vocab.json`.
+
+    Returns:
+        Printable token → id, in the order of the text, and `from_printable` of each. None if the text is not a JSON
+        object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
+    """
+
+def read_merges(
+    text: bytes, tokens: list[bytes | None], ids: list[int]
+) -> tuple[list[tuple[bytes, bytes]], bytes, bytes] | None:
     """Read the content of a `merges.txt`.
 
     Args:
         text: the content, with or without a header.
-        tokens: those that merges may be of.
+        tokens: the tokens that merges may have; None for what is in no merge.
+        ids: the id of each token.
 
     Returns:
-        The merges, of the very objects in `tokens`, each once; and a byte for each token, 1 if it is a part of a merge
-        or made by one. None if there is anything in the text that is no such merge.
+        The merges, as pairs of the objects in `tokens`, each once; a byte for each token, 1 if it is a part of a merge
+        or made by one; and `hf_bpe.core._model.CheckedMerges.ids`. None if the text has anything else.
+    """
+
+def read_model(
+    text: bytes,
+) -> tuple[bytes, dict[str, int], list[bytes | None], tuple[list[tuple[bytes, bytes]], bytes, bytes]] | None:
+    """Read `model.vocab` and `model.merges` in the content of a `tokenizer.json`.
+
+    Returns:
+        The text with `{}` and `[]` in their places, which is valid JSON if and only if the text is; the result of
+        `read_vocab`, and that of `read_merges`. None if either is missing or irregular.
     """
 
 def find_last_cut(text: bytes, pattern: str | Chain | None, special_tokens: list[bytes]) -> int:

@@ -27,7 +27,14 @@ MOST_TOKEN_BYTES = 1 << 26
 
 
 class CheckedMerges(list[Merge]):
-    """A list of merges that its creator has already checked: distinct merges of ordinary tokens of a vocabulary."""
+    """A list of merges that its creator has already checked: distinct merges of ordinary tokens of a vocabulary.
+
+    Attributes:
+        ids: the ids of the first part, the second part and the result of each merge, as native 32-bit numbers; None if
+            the creator does not know them.
+    """
+
+    ids: bytes | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,16 +81,24 @@ class BPEModel:
     normalizer: str | None = None
     drop_missing_bytes: bool = False
     origin: Origin = field(default=(), compare=False)
+    # For encoders, which need not find the tokens of merges then. `replace` and pickle leave it out.
+    _merge_ids: bytes | None = field(default=None, init=False, repr=False, compare=False)
+    # The result of `printable_vocab`, where the reader of a file has it.
+    _printable_vocab: dict[str, int] | None = field(default=None, init=False, repr=False, compare=False)
+    _special_ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         ids = _checked_ids(self.vocab)
-        vocab = dict(zip(ids.values(), ids, strict=True))
+        is_in_order = [*self.vocab] == [*ids.values()]
+        vocab = dict(self.vocab) if is_in_order else dict(zip(ids.values(), ids, strict=True))
         specials = sorted(check_special_tokens(self.special_tokens), key=lambda special: ids.get(special.encode(), -1))
         _check_special_tokens_in(specials, ids)
         set_field = object.__setattr__  # the only way to set a field of a frozen dataclass
         set_field(self, "vocab", vocab)
+        set_field(self, "_merge_ids", getattr(self.merges, "ids", None))
         set_field(self, "merges", _checked_merges(self.merges, ids, {special.encode() for special in specials}))
         set_field(self, "special_tokens", tuple(specials))
+        set_field(self, "_special_ids", {special: ids[special.encode()] for special in specials})
         set_field(self, "pattern", canonical_pattern(self.pattern))
         for name in ("ignore_merges", "drop_missing_bytes"):
             if not isinstance(getattr(self, name), bool):
@@ -100,7 +115,7 @@ class BPEModel:
     @property
     def lacks_bytes(self) -> bool:
         """Whether the vocabulary is missing tokens for some bytes."""
-        return sum(len(token) == 1 for token in self.vocab.values()) < 256
+        return [*map(len, self.vocab.values())].count(1) < 256
 
     @property
     def fingerprint(self) -> str:
@@ -141,12 +156,20 @@ class BPEModel:
         """
         if signature is None or not check_str("signature", signature) or self.origin:
             return self
-        return replace(self, merges=CheckedMerges(self.merges), origin=origin_of(signature))
+        return self.with_checked(origin=origin_of(signature))
+
+    def with_checked(self, **fields: object) -> BPEModel:
+        """Return the model with other fields, except vocabulary, merges and special tokens; they are not checked.
+
+        For callers that have valid values in canonical form; `dataclasses.replace` checks all fields.
+        """
+        model = object.__new__(type(self))
+        vars(model).update(vars(self), **fields)
+        return model
 
     def special_ids(self) -> dict[str, int]:
         """Return a mapping of special token to id, in the order of the ids."""
-        ids = {token: token_id for token_id, token in self.vocab.items()}
-        return {special: ids[special.encode()] for special in self.special_tokens}
+        return dict(self._special_ids)
 
     def whole_words(self) -> dict[bytes, int]:
         """Return the tokens, with their ids, that match a whole pre-token before any merge is applied.
@@ -194,12 +217,18 @@ class BPEModel:
         >>> BPEModel({0: b"a", 2: b" "}, []).printable_vocab()
         {'a': 0, 'Ġ': 2}
         """
+        if self._printable_vocab is not None:
+            return dict(self._printable_vocab)
         specials = {special.encode(): special for special in self.special_tokens}
         texts = [specials.get(token) or to_printable(token) for token in self.vocab.values()]
         return dict(zip(texts, self.vocab, strict=True))
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
+
+    def __getstate__(self) -> dict[str, object]:
+        # Equal models have equal pickles, which are fingerprints for `datasets`.
+        return {**vars(self), "_merge_ids": None, "_printable_vocab": None}
 
     def __deepcopy__(self, memo: object) -> BPEModel:
         return self  # immutable, and too large to copy without need
@@ -314,9 +343,11 @@ def _checked_ids(vocab: Mapping[int, bytes]) -> dict[bytes, int]:
     if not isinstance(vocab, Mapping):
         raise TypeError(f"vocab: expected a dict of int to bytes, got {type(vocab).__name__}")
     if {*map(type, vocab)} <= {int} and {*map(type, vocab.values())} <= {bytes}:
-        ordered = sorted(vocab)
-        ids = dict(zip(map(vocab.__getitem__, ordered), ordered, strict=True))
-        if len(ids) == len(vocab) and b"" not in ids and 0 <= min(vocab, default=0) <= max(vocab, default=0) < 2**32:
+        order = [*vocab]
+        ordered = sorted(order)
+        tokens = vocab.values() if order == ordered else map(vocab.__getitem__, ordered)
+        ids = dict(zip(tokens, ordered, strict=True))
+        if len(ids) == len(vocab) and b"" not in ids and (not ordered or 0 <= ordered[0] <= ordered[-1] < 2**32):
             _check_sizes(ids)
             return ids
     seen: dict[bytes, int] = {}

@@ -177,19 +177,19 @@ def special_tokens_in(settings: Mapping[str, Any]) -> list[str | AddedToken]:
     return [token for token in given if isinstance(token, (str, AddedToken))]
 
 
-def check_added_ids(added: Mapping[int, str], vocab: Mapping[str, int]) -> None:
+def check_added_ids(added: Mapping[int, str], vocab: Mapping[str, int], texts: Mapping[int, str]) -> None:
     """Raise a ValueError if an added token has the id of another token, or a different id than in the vocabulary.
 
     Args:
         added: id → content of each added token.
         vocab: printable token → id of the model.
+        texts: id → printable token.
     """
-    taken = {token_id: text for text, token_id in vocab.items() if token_id in added} if added else {}
     ids = {content: token_id for token_id, content in added.items()}
     for token_id, content in added.items():
-        if taken.get(token_id, content) != content:
+        if texts.get(token_id, content) != content:
             raise ValueError(
-                f"added_tokens_decoder: {content!r} has the id {token_id}, which is the id of {taken[token_id]!r}"
+                f"added_tokens_decoder: {content!r} has the id {token_id}, which is the id of {texts[token_id]!r}"
             )
         if (known := vocab.get(content, ids[content])) != token_id:
             raise ValueError(f"added_tokens_decoder: {content!r} has the id {token_id}, but is already token {known}")

@@ -14,9 +14,10 @@ import functools
 import importlib
 import os
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from hf_bpe.core import reference
 from hf_bpe.core._byte_level import from_printable
@@ -39,7 +40,10 @@ __all__ = [
     "merge_runs",
     "native_core",
     "native_counter",
+    "printable_vocab",
     "read_merges",
+    "read_model",
+    "read_vocab",
     "read_words",
     "splits_natively",
     "training_bytes",
@@ -77,28 +81,41 @@ def native_core() -> ModuleType | None:
         return None
 
 
+# The encoders without added tokens that are in use, by the model's `id`, which is taken as long as they hold the model.
+_encoders: weakref.WeakValueDictionary[tuple[int, bool], Encoder] = weakref.WeakValueDictionary()
+
+
 def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> Encoder:
-    """Return the encoder of a model with some added tokens."""
+    """Return the encoder of a model with some added tokens, which shares the tables of one that is in use."""
+    key = id(model), native_core() is None
+    base = _encoders.get(key)
+    if base is None:
+        base = _encoders[key] = _make_encoder(model)
+    return base.with_added_tokens(added_tokens) if added_tokens else base
+
+
+def _make_encoder(model: BPEModel) -> Encoder:
     if model.normalizer is None:
-        return _make_encoder_of_raw_text(model, added_tokens)
+        return _make_encoder_of_raw_text(model)
     from hf_bpe.engine._normalizing_encoder import NormalizingEncoder
 
-    return NormalizingEncoder(_make_encoder_of_raw_text(model), make_encoder, added_tokens)
+    return NormalizingEncoder(_make_encoder_of_raw_text(model), make_encoder, ())
 
 
-def _make_encoder_of_raw_text(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> Encoder:
+def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
     """Return an encoder that ignores the model's normalizer.
 
     A pattern by which the native core cannot split is split in Python, but the core still merges the pre-tokens.
     """
     from hf_bpe.engine._encoder import (  # imports numpy, which training does not need
         PythonEncoder,
+        WordsMergedInPython,
         WordsMergedNatively,
     )
 
     native = native_core()
     if native is None or max(model.vocab, default=0) >= _NATIVE_IDS or len(model.merges) >= _NATIVE_IDS:
-        return PythonEncoder(reference.Encoder(model), make_encoder, added_tokens)
+        return PythonEncoder(WordsMergedInPython(model), make_encoder)
     try:
         pattern, is_native = native_pattern(native, model.pattern), True
     except NotNativeError:
@@ -109,12 +126,11 @@ def _make_encoder_of_raw_text(model: BPEModel, added_tokens: tuple[AddedTokenTup
         model.vocab,
         model.merges,
         pattern,
-        whole_words=model.whole_words(),
+        no_words=[special.encode() for special in model.special_tokens] if model.ignore_merges else None,
         drop_missing_bytes=model.drop_missing_bytes,
+        merge_ids=model._merge_ids,
     )
-    if not is_native:
-        encoder = PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
-    return encoder.with_added_tokens(added_tokens) if added_tokens else encoder
+    return encoder if is_native else PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
 
 
 def splits_natively(pattern: str | None) -> bool:
@@ -135,10 +151,67 @@ def from_printable_all(texts: list[str]) -> list[bytes | None]:
     return [*map(from_printable, texts)] if native is None else native.from_printable(texts)
 
 
-def read_merges(text: bytes, tokens: list[bytes]) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
-    """Read a regular `merges.txt` (see `_native.pyi`); return None if it is irregular or there is no native core."""
+def printable_vocab(model: BPEModel) -> dict[str, int]:
+    """Return `BPEModel.printable_vocab` of a model."""
     native = native_core()
-    return None if native is None else native.read_merges(text, tokens)
+    if native is None or model._printable_vocab is not None:
+        return model.printable_vocab()
+    specials = {special.encode(): special for special in model.special_tokens}
+    return dict(zip(native.to_printable([*model.vocab.values()], specials), model.vocab, strict=True))
+
+
+# Files are read natively if they are regular: without native core or for any other file, these return None, and the
+# caller, which reads all files, reports what is wrong.
+
+
+class MergesOfFile(NamedTuple):
+    """Distinct merges of a file.
+
+    Attributes:
+        merges: pairs of the given tokens.
+        is_used: a byte for each token, 1 if a merge has or makes it.
+        ids: see `CheckedMerges.ids`.
+    """
+
+    merges: list[tuple[bytes, bytes]]
+    is_used: bytes
+    ids: bytes
+
+
+class ModelOfFile(NamedTuple):
+    """Vocabulary and merges of a `tokenizer.json`.
+
+    Attributes:
+        rest: the content without these, to be parsed.
+        ids: printable token → id; ids are distinct.
+        tokens: the bytes of each token, None if a character stands for no byte.
+        merges: the merges.
+    """
+
+    rest: bytes
+    ids: dict[str, int]
+    tokens: list[bytes | None]
+    merges: MergesOfFile
+
+
+def read_vocab(content: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
+    """Read a `vocab.json`: return printable token → id, and the tokens as in `ModelOfFile`."""
+    native = native_core()
+    return None if native is None else native.read_vocab(content)
+
+
+def read_merges(content: bytes, tokens: list[bytes | None], ids: list[int]) -> MergesOfFile | None:
+    """Read a `merges.txt` of tokens with ids; those that are None are in no merge."""
+    native = native_core()
+    merges = None if native is None else native.read_merges(content, tokens, ids)
+    return None if merges is None else MergesOfFile(*merges)
+
+
+def read_model(content: bytes) -> ModelOfFile | None:
+    """Read vocabulary and merges of a `tokenizer.json`."""
+    native = native_core()
+    model = None if native is None else native.read_model(content)
+    return None if model is None else ModelOfFile(*model[:3], MergesOfFile(*model[3]))
 
 
 def merge_runs(all_runs: Sequence[runs.Run], multipliers: Sequence[int], least: int = 1) -> runs.RunMerger:

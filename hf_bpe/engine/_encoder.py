@@ -111,6 +111,12 @@ class Encoder(Protocol):
     def find_last_cut(self, data: bytes, options: Options) -> int:
         """Return the last position at which a cut keeps all ids, whatever follows; 0 if none."""
 
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
+        """Return the ids that the merges make of each word as if it were a pre-token, like `encode_to_numpy`.
+
+        No word is looked up as a whole, and `unknown_id` stands for a byte without a token.
+        """
+
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
         """Return the bytes of ids, without the ids whose byte in `skipped` is not 0.
 
@@ -177,7 +183,7 @@ class PythonEncoder(Encoder):
 
     def __init__(
         self,
-        words: WordsEncoder,
+        words: WordsMergedInPython,
         rebuild: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder],
         added_tokens: tuple[AddedTokenTuple, ...] = (),
     ) -> None:
@@ -214,10 +220,7 @@ class PythonEncoder(Encoder):
         return ids
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
-        rows = self.encode_batch(texts, options, threads)
-        arrays = [np.array(row, np.uint32) for row in rows]
-        offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
-        return np.concatenate([np.empty(0, np.uint32), *arrays]), offsets
+        return in_arrays(self.encode_batch(texts, options, threads))
 
     def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
         rows = [self._encode_with_offsets(text, options) for text in texts]
@@ -256,6 +259,9 @@ class PythonEncoder(Encoder):
                 (begins[begin], ends[end - 1] if begin < end else begins[begin], part) for begin, end, part in places
             ]
         return ids, places
+
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
+        return self._words.merge_words(words, unknown_id)
 
     def find_last_cut(self, data: bytes, options: Options) -> int:
         text = data.decode("utf-8", "surrogateescape")
@@ -298,7 +304,17 @@ class PythonEncoder(Encoder):
         return b"".join([vocab[i] if i in vocab else added[i] for i in known if not is_skipped(i, skipped)])
 
 
-class WordsMergedNatively(WordsEncoder):
+class WordsMergedInPython(WordsEncoder):
+    """The reference, with arrays as results."""
+
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
+        """Return the ids of words, see `Encoder.merge_words`."""
+        plain = self.model.with_checked(ignore_merges=False, drop_missing_bytes=False)
+        encoder = WordsEncoder(plain)
+        return in_arrays([encoder.known(encoder.encode_word(word), unknown_id) for word in words])
+
+
+class WordsMergedNatively(WordsMergedInPython):
     """Split like the reference, and merge with an encoder of the native core."""
 
     def __init__(self, model: BPEModel, native: Encoder) -> None:
@@ -309,6 +325,16 @@ class WordsMergedNatively(WordsEncoder):
         if self.lacks_bytes:  # the reference has its own ids for missing bytes
             return super().encode_word(word)
         return self._native.encode(word, Options())
+
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
+        return self._native.merge_words(words, unknown_id)
+
+
+def in_arrays(rows: list[list[int]]) -> tuple[Ids, Numbers]:
+    """Return the ids of all rows, and the offsets of the rows with the end of the last."""
+    arrays = [np.array(row, np.uint32) for row in rows]
+    offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
+    return np.concatenate([np.empty(0, np.uint32), *arrays]), offsets
 
 
 def splitter_of(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:

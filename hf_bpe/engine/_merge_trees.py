@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, pairwise
 
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import Options
 
 _NEVER = 2**64  # more than any rank
+_AT_ONCE = 4096  # tokens
 
 
 def unreachable(model: BPEModel) -> list[int]:
@@ -23,10 +22,26 @@ def unreachable(model: BPEModel) -> list[int]:
     >>> unreachable(model)
     [257]
     """
+    return sorted(chain.from_iterable(_all_unreachable(model)))
+
+
+def makes_all_tokens(model: BPEModel) -> bool:
+    """Return whether no token is unreachable."""
+    return not any(_all_unreachable(model))
+
+
+def _all_unreachable(model: BPEModel) -> Iterator[list[int]]:
+    """Yield the unreachable ids in several lists. Most of them have high ids, so these come first."""
     specials = {special.encode() for special in model.special_tokens}
-    ordinary = {token: token_id for token_id, token in model.vocab.items() if token not in specials}
-    encoded = merged(model, ordinary)
-    return [token_id for token_id, ids in zip(ordinary.values(), encoded, strict=True) if len(ids) > 1]
+    encoder = make_encoder(model)
+    ids = [*model.vocab]
+    while ids:
+        some = ids[-_AT_ONCE:]
+        del ids[-_AT_ONCE:]
+        tokens = [*map(model.vocab.__getitem__, some)]
+        _, offsets = encoder.merge_words(tokens, 0)
+        sizes = (offsets[1:] - offsets[:-1]).tolist()
+        yield [i for i, token, size in zip(some, tokens, sizes, strict=True) if size > 1 and token not in specials]
 
 
 def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
@@ -95,7 +110,6 @@ def merged(model: BPEModel, tokens: Iterable[bytes], unknown_id: int = 0) -> lis
         tokens: any bytes.
         unknown_id: the id for a byte without a token.
     """
-    plain = replace(model, pattern=None, ignore_merges=False, normalizer=None, drop_missing_bytes=False)
-    ids, offsets = make_encoder(plain).encode_to_numpy([*tokens], Options(unknown_id=unknown_id), 1)
+    ids, offsets = make_encoder(model).merge_words([*tokens], unknown_id)
     flat, bounds = ids.tolist(), offsets.tolist()
     return [flat[start:stop] for start, stop in pairwise(bounds)]

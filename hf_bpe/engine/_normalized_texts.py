@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
-from hf_bpe.core._model import BPEModel, CheckedMerges
+from hf_bpe.core._model import BPEModel
 from hf_bpe.core.normalizers import canonical_normalizer
 from hf_bpe.engine._normalizers import normalizer_of
 from hf_bpe.engine._token_finder import TokenFinder
@@ -72,4 +71,4 @@ def with_normalizer(model: BPEModel, normalizer: str | Mapping[str, Any] | None)
     normalizer = canonical_normalizer(normalizer)
     if normalizer == model.normalizer:
         return model
-    return replace(model, merges=CheckedMerges(model.merges), normalizer=normalizer)
+    return model.with_checked(normalizer=normalizer)

@@ -222,6 +222,9 @@ class NormalizingEncoder(Encoder):
     ) -> tuple[Numbers, Numbers]:
         return self._raw.rows_to_arrays(ids, spans, template_ids, padding)
 
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
+        return self._raw.merge_words(words, unknown_id)
+
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
         return self._raw.decode(ids, skipped)
 

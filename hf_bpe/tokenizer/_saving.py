@@ -10,15 +10,15 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken
 
-from hf_bpe._utils.arguments import short_repr
+from hf_bpe._utils.arguments import short_repr, wrong_type
 from hf_bpe._utils.files import staged_folder
-from hf_bpe.core._model import BPEModel, CheckedMerges
+from hf_bpe.core._model import BPEModel
+from hf_bpe.engine._dispatch import printable_vocab as printable_vocab_of
 from hf_bpe.engine._normalized_texts import with_normalizer
 from hf_bpe.tokenizer._files.folders import Folder
 from hf_bpe.tokenizer._files.integrity import LAST, check_digests, digests_of
@@ -157,7 +157,7 @@ def model_of(
                 f"{drop_missing_bytes=}, {model_special_tokens=}"
             )
         model = model.with_signature(signature)
-        return model, model.printable_vocab()
+        return model, printable_vocab_of(model)
     if vocab_file is None or merges_file is None:
         raise ValueError(
             f"BPETokenizer needs a model, or vocab_file and merges_file; got {vocab_file=}, {merges_file=}"
@@ -167,7 +167,8 @@ def model_of(
     model, printable_vocab = read_gpt2_with_vocab(
         vocab_file, merges_file, special_tokens=model_special_tokens, pattern=pattern, leave_out_ordinary=True
     )
-    if ignore_merges is not False or drop_missing_bytes is not False:
-        merges = CheckedMerges(model.merges)
-        model = replace(model, merges=merges, ignore_merges=ignore_merges, drop_missing_bytes=drop_missing_bytes)
+    for name, flag in {"ignore_merges": ignore_merges, "drop_missing_bytes": drop_missing_bytes}.items():
+        if not isinstance(flag, bool):
+            raise wrong_type(name, "True or False", flag)
+    model = model.with_checked(ignore_merges=ignore_merges, drop_missing_bytes=drop_missing_bytes and model.lacks_bytes)
     return with_normalizer(model, normalizer).with_signature(signature), printable_vocab

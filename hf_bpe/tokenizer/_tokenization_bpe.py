@@ -177,9 +177,11 @@ class BPETokenizer(CheckedTokenizer):
         # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in
         # the ids both would be wrong. An added token may have the id of a hole, as files of others have them.
         names = {token_id: str(token) for token_id, token in added_tokens.items()}
-        check_added_ids(names, printable_vocab)
+        self.decoder = dict(zip(printable_vocab.values(), printable_vocab, strict=True))
+        check_added_ids(names, printable_vocab, self.decoder)
         self.encoder = with_placeholders(printable_vocab, names)
-        self.decoder = dict(zip(self.encoder.values(), self.encoder, strict=True))
+        if self.encoder is not printable_vocab:
+            self.decoder = dict(zip(self.encoder.values(), self.encoder, strict=True))
         self.total_vocab_size = len(self.encoder)  # transformers 5.0 and 5.1 add tokens before counting them
         self._template: Template | None = None
 
@@ -964,6 +966,7 @@ class BPETokenizer(CheckedTokenizer):
         checked_files = {key: path for key, path in files.items() if kwargs.get(key) is None}
         # Before 5.13 transformers opens a path in the file; arguments passed here override it.
         settings = {key: files.get(key) for key in ("vocab_file", "merges_file", "tokenizer_file")} | kwargs
+        settings |= folder.listed_tokens(files)
         with errors_of_files(folder, checked_files, kwargs):
             tokenizer: Self = super()._from_pretrained(files, name, *args, _folder=folder, **settings)
         # Checked last, because a save may replace the files meanwhile.

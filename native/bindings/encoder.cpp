@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <unordered_set>
 
 #include "encode/decoder.hpp"
 #include "encode/encoder.hpp"
@@ -118,9 +119,9 @@ Rows rows_of(nb::handle ids, nb::handle spans, nb::handle template_ids) {
 class PyEncoder {
  public:
   PyEncoder(nb::object model, nb::object rebuild, const nb::dict& vocab, const nb::list& merges,
-            nb::handle pattern, const nb::dict& whole_words, bool drop_missing_bytes,
-            const std::optional<std::string>& simd, std::size_t chunk_bytes)
-      : PyEncoder(std::move(model), std::move(rebuild), Tokens(vocab), merges, pattern_of(pattern), Tokens(whole_words),
+            nb::handle pattern, const std::optional<nb::list>& no_words, bool drop_missing_bytes,
+            const std::optional<nb::bytes>& merge_ids, const std::optional<std::string>& simd, std::size_t chunk_bytes)
+      : PyEncoder(std::move(model), std::move(rebuild), Tokens(vocab), merges, merge_ids, pattern_of(pattern), no_words,
                   drop_missing_bytes, simd_of(simd), chunk_bytes) {}
 
   PyEncoder with_added_tokens(nb::tuple tokens) const {
@@ -216,6 +217,21 @@ class PyEncoder {
     return encoder_.count(held.texts, options, std::ref(poll));
   }
 
+  nb::object merge_words(const nb::list& words, std::uint32_t unknown_id) const {
+    const Held held = items_of(words, "words");
+    std::vector<std::string_view> views;
+    for (nb::handle word : held) views.push_back(view_of(word, "words"));
+    Encoder::Words merged;
+    {
+      Poll poll{nb::none()};
+      const nb::gil_scoped_release no_gil;  // bytes cannot change
+      merged = encoder_.merge_words(views, unknown_id, [&] { poll(0); });
+    }
+    auto ids = make_array<std::uint32_t>(merged.ids.size());
+    std::copy(merged.ids.begin(), merged.ids.end(), ids.get());
+    return nb::make_tuple(to_array(ids.release(), {merged.ids.size()}), to_array(merged.offsets));
+  }
+
   std::size_t find_last_cut(const nb::bytes& data, const nb::tuple& options) const {
     return encoder_.find_last_cut({bytes_of(data), bytes_of(data) + data.size()}, options_of(options), kCheckSignals);
   }
@@ -238,14 +254,12 @@ class PyEncoder {
   }
 
  private:
-  // A snapshot of the ids and bytes in a dict, in either direction.
+  // A snapshot of the ids and bytes in a dict.
   class Tokens {
    public:
     explicit Tokens(const nb::dict& dict) : held_(items_of(dict)) {
       for (const auto& [key, value] : held_) {
-        const bool is_by_bytes = PyBytes_Check(key.ptr());
-        const auto id = number_of<std::uint32_t>(is_by_bytes ? value : key, "ids");
-        items.emplace_back(id, view_of(is_by_bytes ? key : value, "tokens"));
+        items.emplace_back(number_of<std::uint32_t>(key, "ids"), view_of(value, "tokens"));
       }
     }
     Vocabulary::Tokens items;
@@ -254,11 +268,14 @@ class PyEncoder {
     std::vector<std::pair<nb::object, nb::object>> held_;
   };
 
-  PyEncoder(nb::object model, nb::object rebuild, const Tokens& vocab, const nb::list& merges, Pattern pattern,
-            const Tokens& whole_words, bool drop_missing_bytes, Simd simd, std::size_t chunk_bytes)
+  PyEncoder(nb::object model, nb::object rebuild, const Tokens& vocab, const nb::list& merges,
+            const std::optional<nb::bytes>& merge_ids, Pattern pattern, const std::optional<nb::list>& no_words,
+            bool drop_missing_bytes, Simd simd, std::size_t chunk_bytes)
       : model_(std::move(model)),
         rebuild_(std::move(rebuild)),
-        encoder_(vocabulary(vocab, merges, whole_words, drop_missing_bytes), pattern, simd, chunk_bytes),
+        encoder_(Vocabulary(vocab.items, merge_ids ? merges_by_id(vocab, *merge_ids) : merges_of(vocab, merges),
+                            whole_words_of(vocab, no_words), drop_missing_bytes),
+                 pattern, simd, chunk_bytes),
         decoder_(decoder_of(vocab)),
         ints_(std::make_shared<Ints>(decoder_.ids())) {}
 
@@ -267,8 +284,7 @@ class PyEncoder {
   }
   static constexpr std::ptrdiff_t kShort = 1 << 12;  // bytes; releasing the GIL is not worthwhile for shorter texts
 
-  static Vocabulary vocabulary(const Tokens& vocab, const nb::list& merges, const Tokens& whole_words,
-                               bool drop_missing_bytes) {
+  static std::vector<Vocabulary::Merge> merges_of(const Tokens& vocab, const nb::list& merges) {
     const Held held = items_of(merges, "merges");
     std::vector<std::pair<std::string_view, std::string_view>> pairs;
     pairs.reserve(held.size());
@@ -277,7 +293,43 @@ class PyEncoder {
       pairs.emplace_back(view_of(PyTuple_GET_ITEM(merge.ptr(), 0), "merges"),
                          view_of(PyTuple_GET_ITEM(merge.ptr(), 1), "merges"));
     }
-    return Vocabulary(vocab.items, pairs, whole_words.items, drop_missing_bytes);
+    return Vocabulary::find_tokens(vocab.items, pairs);
+  }
+
+  // All tokens but some; none without a list.
+  static Vocabulary::Tokens whole_words_of(const Tokens& vocab, const std::optional<nb::list>& no_words) {
+    Vocabulary::Tokens words;
+    if (!no_words) return words;
+    const Held held = items_of(*no_words, "no_words");
+    std::unordered_set<std::string_view> excluded;
+    for (nb::handle token : held) excluded.insert(view_of(token, "no_words"));
+    words.reserve(vocab.items.size());
+    for (const auto& item : vocab.items) {
+      if (!excluded.contains(item.second)) words.push_back(item);
+    }
+    return words;
+  }
+
+  // The merges of ids in 32 bits, three for each merge: both parts and the result.
+  static std::vector<Vocabulary::Merge> merges_by_id(const Tokens& vocab, const nb::bytes& merge_ids) {
+    constexpr std::uint32_t kMostId = (1 << 21) - 1, kNone = 0xFFFFFFFF;
+    std::vector<std::uint32_t> places;  // by id
+    for (std::uint32_t place = 0; place < vocab.items.size(); ++place) {
+      const std::uint32_t id = vocab.items[place].first;
+      if (id > kMostId) throw nb::value_error("merge_ids: expected ids below 2**21");
+      if (id >= places.size()) places.resize(std::size_t{id} + 1, kNone);
+      places[id] = place;
+    }
+    if (merge_ids.size() % sizeof(Vocabulary::Merge) != 0) throw nb::value_error("merge_ids: expected three a merge");
+    std::vector<Vocabulary::Merge> merges(merge_ids.size() / sizeof(Vocabulary::Merge));
+    if (!merges.empty()) std::memcpy(merges.data(), merge_ids.c_str(), merge_ids.size());
+    for (auto& [first, second, result] : merges) {
+      for (std::uint32_t* id : {&first, &second, &result}) {
+        if (*id >= places.size() || places[*id] == kNone) throw nb::value_error("merge_ids: an id of no token");
+        *id = places[*id];
+      }
+    }
+    return merges;
   }
 
   static Decoder decoder_of(const Tokens& vocab) {
@@ -356,11 +408,13 @@ void translate(const std::exception_ptr& error, void*) {
 void bind_encoder(nb::module_& module) {
   nb::register_exception_translator(&translate);
 
-  nb::class_<PyEncoder>(module, "Encoder")
-      .def(nb::init<nb::object, nb::object, const nb::dict&, const nb::list&, nb::handle, const nb::dict&, bool,
+  nb::class_<PyEncoder>(module, "Encoder", nb::is_weak_referenceable())
+      .def(nb::init<nb::object, nb::object, const nb::dict&, const nb::list&, nb::handle,
+                    const std::optional<nb::list>&, bool, const std::optional<nb::bytes>&,
                     const std::optional<std::string>&, std::size_t>(),
            "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(),
-           "whole_words"_a = nb::dict(), "drop_missing_bytes"_a = false, "simd"_a = nb::none(),
+           "no_words"_a = nb::none(), "drop_missing_bytes"_a = false, "merge_ids"_a = nb::none(),
+           "simd"_a = nb::none(),
            "chunk_bytes"_a = Encoder::kChunkBytes)
       .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
       .def("__reduce__", &PyEncoder::reduce)
@@ -373,6 +427,7 @@ void bind_encoder(nb::module_& module) {
       .def("rows_to_lists", &PyEncoder::rows_to_lists, "ids"_a, "spans"_a, "template_ids"_a)
       .def("rows_to_arrays", &PyEncoder::rows_to_arrays, "ids"_a, "spans"_a, "template_ids"_a, "padding"_a)
       .def("count_tokens", &PyEncoder::count_tokens, "texts"_a, "options"_a, "threads"_a)
+      .def("merge_words", &PyEncoder::merge_words, "words"_a, "unknown_id"_a)
       .def("find_last_cut", &PyEncoder::find_last_cut, "data"_a, "options"_a)
       .def("decode", &PyEncoder::decode, "ids"_a, "skipped"_a)
       .def("decode_batch", &PyEncoder::decode_batch, "rows"_a, "skipped"_a, "errors"_a);

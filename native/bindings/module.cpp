@@ -3,7 +3,6 @@
 
 #include "count/counter.hpp"
 #include "text/cuts.hpp"
-#include "encode/merges_file.hpp"
 #include "bindings/python.hpp"
 #include "train/trainer.hpp"
 #include "count/word_counts.hpp"
@@ -147,39 +146,6 @@ std::size_t find_last_cut_in(nb::bytes text, nb::handle pattern, const nb::list&
   return find_last_cut(whole, {.pattern = known, .tokens = added, .poll = poll_in_loop});
 }
 
-nb::list from_printable(const nb::list& texts) {
-  nb::list tokens;
-  std::string bytes;
-  for (nb::handle text : items_of(texts, "texts")) {
-    if (!PyUnicode_Check(text.ptr())) throw nb::type_error("texts: expected str");
-#if PY_VERSION_HEX < 0x030C0000
-    if (PyUnicode_READY(text.ptr()) != 0) throw nb::python_error();
-#endif
-    bytes.clear();
-    bool is_printable = true;
-    for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(text.ptr()); ++i) {
-      const int byte = byte_of(PyUnicode_READ_CHAR(text.ptr(), i));
-      is_printable &= byte >= 0;
-      bytes.push_back(static_cast<char>(byte));
-    }
-    tokens.append(is_printable ? nb::object(nb::bytes(bytes.data(), bytes.size())) : nb::none());
-  }
-  return tokens;
-}
-
-// Merges made of the objects in `tokens`, and a byte for each token that says whether it is used; or None.
-nb::object read_merges_of(nb::bytes text, const nb::list& tokens) {
-  const Held held = items_of(tokens, "tokens");
-  std::vector<std::string_view> views;
-  for (nb::handle token : held) views.push_back(view_of(token, "tokens"));
-  const std::optional<MergesFile> file = read_merges(view_of(text, "text"), views);
-  if (!file) return nb::none();
-  nb::list merges;
-  for (const auto& [first, second] : file->merges) merges.append(nb::make_tuple(held[first], held[second]));
-  const std::string is_used(file->is_used.begin(), file->is_used.end());
-  return nb::make_tuple(merges, nb::bytes(is_used.data(), is_used.size()));
-}
-
 }  // namespace
 
 NB_MODULE(_native, module) {
@@ -221,12 +187,11 @@ NB_MODULE(_native, module) {
   module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
   module.def("count_pre_tokens", &count_pre_tokens, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
   module.def("simd_names", &names_of_simd);
-  module.def("from_printable", &from_printable, "texts"_a);
-  module.def("read_merges", &read_merges_of, "text"_a, "tokens"_a);
 
   module.def("find_last_cut", &find_last_cut_in, "text"_a, "pattern"_a.none(), "special_tokens"_a);
 
   bind_patterns(module);
   bind_encoder(module);
+  bind_files(module);
   bind_runs(module);
 }

@@ -122,6 +122,7 @@ class Occupied {
 
 void bind_patterns(nb::module_& module);
 void bind_encoder(nb::module_& module);
+void bind_files(nb::module_& module);
 void bind_runs(nb::module_& module);
 
 // A `RunMerger` of the tables.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "encode/backtracking.hpp"
+#include "encode/merging.hpp"
 #include "text/transcoding.hpp"
 #include "encode/word_ids.hpp"
 #include "text/splitter.hpp"
@@ -309,6 +310,25 @@ std::vector<std::int64_t> Encoder::count(const std::vector<Text>& texts, const E
   std::vector<std::int64_t> counts = run(texts, options, false, poll).offsets;
   counts.erase(counts.begin());
   return counts;
+}
+
+Encoder::Words Encoder::merge_words(const std::vector<std::string_view>& words, std::uint32_t unknown_id,
+                                    const PollFunction& poll) const {
+  const Vocabulary& vocabulary = core_->vocabulary;
+  Merger merger(vocabulary);
+  PollInLoop polls(poll);
+  Words merged;
+  merged.offsets.reserve(words.size() + 1);
+  merged.offsets.push_back(0);
+  for (const std::string_view word : words) {
+    polls(word.size());
+    for (const Symbol symbol : merger.merge(reinterpret_cast<const Byte*>(word.data()), word.size(), poll)) {
+      const std::uint32_t id = vocabulary.id(symbol);
+      merged.ids.push_back(id < Vocabulary::kMissing ? id : unknown_id);
+    }
+    merged.offsets.push_back(static_cast<std::int64_t>(merged.ids.size()));
+  }
+  return merged;
 }
 
 std::size_t Encoder::find_last_cut(const Text& text, const EncodingOptions& options, const PollFunction& poll) const {

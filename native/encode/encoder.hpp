@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "encode/added_tokens.hpp"
@@ -70,6 +71,14 @@ class Encoder {
   // The number of ids of each text.
   std::vector<std::int64_t> count(const std::vector<Text>& texts, const EncodingOptions& options,
                                   const std::function<void(std::size_t)>& poll) const;
+
+  // The ids that the merges make of each word, as if it were a pre-token: no word is looked up as a whole, and a byte
+  // without a token is `unknown_id`.
+  struct Words {
+    std::vector<std::uint32_t> ids;
+    std::vector<std::int64_t> offsets;  // where the ids of each word begin, and the end of the last
+  };
+  Words merge_words(const std::vector<std::string_view>& words, std::uint32_t unknown_id, const PollFunction& poll) const;
 
   // Calls `use` with the ids of a short text, on the calling thread and without allocation; throws MissingByte.
   void encode_short(const Text& text, const EncodingOptions& options, const std::function<void(const IdBuffer&)>& use,

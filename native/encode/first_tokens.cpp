@@ -43,7 +43,7 @@ FirstTokens::FirstTokens(const Merges& merges) {
     add(made.emplace_back(first + second));
     views.emplace_back(first, second);
   }
-  vocabulary_.emplace(tokens, views);
+  vocabulary_.emplace(tokens, Vocabulary::find_tokens(tokens, views));
   merger_.emplace(*vocabulary_);
   bytes_.reserve(vocabulary_->symbols());
   for (Symbol symbol = 256; symbol < vocabulary_->symbols(); ++symbol) {

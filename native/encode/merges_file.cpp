@@ -1,87 +1,116 @@
 #include "encode/merges_file.hpp"
 
 #include <algorithm>
-#include <string>
+#include <bit>
 
-#include "encode/packed_table.hpp"
-#include "train/token_index.hpp"
+#include "encode/printable.hpp"
 
 namespace hf_bpe {
-namespace {
 
-constexpr std::size_t kCharacters = 0x144;  // characters of bytes are below
-
-// The byte of each character, -1 if none, by the rule of hf_bpe/core/_byte_level.py.
-std::array<std::int16_t, kCharacters> make_table() {
-  std::array<std::int16_t, kCharacters> table;
-  table.fill(-1);
-  std::int16_t next = 0x100;
-  for (std::int16_t byte = 0; byte < 256; ++byte) {
-    const bool is_printable = (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xFF && byte != 0xAD);
-    table[is_printable ? byte : next++] = byte;
-  }
-  return table;
+bool MergesReader::fits(std::size_t tokens, std::size_t merges) {
+  return tokens < std::size_t{1} << RankTable::kFirstBits && merges < RankTable::kNone;
 }
 
-// Appends the bytes that characters in UTF-8 stand for; returns whether all stand for one.
-bool append_bytes(std::string_view printable, std::string& bytes) {
-  for (std::size_t i = 0; i < printable.size(); ++i) {
-    std::uint32_t character = static_cast<unsigned char>(printable[i]);
-    if (character >= 0x80) {  // all non-ASCII ones have two bytes
-      const bool is_of_two = character >= 0xC2 && character < 0xE0 && i + 1 < printable.size();
-      if (!is_of_two || (static_cast<unsigned char>(printable[i + 1]) & 0xC0) != 0x80) return false;
-      character = (character & 0x1F) << 6 | (static_cast<unsigned char>(printable[++i]) & 0x3F);
-    }
-    const int byte = byte_of(character);
-    if (byte < 0) return false;
-    bytes.push_back(static_cast<char>(byte));
+MergesReader::MergesReader(const std::vector<std::string_view>& tokens, std::size_t most)
+    : tokens_(tokens),
+      most_(most),
+      numbers_(static_cast<unsigned>(std::bit_width(tokens.size() * 2 | 8))),  // large enough never to grow
+      seen_(most) {
+  file_.is_used.resize(tokens.size());
+  file_.merges.reserve(most);
+  pending_.reserve(kBatch);
+  for (std::uint32_t number = 0; number < tokens.size(); ++number) {
+    const std::string_view token = tokens[number];
+    if (token.empty()) continue;
+    const auto* bytes = reinterpret_cast<const Byte*>(token.data());
+    const Numbers::Key key = numbers_.key_of(bytes, token.size());
+    const std::size_t slot = numbers_.find_slot(key, numbers_.slot_of(key), bytes, token.size());
+    if (numbers_[slot].is_empty()) numbers_.insert(key, slot, bytes, token.size(), number);
   }
+}
+
+bool MergesReader::add(std::string_view line) {
+  const std::size_t space = line.find(' ');
+  return space != std::string_view::npos && add(line.substr(0, space), line.substr(space + 1));
+}
+
+bool MergesReader::add(std::string_view first, std::string_view second) {
+  const std::size_t begin = made_.size();
+  if (first.empty() || second.empty() || !append_bytes(first, made_)) return false;
+  const std::size_t middle = made_.size();
+  if (!append_bytes(second, made_)) return false;  // for example a second space
+  pending_.push_back({middle - begin, made_.size() - begin, {}, {}, {}});
+  return pending_.size() < kBatch || finish();
+}
+
+bool MergesReader::finish() {
+  if (file_.merges.size() + pending_.size() > most_) return false;
+  std::string_view rest = made_;
+  for (Pending& pending : pending_) {
+    const std::string_view parts[] = {rest.substr(0, pending.first_size),
+                                      rest.substr(pending.first_size, pending.size - pending.first_size)};
+    for (const std::size_t i : {0, 1}) {
+      pending.keys[i] = numbers_.key_of(reinterpret_cast<const Byte*>(parts[i].data()), parts[i].size());
+      pending.slots[i] = numbers_.slot_of(pending.keys[i]);
+      numbers_.prefetch(pending.slots[i]);
+    }
+    rest.remove_prefix(pending.size);
+  }
+  rest = made_;
+  std::uint32_t last = file_.merges.empty() ? 0 : file_.merges.back().result;
+  for (Pending& pending : pending_) {
+    const std::string_view made = rest.substr(0, pending.size);
+    auto& [first, second, result] = pending.merge;
+    first = find(pending.keys[0], pending.slots[0], made.substr(0, pending.first_size));
+    second = find(pending.keys[1], pending.slots[1], made.substr(pending.first_size));
+    result = last = find_result(made, last);
+    if (first == kNone || second == kNone || result == kNone) return false;
+    seen_.prefetch(first, second);
+    rest.remove_prefix(pending.size);
+  }
+  for (const Pending& pending : pending_) {
+    const auto [first, second, result] = pending.merge;
+    if (seen_.insert_new(first, second, 0) != RankTable::kNone) return false;
+    for (const std::uint32_t number : {first, second, result}) file_.is_used[number] = 1;
+    file_.merges.push_back(pending.merge);
+  }
+  pending_.clear();
+  made_.clear();
   return true;
 }
 
-}  // namespace
+std::uint32_t MergesReader::find(Numbers::Key key, std::size_t slot, std::string_view token) const {
+  const auto& entry = numbers_[numbers_.find_slot(key, slot, reinterpret_cast<const Byte*>(token.data()), token.size())];
+  return entry.is_empty() ? kNone : entry.value;
+}
 
-int byte_of(std::uint32_t character) {
-  static const std::array<std::int16_t, kCharacters> table = make_table();
-  return character < kCharacters ? table[character] : -1;
+// Most merges make the token after that of the preceding merge, or the same.
+std::uint32_t MergesReader::find_result(std::string_view made, std::uint32_t last) const {
+  for (std::size_t number = last; number < std::size_t{last} + 2 && number < tokens_.size(); ++number) {
+    if (tokens_[number] == made) return static_cast<std::uint32_t>(number);
+  }
+  const Numbers::Key key = numbers_.key_of(reinterpret_cast<const Byte*>(made.data()), made.size());
+  return find(key, numbers_.slot_of(key), made);
 }
 
 std::optional<MergesFile> read_merges(std::string_view text, const std::vector<std::string_view>& tokens) {
-  MergesFile file;
-  file.is_used.resize(tokens.size());
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
-  if (tokens.size() >= std::size_t{1} << RankTable::kFirstBits || lines >= RankTable::kNone) return std::nullopt;
-  file.merges.reserve(lines);
-  const TokenIndex numbers(tokens);
-  RankTable seen(lines);
-
+  if (!MergesReader::fits(tokens.size(), lines)) return std::nullopt;
+  MergesReader reader(tokens, lines);
   if (text.starts_with("#version")) {
     const std::string_view header = text.substr(0, text.find('\n'));
-    if (std::any_of(header.begin(), header.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) return std::nullopt;  // is it UTF-8?
+    const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+    if (!std::all_of(header.begin(), header.end(), is_ascii)) return std::nullopt;  // is it UTF-8?
     text.remove_prefix(header.size());
   }
-  std::string made;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.empty()) continue;
-    const std::size_t space = line.find(' ');
-    if (space == std::string_view::npos) return std::nullopt;
-    made.clear();
-    if (!append_bytes(line.substr(0, space), made)) return std::nullopt;
-    const std::size_t size = made.size();
-    if (!append_bytes(line.substr(space + 1), made)) return std::nullopt;  // for example a second space
-    const std::string_view result = made;
-    const std::uint32_t first = numbers.find(result.substr(0, size)), second = numbers.find(result.substr(size)),
-                        whole = numbers.find(result);
-    if (first == TokenIndex::kNone || second == TokenIndex::kNone || whole == TokenIndex::kNone) return std::nullopt;
-    if (seen.find(first, second) != RankTable::kNone) return std::nullopt;
-    seen.insert(first, second, 0);
-    for (const std::uint32_t number : {first, second, whole}) file.is_used[number] = true;
-    file.merges.push_back({first, second});
+    if (!line.empty() && !reader.add(line)) return std::nullopt;
   }
-  return file;
+  if (!reader.finish()) return std::nullopt;
+  return reader.take();
 }
 
 }  // namespace hf_bpe

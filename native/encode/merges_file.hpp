@@ -1,25 +1,70 @@
-// Parsing of GPT-2's merges.txt and vocabulary: tokens in printable form.
+// Merges in files: two tokens in printable form each, as lines of merges.txt or in the JSON of tokenizer.json.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "count/word_table.hpp"
+#include "encode/packed_table.hpp"
+#include "encode/vocabulary.hpp"
 
 namespace hf_bpe {
 
-// The byte that a printable character stands for, -1 if it stands for none.
-int byte_of(std::uint32_t character);
-
 struct MergesFile {
-  std::vector<std::array<std::uint32_t, 2>> merges;  // numbers of tokens
-  std::vector<bool> is_used;                         // by token: whether a merge has or makes it
+  std::vector<Vocabulary::Merge> merges;  // numbers of tokens
+  std::vector<char> is_used;              // by token: 1 if a merge has or makes it
 };
 
-// Reads lines of two printable tokens separated by a space, with or without a header. None if there is anything else, a
-// merge with unknown tokens, or a repeated merge; then the caller reports the error.
+// Finds the tokens of merges, several at a time, to hide waits for memory. Each method returns false for what is
+// irregular; then the caller reports the error.
+class MergesReader {
+ public:
+  // The tokens must outlive it; an empty one is never found. At most `most` merges follow.
+  MergesReader(const std::vector<std::string_view>& tokens, std::size_t most);
+
+  // Whether there are few enough tokens and merges.
+  static bool fits(std::size_t tokens, std::size_t merges);
+
+  // A merge of two tokens in printable form, which must be new, and must make a token.
+  bool add(std::string_view first, std::string_view second);
+  // The same of "first second", with a single space.
+  bool add(std::string_view line);
+
+  // Finds the last tokens.
+  bool finish();
+  // All merges, at the end.
+  MergesFile take() { return std::move(file_); }
+
+ private:
+  using Numbers = WordTable<std::uint32_t, 1>;
+  struct Pending {
+    std::size_t first_size, size;
+    Numbers::Key keys[2];
+    std::size_t slots[2];
+    Vocabulary::Merge merge;
+  };
+  static constexpr std::size_t kBatch = 32;
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+
+  std::uint32_t find(Numbers::Key key, std::size_t slot, std::string_view token) const;
+  std::uint32_t find_result(std::string_view made, std::uint32_t last) const;
+
+  const std::vector<std::string_view>& tokens_;
+  const std::size_t most_;
+  Numbers numbers_;
+  RankTable seen_;
+  MergesFile file_;
+  std::vector<Pending> pending_;
+  std::string made_;  // the bytes of all pending merges
+};
+
+// Reads the lines of a merges.txt, with or without a header. None if there is anything else, a merge with unknown
+// tokens, or a repeated merge.
 std::optional<MergesFile> read_merges(std::string_view text, const std::vector<std::string_view>& tokens);
 
 }  // namespace hf_bpe

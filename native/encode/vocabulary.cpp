@@ -3,50 +3,73 @@
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
+#include <string>
 
 #include "train/token_index.hpp"
 
 namespace hf_bpe {
 
-Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<std::pair<std::string_view, std::string_view>>& merges,
-                       const Tokens& whole_words, bool drops_missing_bytes)
-    : ranks_(merges.size()), ranks_of_bytes_(1 << 16, kNoMerge), ids_(256), drops_missing_bytes_(drops_missing_bytes) {
+std::vector<Vocabulary::Merge> Vocabulary::find_tokens(
+    const Tokens& tokens, const std::vector<std::pair<std::string_view, std::string_view>>& merges) {
   std::vector<std::string_view> texts;
+  texts.reserve(tokens.size());
+  for (const auto& [id, token] : tokens) texts.push_back(token);
+  const TokenIndex places(texts);
+  const auto place_of = [&](std::string_view token) {
+    const std::uint32_t place = places.find(token);
+    if (place == TokenIndex::kNone) throw std::invalid_argument("a merge of what is not in the vocabulary");
+    return place;
+  };
+  std::vector<Merge> found;
+  found.reserve(merges.size());
+  std::string made;
+  for (const auto& [first, second] : merges) {
+    made.assign(first).append(second);
+    found.push_back({place_of(first), place_of(second), place_of(made)});
+  }
+  return found;
+}
+
+Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, const Tokens& whole_words,
+                       bool drops_missing_bytes)
+    : ranks_(merges.size()), ranks_of_bytes_(1 << 16, kNoMerge), ids_(256), drops_missing_bytes_(drops_missing_bytes) {
   std::vector<Symbol> symbols;  // of each token
+  symbols.reserve(tokens.size());
   for (Symbol byte = 0; byte < 256; ++byte) ids_[byte] = kMissing | byte;
   for (const auto& [id, token] : tokens) {
     if (id >= kMissing) throw std::invalid_argument("ids from 2**31 on are not supported");
     const bool is_byte = token.size() == 1;
     const Symbol symbol = is_byte ? static_cast<Byte>(token[0]) : kNoSymbol;
     if (is_byte) ids_[symbol] = id;
-    texts.push_back(token);
     symbols.push_back(symbol);
   }
 
-  const TokenIndex numbers(texts);
-  const auto symbol_of = [&](std::string_view token) {
-    const std::uint32_t number = numbers.find(token);
-    if (number == TokenIndex::kNone) throw std::invalid_argument("a merge of what is not in the vocabulary");
-    Symbol& symbol = symbols[number];
+  const auto symbol_of = [&](std::uint32_t place) {
+    Symbol& symbol = symbols[place];
     if (symbol == kNoSymbol) {
       symbol = static_cast<Symbol>(ids_.size());
-      ids_.push_back(tokens[number].first);
-      symbol_bytes_ += token.size();
+      ids_.push_back(tokens[place].first);
+      symbol_bytes_ += tokens[place].second.size();
     }
     return symbol;
   };
   if (merges.size() >= kNoMerge) throw std::invalid_argument("more than 2**22 merges are not supported");
   results_.reserve(merges.size());
-  std::string made;
-  for (const auto& [first, second] : merges) {
+  merges_.reserve(merges.size());
+  for (const auto& [first, second, result] : merges) {
+    if (std::max({first, second, result}) >= tokens.size()) throw std::invalid_argument("a merge of no token");
+    const std::string_view made = tokens[result].second, head = tokens[first].second;
+    if (!made.starts_with(head) || made.substr(head.size()) != tokens[second].second) {
+      throw std::invalid_argument("a merge that does not make its result");
+    }
     const auto rank = static_cast<Rank>(results_.size());
     const Symbol left = symbol_of(first), right = symbol_of(second);
+    // Later symbols have no place in the table.
+    if (ids_.size() >= kNoSymbol) throw std::invalid_argument("more than 2**21 tokens are not supported");
+    if (ranks_.insert_new(left, right, rank) != kNoMerge) throw std::invalid_argument("a merge is given twice");
     merges_.emplace_back(left, right);
-    if (ranks_.find(left, right) != kNoMerge) throw std::invalid_argument("a merge is given twice");
-    made.assign(first).append(second);
-    results_.push_back(symbol_of(made));
+    results_.push_back(symbol_of(result));
     if (left < 256 && right < 256) ranks_of_bytes_[left << 8 | right] = rank;
-    ranks_.insert(left, right, rank);
   }
   if (ids_.size() >= kNoSymbol) throw std::invalid_argument("more than 2**21 tokens are not supported");
   bool is_in_order = true;

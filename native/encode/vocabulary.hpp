@@ -28,11 +28,20 @@ class Vocabulary {
 
   using Tokens = std::vector<std::pair<std::uint32_t, std::string_view>>;
 
+  // A merge, as the places of both parts and of the result in a list of tokens.
+  struct Merge {
+    std::uint32_t first, second, result;
+  };
+
   // Takes tokens and their ids; merges, whose parts and results must be tokens; and the distinct tokens that match
   // whole words before merging. Throws std::invalid_argument if these are inconsistent or an id is too high.
   // `drops_missing_bytes`: whether bytes without a token are dropped before merging.
-  Vocabulary(const Tokens& tokens, const std::vector<std::pair<std::string_view, std::string_view>>& merges,
-             const Tokens& whole_words = {}, bool drops_missing_bytes = false);
+  Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, const Tokens& whole_words = {},
+             bool drops_missing_bytes = false);
+
+  // Finds the tokens of merges that are given as bytes. Throws std::invalid_argument if there is no such token.
+  static std::vector<Merge> find_tokens(const Tokens& tokens,
+                                        const std::vector<std::pair<std::string_view, std::string_view>>& merges);
 
   // Symbols below 256 are bytes.
   std::size_t symbols() const { return ids_.size(); }

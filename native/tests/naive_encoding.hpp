@@ -26,7 +26,7 @@ struct Model {
   Vocabulary vocabulary() const {
     const Vocabulary::Tokens views(tokens.begin(), tokens.end()), words(whole_words.begin(), whole_words.end());
     std::vector<std::pair<std::string_view, std::string_view>> pairs(merges.begin(), merges.end());
-    return Vocabulary(views, pairs, words, drops_missing_bytes);
+    return Vocabulary(views, Vocabulary::find_tokens(views, pairs), words, drops_missing_bytes);
   }
 
   bool has_byte(char byte) const {

@@ -11,7 +11,7 @@ import pytest
 from support.commands import error, run
 
 from hf_bpe import BPETokenizer
-from hf_bpe.tokenizer._files import reading
+from hf_bpe.tokenizer._files import tokenizer_json
 
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -315,5 +315,5 @@ def test_files_that_cannot_be_read_are_named(whole, tmp_path, monkeypatch):
     def denied(path):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(reading, "read_bytes", denied)
+    monkeypatch.setattr(tokenizer_json, "read_bytes", denied)
     assert error("inspect", folder / JSON) == f"{folder / JSON}: Permission denied"

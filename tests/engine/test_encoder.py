@@ -28,9 +28,8 @@ from support.strategies import (
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel
-from hf_bpe.core.reference import Encoder as WordsEncoder
 from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import AddedTokenTuple, Options, Padding, PythonEncoder, tuples_of
+from hf_bpe.engine._encoder import AddedTokenTuple, Options, Padding, PythonEncoder, WordsMergedInPython, tuples_of
 from hf_bpe.engine._streaming import encode_blocks
 
 ROOT = Path(__file__).parent.parent.parent
@@ -39,7 +38,7 @@ options = st.builds(Options, st.booleans(), st.booleans(), st.just(UNKNOWN))
 
 
 def python_encoder(model, tokens=()):
-    return PythonEncoder(WordsEncoder(model), make_encoder, tuple(tokens))
+    return PythonEncoder(WordsMergedInPython(model), make_encoder, tuple(tokens))
 
 
 @st.composite
@@ -47,7 +46,8 @@ def encoders(draw, native, tokens=()):
     """Draw the native encoder of a random model with any instructions and chunks, and the Python one."""
     model = dataclasses.replace(draw(models()), drop_missing_bytes=draw(st.booleans()))
     how = {"simd": draw(st.sampled_from(native.simd_names())), "chunk_bytes": draw(st.integers(1, 60))}
-    how |= {"whole_words": model.whole_words(), "drop_missing_bytes": model.drop_missing_bytes}
+    no_words = [special.encode() for special in model.special_tokens] if model.ignore_merges else None
+    how |= {"no_words": no_words, "drop_missing_bytes": model.drop_missing_bytes}
     encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, model.pattern, **how)
     return encoder.with_added_tokens(tuple(tokens)), python_encoder(model, tokens)
 
@@ -238,7 +238,7 @@ def random_model(rng, merges=300, alphabet=b"abc", consistent=True):
 def test_long_words_are_merged_as_the_reference_does(native, consistent, seed):
     rng = random.Random(seed)
     model = random_model(rng, rng.choice([20, 100, 300]), rng.choice([b"a", b"ab", b"abc"]), consistent)
-    encoder, reference = make_encoder(model), WordsEncoder(model)
+    encoder, reference = make_encoder(model), WordsMergedInPython(model)
     letters = [token[0] for token in model.vocab.values() if token in (b"a", b"b", b"c")]
     for size in [*range(1, 70), 100, 1000, 20_000, 20_001, 63, 64, 65, 500, 3000]:
         word = bytes(rng.choices(letters, k=size))

@@ -165,10 +165,9 @@ def test_lists_of_numbers_may_change_while_they_are_read(native, model, make_enc
     assert native.RunReader(merged).next(2) == [(b"a", 3 + sum(range(2, 1002)))]
     vocab = {Index(5, lambda: vocab.clear()): b"a", 6: b"b", 7: b"c"}
     assert native.Encoder(model, engine.make_encoder, vocab, [], None).encode("abc", OPTIONS) == [5, 6, 7]
-    words = {b"bc": Index(9, lambda: words.clear()), b"a": 5}
-    letters = {5: b"a", 6: b"b", 7: b"c", 9: b"bc"}
-    encoder = native.Encoder(model, engine.make_encoder, letters, [], "gpt2", whole_words=words)
-    assert encoder.encode("bc a", Options(unknown_id=1)) == [9, 1, 5]
+    letters = {5: b"a", Index(6, lambda: letters.clear()): b"b", 7: b"c", 9: b"bc", 11: b"cb"}
+    encoder = native.Encoder(model, engine.make_encoder, letters, [], "gpt2", no_words=[b"cb"])
+    assert encoder.encode("bc a cb", Options(unknown_id=1)) == [9, 1, 5, 1, 7, 6]
 
 
 def test_words_that_change_between_two_readings_are_refused(native):
@@ -295,6 +294,9 @@ def test_wrong_arguments_are_refused_by_name(native, model, make_encoder):
     def made(vocab, merges=(), **options):
         return lambda: native.Encoder(model, engine.make_encoder, vocab, [*merges], None, **options)
 
+    def ids_of(*ids):
+        return array.array("I", ids).tobytes()
+
     nothing, padding = [(), ()], Padding(None, 0, False)
     for call, error, message in [
         (lambda: encoder.encode("a", (0, 1, None)), TypeError, "options"),
@@ -328,11 +330,22 @@ def test_wrong_arguments_are_refused_by_name(native, model, make_encoder):
         (made({1: "a"}), TypeError, "tokens: expected bytes"),
         (made({1: b"a"}, [(b"a",)]), TypeError, "merges: expected pairs"),
         (made({1: b"a"}, [[b"a", b"a"]]), TypeError, "merges: expected pairs"),
-        (made({1: b"a"}, whole_words={b"": 1}), ValueError, "empty token"),
+        (made({1: b""}, no_words=[]), ValueError, "empty token"),
+        (made({1: b"a"}, no_words=["a"]), TypeError, "no_words: expected bytes"),
+        (made({1: b"a", 2: b"aa"}, merge_ids=b"12345678"), ValueError, "merge_ids: expected three"),
+        (made({1: b"a", 2: b"aa"}, merge_ids=ids_of(1, 1, 3)), ValueError, "merge_ids: an id of no token"),
+        (made({1: b"a", 2: b"aa"}, merge_ids=ids_of(2**31, 1, 2)), ValueError, "merge_ids: an id of no token"),
+        (made({1: b"a", 2: b"ba"}, merge_ids=ids_of(1, 1, 2)), ValueError, "does not make its result"),
+        (made({1: b"a", 2**21: b"aa"}, merge_ids=ids_of(1, 1, 2)), ValueError, "merge_ids: expected ids below"),
+        (made({1: b"a", 2: b"aa"}, merge_ids=ids_of(1, 1, 2, 1, 1, 2)), ValueError, "given twice"),
+        (lambda: made({1: b"a"})().merge_words(["a"], 0), TypeError, "words: expected bytes"),
         (lambda: native.RunMerger([b""], [-1]), TypeError, "multipliers: expected an int from 0"),
         (lambda: native.RunMerger([b""], []), ValueError, "a multiplier for each run"),
         (lambda: native.from_printable([b"a"]), TypeError, "texts: expected str"),
-        (lambda: native.read_merges(b"", ["a"]), TypeError, "tokens: expected bytes"),
+        (lambda: native.to_printable(["a"], {}), TypeError, "tokens: expected bytes"),
+        (lambda: native.read_merges(b"", ["a"], [1]), TypeError, "tokens: expected bytes"),
+        (lambda: native.read_merges(b"", [b"a"], []), ValueError, "ids: expected one for each token"),
+        (lambda: native.read_merges(b"", [b"a"], [-1]), TypeError, "ids: expected an int from 0"),
         (lambda: native.find_last_cut(b"", None, ["a"]), TypeError, "special_tokens: expected bytes"),
     ]:
         with pytest.raises(error, match=message):

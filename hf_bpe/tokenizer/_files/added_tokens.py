@@ -31,8 +31,7 @@ class AddedVocabulary:
 
     def __init__(self, vocab: Mapping[str, int]) -> None:
         self._vocab = vocab
-        # New ids are never lower than the number of tokens; if the ids have gaps, such ids may be in use.
-        self._taken = {token_id: text for text, token_id in vocab.items() if token_id >= len(vocab)}
+        self._highest = max(vocab.values(), default=-1)
         self.tokens: dict[int, AddedToken] = {}
         self.ids: dict[str, int] = {}
 
@@ -53,11 +52,13 @@ class AddedVocabulary:
             token_id = self.ids.get(token.content, self._vocab.get(token.content))
             if token_id is None:
                 token_id, following = following, following + 1
-                if token_id in self._taken:
+                # Never lower than the number of tokens; if the ids have gaps, it may be in use.
+                if token_id <= self._highest and token_id in self._vocab.values():
+                    taken = next(text for text, i in self._vocab.items() if i == token_id)
                     raise ValueError(
-                        f"added_tokens: tokenizers gives {token.content!r} the id {token_id}, which "
-                        f"{self._taken[token_id]!r} has, as the ids of the vocabulary have gaps; expected ids without "
-                        "gaps, or added tokens that are in the vocabulary"
+                        f"added_tokens: tokenizers gives {token.content!r} the id {token_id}, which {taken!r} has, as "
+                        "the ids of the vocabulary have gaps; expected ids without gaps, or added tokens that are in "
+                        "the vocabulary"
                     )
             before = self.tokens.get(token_id)
             is_special = token.special or (before is not None and before.special)

@@ -17,7 +17,8 @@ from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core.pretokenizers import NAMES, canonical_pattern, is_chain
-from hf_bpe.engine._merge_trees import unreachable
+from hf_bpe.engine._dispatch import make_encoder
+from hf_bpe.engine._merge_trees import makes_all_tokens
 from hf_bpe.tokenizer._template import Template, as_template
 
 END_OF_TEXT = "<|endoftext|>"
@@ -55,8 +56,11 @@ class Definition:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.model.ignore_merges and not unreachable(self.model):
-            object.__setattr__(self, "model", replace(self.model, ignore_merges=False))
+        if self.model.ignore_merges:
+            # Kept for the tokenizer that is made of this definition, which shares it.
+            object.__setattr__(self, "_encoder", make_encoder(self.model))
+            if makes_all_tokens(self.model):
+                object.__setattr__(self, "model", self.model.with_checked(ignore_merges=False))
         special = {
             token_id: AddedToken(token, normalized=False, special=True)
             for token, token_id in self.model.special_ids().items()

@@ -11,7 +11,7 @@ import copy
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,14 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from hf_bpe.core._byte_level import to_printable
 from hf_bpe.tokenizer._files.added_tokens import AddedVocabulary
 from hf_bpe.tokenizer._files.definition import Definition
-from hf_bpe.tokenizer._files.reading import read_json_object
+from hf_bpe.tokenizer._files.reading import read_bytes
 from hf_bpe.tokenizer._files.tokenizer_config import check_added_tokens, check_config, check_special_tokens_map
-from hf_bpe.tokenizer._files.tokenizer_json import added_tokens_of_json, definition_of_json, padding_and_truncation
+from hf_bpe.tokenizer._files.tokenizer_json import (
+    added_tokens_of_json,
+    definition_of_json,
+    padding_and_truncation,
+    parse_tokenizer_json,
+)
 
 # Settings that only BPETokenizer takes, of the model and others. PreTrainedTokenizerFast ignores them.
 _OF_MODEL = ("pattern", "normalizer", "ignore_merges", "drop_missing_bytes")
@@ -87,6 +92,7 @@ class Folder:
     given: frozenset[str]
     tokenizer_json: str = ""
     content: Mapping[str, Any] | None = None
+    _definitions: list[Definition] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def of(cls, name: str | os.PathLike[str], files: Mapping[str, str | None], given: Mapping[str, Any]) -> Folder:
@@ -123,13 +129,27 @@ class Folder:
             raise ValueError(f"{name}: vocab.json and merges.txt of BPETokenizer belong together; {missing} is missing")
         if "tokenizer_file" in paths:
             path = paths["tokenizer_file"]
-            content = read_json_object(Path(path))
+            content = parse_tokenizer_json(path, read_bytes(Path(path)))
             if is_old and not isinstance(content.get("added_tokens"), list):
                 raise ValueError(f"{path}: added_tokens: expected a list, got {content.get('added_tokens')!r:.80}")
             return replace(folder, tokenizer_json=path, content=content)
         if not all(vocabulary.values()):
             raise ValueError(_missing(folder.name))
         return folder
+
+    def listed_tokens(self, files: Mapping[str, str | None]) -> dict[str, Any]:
+        """Return the argument in which transformers looks for added tokens before it parses `tokenizer.json` for them.
+
+        Empty if it looks in other files, too, or if the tokens are malformed, which it reports.
+        """
+        is_old = "added_tokens_decoder" not in {*self.config, *self.given}
+        if self.content is None or not is_old or any(map(files.get, _OLD_FILES)):
+            return {}
+        try:
+            tokens = [dict(token) for token in self.content["added_tokens"]]
+            return {"added_tokens_decoder": {token.pop("id"): AddedToken(**token) for token in tokens}}
+        except (LookupError, TypeError, ValueError):
+            return {}
 
     def settings(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments for BPETokenizer.
@@ -162,12 +182,13 @@ class Folder:
         special = {name: settings.pop(name) for name in [*settings] if _is_special(name)}
         base = PreTrainedTokenizerBase(**special)  # it knows which settings name tokens
         named = {name: token if token is None else str(token) for name, token in base._special_tokens_map.items()}
-        added = added_tokens_of_json(self.content)
+        of_file, added = added_tokens_of_json(self.content), added_tokens_of_json(self.content)
         self._check_unk_token(named["unk_token"])
         listed = settings.pop("added_tokens_decoder", {})
         added.add(_tokens_that_transformers_adds(listed, base, added))
         self._warn_of_ids(listed, added)
-        definition = definition_of_json({**self.content, "padding": None, "truncation": None}, added)
+        definition = definition_of_json({**self.content, "padding": None, "truncation": None}, added, of_file)
+        self._definitions.append(definition)  # kept until the tokenizer is made, which shares its encoder
         self._check(definition, named)
         others = {name: token for name, token in named.items() if name not in _STANDARD_NAMES}
         of_model = {name: settings.pop(name) for name in _OF_MODEL if name in settings}

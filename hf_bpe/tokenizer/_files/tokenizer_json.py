@@ -12,23 +12,25 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, compress
+from operator import not_
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tokenizers import AddedToken
 
-from hf_bpe.core._byte_level import to_printable
-from hf_bpe.core._model import BPEModel, CheckedMerges, with_placeholders
+from hf_bpe.core._byte_level import from_printable, to_printable
+from hf_bpe.core._model import BPEModel, CheckedMerges, Merge, with_placeholders
 from hf_bpe.core.normalizers import canonical_normalizer, normalizer_json
 from hf_bpe.core.pretokenizers import ByteLevel, PreTokenizer, canonical_pattern, pre_tokenizer
 from hf_bpe.core.reference import pre_tokenize
-from hf_bpe.engine._dispatch import from_printable_all
+from hf_bpe.engine._dispatch import from_printable_all, read_model
 from hf_bpe.engine._encoder import tuples_of
 from hf_bpe.engine._normalizing_encoder import normalized_tokens
 from hf_bpe.tokenizer._files.added_tokens import AddedVocabulary
 from hf_bpe.tokenizer._files.definition import FEATURES, FLAGS, Definition, Format, Hints, Peer, written_out
 from hf_bpe.tokenizer._files.post_processor import json_excerpt, post_processor, processor_settings
-from hf_bpe.tokenizer._files.reading import check_ids, read_json_object
+from hf_bpe.tokenizer._files.reading import check_ids, decode, parse_json_object, read_bytes
 from hf_bpe.tokenizer._files.sides import side_of_loaded
 
 # `tokenizers` itself splits with the expression of GPT-2 if ByteLevel has use_regex.
@@ -81,7 +83,50 @@ def render_tokenizer_json(definition: Definition) -> str:
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
-def definition_of_json(content: Mapping[str, Any], added: AddedVocabulary | None = None) -> Definition:
+class ReadMerges(CheckedMerges):
+    """The merges of a `tokenizer.json` as bytes, in place of those in its content, where they were read natively.
+
+    Args:
+        merges: pairs of `tokens`.
+        tokens: the bytes of the tokens in `model.vocab`, whose ids are distinct integers; None for tokens with a
+            character that stands for no byte.
+        is_used: a byte for each token, 1 if a merge has or makes it.
+        ids: see `CheckedMerges.ids`.
+    """
+
+    def __init__(self, merges: list[Merge], tokens: list[bytes | None], is_used: bytes, ids: bytes) -> None:
+        super().__init__(merges)
+        self.tokens = tokens
+        self.is_used = is_used
+        self.ids = ids
+
+
+def parse_tokenizer_json(path: str | os.PathLike[str], content: bytes) -> dict[str, Any]:
+    """Return the content of a `tokenizer.json`, with `ReadMerges` if these are regular.
+
+    Args:
+        path: the file, for messages.
+        content: its bytes.
+
+    Raises:
+        ValueError: see `hf_bpe.tokenizer._files.reading.parse_json_object`.
+    """
+    path = Path(path)
+    model = read_model(content)
+    if model is None:
+        return parse_json_object(path, decode(path, content))
+    try:
+        parsed = parse_json_object(path, decode(path, model.rest))
+    except ValueError:  # it tells the place in the rest
+        return parse_json_object(path, decode(path, content))
+    merges = ReadMerges(model.merges.merges, model.tokens, model.merges.is_used, model.merges.ids)
+    parsed["model"] |= {"vocab": model.ids, "merges": merges}
+    return parsed
+
+
+def definition_of_json(
+    content: Mapping[str, Any], added: AddedVocabulary | None = None, of_file: AddedVocabulary | None = None
+) -> Definition:
     """Return the definition in the content of a `tokenizer.json`.
 
     Special tokens that the template adds before and after each sequence become `bos_token` and `eos_token`; the token
@@ -90,6 +135,7 @@ def definition_of_json(content: Mapping[str, Any], added: AddedVocabulary | None
     Args:
         content: the parsed JSON.
         added: the added tokens of the file and further ones from the reader; None for those of the file.
+        of_file: the result of `added_tokens_of_json`, if the caller has it.
 
     Raises:
         ValueError: the content is invalid, does not define byte-level BPE, or prepares text in a way that cannot be
@@ -99,7 +145,7 @@ def definition_of_json(content: Mapping[str, Any], added: AddedVocabulary | None
         UserWarning: a part that decides no ids is ignored.
     """
     try:
-        return _definition(content, added)
+        return _definition(content, added, of_file)
     except (LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a tokenizer.json: {error!r}") from None
 
@@ -122,25 +168,26 @@ def read_tokenizer_json(path: str | os.PathLike[str]) -> Definition:
 
     Raises, warns: see `definition_of_json`, with the path in messages; OSError if the file cannot be read.
     """
-    content = read_json_object(Path(path))
+    content = parse_tokenizer_json(path, read_bytes(Path(path)))
     try:
         return definition_of_json(content)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _definition(content: Mapping[str, Any], added: AddedVocabulary | None) -> Definition:
+def _definition(
+    content: Mapping[str, Any], added: AddedVocabulary | None, of_file: AddedVocabulary | None
+) -> Definition:
     data = content["model"]
-    of_file = added_tokens_of_json(content)
+    of_file = added_tokens_of_json(content) if of_file is None else of_file
     pattern, add_prefix_space = _pattern_and_prefix_space(content.get("pre_tokenizer"))
     _check_decoder(content.get("decoder"))
     added = of_file if added is None else added
     how = pattern, bool(data.get("ignore_merges")), canonical_normalizer(content.get("normalizer"))
     model, unused = _model(data, of_file.tokens, how)
     if model.lacks_bytes:
-        _check_missing_bytes(data, added)
-        is_dropped = data.get("unk_token") is None
-        model = replace(model, merges=CheckedMerges(model.merges), drop_missing_bytes=is_dropped)
+        _check_missing_bytes(data, added, model.merges)
+        model = model.with_checked(drop_missing_bytes=data.get("unk_token") is None)
     if model.normalizer is not None:
         normalized_tokens(tuples_of(added.tokens.items()), model.normalizer)  # checks them
     settings = {
@@ -168,7 +215,8 @@ def _check_model(data: Mapping[str, Any]) -> None:
 def _vocab(data: Mapping[str, Any]) -> dict[str, int]:
     if not isinstance(data["vocab"], dict):
         raise ValueError(f"model: vocab: expected an object of token to id, got {type(data['vocab']).__name__}")
-    check_ids(data["vocab"], "model: vocab")
+    if not isinstance(data["merges"], ReadMerges):
+        check_ids(data["vocab"], "model: vocab")
     return data["vocab"]
 
 
@@ -202,29 +250,47 @@ def _model(
     An added token is also an ordinary token if merges make it, or if a whole pre-token may equal it, which `tokenizers`
     looks up in the vocabulary where text is not searched for the added token.
     """
-    texts = [*data["vocab"]]
-    tokens = dict(zip(texts, from_printable_all(texts), strict=True))
-    merges = [_merge(rank, merge, tokens) for rank, merge in enumerate(data["merges"])]
-    merged = {part for first, second in merges for part in (first, second, first + second)}
+    ids: dict[str, int] = data["vocab"]
+    merges, tokens, is_used = _tokens_and_merges(ids, data["merges"])
     pattern, ignore_merges, _ = how
-    vocab: dict[int, bytes] = {}
+    vocab = dict(zip(ids.values(), tokens, strict=True))
     specials: list[str] = []
     unused: dict[str, int] = {}
-    for text, token_id in {**data["vocab"], **{token.content: i for i, token in added.items()}}.items():
-        token, is_added = tokens.get(text), added.get(token_id)
+    others = compress(zip(ids.items(), tokens, strict=True), map(not_, is_used))
+    outside = (((token.content, i), None) for i, token in added.items() if token.content not in ids)
+    for (text, token_id), token in chain(others, outside):
+        is_added = added.get(token_id)
         is_word = ignore_merges and is_added and token is not None and [*pre_tokenize(token, pattern)] == [token]
-        if token is not None and (token in merged or len(token) == 1 or is_word):
-            vocab[token_id] = token
-        elif is_added is not None and is_added.special:
+        if token is not None and (len(token) == 1 or is_word):
+            continue
+        if is_added is not None and is_added.special:
             vocab[token_id] = text.encode()
             specials.append(text)
         elif is_added is not None:
-            continue
+            vocab.pop(token_id, None)
         elif token is None:
+            del vocab[token_id]
             unused[text] = token_id
-        elif text.strip("<>") != f"|unused_{token_id}|":  # the placeholders of `with_placeholders`
-            vocab[token_id] = token
-    return BPEModel(vocab, merges, tuple(specials), *how), unused
+        elif text.strip("<>") == f"|unused_{token_id}|":  # the placeholders of `with_placeholders`
+            del vocab[token_id]
+    model = BPEModel(cast("dict[int, bytes]", vocab), merges, tuple(specials), *how)  # no None remains
+    printable = {**ids, **{special: model.special_ids()[special] for special in specials}}
+    for text in unused:
+        del printable[text]
+    if [*printable.values()] == [*model.vocab]:
+        model = model.with_checked(_printable_vocab=printable)
+    return model, unused
+
+
+def _tokens_and_merges(ids: Mapping[str, int], merges: list[Any]) -> tuple[list[Merge], list[bytes | None], bytes]:
+    """Return merges, tokens and `is_used` as `ReadMerges` has them."""
+    if isinstance(merges, ReadMerges):
+        return merges, merges.tokens, merges.is_used
+    tokens = from_printable_all([*ids])
+    known = dict(zip(ids, tokens, strict=True))
+    pairs = [_merge(rank, merge, known) for rank, merge in enumerate(merges)]
+    merged = {part for first, second in pairs for part in (first, second, first + second)}
+    return pairs, tokens, bytes(token in merged for token in tokens)
 
 
 def _no_byte(text: str) -> str:
@@ -233,7 +299,7 @@ def _no_byte(text: str) -> str:
     return f"has the character {char!r}, which stands for no byte; expected a byte-level model"
 
 
-def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary) -> None:
+def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary, merges: list[Merge]) -> None:
     """Refuse treatments of missing bytes other than dropping them or one added token for each."""
     unk_token = data.get("unk_token")
     if data.get("byte_fallback") and any(_BYTE_TOKEN.fullmatch(token) for token in data["vocab"]):
@@ -244,8 +310,9 @@ def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary) -> Non
         raise ValueError(f"model: unk_token {unk_token!r} is not an added token of the vocabulary; expected one")
     if data.get("fuse_unk"):
         raise ValueError("model: fuse_unk, which makes one unk_token of several unknown bytes, would be lost")
-    for rank, merge in enumerate(data["merges"]):
-        if unk_token in (merge.split(" ") if isinstance(merge, str) else merge):
+    token = from_printable(unk_token)
+    for rank, merge in enumerate(merges):
+        if token in merge:
             raise ValueError(
                 f"model: merge {rank} has unk_token {unk_token!r} as a part, which stands for unknown bytes"
             )

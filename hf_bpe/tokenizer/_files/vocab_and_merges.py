@@ -8,17 +8,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from itertools import chain, compress, starmap
 from operator import add, itemgetter, not_
 from pathlib import Path
 from typing import cast
 
 from hf_bpe._utils.files import staged_folder
-from hf_bpe._utils.input_files import parse_json
 from hf_bpe.core._byte_level import from_printable, to_printable
 from hf_bpe.core._model import BPEModel, CheckedMerges
-from hf_bpe.engine._dispatch import from_printable_all, read_merges
+from hf_bpe.engine._dispatch import from_printable_all, read_merges, read_vocab
 from hf_bpe.tokenizer._files.definition import END_OF_TEXT, Definition, Format, Hints, Peer
 from hf_bpe.tokenizer._files.reading import check_ids, decode, parse_json_object, read_bytes
 
@@ -67,32 +65,27 @@ def read_gpt2_with_vocab(
         leave_out_ordinary: treat those of `special_tokens` that are bytes or in merges as ordinary tokens instead of
             refusing them; transformers makes any token special without removing it from the model.
     """
-    entries = _read_vocab(Path(vocab_file))
+    entries, tokens = _read_vocab(Path(vocab_file))
     # Lists, because allocating a dict or set of this size takes longer than everything else here.
     texts = [*entries]
-    tokens = from_printable_all(texts)
-    specials = {text for text, token in zip(texts, tokens, strict=True) if token is None}
-    ordinary = [text for text in texts if text not in specials] if specials else texts
-    merges, is_used = _read_merges(Path(merges_file), ordinary, [token for token in tokens if token is not None])
+    specials = {text for text, token in zip(texts, tokens, strict=True) if token is None} if None in tokens else set()
+    merges, is_used = _read_merges(Path(merges_file), entries, tokens)
     if special_tokens is None:
-        specials |= {text for text in compress(ordinary, map(not_, is_used)) if len(text) != 1}
+        specials |= {text for text in compress(texts, map(not_, is_used)) if len(text) != 1}
     elif isinstance(special_tokens, str):
         raise TypeError(f"special_tokens: expected a list of str, got {special_tokens!r}; write [{special_tokens!r}]")
     else:
         chosen = {*special_tokens} & entries.keys()
-        merged = chosen.intersection(compress(ordinary, is_used))
+        merged = chosen.intersection(compress(texts, is_used))
         if leave_out_ordinary:
             chosen -= merged | {text for text in chosen if len(text) == 1 and text not in specials}
         elif merged:
             merges = [*merges]  # not checked for special tokens
         specials |= chosen
-    written = (
-        text.encode("utf-8", "surrogatepass") if text in specials else token
-        for text, token in zip(texts, tokens, strict=True)
-    )
-    vocab = cast("dict[int, bytes]", dict(zip(entries.values(), written, strict=True)))  # no None remains
+    vocab = dict(zip(entries.values(), tokens, strict=True))
+    vocab.update((entries[text], text.encode("utf-8", "surrogatepass")) for text in specials)
     try:
-        model = BPEModel(vocab, merges, tuple(specials), pattern)
+        model = BPEModel(cast("dict[int, bytes]", vocab), merges, tuple(specials), pattern)  # no None remains
     except (TypeError, ValueError) as error:
         raise ValueError(f"{vocab_file}, {merges_file}: {error}") from error
     if [*model.vocab] != [*entries.values()]:
@@ -123,50 +116,35 @@ def render_gpt2(model: BPEModel) -> tuple[str, str]:
     return json.dumps(model.printable_vocab(), ensure_ascii=False), "\n".join(lines) + "\n"
 
 
-def _read_vocab(path: Path) -> dict[str, int]:
+def _read_vocab(path: Path) -> tuple[dict[str, int], list[bytes | None]]:
+    """Return printable token → id, and the bytes of each token, None if a character stands for no byte."""
     content = read_bytes(path)
-    text = decode(path, content)
-    with suppress(ValueError):
-        entries = parse_json(path, text)
-        if isinstance(entries, dict) and {*map(type, entries.values())} <= {int}:
-            ids = {*entries.values()}
-            # Only keys are strings here, so more strings than entries means that a key occurs twice. Parsing with pairs
-            # would allocate a pair for each key, which triggers the garbage collector.
-            if (
-                _count_strings(content) == len(entries) == len(ids)
-                and 0 <= min(ids, default=0) <= max(ids, default=0) < 2**32
-            ):
-                return entries
-    return _read_odd_vocab(path, text)
-
-
-def _count_strings(content: bytes) -> int:
-    """Return the number of strings in valid JSON: half of the quotes that no backslash escapes."""
-    if rb"\\" in content:
-        content = content.replace(rb"\\", b"")
-    quotes = len(content) - len(content.translate(None, b'"'))  # faster than counting them
-    return (quotes - content.count(rb"\"")) // 2
-
-
-def _read_odd_vocab(path: Path, text: str) -> dict[str, int]:
-    """Read an irregular vocabulary and name its first error; return a vocabulary that only the model can refuse."""
-    entries = parse_json_object(path, text)
+    read = read_vocab(content)
+    if read is not None:
+        return read
+    entries = parse_json_object(path, decode(path, content))
     check_ids(entries, str(path))
-    return entries
+    return entries, from_printable_all([*entries])
 
 
-def _read_merges(path: Path, texts: list[str], tokens: list[bytes]) -> tuple[list[tuple[bytes, bytes]], bytes]:
+def _read_merges(
+    path: Path, entries: dict[str, int], tokens: list[bytes | None]
+) -> tuple[list[tuple[bytes, bytes]], bytes]:
     """Return merges made of the objects in `tokens`, and a byte for each token: 1 if a merge has or makes it."""
     content = read_bytes(path)
-    read = read_merges(content, tokens)
+    ids = [*entries.values()]
+    is_regular = not ids or 0 <= min(ids) <= max(ids) < 2**32
+    read = read_merges(content, tokens, ids) if is_regular else None
     if read is not None:
-        return CheckedMerges(read[0]), read[1]
-    merges = _read_odd_merges(path, decode(path, content), dict(zip(texts, tokens, strict=True)))
-    used = {*starmap(add, merges), *chain.from_iterable(merges)}
-    return merges, bytes(token in used for token in tokens)
+        merges = CheckedMerges(read.merges)
+        merges.ids = read.ids
+        return merges, read.is_used
+    odd = _read_odd_merges(path, decode(path, content), dict(zip(entries, tokens, strict=True)))
+    used = {*starmap(add, odd), *chain.from_iterable(odd)}
+    return odd, bytes(token in used for token in tokens)
 
 
-def _read_odd_merges(path: Path, text: str, tokens: dict[str, bytes]) -> list[tuple[bytes, bytes]]:
+def _read_odd_merges(path: Path, text: str, tokens: dict[str, bytes | None]) -> list[tuple[bytes, bytes]]:
     """Read irregular merges and name the first malformed line; return merges that only the model can refuse."""
     # Only these end a line: str.splitlines would also split at characters that occur in merges of other vocabularies.
     lines = text.replace("\r\n", "\n").split("\n")

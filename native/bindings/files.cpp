@@ -1,0 +1,194 @@
+// Python bindings of reading and writing vocabularies and merges, without an object of Python for each step.
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "bindings/python.hpp"
+#include "encode/merges_file.hpp"
+#include "encode/model_json.hpp"
+#include "encode/printable.hpp"
+
+namespace hf_bpe {
+namespace {
+
+nb::object bytes_from(std::string_view bytes) {
+  nb::object object = nb::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
+  if (!object.is_valid()) throw nb::python_error();
+  return object;
+}
+
+// While many objects are made and no code of Python runs, the garbage collector would look through all others for
+// nothing.
+class NoCollection {
+ public:
+  NoCollection() : was_enabled_(PyGC_Disable() != 0) {}
+  ~NoCollection() {
+    if (was_enabled_) PyGC_Enable();
+  }
+  NoCollection(const NoCollection&) = delete;
+  NoCollection& operator=(const NoCollection&) = delete;
+
+ private:
+  const bool was_enabled_;
+};
+
+nb::list from_printable(const nb::list& texts) {
+  nb::list tokens;
+  std::string bytes;
+  for (nb::handle text : items_of(texts, "texts")) {
+    if (!PyUnicode_Check(text.ptr())) throw nb::type_error("texts: expected str");
+#if PY_VERSION_HEX < 0x030C0000
+    if (PyUnicode_READY(text.ptr()) != 0) throw nb::python_error();
+#endif
+    bytes.clear();
+    bool is_printable = true;
+    for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(text.ptr()); ++i) {
+      const int byte = byte_of(PyUnicode_READ_CHAR(text.ptr(), i));
+      is_printable &= byte >= 0;
+      bytes.push_back(static_cast<char>(byte));
+    }
+    tokens.append(is_printable ? bytes_from(bytes) : nb::object(nb::none()));
+  }
+  return tokens;
+}
+
+// Tokens in `kept` have the str that it gives instead.
+nb::list to_printable(const nb::list& tokens, const nb::dict& kept) {
+  nb::list texts;
+  std::u16string characters;
+  for (nb::handle token : items_of(tokens, "tokens")) {
+    if (PyBytes_CheckExact(token.ptr())) {  // whose hash runs no code
+      PyObject* text = PyDict_GetItemWithError(kept.ptr(), token.ptr());
+      if (text == nullptr && PyErr_Occurred()) throw nb::python_error();
+      if (text != nullptr) {
+        texts.append(nb::borrow(text));
+        continue;
+      }
+    }
+    characters.clear();
+    for (const char byte : view_of(token, "tokens")) {
+      characters.push_back(static_cast<char16_t>(character_of(static_cast<std::uint8_t>(byte))));
+    }
+    nb::object text = nb::steal(PyUnicode_FromKindAndData(PyUnicode_2BYTE_KIND, characters.data(),
+                                                          static_cast<Py_ssize_t>(characters.size())));
+    if (!text.is_valid()) throw nb::python_error();
+    texts.append(text);
+  }
+  return texts;
+}
+
+// Merges as tuples of the objects in `tokens`; a byte for each token, 1 if it is used; and the ids of the tokens of
+// each merge in 32 bits each.
+nb::tuple merges_of(const MergesFile& file, const Held& tokens, const std::vector<std::uint32_t>& ids) {
+  if (tokens.size() != ids.size() || tokens.size() != file.is_used.size()) {
+    throw nb::value_error("tokens: changed meanwhile");  // by code that the garbage collector ran
+  }
+  nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(file.merges.size())));
+  if (!list.is_valid()) throw nb::python_error();
+  std::vector<std::uint32_t> merged;
+  merged.reserve(3 * file.merges.size());
+  const NoCollection pause;
+  for (std::size_t i = 0; i < file.merges.size(); ++i) {
+    const auto [first, second, result] = file.merges[i];
+    PyObject* pair = PyTuple_Pack(2, tokens[first].ptr(), tokens[second].ptr());
+    if (pair == nullptr) throw nb::python_error();
+    PyObject_GC_UnTrack(pair);  // bytes form no cycles; as the collector itself would, but later
+    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), pair);
+    for (const std::uint32_t number : {first, second, result}) merged.push_back(ids[number]);
+  }
+  const auto* all = reinterpret_cast<const char*>(merged.data());
+  return nb::make_tuple(list, bytes_from({file.is_used.data(), file.is_used.size()}),
+                        bytes_from({all, merged.size() * sizeof(std::uint32_t)}));
+}
+
+// `tokens` may have None in place of tokens that no merge has.
+nb::object read_merges_of(const nb::bytes& text, const nb::list& tokens, const nb::list& token_ids) {
+  const Held held = items_of(tokens, "tokens"), held_ids = items_of(token_ids, "ids");
+  if (held.size() != held_ids.size()) throw nb::value_error("ids: expected one for each token");
+  std::vector<std::string_view> views;
+  std::vector<std::uint32_t> ids;
+  for (nb::handle token : held) views.push_back(token.is_none() ? std::string_view() : view_of(token, "tokens"));
+  for (nb::handle id : held_ids) ids.push_back(number_of<std::uint32_t>(id, "ids"));
+  std::optional<MergesFile> file;
+  {
+    const nb::gil_scoped_release no_gil;  // what is read is bytes, which cannot change
+    file = read_merges({text.c_str(), text.size()}, views);
+  }
+  return file ? nb::object(merges_of(*file, held, ids)) : nb::none();
+}
+
+bool are_distinct(std::vector<std::uint32_t> ids) {
+  if (!std::is_sorted(ids.begin(), ids.end())) std::sort(ids.begin(), ids.end());
+  return std::adjacent_find(ids.begin(), ids.end()) == ids.end();
+}
+
+// Printable token → id, and the tokens as bytes, None for those that are none. Irregular if an entry is not UTF-8, or two
+// have the same text or id.
+struct Vocab {
+  explicit Vocab(const VocabJson& vocab) {
+    const std::size_t size = vocab.entries.size();
+    ids.reserve(size);
+    for (const VocabJson::Entry& entry : vocab.entries) {
+      const auto length = static_cast<Py_ssize_t>(entry.printable.size());
+      const nb::object text = nb::steal(PyUnicode_DecodeUTF8(entry.printable.data(), length, nullptr));
+      if (!text.is_valid()) {
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) throw nb::python_error();
+        PyErr_Clear();
+        return;
+      }
+      nb::object id = nb::steal(PyLong_FromUnsignedLong(entry.id));
+      if (!id.is_valid() || PyDict_SetItem(entries.ptr(), text.ptr(), id.ptr()) != 0) throw nb::python_error();
+      ids.push_back(entry.id);
+      tokens.append(entry.token.empty() ? nb::object(nb::none()) : bytes_from(entry.token));
+    }
+    is_regular = entries.size() == size && are_distinct(ids);
+  }
+
+  nb::dict entries;
+  nb::list tokens;
+  std::vector<std::uint32_t> ids;
+  bool is_regular = false;
+};
+
+nb::object read_vocab_of(const nb::bytes& text) {
+  VocabJson vocab;
+  {
+    const nb::gil_scoped_release no_gil;
+    JsonCursor cursor({text.c_str(), text.size()});
+    if (!vocab.read(cursor) || !cursor.is_end()) return nb::none();
+  }
+  const Vocab read(vocab);
+  return read.is_regular ? nb::object(nb::make_tuple(read.entries, read.tokens)) : nb::none();
+}
+
+nb::object read_model_of(const nb::bytes& content) {
+  const std::string_view text(content.c_str(), content.size());
+  std::optional<ModelJson> model;
+  {
+    const nb::gil_scoped_release no_gil;
+    model = read_model_json(text);
+  }
+  if (!model) return nb::none();
+  const Vocab vocab(model->vocab);
+  if (!vocab.is_regular) return nb::none();
+  const auto [first, second] = std::minmax(
+      model->vocab_part, model->merges_part, [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  const bool is_vocab_first = model->vocab_part.begin == first.begin;
+  std::string rest(text.substr(0, first.begin));
+  rest.append(is_vocab_first ? "{}" : "[]").append(text.substr(first.end, second.begin - first.end));
+  rest.append(is_vocab_first ? "[]" : "{}").append(text.substr(second.end));
+  return nb::make_tuple(bytes_from(rest), vocab.entries, vocab.tokens,
+                        merges_of(model->merges, items_of(vocab.tokens, "tokens"), vocab.ids));
+}
+
+}  // namespace
+
+void bind_files(nb::module_& module) {
+  module.def("from_printable", &from_printable, "texts"_a);
+  module.def("to_printable", &to_printable, "tokens"_a, "kept"_a);
+  module.def("read_merges", &read_merges_of, "text"_a, "tokens"_a, "ids"_a);
+  module.def("read_vocab", &read_vocab_of, "text"_a);
+  module.def("read_model", &read_model_of, "text"_a);
+}
+
+}  // namespace hf_bpe

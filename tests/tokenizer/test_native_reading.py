@@ -1,0 +1,181 @@
+"""Tests of reading vocabularies natively: files give the same models and the same errors as they do without it."""
+
+import json
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.profiles import by_profile
+from support.strategies import damaged, models
+from tokenizers import AddedToken
+
+from hf_bpe import BPETokenizer
+from hf_bpe.core import to_printable
+from hf_bpe.engine import _dispatch as engine
+from hf_bpe.tokenizer._files import tokenizer_json, vocab_and_merges
+from hf_bpe.tokenizer._files.definition import Definition
+
+LAYOUTS = [{}, {"indent": 2, "ensure_ascii": False}, {"separators": (",", ":")}, {"indent": "\t"}]
+
+
+@pytest.fixture(autouse=True)
+def _needs_native_core(native):
+    pass
+
+
+def result_of(read):
+    """Return a definition's content, or the error."""
+    try:
+        definition = read()
+    except ValueError as error:
+        return str(error)
+    added = {token_id: repr(token) for token_id, token in definition.added_tokens.items()}
+    return (
+        definition.model,
+        definition.model.printable_vocab(),
+        definition.model.special_ids(),
+        added,
+        definition.settings,
+    )
+
+
+def without_native_reading(name, module, read):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, lambda *_: None)
+        return result_of(read)
+
+
+@st.composite
+def contents(draw):
+    """Draw the text of a tokenizer.json in any layout."""
+    model = draw(models())
+    free = max(model.vocab, default=-1) + 1
+    texts = draw(st.lists(st.sampled_from(["<y>", "lo", "\u0120x", "a"]), unique=True, max_size=3))
+    unused = draw(st.lists(st.sampled_from(["中", "a b", "\u200b"]), unique=True, max_size=2))
+    later = free + len(unused)
+    tokens = {later + i: AddedToken(text, lstrip=draw(st.booleans())) for i, text in enumerate(texts)}
+    settings = {"unused_tokens": {text: free + i for i, text in enumerate(unused)}}
+    try:
+        content = json.loads(tokenizer_json.render_tokenizer_json(Definition(model, tokens, settings)))
+    except ValueError:  # too many gaps
+        content = json.loads(tokenizer_json.render_tokenizer_json(Definition(model)))
+    data = content["model"]
+    if draw(st.booleans()):
+        data["merges"] = [" ".join(merge) for merge in data["merges"]]
+    if draw(st.booleans()):
+        data["vocab"] = dict(draw(st.permutations([*data["vocab"].items()])))
+    if draw(st.booleans()):
+        content["model"] = dict(reversed(data.items()))
+    return json.dumps(content, **draw(st.sampled_from(LAYOUTS)))
+
+
+def read_text(text, path):
+    return tokenizer_json.definition_of_json(tokenizer_json.parse_tokenizer_json(path, text))
+
+
+@settings(max_examples=by_profile(quick=150, thorough=3000))
+@given(contents(), st.booleans(), st.data())
+def test_a_tokenizer_json_gives_the_same_read_natively(text, is_damaged, data):
+    content = text.encode()
+    if is_damaged:
+        content = data.draw(damaged(content))
+    native = result_of(lambda: read_text(content, "t.json"))
+    assert native == without_native_reading("read_model", tokenizer_json, lambda: read_text(content, "t.json"))
+    if not is_damaged:
+        assert engine.read_model(content) is not None or not json.loads(text)["model"]["vocab"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"a": 0', '"a": 0, "a": 7'),
+        ('"a": 0', '"a": 1'),
+        ('"a": 0', '"a": -1'),
+        ('"a": 0', '"a": 4294967296'),
+        ('"a": 0', '"a": 0.0'),
+        ('"a": 0', '"a": true'),
+        ('"a": 0', '"": 0'),
+        ('"a": 0', '"\\ud800": 0'),
+        ('"a": 0', '"\\ud83d\\ude00": 0'),
+        ('"a": 0', '"a b": 0'),
+        ('"a b"', '"a  b"'),
+        ('"a b"', '"a c"'),
+        ('"a b"', '"a b", "a b"'),
+        ('"a b"', '["a", "b", "b"]'),
+        ('"a b"', '["a", 1]'),
+        ('"a b"', '"b a"'),
+        ('"a b"', "7"),
+        ('"vocab"', '"vocab": {}, "vocab"'),
+        ('"merges"', '"merges": [], "merges"'),
+        ('"model"', '"mod\\u0065l": 1, "model"'),
+        ('"model"', '"model": {"vocab": {}, "merges": []}, "model"'),
+        ('"model"', '"x": [}, "model"'),
+        ("}}", "}"),
+        ("}}", "}} x"),
+        ("{", "\ufeff{"),
+    ],
+)
+def test_each_irregularity_gives_the_same_read_natively(old, new):
+    text = '{"added_tokens": [], "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}'
+    stage = '{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}'
+    text = text.replace('"model"', f'"decoder": {stage}, "pre_tokenizer": {stage}, "model"')
+    content = text.replace(old, new, 1).encode("utf-8", "surrogatepass")
+    native = result_of(lambda: read_text(content, "t.json"))
+    assert native == without_native_reading("read_model", tokenizer_json, lambda: read_text(content, "t.json"))
+
+
+@settings(max_examples=by_profile(quick=60, thorough=1000))
+@given(models(), st.booleans(), st.data())
+def test_vocab_and_merges_give_the_same_read_natively(tmp_path_factory, model, ascii_only, data):
+    folder = tmp_path_factory.mktemp("files")
+    vocab, merges = vocab_and_merges.render_gpt2(model)
+    vocab = json.dumps(json.loads(vocab), ensure_ascii=ascii_only).encode()
+    if data.draw(st.booleans()):
+        vocab = data.draw(damaged(vocab))
+    (folder / "vocab.json").write_bytes(vocab)
+    (folder / "merges.txt").write_text(merges, encoding="utf-8", newline="\n")
+
+    def read():
+        read = vocab_and_merges.read_gpt2_with_vocab(folder / "vocab.json", folder / "merges.txt")
+        assert read[1] == read[0].printable_vocab()
+        return Definition(read[0])
+
+    assert result_of(read) == without_native_reading("read_vocab", vocab_and_merges, read)
+
+
+@given(models())
+@settings(max_examples=by_profile(quick=60, thorough=1000))
+def test_ids_of_merges_make_the_same_encoder(model):
+    ids = {token: token_id for token_id, token in model.vocab.items()}
+    text = "".join(f"{to_printable(a)} {to_printable(b)}\n" for a, b in model.merges).encode()
+    read = engine.read_merges(text, [*ids], [*ids.values()])
+    assert read.merges == model.merges
+    words = [*model.vocab.values(), *(a + b + a for a, b in model.merges)]
+    encoders = [
+        engine.native_core().Encoder(model, engine.make_encoder, model.vocab, model.merges, None, merge_ids=merge_ids)
+        for merge_ids in (None, read.ids)
+    ]
+    expected, got = (encoder.merge_words(words, 2**31)[0].tolist() for encoder in encoders)
+    assert got == expected
+
+
+def test_encoders_of_one_model_are_shared_while_one_is_in_use():
+    model = BPETokenizer.train(["low lower"], vocab_size=258).model
+    encoder = engine.make_encoder(model)
+    assert engine.make_encoder(model) is encoder
+    other = model.with_checked(pattern=None)
+    assert engine.make_encoder(other) is not encoder
+    assert engine.make_encoder(other).model is other
+
+
+def test_a_pickle_does_not_depend_on_how_a_model_was_read(tmp_path):
+
+    tokenizer = BPETokenizer.train(["low lower" * 3], vocab_size=260, special_tokens=["<x>"])
+    tokenizer.save_pretrained(tmp_path)
+    loaded = BPETokenizer.convert_from(tmp_path / "tokenizer.json").model
+    assert loaded._merge_ids is not None
+    assert pickle.dumps(loaded) == pickle.dumps(tokenizer.model.with_checked(origin=()))
+    again = pickle.loads(pickle.dumps(loaded))
+    assert again == loaded
+    assert again.special_ids() == {"<x>": 256}
