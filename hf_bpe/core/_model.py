@@ -228,7 +228,7 @@ class BPEModel:
 
     def __getstate__(self) -> dict[str, object]:
         # Equal models have equal pickles, which are fingerprints for `datasets`.
-        return {**vars(self), "_merge_ids": None, "_printable_vocab": None}
+        return {name: value for name, value in vars(self).items() if name not in ("_merge_ids", "_printable_vocab")}
 
     def __deepcopy__(self, memo: object) -> BPEModel:
         return self  # immutable, and too large to copy without need

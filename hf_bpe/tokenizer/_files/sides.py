@@ -105,6 +105,8 @@ def side_of_loaded(tokenizer: Any, name: str) -> Side:
     else:
 
         def encode(texts: list[str], added: bool) -> list[list[int]]:
+            if not added and hasattr(tokenizer, "encode_to_lists"):  # several times as fast
+                return list(tokenizer.encode_to_lists(texts))
             # verbose=False: the warning about texts longer than model_max_length is for the user's own calls.
             return list(tokenizer(texts, add_special_tokens=added, verbose=False)["input_ids"])
 

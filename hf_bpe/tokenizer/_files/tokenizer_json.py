@@ -19,12 +19,12 @@ from typing import Any, cast
 
 from tokenizers import AddedToken
 
-from hf_bpe.core._byte_level import from_printable, to_printable
+from hf_bpe.core._byte_level import from_printable
 from hf_bpe.core._model import BPEModel, CheckedMerges, Merge, with_placeholders
 from hf_bpe.core.normalizers import canonical_normalizer, normalizer_json
 from hf_bpe.core.pretokenizers import ByteLevel, PreTokenizer, canonical_pattern, pre_tokenizer
 from hf_bpe.core.reference import pre_tokenize
-from hf_bpe.engine._dispatch import from_printable_all, read_model
+from hf_bpe.engine._dispatch import from_printable_all, printable_vocab, read_model
 from hf_bpe.engine._encoder import tuples_of
 from hf_bpe.engine._normalizing_encoder import normalized_tokens
 from hf_bpe.tokenizer._files.added_tokens import AddedVocabulary
@@ -37,6 +37,8 @@ from hf_bpe.tokenizer._files.sides import side_of_loaded
 _BUILT_IN = "gpt2"
 _BYTE_TOKEN = re.compile("<0x[0-9A-F]{2}>")  # only with these does byte_fallback change anything
 _USE_OTHER = "it is not byte-level BPE; load it with PreTrainedTokenizerFast of transformers"
+
+_quote = json.encoder.encode_basestring
 
 
 def render_tokenizer_json(definition: Definition) -> str:
@@ -76,11 +78,24 @@ def render_tokenizer_json(definition: Definition) -> str:
             "byte_fallback": False,
             "ignore_merges": model.ignore_merges,
             # Special tokens are listed here with their ids; otherwise `tokenizers` moves them to the end.
-            "vocab": vocab,
-            "merges": [[to_printable(first), to_printable(second)] for first, second in model.merges],
+            "vocab": {},
+            "merges": [],
         },
     }
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    return _with_vocab_and_merges(json.dumps(content, ensure_ascii=False, indent=2), vocab, model) + "\n"
+
+
+def _with_vocab_and_merges(text: str, vocab: Mapping[str, int], model: BPEModel) -> str:
+    """Return the text of `json.dumps` with vocabulary and merges, which it would write slowly when it indents."""
+    quoted = dict(zip(model.vocab.values(), map(_quote, printable_vocab(model)), strict=True))
+    parts = map(quoted.__getitem__, chain.from_iterable(model.merges))
+    merges = map("      [\n        %s,\n        %s\n      ]".__mod__, zip(parts, parts, strict=True))
+    entries = [f"      {_quote(text)}: {token_id}" for text, token_id in vocab.items()]
+    head, empty, tail = text.rpartition('"vocab": {},\n    "merges": []')  # the last one, as the model is last
+    assert empty
+    in_braces = ["{\n", ",\n".join(entries), "\n    }"] if entries else ["{}"]
+    in_brackets = ["[\n", ",\n".join(merges), "\n    ]"] if model.merges else ["[]"]
+    return "".join([head, '"vocab": ', *in_braces, ',\n    "merges": ', *in_brackets, tail])
 
 
 class ReadMerges(CheckedMerges):

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import cast
 
 from hf_bpe._utils.files import staged_folder
-from hf_bpe.core._byte_level import from_printable, to_printable
+from hf_bpe.core._byte_level import from_printable
 from hf_bpe.core._model import BPEModel, CheckedMerges
-from hf_bpe.engine._dispatch import from_printable_all, read_merges, read_vocab
+from hf_bpe.engine._dispatch import from_printable_all, printable_vocab, read_merges, read_vocab
 from hf_bpe.tokenizer._files.definition import END_OF_TEXT, Definition, Format, Hints, Peer
 from hf_bpe.tokenizer._files.reading import check_ids, decode, parse_json_object, read_bytes
 
@@ -112,8 +112,11 @@ def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str =
 def render_gpt2(model: BPEModel) -> tuple[str, str]:
     """Return the content of `vocab.json` and of `merges.txt`."""
     # A blank line would break the Rust reader; there is none, as no token is empty and no printable form has a space.
-    lines = [_HEADER, *(f"{to_printable(first)} {to_printable(second)}" for first, second in model.merges)]
-    return json.dumps(model.printable_vocab(), ensure_ascii=False), "\n".join(lines) + "\n"
+    vocab = printable_vocab(model)
+    texts = dict(zip(model.vocab.values(), vocab, strict=True))
+    parts = map(texts.__getitem__, chain.from_iterable(model.merges))
+    lines = [_HEADER, *map(" ".join, zip(parts, parts, strict=True))]
+    return json.dumps(vocab, ensure_ascii=False), "\n".join(lines) + "\n"
 
 
 def _read_vocab(path: Path) -> tuple[dict[str, int], list[bytes | None]]:
