@@ -211,7 +211,10 @@ def read_model(content: bytes) -> ModelOfFile | None:
     """Read vocabulary and merges of a `tokenizer.json`."""
     native = native_core()
     model = None if native is None else native.read_model(content)
-    return None if model is None else ModelOfFile(*model[:3], MergesOfFile(*model[3]))
+    if model is None:
+        return None
+    rest, ids, tokens, merges = model
+    return ModelOfFile(rest, ids, tokens, MergesOfFile(*merges))
 
 
 def merge_runs(all_runs: Sequence[runs.Run], multipliers: Sequence[int], least: int = 1) -> runs.RunMerger:

@@ -59,7 +59,7 @@ def render_tokenizer_json(definition: Definition) -> str:
     unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
     if unk_token is not None and unk_token not in vocab:  # `tokenizers` searches it only here
         vocab.update({token: token_id for token, token_id in ids.items() if token_id <= ids.get(unk_token, -1)})
-    content = {
+    content: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,

@@ -5,12 +5,17 @@ Saving, conversion and `hf-bpe verify` all use `find_mismatch`.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tokenizers import AddedToken, Tokenizer
 
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe.core._model import BPEModel
@@ -244,20 +249,67 @@ _ADVICE = "Change what is named here, or, to have the folder all the same, save 
 
 
 def _loaders(folder: Path, tokenizer: BPETokenizer) -> Iterator[tuple[str, Callable[[], Any]]]:
-    from tokenizers import Tokenizer
     from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
+    path = folder / "tokenizer.json"
+
+    @cache
+    def load_with_transformers() -> Any:
+        # AutoTokenizer falls back to this class if it does not know ours.
+        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+
     def load_with_tokenizers() -> Tokenizer:
-        loaded = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        with suppress(Exception):  # reported when it is this loader's turn
+            backend: Tokenizer = load_with_transformers().backend_tokenizer
+            if _is_as_in_file(backend, path) and backend.encode_special_tokens == tokenizer.split_special_tokens:
+                return backend
+        loaded = Tokenizer.from_file(str(path))
         loaded.encode_special_tokens = tokenizer.split_special_tokens  # which the file does not store
         return loaded
 
     ours = type(tokenizer)
     yield f"{ours.__name__}.from_pretrained", lambda: ours.from_pretrained(folder, local_files_only=True)
     yield _OF_TOKENIZERS, load_with_tokenizers
-    # AutoTokenizer falls back to this class if it does not know ours.
-    fast = PreTrainedTokenizerFast
-    yield _OF_TRANSFORMERS, lambda: fast.from_pretrained(folder, local_files_only=True)
+    yield _OF_TRANSFORMERS, load_with_transformers
+
+
+def _is_as_in_file(loaded: Tokenizer, path: Path) -> bool:
+    """Return whether a tokenizer that was loaded from a `tokenizer.json` of ours has not been changed since.
+
+    Its vocabulary and merges cannot be changed. Everything else is compared with what `tokenizers` reads from the file
+    without these two, which come last in it.
+    """
+    head, vocab, _ = path.read_text(encoding="utf-8").partition('\n    "vocab": {\n')
+    if not vocab:
+        return False
+    content = json.loads(head + '"vocab": {}, "merges": []}}')
+    added = {token.pop("id"): AddedToken(**token) for token in content["added_tokens"]}
+    of_file = Tokenizer.from_str(json.dumps({**content, "added_tokens": []}))
+
+    def parts(tokenizer: Tokenizer) -> list[Any]:
+        stages = tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.post_processor, tokenizer.decoder
+        model = [getattr(tokenizer.model, name) for name in _OPTIONS_OF_BPE]
+        states = [stage and json.loads(stage.__getstate__()) for stage in stages]
+        states = [None if state == _NO_TEMPLATE else state for state in states]
+        return [*states, tokenizer.padding, tokenizer.truncation, *model]
+
+    def written(tokens: Mapping[int, AddedToken]) -> dict[int, Any]:
+        return {token_id: token.__getstate__() for token_id, token in tokens.items()}
+
+    return parts(loaded) == parts(of_file) and written(loaded.get_added_tokens_decoder()) == written(added)
+
+
+# What transformers puts in the place of no post-processor.
+_NO_TEMPLATE = {
+    "type": "TemplateProcessing",
+    "single": [{"Sequence": {"id": "A", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+    "special_tokens": {},
+}
+_OPTIONS_OF_BPE = (
+    *("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"),
+    *("fuse_unk", "byte_fallback", "ignore_merges"),
+)
 
 
 def _check_vocabulary(name: str, expected: Mapping[str, int], got: Mapping[str, int]) -> None:
