@@ -24,6 +24,7 @@ from hf_bpe.core._stages import ByteLevel
 __all__ = ["ChainProgram", "StageProgram", "compile_chain"]
 
 _MAX_STAGES = 64
+_MAX_FOR_CUTS = 1000  # instructions, beyond which the search takes seconds; patterns in use have up to 200
 _ASCII = 128
 _WHITE_SPACE = "\t\n\v\f\r "
 
@@ -96,6 +97,8 @@ def _find_cuts(stages: tuple[StageProgram, ...]) -> dict[str, str]:
 
     A character before a cut is not white space, which added tokens may strip.
     """
+    if sum(len(stage.program.instructions) for stage in stages) > _MAX_FOR_CUTS:
+        return {}
     if not all(stage.behavior in ("Isolated", "Removed") for stage in stages):
         return {}
     if any(step.opcode in (Opcode.LOOK, Opcode.ATOMIC) for stage in stages for step in stage.program.instructions):

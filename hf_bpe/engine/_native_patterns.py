@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hf_bpe.core._chain_programs import ChainProgram, StageProgram, compile_chain
-from hf_bpe.core._expression_program import TooComplexError
 from hf_bpe.core._stages import BEHAVIORS
 from hf_bpe.core.pretokenizers import NAMES, pre_tokenizer
 
@@ -37,7 +36,7 @@ def _native_chain(native: ModuleType, pattern: str) -> Chain:
     try:
         program = compile_chain(pre_tokenizer(pattern))
         chain: Chain = native.Chain([_fields_of(stage) for stage in program.stages], _table_of(program))
-    except TooComplexError as error:
+    except ValueError as error:  # a TooComplexError, or the core's: too many classes of characters
         raise NotNativeError(str(error)) from None
     return chain
 

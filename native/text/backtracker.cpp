@@ -49,7 +49,8 @@ void Backtracker::forget_before(const Byte* at) {
 Backtracker::Block& Backtracker::block_of(std::uint32_t place) {
   Block& block = blocks_[place / kBlock];
   if (block.empty()) {
-    const std::size_t words = kBlock * count_ / 32 + 1;
+    const std::size_t positions = std::min(kBlock, static_cast<std::size_t>(end_ - begin_) + 1);
+    const std::size_t words = positions * count_ / 32 + 1;
     reserve(words * sizeof(std::uint64_t));
     block.assign(words, 0);
   }

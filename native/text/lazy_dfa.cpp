@@ -122,9 +122,14 @@ LazyDfa::Transition LazyDfa::state_of(State state) {
   if (bytes_ + bytes > most_bytes_ && states_.size() >= kLeastStates) clear();
   bytes_ += bytes;
   const auto number = static_cast<Transition>(transitions_.size() * 2);
-  transitions_.resize(transitions_.size() + width_, kUnknown);
-  states_.push_back(state);
-  known_.emplace(std::move(state), number);
+  try {
+    transitions_.resize(transitions_.size() + width_, kUnknown);
+    states_.push_back(state);
+    known_.emplace(std::move(state), number);
+  } catch (...) {  // no memory: the next text must not find half a state
+    clear();
+    throw;
+  }
   return number;
 }
 
