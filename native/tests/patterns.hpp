@@ -163,7 +163,8 @@ inline const std::vector<Expression>& stages_of(Pattern pattern) {
        {some(s), not_before_text},
        {some(s)}}};
   switch (pattern) {
-    case Pattern::kNone: return none;
+    case Pattern::kNone:
+    case Pattern::kChain: return none;  // chains have tests of their own
     case Pattern::kGpt2: return gpt2_alone;
     case Pattern::kGpt2Numbers: return numbers_gpt2;
     case Pattern::kGpt2Digits: return digits_gpt2;

@@ -82,7 +82,12 @@ def compare(ours, theirs, texts):
     assert ours.decode(plain) == theirs.decode(plain, skip_special_tokens=False)
     assert ours.decode_to_texts([plain, []])[0] == ours.decode(plain)
     for text in texts:
-        expected, got = theirs.encode(text), ours(text)
+        try:
+            expected = theirs.encode(text)
+        except BaseException as error:  # by overlapping white space of added tokens
+            assert type(error).__name__ == "PanicException"  # noqa: PT017
+            continue
+        got = ours(text)
         assert got["input_ids"] == expected.ids
         if ours.normalizer is None:
             assert got.encodings[0].offsets == expected.offsets
