@@ -115,6 +115,8 @@ _LOADING = frozenset(
         *("tokenizer_config_file", "special_tokens_map_file", "added_tokens_file", "tokenizer_type"),
     )
 )
+# Options of other classes that scripts pass to every tokenizer. False asks for what is done anyway.
+_OFF = frozenset(("do_lower_case",))
 # Of transformers' save_pretrained and push_to_hub. Scripts that save models and tokenizers alike pass those of models.
 _SAVING = frozenset(
     (
@@ -168,6 +170,7 @@ def check_loading(cls: type, base: type, given: Mapping[str, Any]) -> None:
     """
     if _takes_more(cls, base):
         return
+    given = {name: value for name, value in given.items() if name not in _OFF or value is not False}
     try:
         _refuse(f"{cls.__name__}.from_pretrained", given, _SETTINGS | _LOADING)
     except TypeError as error:

@@ -45,6 +45,13 @@ def test_misspelt_option_of_loading_and_saving_is_refused(tmp_path):
     assert BPETokenizer.from_pretrained(tmp_path, image_token="<|endoftext|>").image_token == "<|endoftext|>"
 
 
+def test_option_of_other_classes_is_taken_where_it_changes_nothing(tmp_path):
+    TOKENIZER.save_pretrained(tmp_path)
+    assert BPETokenizer.from_pretrained(tmp_path, do_lower_case=False).encode("Low") == TOKENIZER.encode("Low")
+    with pytest.raises(TypeError, match="unknown option 'do_lower_case'"):
+        BPETokenizer.from_pretrained(tmp_path, do_lower_case=True)
+
+
 def test_unknown_setting_in_a_file_is_kept(tmp_path):
     TOKENIZER.save_pretrained(tmp_path)
     file = tmp_path / "tokenizer_config.json"
