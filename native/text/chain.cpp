@@ -1,5 +1,6 @@
 #include "text/chain.hpp"
 
+#include <bit>
 #include <utility>
 
 namespace hf_bpe {
@@ -63,26 +64,26 @@ void Matcher::reset(const Byte* begin, const Byte* end) {
 }
 
 const Byte* Matcher::match(const Byte* at, PollInLoop& polls) {
-  if (uses_automaton_) {
-    const std::size_t before = work_;
-    const Byte* const found = automaton_.match(begin_, at, end_, work_, polls);
-    polls(work_ - before + 1);
-    // Where attempts read far beyond what they match, their time would be quadratic. For backtracking it is limited by
-    // the size of the program.
-    constexpr std::size_t kFree = 1 << 16;
-    if (work_ > kFree + expression_.code().size() * static_cast<std::size_t>(at - begin_)) {
-      uses_automaton_ = false;
-      backtracker_.reset(begin_, end_);
-    }
-    return found;
+  if (!uses_automaton_) return backtracker_.match(at, polls);
+  const std::size_t before = work_;
+  const Byte* const found = automaton_.match(begin_, at, end_, work_, polls);
+  polls(work_ - before + 1);
+  // Where attempts read far beyond what they match, their time would be quadratic. For backtracking it is limited by
+  // the size of the program.
+  constexpr std::size_t kFree = 1 << 16;
+  if (work_ > kFree + expression_.code().size() * static_cast<std::size_t>(at - begin_)) {
+    uses_automaton_ = false;
+    backtracker_.reset(begin_, end_);
   }
-  const Alphabet& alphabet = expression_.alphabet();
-  if (!expression_.may_begin(at == end_ ? alphabet.edge() : alphabet.at(at, end_).type)) return nullptr;
-  return backtracker_.match(at, polls);
+  return found;
 }
 
 bool Matcher::next(const Byte*& match, const Byte*& match_end, PollInLoop& polls) {
   while (at_ <= end_) {
+    const Byte* const from = at_;
+    at_ = expression_.skip(from, end_);
+    if (at_ > from) polls(static_cast<std::size_t>(at_ - from));
+    if (at_ == end_ && !expression_.may_begin(expression_.alphabet().edge())) break;
     const Byte* const found = this->match(at_, polls);
     if (found != nullptr && !(found == at_ && at_ == last_)) {
       match = at_;
@@ -97,7 +98,20 @@ bool Matcher::next(const Byte*& match, const Byte*& match_end, PollInLoop& polls
 
 ChainSplitter::ChainSplitter(std::shared_ptr<const Chain> chain) : chain_(std::move(chain)) {
   matchers_.reserve(chain_->stages.size());
-  for (const Stage& stage : chain_->stages) matchers_.emplace_back(stage.expression);
+  for (std::size_t i = 0; i < chain_->stages.size(); ++i) {
+    const Stage& stage = chain_->stages[i];
+    matchers_.emplace_back(stage.expression);
+    const Alphabet& alphabet = stage.expression.alphabet();
+    // What leaves a piece as it is: no match, unless what is not matched is left out.
+    const bool is_always = stage.invert && stage.behavior == Behavior::kRemoved;
+    for (unsigned value = 0; value < begins_.size(); ++value) {
+      const Byte byte = static_cast<Byte>(value);
+      const bool is_known = !is_always && alphabet.is_character(byte);
+      const unsigned type = is_known ? alphabet.at(&byte, &byte + 1).type : 0;
+      begins_[value] |= std::uint64_t{!is_known || stage.expression.may_begin(type)} << i;
+      ends_with_[value] |= std::uint64_t{!is_known || stage.expression.may_end(type)} << i;
+    }
+  }
 }
 
 void ChainSplitter::split(const Byte* begin, const Byte* end, const PollFunction& poll, const Visit& visit) {
@@ -108,12 +122,26 @@ void ChainSplitter::split(const Byte* begin, const Byte* end, const PollFunction
   flush(visit);
 }
 
+std::size_t ChainSplitter::next_stage(std::size_t stage, const Byte* begin, const Byte* end) const {
+  constexpr std::ptrdiff_t kMostBytes = 64;  // few longer pieces are left as they are
+  if (end - begin > kMostBytes) return stage;
+  std::uint64_t begins = 0, ends = 0;
+  for (const Byte* at = begin; at < end; ++at) {
+    begins |= begins_[*at];
+    ends |= ends_with_[*at];
+  }
+  const std::uint64_t open = begins & ends & ~((std::uint64_t{1} << stage) - 1);
+  return open == 0 ? chain_->stages.size() : static_cast<std::size_t>(std::countr_zero(open));
+}
+
 // Recursive, but no deeper than the chain is long.
 void ChainSplitter::split_by(std::size_t stage, const Byte* begin, const Byte* end, PollInLoop& polls,
                              const Visit& visit) {
+  if (stage < chain_->stages.size()) stage = next_stage(stage, begin, end);
   if (stage == chain_->stages.size()) return add(begin, end, visit);
   const bool invert = chain_->stages[stage].invert;
-  Joiner joiner(chain_->stages[stage].behavior, [&](const Byte* from, const Byte* to) { split_by(stage + 1, from, to, polls, visit); });
+  const auto on_piece = [&](const Byte* from, const Byte* to) { split_by(stage + 1, from, to, polls, visit); };
+  Joiner joiner(chain_->stages[stage].behavior, on_piece);
   Matcher& matcher = matchers_[stage];
   matcher.reset(begin, end);
   const Byte* done = begin;

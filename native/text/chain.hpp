@@ -5,6 +5,7 @@
 #include <array>
 #include <bitset>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -28,7 +29,7 @@ struct Stage {
 
 // Immutable, so threads may share it.
 struct Chain {
-  std::vector<Stage> stages;
+  std::vector<Stage> stages;  // at most 64
   // The bytes between which any text may be cut: by the first, the set of the second.
   std::array<std::bitset<128>, 128> cuts;
 };
@@ -69,6 +70,8 @@ class ChainSplitter {
 
  private:
   void split_by(std::size_t stage, const Byte* begin, const Byte* end, PollInLoop& polls, const Visit& visit);
+  // The first stage from `stage` on that may find a match in a piece.
+  std::size_t next_stage(std::size_t stage, const Byte* begin, const Byte* end) const;
   void add(const Byte* begin, const Byte* end, const Visit& visit);
   void flush(const Visit& visit);
 
@@ -76,6 +79,8 @@ class ChainSplitter {
 
   std::shared_ptr<const Chain> chain_;
   std::vector<Matcher> matchers_;  // by stage
+  // By byte, the set of stages a match of which may begin, and end, with a character that the byte is or belongs to.
+  std::array<std::uint64_t, 256> begins_{}, ends_with_{};
   const Byte* first_ = nullptr;    // the beginning of the pieces that wait to be visited
   std::size_t count_ = 0;
   std::array<const Byte*, kEnds> ends_;

@@ -122,6 +122,11 @@ Expression::Expression(Program program, bool is_mapped)
     for (unsigned type = 0; type <= alphabet_.edge(); ++type) looks_back_ |= !alphabet_.is_in(each.a, type);
   }
   may_begin_ = first_classes();
+  may_end_ = last_classes();
+  for (unsigned value = 0; value < is_passed_.size(); ++value) {
+    const Byte byte = static_cast<Byte>(value);
+    is_passed_[value] = alphabet_.is_character(byte) && !may_begin_[alphabet_.at(&byte, &byte + 1).type];
+  }
 }
 
 // Every operand is an instruction or a set, and no loop passes nothing, in which backtracking would not end.
@@ -191,6 +196,32 @@ std::vector<bool> Expression::first_classes() const {
     }
   }
   return first;
+}
+
+std::vector<bool> Expression::last_classes() const {
+  std::vector<bool> last(alphabet_.edge() + 1, !is_regular_);
+  if (!is_regular_) return last;
+  // The instructions from which the end is reached without a character: found backwards, until there are no more.
+  std::vector<bool> accepts(code().size(), false);
+  for (bool is_done = false; !is_done;) {
+    is_done = true;
+    for (std::size_t at = code().size(); at-- > 0;) {
+      const Instruction& each = code()[at];
+      const bool found = each.opcode == Opcode::kAccept ||
+                         (each.opcode == Opcode::kSplit && (accepts[each.a] || accepts[each.b])) ||
+                         (each.opcode == Opcode::kCheck && accepts[each.c]);
+      if (found && !accepts[at]) {
+        accepts[at] = true;
+        is_done = false;
+      }
+    }
+  }
+  if (accepts[start()]) last.assign(last.size(), true);
+  for (const Instruction& each : code()) {
+    if (each.opcode != Opcode::kCharacter || !accepts[each.b]) continue;
+    for (unsigned type = 0; type < alphabet_.classes(); ++type) last[type] = last[type] || alphabet_.is_in(each.a, type);
+  }
+  return last;
 }
 
 }  // namespace hf_bpe

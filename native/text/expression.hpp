@@ -55,6 +55,9 @@ class Alphabet {
         TypedCharacter{invalid_, 1});
   }
 
+  // Whether a byte is a character by itself, wherever it stands.
+  bool is_character(Byte byte) const { return of_byte_[byte] != kSeveralBytes; }
+
   // The length of the character before `at`; `begin < at`.
   unsigned length_before(const Byte* begin, const Byte* at) const;
   // The class of the character before `at`; the edge at the beginning of the text.
@@ -94,15 +97,29 @@ class Expression {
   bool looks_back() const { return looks_back_; }
   // Whether a match may begin before a character of a class, or at the edge.
   bool may_begin(unsigned type) const { return may_begin_[type]; }
+  // Whether a match may end with a character of a class; true for all classes if it may be empty.
+  bool may_end(unsigned type) const { return may_end_[type]; }
+  // The first position from `at` on before whose character a match may begin; `end` if there is none.
+  const Byte* skip(const Byte* at, const Byte* end) const {
+    for (; at < end; ++at) {
+      if (is_passed_[*at]) continue;
+      const TypedCharacter character = alphabet_.at(at, end);
+      if (may_begin_[character.type]) break;
+      at += character.length - 1;
+    }
+    return at;
+  }
 
  private:
   void check() const;
   std::vector<bool> first_classes() const;
+  std::vector<bool> last_classes() const;
 
   Program program_;
   Alphabet alphabet_;
   bool is_regular_ = true, looks_back_ = false;
-  std::vector<bool> may_begin_;
+  std::vector<bool> may_begin_, may_end_;
+  std::array<bool, 256> is_passed_;  // whether a byte is a character before which no match may begin
 };
 
 }  // namespace hf_bpe

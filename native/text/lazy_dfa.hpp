@@ -34,7 +34,7 @@ class LazyDfa {
   static constexpr Transition kDead = 0;  // the state that nothing follows
   static constexpr std::size_t kLeastStates = 3;  // with the dead one, so that a step may clear all and add its state
 
-  // The instructions to go on at, after the number of the set of tests that the last character passes.
+  // The instructions to continue at, after the number of the set of tests that the last character passes.
   using State = std::vector<std::uint32_t>;
 
   Transition start(std::uint32_t context);
