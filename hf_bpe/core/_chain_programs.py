@@ -119,19 +119,19 @@ def _is_cut(stages: tuple[StageProgram, ...], left: str, right: str) -> bool:
     certain = False
     for stage in stages:
         pair = [to_printable(char.encode()) if stage.is_mapped else char for char in (left, right)]
-        pairs = _Pair(stage.program, *pair)
-        if not pairs.is_neutral():
+        between = _Between(stage.program, *pair)
+        if not between.is_neutral():
             return False
-        certain = certain or pairs.is_start()
+        certain = certain or between.is_start()
     return certain
 
 
-class _Pair:
-    """Two neighbouring characters, and a program that passes them.
+class _Between:
+    """The place between two characters, and a program that passes it.
 
-    A text may be cut between them if no match holds both, if nothing that looks at one of them sees a difference, and
-    if a match certainly begins at the second. All places in a program where a match may stand are considered, whether
-    it can get there or not.
+    A text may be cut there if no match holds both characters, if nothing that looks at one of them sees a difference,
+    and if a match certainly begins at the second. All places in a program where a match may stand are considered,
+    whether it can get there or not.
     """
 
     def __init__(self, program: Program, left: str, right: str) -> None:
@@ -139,56 +139,54 @@ class _Pair:
 
     def is_neutral(self) -> bool:
         """Say whether no match holds both characters, and no condition between them depends on the other one."""
-        code = self.program.instructions
-        after_left = [step.b for step in code if step.opcode is Opcode.CHARACTER and self._is_in(step.a, self.left)]
-        ends = self._reach(after_left, self.left, None)
-        starts = self._reach([self.program.start], None, self.right)
-        if ends is None or starts is None or any(step.opcode is Opcode.ACCEPT for step in starts):
+        after_left = self._after(range(len(self.program.instructions)), self.left)
+        ends = self._reach(after_left)
+        starts = self._reach([self.program.start])
+        if not all(self._passes_alike(step, self.left, None) for step in map(self._step, ends)):
             return False
-        return not any(step.opcode is Opcode.CHARACTER and self._is_in(step.a, self.right) for step in ends)
+        if not all(self._passes_alike(step, None, self.right) for step in map(self._step, starts)):
+            return False
+        return not self._accepts(starts) and not self._after(ends, self.right)
 
     def is_start(self) -> bool:
         """Say whether a match begins at the second character, whatever follows."""
-        starts = self._reach([self.program.start], None, self.right) or ()
-        after = [step.b for step in starts if step.opcode is Opcode.CHARACTER and self._is_in(step.a, self.right)]
-        return any(step.opcode is Opcode.ACCEPT for step in self._reach_always(after))
+        after_right = self._after(self._reach([self.program.start]), self.right)
+        return self._accepts(self._reach(after_right, unconditionally=True))
 
-    def _reach(self, numbers: Iterable[int], before: str | None, after: str | None) -> list[Instruction] | None:
-        """Return what can be reached between the characters; None if that depends on what is None here.
+    def _step(self, number: int) -> Instruction:
+        return self.program.instructions[number]
 
-        `before` or `after` is None for a side of which a part of a cut text has no character.
-        """
-        reached, open_, seen = [], [*numbers], set[int]()
+    def _reach(self, numbers: Iterable[int], *, unconditionally: bool = False) -> set[int]:
+        """Return the instructions that are reached between the characters, or wherever no condition is passed."""
+        open_, reached = [*numbers], set[int]()
         while open_:
             number = open_.pop()
-            if number in seen:
+            if number in reached:
                 continue
-            seen.add(number)
-            step = self.program.instructions[number]
-            reached.append(step)
+            reached.add(number)
+            step = self._step(number)
             if step.opcode is Opcode.SPLIT:
                 open_ += [step.a, step.b]
-            elif step.opcode is Opcode.CHECK:
-                whole = self._is_in(step.a, self.left) and self._is_in(step.b, self.right)
-                part = self._is_in(step.a, before) and self._is_in(step.b, after)
-                if whole != part:
-                    return None
-                if whole:
-                    open_.append(step.c)
+            elif step.opcode is Opcode.CHECK and not unconditionally and self._passes(step, self.left, self.right):
+                open_.append(step.c)
         return reached
 
-    def _reach_always(self, numbers: Iterable[int]) -> Iterator[Instruction]:
-        """Yield what can be reached after the second character without a condition on what follows."""
-        open_, seen = [*numbers], set[int]()
-        while open_:
-            number = open_.pop()
-            if number in seen:
-                continue
-            seen.add(number)
-            step = self.program.instructions[number]
-            yield step
-            if step.opcode is Opcode.SPLIT:
-                open_ += [step.a, step.b]
+    def _after(self, numbers: Iterable[int], char: str) -> list[int]:
+        """Return the instructions that follow those which take the character."""
+        steps = map(self._step, numbers)
+        return [step.b for step in steps if step.opcode is Opcode.CHARACTER and self._is_in(step.a, char)]
+
+    def _accepts(self, numbers: Iterable[int]) -> bool:
+        return any(self._step(number).opcode is Opcode.ACCEPT for number in numbers)
+
+    def _passes(self, step: Instruction, before: str | None, after: str | None) -> bool:
+        return self._is_in(step.a, before) and self._is_in(step.b, after)
+
+    def _passes_alike(self, step: Instruction, before: str | None, after: str | None) -> bool:
+        """Say whether a condition holds here as between these two; None is the edge of a text."""
+        if step.opcode is not Opcode.CHECK:
+            return True
+        return self._passes(step, before, after) == self._passes(step, self.left, self.right)
 
     def _is_in(self, test: int, char: str | None) -> bool:
         return _is_in(self.program.tests[test], char)

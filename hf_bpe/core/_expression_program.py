@@ -56,11 +56,11 @@ class Opcode(IntEnum):
     """What an instruction does at a position. The numbers are those of native/text/expression.hpp."""
 
     ACCEPT = 0  # the end of a match, or of the body of a LOOK or ATOMIC
-    CHARACTER = 1  # pass a character of the set `a`, go on at `b`
-    SPLIT = 2  # go on at `a`; if that fails, at `b`
-    CHECK = 3  # go on at `c` if the character before is in the set `a`, and the one after in the set `b`
-    LOOK = 4  # go on at `b` if the body at `a` matches (`c` is 0), or does not (1), from `d` characters before
-    ATOMIC = 5  # pass the first match of the body at `a`; go on at `b`, but at `c` if it is empty
+    CHARACTER = 1  # pass a character of the set `a`, continue at `b`
+    SPLIT = 2  # continue at `a`; if that fails, at `b`
+    CHECK = 3  # continue at `c` if the character before is in the set `a`, and the one after in the set `b`
+    LOOK = 4  # continue at `b` if the body at `a` matches (`c` is 0), or does not (1), from `d` characters before
+    ATOMIC = 5  # pass the first match of the body at `a`; continue at `b`, but at `c` if it is empty
 
 
 class Instruction(NamedTuple):

@@ -28,16 +28,22 @@ def native_pattern(native: ModuleType, pattern: str | None) -> str | Chain | Non
     Raises:
         NotNativeError: the core cannot split by it.
     """
-    return pattern if pattern is None or pattern in NAMES else _native_chain(native, pattern)
+    if pattern is None or pattern in NAMES:
+        return pattern
+    chain = _native_chain(native, pattern)
+    if isinstance(chain, str):
+        raise NotNativeError(chain)
+    return chain
 
 
 @lru_cache(maxsize=64)
-def _native_chain(native: ModuleType, pattern: str) -> Chain:
+def _native_chain(native: ModuleType, pattern: str) -> Chain | str:
+    """Return the compiled chain, or the reason why there is none: both take long to find."""
     try:
         program = compile_chain(pre_tokenizer(pattern))
         chain: Chain = native.Chain([_fields_of(stage) for stage in program.stages], _table_of(program))
     except ValueError as error:  # a TooComplexError, or the core's: too many classes of characters
-        raise NotNativeError(str(error)) from None
+        return str(error)
     return chain
 
 
