@@ -7,6 +7,7 @@ import sys
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.expression_fuzz import ANCHORS, CHARACTERS, ESCAPES, GROUPS, LITERALS, MEMBERS, QUANTIFIERS
 from support.native_patterns import native_pieces
 from support.profiles import by_profile, thorough
 from support.reference_matcher import split_by_definition
@@ -21,6 +22,7 @@ from hf_bpe.core._newer_characters import hide_newer
 from hf_bpe.core._properties import POSIX, PROPERTIES
 from hf_bpe.core._regex_dialect import write
 from hf_bpe.core.pretokenizers import PATTERNS, Split, canonical_pattern, split
+from hf_bpe.engine._dispatch import splits_natively
 
 # Beyond these planes there are private and unassigned code points only.
 EVERYTHING = "".join(
@@ -227,6 +229,11 @@ def test_expressions_in_use_split_any_text_as_tokenizers_does(text, expression):
     assert_native_pieces(f"{expression}(?#)", [text], [expected])
 
 
+@pytest.mark.parametrize("expression", IN_USE.values(), ids=IN_USE)
+def test_expression_in_use_is_native(native, expression):
+    assert splits_natively(canonical_pattern(expression))
+
+
 def test_stage_sees_each_piece_of_the_stage_before_as_a_whole_text():
     stages = [r"\d", r"^a|a$|\s+(?!\S)|\Gb"]
     chain = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(stage), "isolated") for stage in stages])
@@ -235,59 +242,23 @@ def test_stage_sees_each_piece_of_the_stage_before_as_a_whole_text():
         assert pieces == [piece for piece, _ in chain.pre_tokenize_str(text)]
 
 
-_literals = st.sampled_from(
-    ["a", "b", "s", "k", "A", "K", "1", " ", r"\.", r"\n", "-", "é", "中", r"\x{62}", r"\u0063"]
-)
-_escapes = st.sampled_from(
-    [r"\s", r"\S", r"\w", r"\W", r"\d", r"\h", r"\p{L}", r"\P{N}", r"\p{^Lu}", r"\p{Han}", r"\R", "."]
-)
-_anchors = st.sampled_from(["^", "$", r"\b", r"\B", r"\A", r"\z", r"\Z", r"\G", "(?#c)"])
-_quantifiers = st.sampled_from(
-    [
-        "",
-        "",
-        "",
-        "*",
-        "+",
-        "?",
-        "*?",
-        "+?",
-        "??",
-        "*+",
-        "++",
-        "?+",
-        "{2}",
-        "{,2}",
-        "{1,}",
-        "{1,2}?",
-        "{1,2}+",
-        "{2,1}",
-        "{2}?",
-    ]
-)
-_members = st.lists(
-    st.sampled_from(["a", "s", "k", "1", "-", "^", "|", "é", "a-c", "A-Z", r"\s", r"\W", r"\p{L}", "[:alpha:]", "&&"]),
-    min_size=1,
-    max_size=4,
-).map("".join)
+_members = st.lists(st.sampled_from(MEMBERS), min_size=1, max_size=4).map("".join)
 _classes = st.recursive(
     st.builds("[{}{}]".format, st.sampled_from(["", "^"]), _members),
     lambda inner: st.builds("[{}{}{}]".format, st.sampled_from(["", "^"]), _members, inner),
     max_leaves=3,
 )
-_groups = st.sampled_from(
-    ["(", "(?:", "(?>", "(?i:", "(?m:", "(?x:", "(?-i:", "(?i)(?:", "(?=", "(?!", "(?<=", "(?<!", "(?<n>"]
-)
+_atoms = st.one_of(*map(st.sampled_from, (LITERALS, LITERALS, ESCAPES)), _classes, st.sampled_from(ANCHORS))
 expressions = st.recursive(
-    st.builds("{}{}".format, st.one_of(_literals, _literals, _escapes, _classes, _anchors), _quantifiers),
+    st.builds("{}{}".format, _atoms, st.sampled_from(QUANTIFIERS)),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3).map("".join),
         st.lists(inner, min_size=2, max_size=3).map("|".join),
-        st.builds("{}{}){}".format, _groups, inner, _quantifiers),
+        st.builds("{}{}){}".format, st.sampled_from(GROUPS), inner, st.sampled_from(QUANTIFIERS)),
     ),
     max_leaves=8,
 )
-_short_texts = st.text(st.sampled_from("aabcsSkKA\u017f\u212a1 \n\r.-é中\u00b2\u0301|^\u0295"), min_size=1, max_size=10)
+_short_texts = st.text(st.sampled_from(CHARACTERS), min_size=1, max_size=10)
 
 
 @given(expressions, st.lists(_short_texts, min_size=1, max_size=4))
