@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from hf_bpe._native import Chain
 
-__all__ = ["NotNativeError", "native_pattern"]
+__all__ = ["NotNativeError", "compile_natively", "native_pattern"]
 
 
 class NotNativeError(ValueError):
@@ -30,15 +30,15 @@ def native_pattern(native: ModuleType, pattern: str | None) -> str | Chain | Non
     """
     if pattern is None or pattern in NAMES:
         return pattern
-    chain = _native_chain(native, pattern)
+    chain = compile_natively(native, pattern)
     if isinstance(chain, str):
         raise NotNativeError(chain)
     return chain
 
 
 @lru_cache(maxsize=64)
-def _native_chain(native: ModuleType, pattern: str) -> Chain | str:
-    """Return the compiled chain, or the reason why there is none: both take long to find."""
+def compile_natively(native: ModuleType, pattern: str) -> Chain | str:
+    """Return the compiled chain of a canonical pattern, or the reason why there is none: both take long to find."""
     try:
         program = compile_chain(pre_tokenizer(pattern))
         chain: Chain = native.Chain([_fields_of(stage) for stage in program.stages], _table_of(program))

@@ -1,19 +1,18 @@
-"""Splitting by the native core, next to what other engines make of a pattern."""
+"""Splitting by the compiled expressions of the native core."""
 
 import importlib.util
 
-from hf_bpe.engine._native_patterns import NotNativeError, native_pattern
+from hf_bpe.engine._native_patterns import compile_natively
 
 
 def native_pieces(text, pattern):
-    """Return the pre-tokens that the native core makes of a text as str; None if it cannot split by the pattern."""
+    """Return the pre-tokens that the native core makes of a text as str; None if there is no program."""
     if importlib.util.find_spec("hf_bpe._native") is None:
         return None
     from hf_bpe import _native
 
-    try:
-        known = native_pattern(_native, pattern)
-    except NotNativeError:
+    chain = compile_natively(_native, pattern)
+    if isinstance(chain, str):
         return None
-    pieces = _native.pre_tokenize(text.encode("utf-8", "surrogateescape"), known)
+    pieces = _native.pre_tokenize(text.encode("utf-8", "surrogateescape"), chain)
     return [piece.decode("utf-8", "surrogateescape") for piece in pieces]
