@@ -174,6 +174,7 @@ CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 ENDING = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 KIMI = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]%s[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]%s"
 CL100K_POSSESSIVE = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+"
+CASED_WORDS = r"[^\r\n\p{L}\p{N}]?((?=[\p{L}%s])([^a-z]))%s((?=[\p{L}%s])([^A-Z]))%s"
 DEEPSEEK_SYMBOLS = r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"""
 IN_USE = {
     **PATTERNS,
@@ -211,6 +212,21 @@ IN_USE = {
     + ENDING,
     "youtu": "[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥\u3040-ゟ゠-ヿ]+",
     "chameleon": r"[\p{P}!-/:-@\[-`{-~]",
+    # Beyond these, llama.cpp has its own ways to write some of them (src/llama-vocab.cpp).
+    "chameleon sentinels": "<sentinel:[0-9]+>",
+    "chameleon images": "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z",
+    "chameleon spaces": "([\t\n]|    |  )",
+    "llama.cpp default": r"[\p{P}\$\+<=>\^~\|]+",
+    "llama.cpp o200k": CASED_WORDS % ("", "*", "", "+")
+    + f"{CONTRACTIONS}?|"
+    + CASED_WORDS % ("", "+", "", "*")
+    + CONTRACTIONS,
+    "llama.cpp granite": CASED_WORDS % (r"\p{M}", "*", r"\p{M}", "+")
+    + r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|"
+    + ENDING,
+    "afmoe": "[一-鿿㐀-䶿豈-﫿぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+",
+    "whitespace": r"\S+",
+    "ufakzeka": rf"[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{ENDING}",
 }
 
 
