@@ -1,0 +1,253 @@
+#include "train/pair_index.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <functional>
+
+namespace hf_bpe {
+namespace {
+
+// An integer with the order of doubles.
+std::uint64_t sortable(double number) {
+  const auto bits = std::bit_cast<std::uint64_t>(number + 0.0);  // turns negative zero into zero
+  const std::uint64_t sign = std::uint64_t{1} << 63;
+  return bits & sign ? ~bits : bits | sign;
+}
+
+}  // namespace
+
+// More estimates are more exact, but fit in caches less well.
+std::size_t number_of_estimates(std::size_t slots) {
+  const std::size_t most = slots < std::size_t{1} << 24 ? 1 << 19 : 1 << 20;
+  return std::bit_ceil(std::clamp<std::size_t>(slots / 2, 1 << 12, most));
+}
+
+std::uint64_t PairIndex::score_of(const Pair& pair) const {
+  if (order_.length_penalty == 0) return pair.count;
+  const auto length = static_cast<double>(bytes_[pair.first].size() + bytes_[pair.second].size());
+  return sortable(static_cast<double>(pair.count) - order_.length_penalty * length);
+}
+
+// Whether b is merged before a.
+bool PairIndex::is_merged_later(const Candidate& a, const Candidate& b) const {
+  if (a.score != b.score) return a.score < b.score;
+  const Pair& x = pairs_[a.pair];
+  const Pair& y = pairs_[b.pair];
+  if (!order_.lexicographic) return std::pair(x.first, x.second) > std::pair(y.first, y.second);
+  if (x.first != y.first) return bytes_[x.first] < bytes_[y.first];
+  return bytes_[x.second] < bytes_[y.second];
+}
+
+void PairIndex::index(std::size_t merges, std::uint64_t span) {
+  places_ = PagedVector<Position>();  // first, for its memory
+  if (threshold_ != std::numeric_limits<std::uint64_t>::max()) {
+    words_.compact(widths_, poll_);
+    std::fill(widths_.begin(), widths_.end(), 1);
+  }
+  // Estimates, because exact counts of all pairs need a table that is far larger than any cache.
+  Pages<std::uint64_t> estimates(number_of_estimates(words_.size));
+  count_pairs(estimates);
+  choose_threshold(estimates, merges, span);
+  collect_pairs(estimates);
+}
+
+void PairIndex::index_all() {
+  Pages<std::uint64_t> estimates(number_of_estimates(words_.size));
+  count_pairs(estimates);
+  threshold_ = order_.least;
+  collect_pairs(estimates);
+}
+
+// Pairs in the same bucket are counted together, so no pair is more frequent than its bucket.
+void PairIndex::count_pairs(Pages<std::uint64_t>& estimates) {
+  for_each_pair(estimates, [&](Symbol first, Symbol second, Position position) {
+    estimates[bucket_of(first, second, estimates)] += words_.count_at(position);
+  });
+}
+
+void PairIndex::choose_threshold(Pages<std::uint64_t>& estimates, std::size_t merges, std::uint64_t span) {
+  const std::uint64_t highest = *std::max_element(estimates.begin(), estimates.end());
+
+  // In texts of all kinds an index yields 0.6 to 0.9 merges per initial pair before it is used up; so this is enough
+  // for all requested merges, unless it is too many to start with.
+  const std::size_t left = std::min(merges, estimates.size());
+  const std::size_t enough = std::min(left + left / 2, estimates.size() - 1);
+  PagedVector<std::uint64_t> sorted(estimates.begin(), estimates.end());
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(enough), sorted.end(), std::greater<>());
+  const std::uint64_t wanted = std::max(sorted[enough], highest / std::max<std::uint64_t>(span, 1));
+  threshold_ = std::max(order_.least, std::min(wanted, threshold_ / 4 * 3));  // lower each time, even without a merge
+}
+
+// Visits the positions of pairs whose estimate reaches the threshold; `find` returns the number of a pair. Works in
+// batches, so that many entries of each table are read at once.
+template <class Find, class Visit>
+void PairIndex::for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find find, Visit visit) {
+  constexpr std::size_t kBatch = 64;
+  std::array<Position, kBatch> batch;
+  std::array<std::uint32_t, kBatch> pairs;
+  std::size_t batched = 0;
+  const Symbol* slots = words_.slots.data();
+  const auto flush = [&] {
+    for (std::size_t i = 0; i < batched; ++i) numbers_.prefetch(slots[batch[i]], slots[batch[i] + 1]);
+    for (std::size_t i = 0; i < batched; ++i) {
+      pairs[i] = find(slots[batch[i]], slots[batch[i] + 1]);
+      if (pairs[i] != PairTable::kNone) prefetch(&pairs_[pairs[i]]);
+    }
+    for (std::size_t i = 0; i < batched; ++i) {
+      if (pairs[i] != PairTable::kNone) visit(pairs_[pairs[i]], batch[i]);
+    }
+    batched = 0;
+  };
+  for_each_pair(estimates, [&](Symbol first, Symbol second, Position position) {
+    batch[batched] = position;
+    batched += estimates[bucket_of(first, second, estimates)] >= threshold_;
+    if (batched == kBatch) flush();
+  });
+  flush();
+}
+
+// Indexes the pairs that reach the threshold, about as many as estimates that do, and consumes the estimates.
+void PairIndex::collect_pairs(Pages<std::uint64_t>& estimates) {
+  heap_.clear();
+  pairs_.clear();
+  numbers_.reset(static_cast<std::size_t>(
+      std::count_if(estimates.begin(), estimates.end(), [&](std::uint64_t count) { return count >= threshold_; })));
+  const auto insert = [&](Symbol first, Symbol second) {
+    const auto next = static_cast<std::uint32_t>(pairs_.size());
+    const std::uint32_t pair = numbers_.insert(first, second, next);
+    if (pair == next) pairs_.push_back({first, second, 0, 0, 0});
+    return pair;
+  };
+  for_each_likely_pair(estimates, insert, [&](Pair& pair, Position position) {
+    pair.count += words_.count_at(position);
+    ++pair.size;
+  });
+
+  // The others only share a bucket, or make too long a token; they are never merged.
+  std::erase_if(pairs_, [&](const Pair& pair) { return !is_candidate(pair); });
+  pairs_.shrink_to_fit();
+  numbers_.reset(pairs_.size());
+  std::fill(estimates.begin(), estimates.end(), 0);
+  std::size_t places = 0;
+  for (std::uint32_t number = 0; number < pairs_.size(); ++number) {
+    Pair& pair = pairs_[number];
+    numbers_.insert(pair.first, pair.second, number);
+    estimates[bucket_of(pair.first, pair.second, estimates)] = pair.count;
+    pair.places = places;
+    places += std::exchange(pair.size, 0);
+  }
+
+  // A second pass is as fast as storing all positions until their number is known, and takes less memory.
+  places_.reserve(places * 2);  // they grow to 1.1 to 1.6 times as many in texts of all kinds
+  places_.resize(places);
+  const auto find = [&](Symbol first, Symbol second) { return numbers_.find(first, second); };
+  for_each_likely_pair(estimates, find, [&](Pair& pair, Position position) {
+    places_[pair.places + pair.size++] = position;
+  });
+  for (std::uint32_t pair = 0; pair < pairs_.size(); ++pair) heap_.push_back({score_of(pairs_[pair]), pair});
+  std::make_heap(heap_.begin(), heap_.end(), by_score());
+}
+
+const PairIndex::Pair* PairIndex::best() {
+  // No pair outside the index has a higher score than this; rounding of doubles may make it equal.
+  const std::uint64_t rest = threshold_ - 1;
+  const std::uint64_t uncertain = order_.length_penalty == 0 ? rest : sortable(static_cast<double>(rest));
+  while (!heap_.empty()) {
+    const Candidate candidate = heap_.front();
+    if (candidate.score <= uncertain && !has_all()) break;
+    const Pair& pair = pairs_[candidate.pair];
+    const std::uint64_t score = score_of(pair);
+    if (pair.count >= threshold_ && score == candidate.score) return &pair;
+    std::pop_heap(heap_.begin(), heap_.end(), by_score());
+    heap_.pop_back();
+    if (pair.count < threshold_) continue;
+    heap_.push_back({score, candidate.pair});
+    std::push_heap(heap_.begin(), heap_.end(), by_score());
+  }
+  return nullptr;
+}
+
+std::uint64_t PairIndex::merge(Symbol first, Symbol second) {
+  const auto token = static_cast<Symbol>(bytes_.size() - 1);
+  const std::uint32_t first_width = widths_[first];
+  const std::uint32_t width = first_width + widths_[second];
+  widths_.push_back(width);
+  new_pairs_.emplace_back();
+  const std::uint32_t number = numbers_.find(first, second);
+  if (number == PairTable::kNone) return 0;
+  const Pair pair = pairs_[number];
+
+  Symbol* slots = words_.slots.data();
+  PollInLoop polls(poll_);
+  merged_.clear();
+  for (std::uint32_t i = 0; i < pair.size; ++i) {
+    polls();
+    constexpr std::uint32_t kAhead = 16;
+    if (i + kAhead < pair.size) prefetch(&slots[places_[pair.places + i + kAhead]]);
+    const Position at = places_[pair.places + i];
+    if (slots[at] != first || slots[at + first_width] != second) continue;
+    slots[at + first_width] = TokenArray::kInside;
+    slots[at] = slots[at + width - 1] = token;
+    merged_.push_back(at);
+  }
+
+  left_.clear();
+  right_.clear();
+  const auto add = [&](Symbol symbol, std::size_t side, std::vector<Symbol>& seen, std::uint64_t count) {
+    NewPair& new_pair = new_pairs_[symbol][side];
+    if (new_pair.size++ == 0) seen.push_back(symbol);
+    new_pair.count += count;
+  };
+  // Two adjacent new tokens are one pair, seen from the left one.
+  const auto is_on_left = [&](Symbol symbol) { return symbol != TokenArray::kBoundary && symbol != token; };
+  std::uint64_t fewer = 0;
+  for (const Position at : merged_) {
+    polls();
+    const std::uint64_t count = words_.count_at(at);
+    fewer += count;
+    if (is_on_left(slots[at - 1])) add(slots[at - 1], 0, left_, count);
+    if (slots[at + width] != TokenArray::kBoundary) add(slots[at + width], 1, right_, count);
+  }
+
+  const std::size_t known = pairs_.size();
+  for (const Symbol symbol : left_) replace(new_pairs_[symbol][0], symbol, first, symbol, token);
+  for (const Symbol symbol : right_) {
+    replace(new_pairs_[symbol][1], second, symbol == token ? first : symbol, token, symbol);
+  }
+  pairs_[number].count = 0;  // also where it overlapped with itself, as in three equal tokens
+  if (pairs_.size() > known) {
+    const auto note = [&](const NewPair& new_pair, Position at) {
+      if (new_pair.pair == PairTable::kNone) return;
+      Pair& target = pairs_[new_pair.pair];
+      places_[target.places + target.size++] = at;
+    };
+    for (const Position at : merged_) {
+      polls();
+      const Symbol left = slots[at - 1];
+      if (is_on_left(left)) note(new_pairs_[left][0], at - widths_[left]);
+      if (slots[at + width] != TokenArray::kBoundary) note(new_pairs_[slots[at + width]][1], at);
+    }
+    for (std::size_t i = known; i < pairs_.size(); ++i) {
+      heap_.push_back({score_of(pairs_[i]), static_cast<std::uint32_t>(i)});
+      std::push_heap(heap_.begin(), heap_.end(), by_score());
+    }
+  }
+  for (const Symbol symbol : left_) new_pairs_[symbol][0] = {};
+  for (const Symbol symbol : right_) new_pairs_[symbol][1] = {};
+  return fewer;
+}
+
+// Moves counts from the old pair to the new one, and indexes the new pair, without positions, if it is frequent enough.
+void PairIndex::replace(NewPair& new_pair, Symbol old_first, Symbol old_second, Symbol first, Symbol second) {
+  const std::uint32_t old = numbers_.find(old_first, old_second);
+  if (old != PairTable::kNone) pairs_[old].count -= new_pair.count;
+  const Pair pair{first, second, new_pair.count, places_.size(), 0};
+  if (!is_candidate(pair)) return;
+  new_pair.pair = static_cast<std::uint32_t>(pairs_.size());
+  numbers_.insert(first, second, new_pair.pair);
+  pairs_.push_back(pair);
+  places_.resize(places_.size() + new_pair.size);
+}
+
+}  // namespace hf_bpe

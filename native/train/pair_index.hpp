@@ -1,0 +1,140 @@
+// An index from pairs to their positions, with a heap of the pairs, kept small by two observations.
+// A pair never becomes more frequent after the merge that made the younger of its two tokens: new pairs arise only with
+// new tokens. So the positions of a pair are recorded once, when it arises, and checked before use; and the amount that
+// a merge subtracts from a neighbouring pair is added to the pair that replaces it, as one sum for each distinct
+// neighbour, however often it occurs.
+// And a pair that is too rare now need not be indexed: all merges before it are of pairs in the index. So only the few
+// pairs above a threshold are indexed; when none is left, the array is compacted and indexed again.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/pages.hpp"
+#include "support/poll.hpp"
+#include "train/pair_table.hpp"
+#include "train/token_array.hpp"
+
+namespace hf_bpe {
+
+// Which pair is merged next.
+struct PairOrder {
+  bool lexicographic = true;  // ties go to the greatest pair of bytes; else to the smallest pair of symbols
+  std::uint64_t least = 1;    // rarer pairs are not merged
+  std::size_t max_token_bytes = std::numeric_limits<std::size_t>::max();
+  double length_penalty = 0;
+};
+
+class PairIndex {
+ public:
+  // A pair, and its positions when it was indexed, in ascending order.
+  struct Pair {
+    Symbol first, second;
+    std::uint64_t count;
+    std::size_t places;  // index of the first in the list of all
+    std::uint32_t size;  // number of them
+  };
+
+  // For words of the tokens in `tokens`, which must outlive the index, as `order` and `poll` must.
+  PairIndex(TokenArray words, const std::vector<std::string>& tokens, const PairOrder& order, const PollFunction& poll)
+      : words_(std::move(words)),
+        bytes_(tokens),
+        order_(order),
+        poll_(poll),
+        widths_(tokens.size(), 1),
+        new_pairs_(tokens.size()) {}
+
+  // Indexes pairs for about `merges` merges, and at most `span` times rarer than the commonest one. To be called first,
+  // and again when there is no best pair, unless all are indexed.
+  void index(std::size_t merges, std::uint64_t span);
+  // Indexes all pairs.
+  void index_all();
+  bool has_all() const { return threshold_ == order_.least; }
+
+  // The pair to merge next, valid until then; nullptr if none in the index is certain to come before all others.
+  const Pair* best();
+
+  // Replaces a pair by the youngest token, and returns how many tokens fewer there are. If not all pairs are indexed,
+  // the pair must be. To be called for each new token.
+  std::uint64_t merge(Symbol first, Symbol second);
+
+ private:
+  struct Candidate {
+    std::uint64_t score;
+    std::uint32_t pair;
+  };
+  // The new pairs of a symbol next to a new token.
+  struct NewPair {
+    std::uint64_t count = 0;
+    std::uint32_t size = 0;                  // number of positions
+    std::uint32_t pair = PairTable::kNone;
+  };
+
+  void count_pairs(Pages<std::uint64_t>& estimates);
+  void choose_threshold(Pages<std::uint64_t>& estimates, std::size_t merges, std::uint64_t span);
+  void collect_pairs(Pages<std::uint64_t>& estimates);
+  template <class Find, class Visit>
+  void for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find find, Visit visit);
+  void replace(NewPair& new_pair, Symbol old_first, Symbol old_second, Symbol first, Symbol second);
+
+  static std::size_t bucket_of(Symbol first, Symbol second, const Pages<std::uint64_t>& estimates) {
+    return hash_pair(first, second) & (estimates.size() - 1);
+  }
+
+  // Visits each pair of neighbours while all tokens have one slot, and prefetches the estimates of those ahead.
+  template <class Visit>
+  void for_each_pair(const Pages<std::uint64_t>& estimates, Visit visit) {
+    constexpr std::size_t kAhead = 16;
+    const Symbol* slots = words_.slots.data();
+    PollInLoop polls(poll_);
+    for (std::size_t at = 1; at + 1 < words_.size; ++at) {
+      polls();
+      if (at + kAhead + 1 < words_.size) {
+        prefetch(&estimates[bucket_of(slots[at + kAhead], slots[at + kAhead + 1], estimates)]);
+      }
+      if (slots[at] == TokenArray::kBoundary || slots[at + 1] == TokenArray::kBoundary) continue;
+      visit(slots[at], slots[at + 1], static_cast<Position>(at));
+    }
+  }
+
+  std::uint64_t score_of(const Pair& pair) const;
+
+  bool is_merged_later(const Candidate& a, const Candidate& b) const;
+  auto by_score() const {
+    return [this](const Candidate& a, const Candidate& b) { return is_merged_later(a, b); };
+  }
+
+  bool is_candidate(const Pair& pair) const {
+    return pair.count >= threshold_ && bytes_[pair.first].size() + bytes_[pair.second].size() <= order_.max_token_bytes;
+  }
+
+  TokenArray words_;
+  const std::vector<std::string>& bytes_;  // the bytes of each token
+  const PairOrder& order_;
+  const PollFunction& poll_;
+  std::vector<std::uint32_t> widths_;  // the width of each token, in slots
+
+  // Each pair that occurs at least `threshold_` times has one candidate in the heap, whose score is exact, or higher if
+  // its count has fallen since.
+  std::uint64_t threshold_ = std::numeric_limits<std::uint64_t>::max();
+  PagedVector<Pair> pairs_;
+  PairTable numbers_;
+  PagedVector<Position> places_;
+  std::vector<Candidate> heap_;
+
+  // Used only inside `merge`; members to reuse their memory.
+  PagedVector<std::array<NewPair, 2>> new_pairs_;  // by symbol: to the left and right of the new token
+  PagedVector<Position> merged_;
+  std::vector<Symbol> left_, right_;
+};
+
+// The number of estimates that an index of this many slots makes.
+std::size_t number_of_estimates(std::size_t slots);
+
+}  // namespace hf_bpe
