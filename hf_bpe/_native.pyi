@@ -179,6 +179,31 @@ def learn_merges(
         span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
     """
 
+def learn_parity_merges(
+    counts: list[Callable[[], Run]],
+    dev: list[Callable[[], Run]],
+    *,
+    max_merges: int,
+    global_merges: int,
+    window: int,
+    alpha: float,
+    ratios: list[float],
+    lexicographic: bool,
+    min_frequency: int,
+    max_token_bytes: int | None,
+    progress: Callable[[int], object] | None,
+) -> tuple[list[tuple[bytes, bytes]], list[int]]:
+    """Learn merges as hf_bpe.core._parity does, from counts of several languages.
+
+    Args:
+        counts, dev: for each language what returns a sorted run, to be read from its beginning, several times.
+        window: 0 for none.
+        progress: called about twenty times a second, with the number of merges so far.
+
+    Returns:
+        The merges, and for each the number of the language that it was learned for.
+    """
+
 def training_bytes(counts: Callable[[], Run], max_merges: int) -> int:
     """Return how many bytes of memory learn_merges takes beyond the words; rather too many than too few."""
 

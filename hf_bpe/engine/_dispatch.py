@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from hf_bpe.core import reference
+from hf_bpe.core import _parity, reference
 from hf_bpe.core._byte_level import from_printable
 from hf_bpe.core.reference import count_pre_tokens
 from hf_bpe.engine import _runs as runs
@@ -36,6 +36,7 @@ __all__ = [
     "find_last_cut",
     "from_printable_all",
     "learn_merges",
+    "learn_parity_merges",
     "make_encoder",
     "merge_runs",
     "native_core",
@@ -317,6 +318,56 @@ def learn_merges(
         progress=progress,
     )
     return merges
+
+
+def learn_parity_merges(
+    languages: Sequence[Mapping[bytes, int] | HasRun],
+    dev: Sequence[Mapping[bytes, int] | HasRun] = (),
+    *,
+    max_merges: int,
+    global_merges: int = 0,
+    window: int = 0,
+    alpha: float = 2.0,
+    ratios: Sequence[float] = (),
+    tie_break: str = "lexicographic",
+    min_frequency: int = 1,
+    max_token_bytes: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> _parity.ParityMerges:
+    """Learn merges for several languages; arguments and results are those of `core._parity.learn_parity_merges`.
+
+    Raises:
+        OverflowError, ValueError: see `learn_merges`.
+    """
+    native = native_core()
+    if native is None:
+        return _parity.learn_parity_merges(
+            [dict(counts.items()) for counts in languages],
+            [dict(counts.items()) for counts in dev],
+            max_merges=max_merges,
+            global_merges=global_merges,
+            window=window,
+            alpha=alpha,
+            ratios=ratios,
+            tie_break=tie_break,
+            min_frequency=min_frequency,
+            max_token_bytes=max_token_bytes,
+            progress=progress,
+        )
+    merges, chosen = native.learn_parity_merges(
+        [*map(_run_of, languages)],
+        [*map(_run_of, dev)],
+        max_merges=min(max_merges, 2**32),
+        global_merges=min(global_merges, 2**32),
+        window=min(window, 2**32),
+        alpha=alpha,
+        ratios=[*ratios],
+        lexicographic=tie_break == "lexicographic",
+        min_frequency=min(min_frequency, 2**64 - 1),
+        max_token_bytes=None if max_token_bytes is None else min(max_token_bytes, 2**32),
+        progress=progress,
+    )
+    return _parity.ParityMerges(merges, chosen)
 
 
 def training_bytes(counts: Mapping[bytes, int] | HasRun, max_merges: int) -> int:

@@ -6,9 +6,10 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypedDict, get_args, overload
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args, overload
 
 from hf_bpe._utils.arguments import MOST, check_int, check_real, checked, one_of, optional, short_repr
 from hf_bpe._utils.memory import parse_bytes
@@ -21,6 +22,7 @@ from hf_bpe.counting._count import COUNTING_CHECKS, count
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import Settings, WordCounts
 from hf_bpe.training._learning import Learning
+from hf_bpe.training._parity import Parity, ParityLearning, check_no_parity_with, check_parity
 from hf_bpe.training._target_sizes import Goal, base_model
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 TieBreak = Literal["lexicographic", "huggingface"]
 InitialAlphabet = Literal["bytes", "observed"]
+Input: TypeAlias = "TextSource | WordCounts | Mapping[str, TextSource | WordCounts]"
 
 
 class _Shown(TypedDict):
@@ -55,6 +58,7 @@ class ContinuingOptions(TypedDict, total=False):
 
 class _OtherOptions(ContinuingOptions, total=False):
     initial: BPEModel | None
+    parity: Parity | None
 
 
 class TrainingOptions(_OtherOptions, total=False):
@@ -64,7 +68,7 @@ class TrainingOptions(_OtherOptions, total=False):
 
 
 def train_bpe(
-    input: TextSource | WordCounts,
+    input: Input,
     vocab_size: int | None = None,
     special_tokens: Sequence[str] | None = None,
     **options: Unpack[TrainingOptions],
@@ -92,7 +96,7 @@ def train_bpe(
 
 @overload
 def train(
-    input: TextSource | WordCounts,
+    input: Input,
     vocab_size: int | None = None,
     special_tokens: Sequence[str] | None = None,
     *,
@@ -101,14 +105,14 @@ def train(
 ) -> BPEModel: ...
 @overload
 def train(
-    input: TextSource | WordCounts,
+    input: Input,
     vocab_size: Sequence[int],
     special_tokens: Sequence[str] | None = None,
     **options: Unpack[_OtherOptions],
 ) -> list[BPEModel]: ...
 @overload
 def train(
-    input: TextSource | WordCounts,
+    input: Input,
     vocab_size: None = None,
     special_tokens: Sequence[str] | None = None,
     *,
@@ -122,10 +126,11 @@ def train(
     max_token_bytes=optional(lambda name, value: check_int(name, value, 1, MOST)),
     length_penalty=lambda name, value: check_real(name, value, 0),
     initial=optional(check_model),
+    parity=optional(check_parity),
     **COUNTING_CHECKS,
 )
 def train(
-    input: TextSource | WordCounts,
+    input: Input,
     vocab_size: int | Sequence[int] | None = None,
     special_tokens: Sequence[str] | None = None,
     *,
@@ -137,6 +142,7 @@ def train(
     length_penalty: float = 0.0,
     initial_alphabet: InitialAlphabet = "bytes",
     initial: BPEModel | None = None,
+    parity: Parity | None = None,
     num_workers: int | None = None,
     max_memory: int | str | None = None,
     work_dir: str | os.PathLike[str] | None = None,
@@ -148,7 +154,7 @@ def train(
     Args:
         input: a path, glob, directory or URL, several of them, `Source` objects, an iterable of texts (str, bytes, or
             lists of str), or `WordCounts`. A str is a path; strings in a list are paths if all of them exist, and texts
-            if none does.
+            if none does. With `parity`, such an input or counts for each language, by its name.
         vocab_size: total number of tokens: bytes, special tokens and merges. A list of sizes gives a list of models
             from one training; each smaller model is the beginning of the larger ones.
         special_tokens: tokens that are never split and never learned; text is split at them, the longest first. None
@@ -168,6 +174,9 @@ def train(
             special tokens and new merges get ids after its highest id. A merge that makes an existing token gets no new
             id. If the model has `ignore_merges`, so do the resulting models, but training ignores it. The model must
             have no normalizer, because counting does not normalize text.
+        parity: train for several languages, each merge for the one that is worst off (`hf_bpe.training.Parity`). Not
+            together with `initial`, `length_penalty` or `work_dir`. With `tie_break="huggingface"` the merges are those
+            of `tokenizers.trainers.ParityBpeTrainer`.
         num_workers: threads to count in, or processes for a custom pattern; None for one per core (see `count`).
         max_memory: limit for the memory of this process, in bytes or as "2GB" (see `count`).
         work_dir: a folder for checkpoints, from which the same training resumes after an interruption: the counts, and
@@ -189,7 +198,11 @@ def train(
     >>> [model.vocab_size for model in train(["low lower lowest"], vocab_size=[257, 258])]
     [257, 258]
     """
-    settings = _settings(input, special_tokens, pattern, initial)
+    languages = _languages(input, parity)
+    dev = {} if parity is None or parity.dev is None else parity.dev
+    if parity is not None:
+        check_no_parity_with(initial=initial, length_penalty=length_penalty, work_dir=work_dir)
+    settings = _settings([*languages.values(), *dev.values()], special_tokens, pattern, initial)
     _refuse_printable_twins(settings.special_tokens)
     goal = Goal(vocab_size, num_merges)
     if initial_alphabet == "bytes":
@@ -197,12 +210,13 @@ def train(
     memory = None if max_memory is None else parse_bytes(max_memory, "max_memory")
 
     shown: _Shown = {"show_progress": show_progress, "callback": callback}
-    if isinstance(input, WordCounts):
-        words = input
-        _check_not_inside(set(settings.special_tokens).difference(words.special_tokens), words)
-    else:
-        words = count(
-            input,
+
+    def counted(source: TextSource | WordCounts) -> WordCounts:
+        if isinstance(source, WordCounts):
+            _check_not_inside(set(settings.special_tokens).difference(source.special_tokens), source)
+            return source
+        return count(
+            source,
             pattern=settings.pattern,
             special_tokens=settings.special_tokens,
             num_workers=num_workers,
@@ -210,11 +224,15 @@ def train(
             work_dir=work_dir,
             **shown,
         )
-    alphabet = range(256) if initial_alphabet == "bytes" else set().union(*words)
+
+    words = {name: counted(source) for name, source in languages.items()}
+    dev_words = {name: counted(source) for name, source in dev.items()}
+    alphabet = range(256) if initial_alphabet == "bytes" else set().union(*chain.from_iterable(words.values()))
     base = base_model(alphabet, settings.special_tokens, settings.pattern, initial)
     goal.check_room(base)
-    if isinstance(input, (list, tuple)) and not input and goal.wanted(base) > 0:
-        raise ValueError("source: expected text to train on, got an empty list")
+    for source in languages.values():
+        if isinstance(source, (list, tuple)) and not source and goal.wanted(base) > 0:
+            raise ValueError("source: expected text to train on, got an empty list")
     recorded = {
         "ties": tie_break,
         "min_frequency": min_frequency or None,
@@ -222,20 +240,27 @@ def train(
         "length_penalty": length_penalty or None,
         "alphabet": None if initial_alphabet == "bytes" else initial_alphabet,
         "initial": initial and shortened(initial.fingerprint),
-        "counts": shortened(words.fingerprint),
+        "parity": None if parity is None else parity.description(dev_words),
+        "counts": ",".join(shortened(each.fingerprint) for each in words.values()),
     }
     origin = tuple((name, str(value)) for name, value in recorded.items() if value is not None)
 
-    with Learning(
-        words,
-        [] if initial is None else initial.merges,
-        max_memory=memory,
-        work_dir=work_dir,
-        tie_break=tie_break,
-        min_frequency=min_frequency * words.scale,
-        max_token_bytes=max_token_bytes,
-        length_penalty=float(length_penalty) * words.scale,
-    ) as learning:
+    options: dict[str, Any] = {"tie_break": tie_break, "max_token_bytes": max_token_bytes}
+    learner: Learning | ParityLearning
+    if parity is not None:
+        learner = ParityLearning(words, dev_words, parity, min_frequency=max(min_frequency, 1), **options)
+    else:
+        (only,) = words.values()
+        learner = Learning(
+            only,
+            [] if initial is None else initial.merges,
+            max_memory=memory,
+            work_dir=work_dir,
+            min_frequency=min_frequency * only.scale,
+            length_penalty=float(length_penalty) * only.scale,
+            **options,
+        )
+    with learner as learning:
         models = goal.reach(replace(base, origin=origin), lambda number: learning.learn(number, **shown))
     if len(learning.merges) < learning.wanted:
         warnings.warn(
@@ -246,8 +271,23 @@ def train(
     return models if goal.is_sequence else models[0]
 
 
+def _languages(input: Input, parity: Parity | None) -> Mapping[str, TextSource | WordCounts]:
+    """Return the inputs by language; one without a name if there is no parity."""
+    if parity is None:
+        if isinstance(input, Mapping) and not isinstance(input, WordCounts):
+            raise TypeError("input: expected a source or counts, got a mapping; for one per language give parity")
+        return {"": input}
+    if not isinstance(input, Mapping) or isinstance(input, WordCounts) or not input:
+        raise TypeError(f"input: with parity expected a source or counts per language, got {short_repr(input)}")
+    parity.check_languages([*input])
+    return input
+
+
 def _settings(
-    input: TextSource | WordCounts, special_tokens: Sequence[str] | None, pattern: AnyPattern, initial: BPEModel | None
+    inputs: Sequence[TextSource | WordCounts],
+    special_tokens: Sequence[str] | None,
+    pattern: AnyPattern,
+    initial: BPEModel | None,
 ) -> Settings:
     """Return the pattern and special tokens on which counts, initial model and arguments agree."""
     if initial is not None and initial.normalizer is not None:
@@ -255,8 +295,11 @@ def _settings(
             f"initial: its normalizer is {initial.normalizer!r}, but counting does not normalize; normalize the text "
             "first, and continue from dataclasses.replace(initial, normalizer=None)"
         )
+    counts = [each for each in inputs if isinstance(each, WordCounts)]
+    for each in counts[1:]:
+        counts[0].settings.check_same(each.settings)
     first = [] if initial is None else [*initial.special_tokens]
-    known = [*input.special_tokens] if isinstance(input, WordCounts) else []
+    known = [*counts[0].special_tokens] if counts else []
     given = known if special_tokens is None else check_special_tokens(special_tokens)
     if lacking := set(known).difference(given, first):
         raise ValueError(
@@ -264,7 +307,7 @@ def _settings(
             "give all of them, or None"
         )
     patterns = {
-        "that of the counts": input.pattern if isinstance(input, WordCounts) else "auto",
+        "that of the counts": counts[0].pattern if counts else "auto",
         "that of the initial model": "auto" if initial is None else initial.pattern,
         "the argument": pattern if isinstance(pattern, str) and pattern == "auto" else canonical_pattern(pattern),
     }

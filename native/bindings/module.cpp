@@ -4,6 +4,7 @@
 #include "count/counter.hpp"
 #include "text/cuts.hpp"
 #include "bindings/python.hpp"
+#include "train/parity.hpp"
 #include "train/trainer.hpp"
 #include "count/word_counts.hpp"
 
@@ -72,6 +73,43 @@ FirstTokens::Merges merges_from(const nb::list& pairs) {
     merges.emplace_back(view_of(parts[0], "initial"), view_of(parts[1], "initial"));
   }
   return merges;
+}
+
+// Several runs, and the functions that read them.
+struct Runs {
+  explicit Runs(const nb::list& all) {
+    for (nb::handle open : items_of(all, "counts")) opens.push_back(nb::borrow(open));
+    for (const nb::object& open : opens) words.push_back(run_of(open));
+    for (const RunWords& each : words) pointers.push_back(&each);
+  }
+  Runs(const Runs&) = delete;
+
+  std::vector<nb::object> opens;
+  std::vector<RunWords> words;
+  std::vector<const Words*> pointers;
+};
+
+// Pairs of bytes, and the number of the language of each.
+nb::tuple parity_merges_of(const nb::list& languages, const nb::list& dev, const ParityOptions& options,
+                           nb::object progress) {
+  const Runs runs(languages), dev_runs(dev);
+  Poll poll(std::move(progress));
+  Learned learned;
+  std::vector<std::size_t> chosen;
+  {
+    const nb::gil_scoped_release no_gil;
+    learned = learn_parity_merges(runs.pointers, dev_runs.pointers, options, chosen,
+                                  [&](const Learned& so_far) { poll(so_far.merges.size()); });
+  }
+  nb::list merges, choices;
+  for (const auto& [first, second] : learned.merges) {
+    const auto bytes = [&](Symbol symbol) {
+      return nb::bytes(learned.tokens[symbol].data(), learned.tokens[symbol].size());
+    };
+    merges.append(nb::make_tuple(bytes(first), bytes(second)));
+  }
+  for (const std::size_t language : chosen) choices.append(language);
+  return nb::make_tuple(merges, choices);
 }
 
 class PyCounter {
@@ -178,6 +216,18 @@ NB_MODULE(_native, module) {
       },
       "counts"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "lexicographic"_a, "min_frequency"_a,
       "max_token_bytes"_a.none(), "length_penalty"_a, "progress"_a.none(), "span"_a = TrainingOptions().span);
+
+  module.def(
+      "learn_parity_merges",
+      [](const nb::list& counts, const nb::list& dev, std::size_t max_merges, std::size_t global_merges,
+         std::size_t window, double alpha, const std::vector<double>& ratios, bool lexicographic,
+         std::uint64_t min_frequency, std::optional<std::size_t> max_token_bytes, nb::object progress) {
+        ParityOptions options{max_merges, global_merges, window, alpha, ratios, lexicographic, min_frequency};
+        options.max_token_bytes = max_token_bytes.value_or(std::numeric_limits<std::size_t>::max());
+        return parity_merges_of(counts, dev, options, std::move(progress));
+      },
+      "counts"_a, "dev"_a, nb::kw_only(), "max_merges"_a, "global_merges"_a, "window"_a, "alpha"_a, "ratios"_a,
+      "lexicographic"_a, "min_frequency"_a, "max_token_bytes"_a.none(), "progress"_a.none());
 
   module.def(
       "training_bytes",

@@ -1,0 +1,149 @@
+"""Parity-aware training: options, and learning merges for several languages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hf_bpe._utils.arguments import MOST, check_int, check_mapping, check_real, short_repr, wrong_type
+from hf_bpe._utils.progress import Listener, Progress
+from hf_bpe.core._model import Merge
+from hf_bpe.core._provenance import shortened
+from hf_bpe.counting._sources import TextSource
+from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.engine._dispatch import learn_parity_merges
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True)
+class Parity:
+    """Options of parity-aware training, which gives each merge to the language that is worst off.
+
+    Worst off is the language of which the `dev` texts take the most tokens; without `dev`, that whose training texts
+    do; with `ratios`, that whose training texts were compressed least, relative to its ratio. Among equals it is the
+    first. Source: Foroutan, Meister and others, "Parity-Aware Byte-Pair Encoding" (arXiv:2508.04796).
+
+    Args:
+        dev: the same texts in each language, by its name: sources or counts. They are not trained on.
+        ratios: the compression that each language should have, by its name; only their relation to each other matters.
+            In bytes, so a script of long characters needs a higher one. Instead of `dev`.
+        window: a language that was chosen too often in this many last merges is passed over; 100 in the paper. None for
+            no limit.
+        alpha: how many times its equal share of the window a language may have.
+        global_merges: the number of first merges that are learned from all languages together, as without parity.
+
+    Raises:
+        TypeError, ValueError: an option is invalid, or both `dev` and `ratios` are given.
+
+    >>> from hf_bpe import train
+    >>> texts = {"en": ["low lower lowest newest widest"] * 9, "fi": ["alempi alin uusin levein"]}
+    >>> model = train(texts, num_merges=2, parity=Parity(dev={"en": ["lower"], "fi": ["alempi"]}))
+    >>> model.merges
+    [(b'i', b'n'), (b'a', b'l')]
+    """
+
+    dev: Mapping[str, TextSource | WordCounts] | None = None
+    ratios: Mapping[str, float] | None = None
+    window: int | None = None
+    alpha: float = 2.0
+    global_merges: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.dev is not None and self.ratios is not None:
+            raise ValueError("parity: give dev or ratios, not both")
+        check_mapping("parity.dev", {} if self.dev is None else self.dev)
+        for name, ratio in check_mapping("parity.ratios", {} if self.ratios is None else self.ratios).items():
+            if check_real(f"parity.ratios[{name!r}]", ratio, 0) == 0:
+                raise ValueError(f"parity.ratios[{name!r}]: expected more than 0, got 0")
+        if self.window is not None:
+            check_int("parity.window", self.window, 1, MOST)
+        if check_real("parity.alpha", self.alpha, 0) == 0:
+            raise ValueError("parity.alpha: expected more than 0, got 0")
+        check_int("parity.global_merges", self.global_merges, 0, MOST)
+
+    def check_languages(self, languages: Sequence[str]) -> None:
+        """Raise a ValueError unless `dev` and `ratios` have exactly these languages."""
+        for option, given in {"dev": self.dev, "ratios": self.ratios}.items():
+            if given is not None and given.keys() != {*languages}:
+                raise ValueError(
+                    f"parity.{option}: expected the languages of the input, {short_repr([*languages])}; "
+                    f"got {short_repr([*given])}"
+                )
+
+    def description(self, dev: Mapping[str, WordCounts]) -> str:
+        """Return the options for the record of a model's origin, with fingerprints for the texts."""
+        options = {
+            "dev": ",".join(shortened(dev[name].fingerprint) for name in dev) or None,
+            "ratios": None if self.ratios is None else ",".join(map(str, self.ratios.values())),
+            "window": self.window,
+            "alpha": None if self.window is None else self.alpha,
+            "global_merges": self.global_merges or None,
+        }
+        return " ".join(f"{name}={value}" for name, value in options.items() if value is not None) or "training texts"
+
+
+def check_parity(name: str, value: object) -> Parity:
+    """Return the value if it is a Parity."""
+    if not isinstance(value, Parity):
+        raise wrong_type(name, "a hf_bpe.training.Parity", value)
+    return value
+
+
+def check_no_parity_with(**options: Any) -> None:
+    """Raise a ValueError for an option of training that parity-aware training does not have."""
+    for name, value in options.items():
+        if value:
+            raise ValueError(f"{name}: not supported with parity, got {short_repr(value)}")
+
+
+class ParityLearning:
+    """A training on the counts of several languages.
+
+    Args:
+        languages: the counts of each language, in the order that decides between equals.
+        dev: the counts of parallel texts, in the same order; or none.
+        parity: the options.
+        options: `tie_break`, `min_frequency` and `max_token_bytes` as in `train`.
+
+    Raises:
+        ValueError: the counts of a language are weighted.
+    """
+
+    def __init__(
+        self, languages: Mapping[str, WordCounts], dev: Mapping[str, WordCounts], parity: Parity, **options: Any
+    ) -> None:
+        for name, words in (*languages.items(), *dev.items()):
+            if words.scale != 1:
+                raise ValueError(f"{name}: its counts have fractional weights, which parity does not support")
+        self._languages = [*languages.values()]
+        self._dev = [dev[name] for name in languages if name in dev]
+        ratios = [] if parity.ratios is None else [float(parity.ratios[name]) for name in languages]
+        self._options = {
+            **options,
+            "global_merges": parity.global_merges,
+            "window": parity.window or 0,
+            "alpha": float(parity.alpha),
+            "ratios": ratios,
+        }
+        self.merges: list[Merge] = []
+        self.wanted = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing: there are no checkpoints."""
+
+    def learn(self, number: int, *, show_progress: bool, callback: Listener | None) -> list[Merge]:
+        """Return the first `number` merges, or fewer if there are no more; see `Learning.learn`."""
+        self.wanted = number
+        if number > len(self.merges):
+            with Progress("merging", number, show=show_progress, listener=callback) as progress:
+                self.merges = learn_parity_merges(
+                    self._languages, self._dev, max_merges=number, **self._options, progress=progress.show
+                ).merges
+        return self.merges[:number]
