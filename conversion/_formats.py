@@ -12,6 +12,7 @@ from hf_bpe.conversion import _gguf as gguf
 from hf_bpe.conversion import _hf_folder as hf_folder
 from hf_bpe.conversion import _minbpe as minbpe
 from hf_bpe.conversion import _rank_folder as rank_folder
+from hf_bpe.conversion import _sentencepiece as sentencepiece
 from hf_bpe.conversion import _tekken as tekken
 from hf_bpe.conversion import _text as text
 from hf_bpe.conversion import _tiktoken as tiktoken
@@ -54,6 +55,8 @@ def detect(path: str | os.PathLike[str]) -> Format:
     if path.is_dir():
         shown = ", ".join(sorted(each.name for each in path.iterdir())[:8]) or "nothing"
         raise ValueError(f"{path}: expected a folder with a tokenizer; this one holds {shown}")
+    if sentencepiece.matches(head):
+        raise ValueError(f"{path}: {sentencepiece.ADVICE}")
     raise ValueError(f"{path}: unknown format; expected one of {_known()}, got {head[:40]!r}")
 
 
