@@ -288,3 +288,13 @@ def test_example_train_tiny_gpt2(tmp_path):
     output = run_example("train_tiny_gpt2.py", ROOT / "README.md", tmp_path)
     assert "BPETokenizer from the checkpoint: 'The tokenizer" in output
     assert (tmp_path / "checkpoint-10" / "tokenizer.json").exists()
+
+
+@thorough
+def test_example_add_domain_words(tmp_path):
+    pytest.importorskip("torch", reason="a model needs torch")
+    output = run_example("add_domain_words.py", "--add", 100, "--output", tmp_path / "extended")
+    before, after = (int(re.search(rf"^{name}: (\d+) tokens", output, re.MULTILINE)[1]) for name in ("before", "after"))
+    assert 0 < after < 0.9 * before
+    assert "LlamaForCausalLM and BPETokenizer" in output
+    assert len(hf_bpe.BPETokenizer.from_pretrained(tmp_path / "extended")) == 700
