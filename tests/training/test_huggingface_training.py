@@ -1,4 +1,4 @@
-"""What docs/how-to/migrate.md says is so: `train` learns what `tokenizers.trainers.BpeTrainer` does.
+"""What docs/how-to/migrate-from-tokenizers.md says is so: `train` learns what `tokenizers.trainers.BpeTrainer` does.
 
 tests/core/test_reference.py compares the algorithm alone, on words that hypothesis makes to have many ties.
 """
@@ -23,7 +23,7 @@ from hf_bpe.core.pretokenizers import CHAINS, NAMES, PATTERNS
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "migrate.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "migrate-from-tokenizers.md").read_text(encoding="utf-8")
 END = "<|endoftext|>"
 SPLIT_BY_NO_TWO_PATTERNS_ALIKE = "don't DON'T HTMLParser 1234 x//\n\n  12 (low) low's \u0301a " * 3
 documents = st.lists(texts | words().map(lambda word: word.decode("latin-1")), min_size=1, max_size=4)

@@ -1,0 +1,69 @@
+"""What the guides for users of `tokenizers` and tiktoken say is so: both sides of their tables give the same results."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiktoken
+from tiktoken.load import load_tiktoken_bpe
+from tokenizers import Tokenizer
+
+from hf_bpe import BPETokenizer, train
+
+GUIDES = Path(__file__).parent.parent.parent / "docs" / "how-to"
+END = "<|endoftext|>"
+TEXT = f"lower, the newest café 你好{END}low"
+
+
+def rows_of(page, header):
+    """Return both sides of each row of a table, as the code in their cells."""
+    text = (GUIDES / page).read_text(encoding="utf-8")
+    rows = re.search(rf"^\| {re.escape(header)} \|.*\n\|[-|]*\|\n((?:\|.*\n)+)", text, re.MULTILINE)[1]
+    sides = [re.match(r"\| `(.*?)` \| `(.*?)` \|", row) for row in rows.splitlines()]
+    assert None not in sides
+    return [(side[1].replace(r"\|", "|"), side[2].replace(r"\|", "|")) for side in sides]
+
+
+@pytest.fixture
+def model():
+    return train(["low lower lowest the newest of the low"] * 2, vocab_size=270, special_tokens=[END], pattern="cl100k")
+
+
+def value(code, tokenizer):
+    names = {"text": TEXT, "pair": "the low", "words": ["low", "lower"], "texts": [TEXT, "", "the"], "ids": [258, 256, 97]}
+    found = eval(code, names | {"tokenizer": tokenizer, "END": END})
+    if isinstance(found, np.ndarray):
+        return found.tolist()
+    return found if isinstance(found, dict) or not isinstance(found, (set, frozenset)) else sorted(found)
+
+
+@pytest.mark.parametrize(("theirs", "ours"), rows_of("migrate-from-tokenizers.md", "`tokenizers`"))
+def test_methods_of_tokenizers_and_ours_agree(theirs, ours, model, tmp_path):
+    BPETokenizer(model=model).convert_to(tmp_path / "tokenizer.json")
+    tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    converted = BPETokenizer.convert_from(tokenizer)
+    assert value(ours, converted) == value(theirs, tokenizer)
+
+
+@pytest.mark.parametrize(("theirs", "ours"), rows_of("migrate-from-tiktoken.md", "tiktoken"))
+def test_methods_of_tiktoken_and_ours_agree(theirs, ours, model, tmp_path):
+    path = tmp_path / "x.tiktoken"
+    BPETokenizer(model=model).convert_to(path)
+    settings = json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
+    encoding = tiktoken.Encoding(
+        "x",
+        pat_str=settings["pat_str"],
+        mergeable_ranks=load_tiktoken_bpe(str(path)),
+        special_tokens=settings["special_tokens"],
+    )
+    assert outcome(ours, BPETokenizer.convert_from(encoding)) == outcome(theirs.replace("enc.", "tokenizer."), encoding)
+
+
+def outcome(code, tokenizer):
+    """Return what code evaluates to, or that it is refused."""
+    try:
+        return value(code, tokenizer)
+    except ValueError:
+        return "refused"
