@@ -1,4 +1,4 @@
-"""What the guides for users of `tokenizers` and tiktoken say is so: both sides of their tables give the same results."""
+"""Both sides of the tables of methods in the guides for users of `tokenizers` and tiktoken give the same results."""
 
 import json
 import re
@@ -32,11 +32,11 @@ def model():
 
 
 def value(code, tokenizer):
-    names = {"text": TEXT, "pair": "the low", "words": ["low", "lower"], "texts": [TEXT, "", "the"], "ids": [258, 256, 97]}
-    found = eval(code, names | {"tokenizer": tokenizer, "END": END})
+    names = {"text": TEXT, "pair": "the low", "words": ["low", "lower"], "texts": [TEXT, "", "the"]}
+    found = eval(code, names | {"ids": [258, 256, 97], "tokenizer": tokenizer})
     if isinstance(found, np.ndarray):
         return found.tolist()
-    return found if isinstance(found, dict) or not isinstance(found, (set, frozenset)) else sorted(found)
+    return sorted(found) if isinstance(found, set) else found
 
 
 @pytest.mark.parametrize(("theirs", "ours"), rows_of("migrate-from-tokenizers.md", "`tokenizers`"))

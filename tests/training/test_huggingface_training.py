@@ -23,7 +23,8 @@ from hf_bpe.core.pretokenizers import CHAINS, NAMES, PATTERNS
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "migrate-from-tokenizers.md").read_text(encoding="utf-8")
+GUIDES = Path(__file__).parent.parent.parent / "docs" / "how-to"
+PAGE = (GUIDES / "migrate-from-tokenizers.md").read_text(encoding="utf-8")
 END = "<|endoftext|>"
 SPLIT_BY_NO_TWO_PATTERNS_ALIKE = "don't DON'T HTMLParser 1234 x//\n\n  12 (low) low's \u0301a " * 3
 documents = st.lists(texts | words().map(lambda word: word.decode("latin-1")), min_size=1, max_size=4)
