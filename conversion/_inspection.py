@@ -39,7 +39,7 @@ class Inspection:
         added_tokens: content → id of tokens that are not in the model.
         template: the special tokens that are added to sequences, or None.
         settings: other arguments for BPETokenizer.
-        holes: unused ids below the highest.
+        gaps: unused ids below the highest.
         unreachable: id → visible form of a token that no merges make.
         longest: id → visible form of the longest token.
         fingerprint: the fingerprint of the model; None if the pattern is unknown.
@@ -63,7 +63,7 @@ class Inspection:
     added_tokens: dict[str, int]
     template: str | None
     settings: dict[str, Any]
-    holes: list[int]
+    gaps: list[int]
     unreachable: dict[int, str]
     longest: dict[int, str]
     fingerprint: str | None
@@ -79,7 +79,7 @@ class Inspection:
         dropped = "dropped" if self.drop_missing_bytes else "refused unless there is an unk_token"
         rows = {
             "format": self.format,
-            "tokens": f"{self.tokens}: {self.bytes} bytes, {len(self.special_tokens)} special ones",
+            "tokens": f"{self.tokens}: {self.bytes} bytes, {len(self.special_tokens)} special",
             "ids": f"{self.ids[0]} to {self.ids[1]}",
             "merges": str(self.merges),
             "pattern": _shown(self.pattern) if self.pattern else "not in the file",
@@ -91,7 +91,7 @@ class Inspection:
             "added later": _some([f"{text!r} {token_id}" for text, token_id in self.added_tokens.items()]),
             "template": self.template or "none",
             "settings": _some([f"{name}={value!r:.60}" for name, value in self.settings.items()]),
-            "holes": _some(_ranges(self.holes), len(self.holes)),
+            "gaps": _some(_ranges(self.gaps), len(self.gaps)),
             "unreachable": _some([f"{token_id} {token}" for token_id, token in self.unreachable.items()]),
             "longest": _some([f"{token_id} {token}" for token_id, token in self.longest.items()]),
             "fingerprint": self.fingerprint or "needs the pattern",
@@ -162,7 +162,7 @@ def inspect(definition: Definition, format: Format, *, knows_pattern: bool = Tru
         added_tokens={token.content: token_id for token_id, token in definition.tokens_added_later.items()},
         template=None if definition.template is None else str(definition.template),
         settings={name: value for name, value in definition.json_settings.items() if name != "template"},
-        holes=sorted({*range(ids[-1])} - model.vocab.keys() - definition.added_tokens.keys())
+        gaps=sorted({*range(ids[-1])} - model.vocab.keys() - definition.added_tokens.keys())
         if ids[-1] < 2**24
         else [],
         unreachable={token_id: repr(model.vocab[token_id]) for token_id in unreachable(model)},

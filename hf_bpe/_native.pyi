@@ -32,7 +32,7 @@ class Counter:
     Args:
         pattern: the name of a pattern that is built in, a chain, or None for no pre-tokenization.
         special_tokens: text is split at them first, at the longest where several begin.
-        threads: at most so many; the result does not depend on it.
+        threads: number of threads, at most; the result does not depend on it.
         memory: what the counts may take, in bytes; 0 for as much as they need.
         simd: one of `simd_names()`, None for the best; the result does not depend on it.
         chunk_bytes: what a thread takes at a time; the result does not depend on it.
@@ -72,7 +72,7 @@ class Counter:
             progress: called about twenty times a second with the number of bytes done of these texts.
 
         Returns:
-            None if all is counted; else the memory is used up, and this is the chunk to go on with after `drain`. And
+            None if all is counted; else the memory is used up, and this is the chunk to continue with after `drain`. And
             the index of the first text that is not UTF-8 with the offset of its first byte that is not; the counts are
             of no more use then. None if there is none.
 
@@ -100,7 +100,7 @@ class RunReader:
 
     def __init__(self, run: Run) -> None: ...
     def next(self, words: int) -> list[tuple[bytes, int]]:
-        """Return up to so many words and their counts; none only at the end."""
+        """Return up to this number of words and their counts; none only at the end."""
 
 class Encoder:
     """The native `hf_bpe.engine._encoder.Encoder`, where every method is described.
@@ -256,4 +256,4 @@ def find_last_cut(text: bytes, pattern: str | Chain | None, special_tokens: list
     """Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none."""
 
 def simd_names() -> list[str]:
-    """Return what the scanner can be told to use on this machine: "scalar", and "avx2" or "neon"."""
+    """Return what the scanner can use on this machine: "scalar", and "avx2" or "neon"."""

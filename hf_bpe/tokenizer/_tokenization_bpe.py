@@ -100,7 +100,7 @@ class BPETokenizer(CheckedTokenizer):
         normalizer: with files, what is done to text before it is split: "NFC", or what else
             `hf_bpe.core.normalizers.canonical_normalizer` takes, or None.
         ignore_merges: with files, whether a pre-token that is an ordinary token is encoded as that token.
-        model_special_tokens: with files, the special tokens of the model. None for the special ones in
+        model_special_tokens: with files, the special tokens of the model. None for the special tokens in
             `added_tokens_decoder` or, if there are none, for the tokens that are in no merge.
         drop_missing_bytes: with files, whether to drop bytes without a token.
         signature: with files, the `BPEModel.signature` of the model that they were written from.

@@ -32,7 +32,7 @@ class MergesReader {
 
   // A merge of two tokens in printable form, which must be new, and must make a token.
   bool add(std::string_view first, std::string_view second);
-  // The same of "first second", with a single space.
+  // As above, for "first second", with a single space.
   bool add(std::string_view line);
 
   // Finds the last tokens.

@@ -126,9 +126,9 @@ class TestInspect:
     def test_inspect_describes_a_folder(self, folder):
         rows = dict(line.split(None, 1) for line in run("inspect", folder).stdout.splitlines())
         assert rows["format"] == "hf"
-        assert rows["tokens"] == "280: 256 bytes, 1 special ones"
+        assert rows["tokens"] == "280: 256 bytes, 1 special"
         assert (rows["merges"], rows["pattern"], rows["special"]) == ("23", "gpt2", "1: '<|x|>' 256")
-        assert (rows["holes"], rows["unreachable"]) == ("none", "none")
+        assert (rows["gaps"], rows["unreachable"]) == ("none", "none")
         assert rows["fingerprint"] == BPETokenizer.from_pretrained(folder).model.fingerprint
 
     def test_inspect_lists_unused_ids_and_unreachable_tokens(self, tmp_path):
@@ -136,11 +136,11 @@ class TestInspect:
         content = path.read_bytes().replace(b" 257\n", b" 300\n")
         path.write_bytes(content)
         found = json.loads(run("inspect", path, "--json").stdout)
-        assert found["holes"] == [*range(257, 300)]
+        assert found["gaps"] == [*range(257, 300)]
         assert found["unreachable"] == {"300": "b'xyzzy'"}
         assert found["ignore_merges"] is True
         shown = run("inspect", path).stdout
-        assert "holes           43: 257 to 299\n" in shown
+        assert "gaps            43: 257 to 299\n" in shown
         assert "unreachable     1: 300 b'xyzzy'\n" in shown
 
     def test_inspect_reports_a_missing_pattern(self, tmp_path):

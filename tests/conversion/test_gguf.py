@@ -157,7 +157,7 @@ def test_whole_words_before_merges_is_not_read_where_it_makes_no_difference(path
         assert read(path, Hints()).model == replace(LOW, pattern="llama3")
 
 
-def test_holes_are_written_as_unused_and_read_as_holes(path):
+def test_gaps_are_written_as_unused_and_read_as_gaps(path):
     write(Definition(LOW), path)
     metadata = read_metadata(path, "tokenizer.ggml.")
     assert metadata["tokenizer.ggml.tokens"][258:260] == ["[PAD258]", "[PAD259]"]

@@ -1,4 +1,4 @@
-"""Both encoders give what the reference and the splitter of added tokens give, however the work is shared out."""
+"""Both encoders give what the reference and the splitter of added tokens give, however the work is distributed."""
 
 import dataclasses
 import os

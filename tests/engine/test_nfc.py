@@ -1,4 +1,4 @@
-"""Text is brought to NFC exactly as `tokenizers` does it, whatever Unicode the Python at hand has."""
+"""Text is brought to NFC exactly as `tokenizers` does it, whatever Unicode this Python has."""
 
 import pytest
 from hypothesis import given

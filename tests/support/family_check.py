@@ -186,7 +186,7 @@ def main() -> int:
     parser.add_argument("--strings", type=int, default=2000, help="generated strings a family and vocabulary")
     parser.add_argument("--vocabularies", nargs="*", default=["r50k", "cl100k", "o200k"])
     parser.add_argument("--families", nargs="*", default=[*FAMILIES], metavar="NAME")
-    parser.add_argument("--bytes", type=int, default=None, help="at most so many bytes of each file")
+    parser.add_argument("--bytes", type=int, default=None, help="read at most this many bytes of each file")
     options = parser.parse_args()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     files = [file for path in options.texts for file in (sorted(path.glob("*.txt")) if path.is_dir() else [path])]

@@ -143,7 +143,7 @@ def test_an_id_outside_the_vocabulary_is_skipped_with_a_warning_or_unknown(token
     assert BPETokenizer(model=tokenizer.model, unk_token="<pad>").decode([108, 9999]) == "l<pad>"
 
 
-def test_holes_in_the_ids_are_filled_so_that_no_new_token_collides(tmp_path):
+def test_gaps_in_the_ids_are_filled_so_that_no_new_token_collides(tmp_path):
     model = BPEModel({5: b"a", 2: b"b", 9: b"ab", 4: b"<s>"}, [(b"a", b"b")], ("<s>",))
     tokenizer = BPETokenizer(model=model)
     assert (tokenizer.vocab_size, len(tokenizer)) == (10, 10)

@@ -215,7 +215,7 @@ def test_too_little_memory_is_refused_with_advice(monkeypatch):
     assert len(train(counts, num_merges=100).merges) == 100
 
 
-# Stop and go on.
+# Interrupt and resume.
 
 
 class Stop(Exception):

@@ -430,7 +430,7 @@ try:
     append_line(path, "20 77")
 except OSError:
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    append_line(path, "6c 6f")  # as those do who write once more at the end
+    append_line(path, "6c 6f")  # as a writer does that appends again at the end
 """
     path = tmp_path / "log"
     subprocess.run([sys.executable, "-c", code, str(path), str(room)], check=True)
