@@ -162,9 +162,7 @@ def inspect(definition: Definition, format: Format, *, knows_pattern: bool = Tru
         added_tokens={token.content: token_id for token_id, token in definition.tokens_added_later.items()},
         template=None if definition.template is None else str(definition.template),
         settings={name: value for name, value in definition.json_settings.items() if name != "template"},
-        gaps=sorted({*range(ids[-1])} - model.vocab.keys() - definition.added_tokens.keys())
-        if ids[-1] < 2**24
-        else [],
+        gaps=sorted({*range(ids[-1])} - model.vocab.keys() - definition.added_tokens.keys()) if ids[-1] < 2**24 else [],
         unreachable={token_id: repr(model.vocab[token_id]) for token_id in unreachable(model)},
         longest={} if longest is None else {longest: repr(model.vocab[longest])},
         fingerprint=model.fingerprint if knows_pattern else None,

@@ -72,8 +72,8 @@ class Counter:
             progress: called about twenty times a second with the number of bytes done of these texts.
 
         Returns:
-            None if all is counted; else the memory is used up, and this is the chunk to continue with after `drain`. And
-            the index of the first text that is not UTF-8 with the offset of its first byte that is not; the counts are
+            None if all is counted; else the memory is used up, and this is the chunk to continue with after `drain`.
+            And the index of the first text that is not UTF-8 with the offset of its first byte that is not; the counts are
             of no more use then. None if there is none.
 
         Raises:
