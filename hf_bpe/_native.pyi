@@ -73,8 +73,8 @@ class Counter:
 
         Returns:
             None if all is counted; else the memory is used up, and this is the chunk to continue with after `drain`.
-            And the index of the first text that is not UTF-8 with the offset of its first byte that is not; the counts are
-            of no more use then. None if there is none.
+            And the index of the first text that is not UTF-8 with the offset of its first byte that is not; the counts
+            are of no more use then. None if there is none.
 
         Raises:
             OverflowError: counts might pass 64 bits.
