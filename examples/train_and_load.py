@@ -2,11 +2,10 @@
 
 Usage: python examples/train_and_load.py [TEXT_FILE [FOLDER]]
 
-Without a file it trains on this project's README, without a folder it saves into a temporary one.
+Without a file it trains on this project's README, without a folder it saves into `my-tokenizer` in the current one.
 """
 
 import sys
-import tempfile
 from pathlib import Path
 
 from transformers import AutoTokenizer
@@ -17,7 +16,7 @@ import hf_bpe
 def main(text_file: Path, folder: Path) -> None:
     tokenizer = hf_bpe.BPETokenizer.train(text_file, vocab_size=512, special_tokens=["<|endoftext|>"])
     tokenizer.save_pretrained(folder)
-    print(f"trained on {text_file.name}: {tokenizer.model}")
+    print(f"trained on {text_file.name}, saved in {folder}: {tokenizer.model}")
 
     loaded = AutoTokenizer.from_pretrained(folder)  # knows the class because hf_bpe is imported
     text = "The tokenizer trains, encodes and decodes. 你好 👋<|endoftext|>"
@@ -31,8 +30,4 @@ def main(text_file: Path, folder: Path) -> None:
 
 if __name__ == "__main__":
     source = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent.parent / "README.md"
-    if len(sys.argv) > 2:
-        main(source, Path(sys.argv[2]))
-    else:
-        with tempfile.TemporaryDirectory() as temporary:
-            main(source, Path(temporary))
+    main(source, Path(sys.argv[2] if len(sys.argv) > 2 else "my-tokenizer"))
