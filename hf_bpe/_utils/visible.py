@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
+from itertools import groupby
 from typing import NamedTuple
 
 import regex
@@ -13,6 +15,8 @@ LIGHT = ("#9ecbff", "#ffd27a", "#d9b8ff", "#b9e08a")
 DARK = ("#1f4e79", "#7a5200", "#5b3a8c", "#4a6b16")
 
 _SIGNS = {" ": "·", "\t": "→", "\n": "↵"}
+_MEANINGS = {"·": "space", "→": "tab", "↵": "newline", "◌": "combining mark"}
+_LONGEST_RUN = 3  # of equal signs that a folded token shows
 # Characters without width or ink: controls (also bidirectional ones), spaces, joiners, fillers; bytes as surrogates.
 _UNSEEN = regex.compile(r"([\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800])")
 _JOINS = regex.compile(r"\p{M}")
@@ -21,22 +25,32 @@ _JOINS = regex.compile(r"\p{M}")
 _UNPRINTABLE = regex.compile(r"[[\p{Cc}\p{Cs}\p{Bidi_Control}\p{Zl}\p{Zp}]--[\n\t]]", regex.VERSION1)
 
 _STYLE = """
-.hf-bpe { font-family: ui-monospace, "DejaVu Sans Mono", monospace; line-height: 1.75; overflow-wrap: anywhere }
+.hf-bpe { font-family: ui-monospace, "DejaVu Sans Mono", monospace; line-height: 1.75; overflow-wrap: anywhere;
+  --faint: #0009; --faint: light-dark(#0009, #fffd) }
 .hf-bpe :is(bdi, .box) { color: black; color: light-dark(black, white); border-radius: .2em; padding: .12em .05em;
   -webkit-box-decoration-break: clone; box-decoration-break: clone }
 .hf-bpe :is(bdi, .box) .box, .hf-bpe .box bdi { padding: 0 }
-.hf-bpe i { font-style: normal; opacity: .6; unicode-bidi: isolate; direction: ltr }
+.hf-bpe i { font-style: normal; color: var(--faint); unicode-bidi: isolate; direction: ltr }
 .hf-bpe .added { font-weight: bold; outline: .12em solid currentColor; outline-offset: -.12em; padding: .12em .3em }
-.hf-bpe small { opacity: .75; font-size: .7em }
+.hf-bpe small { color: var(--faint); font-size: .7em }
+.hf-bpe bdi:focus { outline: .15em solid; outline-offset: .05em }
+.hf-bpe bdi[title]:focus::after { content: attr(title); position: fixed; inset: auto 0 0; z-index: 1; padding: .7em 1em;
+  font: 1rem/1.4 system-ui, sans-serif; color: Canvas; background: CanvasText; text-align: left; white-space: normal }
 .hf-bpe .ids bdi { display: inline-block; line-height: 1.3; margin: .1em .05em; padding: .1em .2em; text-align: center }
 .hf-bpe .ids small { display: block }
-.hf-bpe p { margin: .8em 0 0; font: .85em system-ui, sans-serif; opacity: .75 }
+.hf-bpe h1 { margin: 0 0 .3em; font: 650 1.5em/1.25 system-ui, sans-serif }
+.hf-bpe p { margin: 0 0 .8em; font: .85em/1.5 system-ui, sans-serif; opacity: .8 }
+.hf-bpe .legend span { display: inline-block; margin-right: 1.3em }
+.hf-bpe .legend i { font-family: ui-monospace, "DejaVu Sans Mono", monospace; color: inherit; margin-right: .3em }
 .hf-bpe table { font: .9em system-ui, sans-serif; line-height: 1.75; border-collapse: collapse }
 .hf-bpe caption { text-align: left; font-weight: bold; padding-bottom: .3em }
 .hf-bpe th { white-space: nowrap; font-weight: normal; opacity: .75 }
 .hf-bpe :is(th, td) { text-align: left; vertical-align: top; padding: .1em 1em .1em 0; background: none }
 .hf-bpe td bdi { font-family: ui-monospace, "DejaVu Sans Mono", monospace; white-space: nowrap }
-.hf-bpe .tree { overflow-x: auto; padding-bottom: .4em }
+.hf-bpe .tree { overflow-x: auto; padding-bottom: .4em; animation: hf-bpe-more linear;
+  animation-timeline: scroll(self inline) }
+@keyframes hf-bpe-more { from { mask-image: linear-gradient(to left, transparent, black 5em) }
+  99% { mask-image: linear-gradient(to left, transparent, black 5em) } to { mask-image: none } }
 .hf-bpe .tree ul { display: flex; gap: 2px; margin: 2px 0 0; padding: 0; list-style: none }
 .hf-bpe .tree li { flex: 1 0 auto; margin: 0 }
 .hf-bpe .tree .box { display: block; text-align: center; line-height: 1.3; padding: .2em .5em }
@@ -52,8 +66,8 @@ _PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-:root {{ color-scheme: light dark }}
-body {{ margin: 1.5em auto; padding: 0 1em; max-width: 70em }}
+:root {{ color-scheme: light dark; -webkit-text-size-adjust: 100% }}
+body {{ margin: 1.5em auto 4em; padding: 0 1em; max-width: 70em }}
 </style>
 </head>
 <body>
@@ -97,6 +111,20 @@ def pieces(token: bytes) -> list[Piece]:
     return found
 
 
+def fold(shown: Iterable[Piece]) -> list[Piece]:
+    r"""Return pieces in which a long run of one sign is the sign and a number.
+
+    >>> "".join(piece.text for piece in fold(pieces(b"x" + b" " * 83)))
+    'x·×83'
+    """
+    found = []
+    for piece, run in groupby(shown):
+        count = len([*run])
+        is_long = piece.is_sign and count > _LONGEST_RUN
+        found += [Piece(f"{piece.text}×{count}", True)] if is_long else [piece] * count
+    return found
+
+
 def plain(token: bytes) -> str:
     r"""Return a token as visible text without colours.
 
@@ -106,10 +134,25 @@ def plain(token: bytes) -> str:
     return "".join(piece.text for piece in pieces(token))
 
 
-def html_of_pieces(token: bytes, *, has_breaks: bool = False) -> str:
-    """Return a token as HTML; with `has_breaks`, lines break at its newlines, except at one at its end."""
+def legend(signs: Iterable[str]) -> dict[str, str]:
+    """Return the meanings of signs; all bytes and all code points have one meaning each.
+
+    >>> legend(["·", "<e4>", "<bd>", "·"])
+    {'·': 'space', '<e4>': 'byte of a partial character'}
+    """
+    found: dict[str, str] = {}
+    for sign in signs:
+        other = "invisible character" if sign.startswith("<U+") else "byte of a partial character"
+        meaning = _MEANINGS.get(sign, other)
+        if meaning not in found.values():
+            found[sign] = meaning
+    return found
+
+
+def html_of_pieces(shown: Iterable[Piece], *, has_breaks: bool = False) -> str:
+    """Return pieces as HTML; with `has_breaks`, lines break at newlines, except at one at the end."""
     parts = []
-    for piece in pieces(token):
+    for piece in shown:
         text = escape(piece.text)
         parts.append(f"<i>{text}</i>" if piece.is_sign else text)
         parts.append("<br>" if has_breaks and piece.ends_line else "")
@@ -118,7 +161,12 @@ def html_of_pieces(token: bytes, *, has_breaks: bool = False) -> str:
 
 def html_of_token(token: bytes, colour: int) -> str:
     """Return a token as HTML in one of the colours, isolated from the direction of other scripts."""
-    return f'<bdi class="c{colour % len(LIGHT)}">{html_of_pieces(token)}</bdi>'
+    return html_in_colour(pieces(token), colour)
+
+
+def html_in_colour(shown: Iterable[Piece], colour: int) -> str:
+    """Return the pieces of a token as HTML in one of the colours, isolated from the direction of other scripts."""
+    return f'<bdi class="c{colour % len(LIGHT)}">{html_of_pieces(shown)}</bdi>'
 
 
 def fragment(content: str) -> str:
@@ -127,8 +175,9 @@ def fragment(content: str) -> str:
 
 
 def page(title: str, content: str) -> str:
-    """Return a self-contained HTML page."""
-    return _PAGE.format(title=escape(title), content=fragment(content))
+    """Return a self-contained HTML page with its title as the heading."""
+    heading = f"<h1>{escape(title)}</h1>\n"
+    return _PAGE.format(title=escape(title), content=fragment(heading + content))
 
 
 def printable(text: str) -> str:

@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.style import Style
 from rich.text import Text
 
-from hf_bpe._utils.visible import LIGHT, fragment, html_of_token, page, plain
+from hf_bpe._utils.visible import LIGHT, fold, fragment, html_of_token, page, pieces, plain
 from hf_bpe.core._byte_level import from_printable
 from hf_bpe.core._model import BPEModel
 from hf_bpe.engine._dispatch import make_encoder
@@ -49,9 +49,20 @@ class MergeTree:
             label = f"  {node.id}  {node.kind}"
             yield Text.assemble((guide, Style(dim=True)), (plain(node.data), style), (label, Style(dim=True)))
 
-    def to_html(self) -> str:
-        """Return a self-contained HTML page: the token on top, its bytes at the bottom."""
-        return page(f"Token {self.id}", self._html())
+    def to_html(self, title: str = "") -> str:
+        """Return a self-contained HTML page, with the token on top and its bytes at the bottom.
+
+        Args:
+            title: the title and heading; the token by default.
+        """
+        explained = "<p>Below each token are the two tokens that are merged into it, down to the bytes.</p>\n"
+        return page(title or self.title, explained + self._html())
+
+    @property
+    def title(self) -> str:
+        """The token with its id, as a title."""
+        shown = "".join(piece.text for piece in fold(pieces(self.data)))
+        return f"Token {shown} (id {self.id:,})"
 
     def _repr_html_(self) -> str:
         return fragment(self._html())
@@ -73,7 +84,7 @@ class MergeTree:
                 html.append("<ul>")
                 left.append("</ul>")
                 left += [(part, _colour(colour, number)) for number, part in reversed([*enumerate(tree.parts)])]
-        return f'<div class="tree"><ul>{"".join(html)}</ul></div>'
+        return f'<div class="tree" tabindex="0"><ul>{"".join(html)}</ul></div>'
 
     def _walk(self) -> Iterator[tuple[str, MergeTree, int]]:
         """Yield the tree lines before each token, the token and its colour, in the order of a printed tree."""

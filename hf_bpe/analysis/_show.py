@@ -17,7 +17,7 @@ from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import check_int
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe._utils.visible import LIGHT, fragment, html_of_pieces, page, pieces, plain
+from hf_bpe._utils.visible import LIGHT, fragment, html_of_pieces, legend, page, pieces, plain
 from hf_bpe.analysis._merge_tree import MergeTree, merge_tree, ranks_of
 from hf_bpe.core._model import BPEModel
 from hf_bpe.engine._dispatch import make_encoder
@@ -154,9 +154,9 @@ class Shown:
         yield self.coloured(console.color_system)
         yield Text(self.summary, Style(dim=True))
 
-    def to_html(self) -> str:
-        """Return a self-contained HTML page, with tooltips that describe each token."""
-        return page("Tokens", self._html())
+    def to_html(self, title: str = "Tokens") -> str:
+        """Return a self-contained HTML page that describes each token when it is pointed at, tapped or focused."""
+        return page(title, self._html())
 
     def _repr_html_(self) -> str:
         return fragment(self._html())
@@ -166,15 +166,24 @@ class Shown:
         spans, end = [], 0
         for number, token in enumerate(self.tokens):
             begin, end = end, end + len(token.data)
-            text = html_of_pieces(token.data, has_breaks=not self.has_ids)
+            text = html_of_pieces(pieces(token.data), has_breaks=not self.has_ids)
             text += f"<small>{token.id}</small>" if self.has_ids else ""
             kind = f"c{number % len(LIGHT)}{' added' if token.is_added else ''}"
             spans.append(
-                f'<bdi class="{kind}" title="{escape(self._title(token, data, begin, end))}">{text}</bdi><wbr>'
+                f'<bdi class="{kind}" tabindex="0" title="{escape(self._title(token, data, begin, end))}">{text}</bdi>'
             )
-            spans.append("<br>" if b"\n" in (token.data if self.has_ids else token.data[-1:]) else "")
+            spans.append("<br>" if b"\n" in (token.data if self.has_ids else token.data[-1:]) else "<wbr>")
         kind = ' class="ids"' if self.has_ids else ""
-        return f"<div{kind}>{''.join(spans)}</div>\n<p>{escape(self.summary)}</p>"
+        how = " Point at a token, tap it, or press Tab, to see its id, bytes and merge." if self.tokens else ""
+        return f"<p>{escape(self.summary)}.{how}</p>\n{self._legend()}<div{kind}>{''.join(spans)}</div>"
+
+    def _legend(self) -> str:
+        """Return the meanings of the signs that are shown, as HTML."""
+        signs = (piece.text for token in self.tokens for piece in pieces(token.data) if piece.is_sign)
+        known = [f"<span><i>{escape(sign)}</i>{meaning}</span>" for sign, meaning in legend(signs).items()]
+        if any(token.is_added for token in self.tokens):
+            known.append("<span>outlined: special or added token</span>")
+        return f'<p class="legend">{" ".join(known)}</p>\n' if known else ""
 
     def _title(self, token: ShownToken, data: bytes, begin: int, end: int) -> str:
         """Return the description of a token, including the characters of which it has only a part."""
@@ -227,4 +236,4 @@ def _continues(byte: int) -> bool:
 
 
 def _number(count: int, name: str) -> str:
-    return f"{count} {name}{'' if count == 1 else 's'}"
+    return f"{count:,} {name}{'' if count == 1 else 's'}"

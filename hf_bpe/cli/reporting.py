@@ -14,7 +14,7 @@ import typer
 from hf_bpe.cli.messages import say, show_result
 from hf_bpe.cli.options import Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, check_installed
-from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, RankPattern, command, load
+from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, RankPattern, command, load, name_of
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     reads_text,
@@ -79,7 +79,7 @@ def report(
         found = report_on(
             tokenizer,
             texts,
-            name=_name(folder),
+            name=name_of(folder),
             reference=reference,
             parallel=parallel,
             trees_of=tree or (),
@@ -152,15 +152,11 @@ def _texts(
 
 def _loaded(folders: Sequence[str], pattern: str) -> dict[str, BPETokenizer]:
     """Return the tokenizers by their names, or by their paths if names are equal."""
-    names = [*map(_name, folders)]
+    names = [*map(name_of, folders)]
     if len({*folders}) < len(folders):
         raise typer.BadParameter("a tokenizer is given twice", param_hint="'FOLDER'")
     paths = names if len({*names}) == len(names) else folders
     return {name: load(folder, pattern, is_one_of_several=True) for name, folder in zip(paths, folders, strict=True)}
-
-
-def _name(folder: str) -> str:
-    return Path(folder).resolve().name
 
 
 def _check_page(html: Path | None, force: bool) -> None:

@@ -207,6 +207,11 @@ def load(source: str, pattern: str = "auto", *, is_one_of_several: bool = False)
             return tokenizer_type.convert_from(path, pattern=pattern)
 
 
+def name_of(source: str) -> str:
+    """Return the name of a tokenizer: that of its folder or file."""
+    return Path(source).resolve().name
+
+
 def save(tokenizer: BPETokenizer, folder: Path) -> None:
     """Save a tokenizer in a folder, verified."""
     with phase(f"saving and verifying {folder}"), warnings_said():

@@ -15,7 +15,7 @@ from hf_bpe._utils.files import write_atomically
 from hf_bpe.cli.messages import say
 from hf_bpe.cli.options import argument, option
 from hf_bpe.cli.outputs import Force, check_file
-from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, STDIN, RankPattern, command, load, open_input
+from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, STDIN, RankPattern, command, load, name_of, open_input
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -68,7 +68,8 @@ def show(
             data = source.read()
     tokens = shown(tokenizer, data, ids=ids, max_tokens=max_tokens)
     if html is not None:
-        _save(tokens.to_html(), html)
+        name = "a text" if text is not None else "standard input" if file == STDIN else Path(file).name
+        _save(tokens.to_html(f"Tokens of {name} by {name_of(folder)}"), html)
     else:
         _print(tokens.marked, tokens.coloured, color)
     say(tokens.summary)
@@ -97,7 +98,7 @@ def tree(
     check_file(html, force)
     found = merge_tree(load(folder, pattern), cast("int | str", token_id if token is None else token))
     if html is not None:
-        _save(found.to_html(), html)
+        _save(found.to_html(f"{found.title} of {name_of(folder)}"), html)
     else:
         _print(str(found), lambda _: found, color)
 

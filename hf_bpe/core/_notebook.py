@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
-from hf_bpe._utils.visible import fragment, html_of_token
+from hf_bpe._utils.visible import fold, fragment, html_in_colour, html_of_token, pieces
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
 
 _SHOWN = 8
-_LONGEST = 32  # bytes of a token that are shown
+_LONGEST = 32  # bytes of a token that are shown, or signs of a folded one
 
 
 def html_of_model(model: BPEModel) -> str:
@@ -22,7 +22,7 @@ def html_of_model(model: BPEModel) -> str:
     >>> "merges" in html_of_model(BPEModel({97: b"a", 98: b"b", 99: b"ab"}, [(b"a", b"b")]))
     True
     """
-    return table("BPEModel", rows_of_model(model))
+    return table("BPEModel", rows_of_model(model) | signature_row(model))
 
 
 def rows_of_model(model: BPEModel) -> dict[str, str | None]:
@@ -31,17 +31,25 @@ def rows_of_model(model: BPEModel) -> dict[str, str | None]:
     counts = f"{count_of_bytes} bytes, {len(model.special_tokens)} special"
     longest = sorted(model.vocab, key=lambda token_id: -len(model.vocab[token_id]))[:_SHOWN]
     return {
-        "tokens": f"{model.vocab_size}: {counts}; ids {min(model.vocab, default=0)} to {max(model.vocab, default=0)}",
+        "tokens": f"{model.vocab_size:,}: {counts}; ids {_range(model)}",
         "pattern": f"<code>{escape(model.pattern or 'none')}</code>",
         "normalizer": model.normalizer,
         "ignore_merges": "yes" if model.ignore_merges else None,
         "special tokens": some_tokens(model.special_ids().values(), model.vocab),
-        "merges": str(len(model.merges)),
+        "merges": f"{len(model.merges):,}",
         "first merges": _merges(model.merges[:_SHOWN]),
         "last merges": _merges(model.merges[_SHOWN:][-_SHOWN:]),
         "longest tokens": some_tokens(longest, model.vocab),
-        "signature": f"<code>{escape(model.signature)}</code>",
     }
+
+
+def signature_row(model: BPEModel) -> dict[str, str | None]:
+    """Return the row with the signature, which is long and comes last."""
+    return {"signature": f"<code>{escape(model.signature)}</code>"}
+
+
+def _range(model: BPEModel) -> str:
+    return f"{min(model.vocab, default=0):,} to {max(model.vocab, default=0):,}"
 
 
 def table(title: str, rows: Mapping[str, str | None]) -> str:
@@ -62,9 +70,10 @@ def _merges(merges: Iterable[tuple[bytes, bytes]]) -> str:
 
 
 def html_of_bytes(token: bytes, colour: int) -> str:
-    """Return a token as HTML; a long token is cut between characters."""
-    if len(token) <= _LONGEST:
-        return html_of_token(token, colour)
+    """Return a token as HTML; runs of signs are folded, and a long token is cut between characters."""
+    folded = fold(pieces(token))
+    if len(token) <= _LONGEST or sum(len(piece.text) for piece in folded) <= _LONGEST:
+        return html_in_colour(folded, colour)
     end = _LONGEST
     while end > _LONGEST - 4 and token[end] & 0xC0 == 0x80:
         end -= 1

@@ -146,6 +146,26 @@ def test_merge_tree_of_any_model_has_a_table(model):
 
 
 def test_long_tokens_are_cut_between_characters():
-    html = BPEModel({0: b"x" + "é".encode() * 20, 1: b"\x80" * 40}, [])._repr_html_()
+    html = BPEModel({0: b"x" + "é".encode() * 40, 1: b"\x80\x81" * 20}, [])._repr_html_()
     assert f">x{'é' * 15}</bdi>…" in html
-    assert f"{'<i>&lt;80&gt;</i>' * 28}</bdi>…" in html  # these are no characters
+    assert f"{'<i>&lt;80&gt;</i><i>&lt;81&gt;</i>' * 14}</bdi>…" in html  # these are no characters
+
+
+def test_long_runs_of_spaces_are_folded():
+    html = BPEModel({0: b"    x" + b" " * 83, 1: b"\t\t\t", 2: b" "}, [])._repr_html_()
+    assert "<i>·×4</i>x<i>·×83</i></bdi>" in html
+    assert "<i>→</i><i>→</i><i>→</i></bdi>" in html
+
+
+def test_page_of_a_tree_names_the_token_in_title_and_heading():
+    tree = merge_tree(train(["<b>"], num_merges=2, pattern=None), b"<b>")
+    assert tree.to_html().count(f"Token &lt;b&gt; (id {tree.id})</") == 2
+    assert tree.to_html("Tree <1>").count(">Tree &lt;1&gt;</") == 2
+
+
+def test_notebooks_show_what_the_tokens_are_for_before_digests_and_group_digits():
+    tokenizer = make_tokenizer()
+    html = tokenizer._repr_html_()
+    assert html.index("<th>pad_token") < html.index("<th>tokens") < html.index("<th>signature")
+    model = BPEModel({number: number.to_bytes(2, "big") for number in range(1234)}, [])
+    assert "1,234: 0 bytes, 0 special; ids 0 to 1,233" in model._repr_html_()

@@ -1,9 +1,9 @@
 """Text as its tokens: nothing of it is hidden, lost, or taken for markup or a command to the terminal."""
 
 import io
-import math
 import re
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.console import Console
+from support.colours import SEEN_BY, blend, contrast, difference
 from support.samples import make_tokenizer
 from support.strategies import any_bytes, models
 from transformers import AddedToken, PreTrainedTokenizerFast
@@ -56,7 +57,10 @@ class Tokens(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag, attributes):
-        assert tag in {"html", "head", "meta", "title", "style", "body", "div", "bdi", "i", "br", "wbr", "small", "p"}
+        assert tag in {
+            *("html", "head", "meta", "title", "style", "body", "h1", "p", "span"),
+            *("div", "bdi", "i", "br", "wbr", "small"),
+        }
         if tag not in {"meta", "br", "wbr"}:
             self.open.append(tag)
         if tag == "bdi":
@@ -200,12 +204,32 @@ def test_titles_tell_id_bytes_rank_and_of_which_character_the_bytes_are_a_part()
         "id 256, 13 bytes 3c 7c 65 6e 64 6f 66 74 65 78 74 7c 3e, added token",
     ]
     assert html.count(", of &lt;U+202E&gt;") == 3
+    assert all(each["tabindex"] == "0" for each in Tokens(html).attributes)  # for keyboards and fingers
+    assert "bdi[title]:focus::after { content: attr(title)" in html
+
+
+@given(models(all_bytes=True), any_data)
+def test_a_page_has_a_heading_and_summary_and_a_legend_of_its_signs_before_the_text(model, data):
+    shown = show(model, data)
+    head, _, text = (
+        shown.to_html("Tokens of <a>").partition("</style>\n</head>")[2].partition("</style>")[2].partition("<div")
+    )
+    assert "<h1>Tokens of &lt;a&gt;</h1>" in head
+    assert f"<p>{escape(shown.summary)}." in head
+    signs = {*re.findall("<i>(.*?)</i>", text)}
+    explained = re.findall("<span><i>(.*?)</i>(.*?)</span>", head)
+    assert {sign for sign, _ in explained} <= signs
+    assert len({meaning for _, meaning in explained}) == len(explained) == len({_class_of(sign) for sign in signs})
+
+
+def _class_of(sign):
+    return re.sub(r"[0-9a-fA-F]", "", sign)
 
 
 def test_long_text_is_shown_in_part_but_counted_whole_with_a_note():
     shown = show(MODEL, "low" * 400_000, max_tokens=3)
     assert shown.marked == "low|low|low"
-    assert shown.summary == "400000 tokens, 1200000 bytes, 3.00 bytes a token; the first 3 tokens are shown"
+    assert shown.summary == "400,000 tokens, 1,200,000 bytes, 3.00 bytes a token; the first 3 tokens are shown"
     assert len(Tokens(shown.to_html()).tokens) == 3
     assert "are shown" not in show(MODEL, "low" * 3, max_tokens=3).summary
 
@@ -248,41 +272,19 @@ def test_a_page_needs_nothing_from_elsewhere():
 
 # Colours
 
-# How people without the red, green or blue cones see linear RGB: Machado, Oliveira and Fernandes, 2009.
-SEEN_BY = {
-    "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-    "no red": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
-    "no green": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
-    "no blue": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
-}
-
-
-def linear(colour):
-    values = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
-    return [((value + 0.055) / 1.055) ** 2.4 if value > 0.04045 else value / 12.92 for value in values]
-
-
-def product(matrix, vector):
-    return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
-
-
-def lab(rgb):
-    to_xyz = ((0.4339, 0.3762, 0.1899), (0.2126, 0.7152, 0.0722), (0.0177, 0.1095, 0.8728))  # by the white point
-    x, y, z = (c ** (1 / 3) if c > 0.008856 else 7.787 * c + 16 / 116 for c in product(to_xyz, rgb))
-    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
-
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
-@pytest.mark.parametrize("matrix", SEEN_BY.values(), ids=SEEN_BY)
-def test_colour_blind_people_tell_neighbouring_colours_apart(palette, matrix):
+@pytest.mark.parametrize("vision", SEEN_BY)
+def test_colour_blind_people_tell_neighbouring_colours_apart(palette, vision):
     for one, other in zip(palette, palette[1:] + palette[:1], strict=True):
-        seen = [lab([min(max(c, 0), 1) for c in product(matrix, linear(colour))]) for colour in (one, other)]
-        assert math.dist(*seen) > 15  # 2 is just seen, side by side
+        assert difference(one, other, vision) > 10
 
 
-@pytest.mark.parametrize(("palette", "text"), [(LIGHT, 0), (DARK, 1)], ids=["light", "dark"])
-def test_text_is_read_on_the_colours(palette, text):
+@pytest.mark.parametrize(
+    ("palette", "text", "faint"), [(LIGHT, "#000000", 0x99), (DARK, "#ffffff", 0xDD)], ids=["light", "dark"]
+)
+def test_text_and_signs_are_read_on_the_colours(palette, text, faint):
+    assert "light-dark(#0009, #fffd)" in show(MODEL, "low").to_html()
     for colour in palette:
-        luminance = sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear(colour), strict=True))
-        low, high = sorted([luminance, text])
-        assert (high + 0.05) / (low + 0.05) > 5.5  # WCAG asks for 4.5
+        assert contrast(colour, text) > 5.5
+        assert contrast(colour, blend(text, colour, faint / 255)) > 4.5  # what WCAG asks for
