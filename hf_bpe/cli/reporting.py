@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +34,8 @@ _REFERENCE_HELP = "The text that parities are relative to."
 _PARALLEL_HELP = "The texts are translations of each other: parity compares their tokens, not tokens per character."
 _TREE_HELP = "Show the merges of this token, given as text or as in vocab.json. Repeat the option for more."
 _HTML_HELP = "Write a page with tables and pictures to this file; needs the extra `report`."
+_MARKDOWN_HELP = "Print the tables as Markdown."
+_LATEX_HELP = "Print the tables as LaTeX, which needs the package booktabs."
 _REPORT_EXAMPLE = (
     "hf-bpe report my-tokenizer english.txt code/ --html report.html\n"
     "  hf-bpe report my-tokenizer --group en=flores/eng.txt --group fi=flores/fin.txt --parallel"
@@ -46,6 +49,8 @@ _Groups = Annotated[list[str] | None, option(_GROUP_HELP, "--group", metavar="NA
 _Counts = Annotated[list[Path] | None, option(_COUNTS_HELP, metavar="FILE", show_default="none")]
 _Reference = Annotated[str | None, option(_REFERENCE_HELP, metavar="NAME", show_default="the first")]
 _Parallel = Annotated[bool, option(_PARALLEL_HELP, "--parallel")]
+_Markdown = Annotated[bool, option(_MARKDOWN_HELP, "--markdown")]
+_Latex = Annotated[bool, option(_LATEX_HELP, "--latex")]
 _Html = Annotated[Path | None, option(_HTML_HELP, "--html", metavar="FILE", show_default="none")]
 
 
@@ -61,6 +66,8 @@ def report(
     parallel: _Parallel = False,
     tree: Annotated[list[str] | None, option(_TREE_HELP, metavar="TOKEN", show_default="none")] = None,
     as_json: Json = False,
+    markdown: _Markdown = False,
+    latex: _Latex = False,
     html: _Html = None,
     pattern: RankPattern = "auto",
     force: Force = False,
@@ -73,6 +80,7 @@ def report(
     """
     from hf_bpe.analysis import report as report_on
 
+    form = _form(as_json, markdown, latex)
     _check_page(html, force)
     tokenizer = load(folder, pattern)
     with _texts(context, sources or [], group or [], counts or [], "SOURCE") as texts:
@@ -85,7 +93,7 @@ def report(
             trees_of=tree or (),
             **running,
         )
-    _show(found, as_json, html)
+    _show(found, form, html)
 
 
 @command(epilog=EXAMPLE + _COMPARE_EXAMPLE)
@@ -99,6 +107,8 @@ def compare(
     reference: _Reference = None,
     parallel: _Parallel = False,
     as_json: Json = False,
+    markdown: _Markdown = False,
+    latex: _Latex = False,
     html: _Html = None,
     pattern: RankPattern = "auto",
     force: Force = False,
@@ -110,6 +120,7 @@ def compare(
     """
     from hf_bpe.analysis import compare as compared
 
+    form = _form(as_json, markdown, latex)
     _check_page(html, force)
     tokenizers = _loaded(folders, pattern)
     with _texts(context, on or [], group or [], counts or [], "--on SOURCE") as texts:
@@ -120,7 +131,7 @@ def compare(
             parallel=parallel,
             **running,
         )
-    _show(found, as_json, html)
+    _show(found, form, html)
 
 
 @contextlib.contextmanager
@@ -166,12 +177,27 @@ def _check_page(html: Path | None, force: bool) -> None:
         check_installed("matplotlib", "report", "--html")
 
 
-def _show(found: Report | Comparison, as_json: bool, html: Path | None) -> None:
+_FORMS: dict[str, Callable[[Report | Comparison], str]] = {
+    "--json": lambda found: json.dumps(found.as_json(), indent=2),
+    "--markdown": lambda found: found.to_markdown(),
+    "--latex": lambda found: found.to_latex(),
+}
+
+
+def _form(*chosen: bool) -> str | None:
+    """Return the option that chooses what to print; None for tables."""
+    options = [option for option, is_chosen in zip(_FORMS, chosen, strict=True) if is_chosen]
+    if len(options) > 1:
+        raise typer.BadParameter(f"cannot be combined with {options[0]}", param_hint=f"'{options[1]}'")
+    return options[0] if options else None
+
+
+def _show(found: Report | Comparison, form: str | None, html: Path | None) -> None:
     if html is not None:
-        found.to_html(html)
+        found.to_html(html, command=shlex.join(["hf-bpe", *sys.argv[1:]]))
         say(f"saved in {html}")
-    if as_json:
-        show_result(json.dumps(found.as_json(), indent=2))
+    if form is not None:
+        show_result(_FORMS[form](found))
     elif html is None and sys.stdout.isatty():
         from rich.console import Console
 

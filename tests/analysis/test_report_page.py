@@ -1,6 +1,7 @@
 """What reports look like: a page that needs nothing else, tables in the terminal, fragments in notebooks."""
 
 import io
+import itertools
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -11,12 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from support.colours import SEEN_BY, contrast, difference
 from support.profiles import by_profile
 
 from hf_bpe import BPEModel, train
 from hf_bpe._utils.visible import plain
+from hf_bpe._version import __version__
 from hf_bpe.analysis import compare, report
-from hf_bpe.analysis._report.tables import as_html
+from hf_bpe.analysis._report.contents_of_comparison import tables_of_comparison
+from hf_bpe.analysis._report.series import DARK, LIGHT, SHAPES, lanes, offset_of, shape_of
+from hf_bpe.analysis._report.tables import Lines, Table, as_html, as_text, shortened
 
 TEXTS = {"english": ["low lower lowest, newest 42! "] * 9, "other": ["你好 привет\nlow"] * 9}
 NASTY = ["<script>alert(1)</script>", 'a"b', "$x_{$", "x&amp;y", "\u202eevil", "你好", "\x00\x1b[31m", "n" * 200, " "]
@@ -91,8 +96,42 @@ class TestPage:
         light, dark = (set(re.findall(r"(--\w+):", rules)) for rules in style.split("prefers-color-scheme: dark", 1))
         assert set(re.findall(r"var\((--\w+)\)", html)) - {"--c"} <= light & dark
 
+    def test_page_says_what_it_is_and_how_it_was_made(self, shown):
+        pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
+        page = Page(shown.to_html(command="hf-bpe <x>"))
+        text = "".join(page.text)
+        first = shown.reports[0] if hasattr(shown, "reports") else shown
+        assert re.fullmatch(r"Tokenizer (report: mine|comparison: small and large)", shown.title)
+        assert text.count(shown.title) == 2  # title and heading
+        assert f"hf_bpe {__version__}, {first.date}: hf-bpe <x>" in text
+        assert first.citation in text
+        assert "What the figures mean" in text
+
+    def test_page_names_the_files_with_their_sizes(self, models, tmp_path):
+        pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
+        for name, size in (("a.txt", 2000), ("b.txt", 4)):
+            (tmp_path / name).write_bytes(b"low " * (size // 4))
+        found = report(models[0], tmp_path)
+        assert found.files == {"a.txt": 2000, "b.txt": 4}
+        assert "Files: a.txt (2.0 kB), b.txt (4 bytes)" in "".join(Page(found.to_html()).text)
+
+    def test_page_has_one_legend_with_a_shape_for_each_tokenizer(self, models):
+        pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
+        html = compare({f"no. {number}": models[0] for number in range(8)}, TEXTS).to_html()
+        [legend] = re.findall(r'<ul class="legend".*?</ul>', html)
+        shapes = re.findall(r'<path fill="var\(--c(\d)\)"[^>]* d="([^"]+)"/>', legend)
+        assert [int(color) for color, _ in shapes] == [*range(8)]
+        assert len({shape for _, shape in shapes}) == 8
+
+    def test_tables_below_pictures_are_folded_and_all_scroll_by_keyboard(self, html):
+        for section in re.findall(r"<section>.*?</section>", html, re.DOTALL):
+            if "<figure>" in section:
+                assert section.index("<svg") < section.index("<details>") < section.index("<table>")
+        assert html.count("<table>") == html.count('class="scroll" role="region" aria-label=')
+        assert html.count("<table>") == len(re.findall(r'class="scroll"[^>]* tabindex="0"', html))
+
     def test_pictures_have_names_and_text_elements(self, html):
-        svgs = re.findall(r"<svg.*?</svg>", html, re.DOTALL)
+        svgs = re.findall(r"<svg (?!class).*?</svg>", html, re.DOTALL)
         assert len(svgs) == 6
         for svg in svgs:
             root = ElementTree.fromstring(svg.replace("<svg", '<svg xmlns:xlink="x"', 1))
@@ -129,7 +168,7 @@ class TestPage:
             page = Page(found.to_html())
             assert page.tags["script"] == 0
             assert page.tags["main"] == 1
-            for svg in re.findall(r"<svg.*?</svg>", found.to_html(), re.DOTALL):
+            for svg in re.findall(r"<svg (?!class).*?</svg>", found.to_html(), re.DOTALL):
                 ElementTree.fromstring(svg.replace("<svg", '<svg xmlns:xlink="x"', 1))
             str(found)
 
@@ -161,7 +200,9 @@ class TestTables:
 
     def test_plain_text_tables_fit_a_hundred_columns_without_cuts(self, shown):
         lines = str(shown).splitlines()
-        assert max(map(len, lines)) <= 100
+        citations = {one.citation for one in getattr(shown, "reports", [shown])}
+        assert citations <= {*lines}
+        assert max(len(line) for line in lines if line not in citations) <= 100
         assert all(line == line.rstrip() for line in lines)
         for table in shown.tables():
             assert table.title in lines
@@ -178,10 +219,139 @@ class TestTables:
             for row in table.rows:
                 assert all(cell in printed for cell in row[1:] if len(cell) < 30)
 
+    @given(st.lists(st.text("abcdefgh-", min_size=1, max_size=24), min_size=1, max_size=12), st.integers(1, 9))
+    def test_wide_tables_are_printed_in_parts_that_fit(self, names, digits):
+        number = "7" * digits
+        rows = [(label, *[number] * len(names)) for label in ("first", "second")]
+        printed = as_text(Lines("title"), [Table("Table", ("", *names), rows)])
+        assert max(map(len, printed.splitlines())) <= 100
+        assert len(re.findall(rf"\b{number}\b", printed)) == 2 * len(names)
+        assert printed.count("first") == printed.count("second") >= 1
+
     @given(st.binary(min_size=1, max_size=60))
     def test_tables_show_tokens_shortened_and_visible(self, token):
         found = report(BPEModel({0: token}, []), [""])
         [cells] = [table.rows[0] for table in found.tables() if table.title == "Longest tokens"]
-        assert plain(token).startswith(cells[0].removesuffix("…"))
+        unfolded = re.sub(
+            r"(?:\((.{2,4})\)|(<[^<>]+>|.))×(\d+)", lambda run: (run[1] or run[2]) * int(run[3]), cells[0]
+        )
+        assert plain(token).startswith(unfolded.removesuffix("…")) or "×" in plain(token)
         assert len(cells[0]) <= 24
         assert not set(" \t\n\r\x1b") & {*cells[0]}
+
+    @given(st.text("a·<é", min_size=1, max_size=3), st.integers(8, 90))
+    def test_long_runs_are_folded(self, unit, times):
+        assert shortened(unit * times).count("×") == 1
+        assert shortened("<0a>" * times) == f"<0a>×{times}"
+        assert shortened("·" * 7) == "·" * 7
+
+
+class TestBest:
+    def test_best_of_each_row_is_marked_everywhere(self, models):
+        found = compare({"small": models[0], "large": models[1]}, TEXTS)
+        overall = found.tables()[0]
+        marked = {overall.rows[row][0]: overall.columns[column] for row, column in overall.best}
+        assert marked == dict.fromkeys(
+            ["bytes per token", "characters per token", "tokens per word", "tokens"], "large"
+        ) | {"words in one token": "large"}
+        tokens = [f"{one.total.tokens:,}" for one in found.reports]
+        assert re.search(rf"^tokens +{tokens[0]} +\*{tokens[1]}$", str(found), re.MULTILINE)
+        assert f'<td class="best"><bdi>{tokens[1]}</bdi>' in found._repr_html_()
+        assert f"| tokens | {tokens[0]} | **{tokens[1]}** |" in found.to_markdown()
+        assert rf"tokens & {tokens[0]} & \textbf{{{tokens[1]}}} \\" in found.to_latex()
+
+    @given(st.lists(st.sampled_from([0, 1, 2]), min_size=2, max_size=8))
+    def test_best_cells_have_the_best_printed_figure_and_equal_rows_have_none(self, sizes):
+        chain = train([part for group in TEXTS.values() for part in group], [262, 270, 280], ["<|x|>"])
+        found = compare([chain[size] for size in sizes], TEXTS)
+        for table in tables_of_comparison(found)[2:6]:
+            better = min if "lower is better" in table.note else max
+            for number, row in enumerate(table.rows):
+                values = [float(cell) for cell in row[1:]]
+                best = {column for column, value in enumerate(values, start=1) if value == better(values)}
+                expected = best if len({*values}) > 1 else set()
+                assert {column for place, column in table.best if place == number} == expected
+
+    def test_figures_that_are_the_same_for_all_are_said_once(self, models):
+        found = compare({"small": models[0], "large": models[1]}, TEXTS)
+        overall, vocabularies = found.tables()[:2]
+        total = found.reports[0].total
+        assert not {"text", "words"} & {row[0] for row in overall.rows}
+        assert overall.note.startswith(f"{total.bytes} bytes of text, {total.words} words; ")
+        assert ("vocabulary", "262", "280") in vocabularies.rows
+
+
+class TestVerdict:
+    def test_scripts_without_tokens_and_costly_ones_are_named(self):
+        texts = ["low lower " * 50, "\u05e9\u05dc\u05d5\u05dd" * 60, "\u0561" * 200, "\u4f60\u597d" * 100]
+        model = train(["low lower " * 50, "\u4f60" * 50], num_merges=8)
+        printed = " ".join(str(report(model, texts)).split())
+        assert "Hebrew and Armenian are not in this vocabulary: 1.00 byte per token." in printed
+        assert "Han takes more than one token per character." in printed
+        assert re.search(r"(Hebrew|Armenian|Han) takes \d+\.\d times as many tokens per character as Latin\.", printed)
+        assert "not in this vocabulary" not in str(report(model, ["low", "\u05e9"]))  # too little to say so
+
+    def test_half_the_vocabulary_is_compared_if_it_still_has_every_byte(self, models):
+        model = BPEModel({0: b"a", 1: b"aa", 2: b"aaaa"}, [(b"a", b"a"), (b"aa", b"aa")])
+        assert "With half the vocabulary, the text would take 300.0 % more tokens." in str(report(model, ["aaaa"]))
+        assert "With half the vocabulary" not in str(report(models[0], TEXTS))
+
+    def test_winner_is_named_overall_and_by_text(self, models):
+        found = compare({"small": models[0], "large": models[1]}, TEXTS)
+        small, large = (one.total.tokens for one in found.reports)
+        share = f"{100 * (1 - large / small):.1f} %"
+        assert f"large takes the fewest tokens, {large}: {share} fewer than small." in str(found)
+        assert "large takes the fewest on every text." in str(found)
+        alike = str(compare({"a": models[0], "b": models[0]}, TEXTS))
+        assert f"a and b take equally few tokens: {small}." in alike
+        assert "takes the fewest" not in alike
+
+
+class TestMarkup:
+    @given(st.text("|*_`<>\\{}$%&#^~[]\nab", min_size=1, max_size=8))
+    def test_markdown_and_latex_escape_names(self, name):
+        found = report(train(["low low"], 257), {name: ["low"], "other": ["low"]}, name=name)
+        rows = [line for line in found.to_markdown().splitlines() if line.startswith("| ")]
+        for line in rows:
+            assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) >= 3
+        by_text = [len(re.findall(r"(?<!\\)\|", row.replace("\\\\", ""))) for row in rows if "42" not in row]
+        assert {*by_text} <= {3, 4, 5, 6, 9}
+        body = "\n".join(line for line in found.to_latex().splitlines() if not line.startswith("% "))
+        bare = re.sub(r"\\(?:[a-z]+\{\}|[a-z]+|\\|[&%$#_{}])", "", body)
+        assert not set("$%#_^~\\") & {*bare}
+
+    def test_latex_has_a_table_environment_for_each_table(self, shown):
+        latex = shown.to_latex()
+        number = len(shown.tables())
+        for command in (r"\begin{table}", r"\end{table}", r"\toprule", r"\bottomrule", r"\caption{"):
+            assert latex.count(command) == number
+
+
+class TestSeries:
+    @pytest.mark.parametrize(("palette", "page"), [(LIGHT, "#ffffff"), (DARK, "#14181c")], ids=["light", "dark"])
+    def test_eight_series_differ_by_colour_for_everybody_and_stand_out(self, palette, page, html):
+        assert page in html
+        assert len(palette) == len(SHAPES) == 8
+        for vision in SEEN_BY:
+            for number, one in enumerate(palette):
+                for other in palette[:number]:
+                    assert difference(one, other, vision) > 13, (one, other, vision)
+        assert all(contrast(color, page) > 3 for color in palette)  # what WCAG asks of graphics
+
+    def test_text_of_pages_has_enough_contrast(self, html):
+        light, dark = (dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", part)) for part in html.split("prefers-color", 1))
+        for colors in (light, dark):
+            assert contrast(colors["ink"], colors["page"]) > 12
+            assert contrast(colors["dim"], colors["page"]) > 4.5
+
+    def test_colour_and_shape_are_unique_among_64(self):
+        assert len({(number % 8, shape_of(number)) for number in range(64)}) == 64
+
+    @given(st.lists(st.floats(0, 10), max_size=9), st.floats(0.1, 2))
+    def test_dots_of_a_lane_do_not_touch(self, values, room):
+        chosen = lanes(values, room)
+        for lane in {*chosen}:
+            placed = sorted(value for value, other in zip(values, chosen, strict=True) if other == lane)
+            assert all(after >= before + room for before, after in itertools.pairwise(placed))
+        assert {*chosen} == {*range(len({*chosen}))}
+        assert len({offset_of(lane) for lane in {*chosen}}) == len({*chosen})

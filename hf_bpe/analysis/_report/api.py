@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -17,9 +18,10 @@ from hf_bpe.analysis._report.documents import Comparison, Report
 from hf_bpe.analysis._report.figures import Figures, whole, with_parity
 from hf_bpe.analysis._report.measuring import BYTES, TOKENS, Measure, Totals, measure
 from hf_bpe.analysis._report.scripts import LATIN, SCRIPTS, UNNAMED
-from hf_bpe.analysis._report.texts import CountingOptions, Cut, Texts, count_group, groups_of
+from hf_bpe.analysis._report.texts import CountingOptions, Cut, Texts, count_group, groups_of, sizes_of_files
 from hf_bpe.analysis._show import merge_tree
 from hf_bpe.core._model import BPEModel
+from hf_bpe.core._provenance import short_digest
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
@@ -162,18 +164,37 @@ def _reports(
     measures = [Measure(side.model, options.num_workers or default_threads()) for side in sides]
     all_totals = {group: [Totals(side.model.vocab_size) for side in sides] for group in groups}
     cuts = [*dict.fromkeys(side.cut for side in sides)]
+    fingerprints: dict[Cut, list[str]] = {cut: [] for cut in cuts}
     for name, group in groups.items():
         for cut, counts in zip(cuts, count_group(name, group, cuts, specials, options), strict=True):
+            fingerprints[cut].append(counts.fingerprint)
             alike = [number for number, side in enumerate(sides) if side.cut == cut]
             measure(counts, [measures[n] for n in alike], [all_totals[name][n] for n in alike])
     first = next(iter(groups)) if reference is None else reference
+    files = sizes_of_files(groups.values())
     return [
-        _report_of(name, side, {group: all_totals[group][number] for group in groups}, first, parallel)
+        _report_of(
+            name,
+            side,
+            {group: all_totals[group][number] for group in groups},
+            first,
+            parallel,
+            files,
+            short_digest(" ".join(fingerprints[side.cut]).encode()),
+        )
         for number, (name, side) in enumerate(zip(names, sides, strict=True))
     ]
 
 
-def _report_of(name: str, side: _Side, all_totals: Mapping[str, Totals], reference: str, parallel: bool) -> Report:
+def _report_of(
+    name: str,
+    side: _Side,
+    all_totals: Mapping[str, Totals],
+    reference: str,
+    parallel: bool,
+    files: Mapping[str, int],
+    text_digest: str,
+) -> Report:
     model = side.model
     has_words = model.pattern is not None
     total = reduce(add, all_totals.values())
@@ -202,6 +223,9 @@ def _report_of(name: str, side: _Side, all_totals: Mapping[str, Totals], referen
         compression_curve=merges.compression_curve(total.usage, total.sums[:, BYTES].sum()),
         compression_curves={group: curve for group, curve in curves.items() if curve is not None},
         why_no_compression_curve=merges.why_no_curve,
+        date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        files=files,
+        text_digest=text_digest,
     )
 
 

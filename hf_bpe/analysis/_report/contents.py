@@ -1,4 +1,4 @@
-"""The contents of reports and comparisons: which tables of which figures they show."""
+"""The contents of reports: which tables of which figures they show, and what the figures mean."""
 
 from __future__ import annotations
 
@@ -7,13 +7,38 @@ from collections.abc import Sequence
 from hf_bpe._utils.memory import format_bytes
 from hf_bpe.analysis._report.compression_curve import CompressionCurve
 from hf_bpe.analysis._report.figures import Figures, ratio
-from hf_bpe.analysis._report.results import ComparisonValues, ReportValues, Token
+from hf_bpe.analysis._report.results import ReportValues, Token
 from hf_bpe.analysis._report.scripts import UNNAMED
 from hf_bpe.analysis._report.tables import NOTHING, Table, number, share, shortened
 
 _MOST_SCRIPTS = 12
 _MOST_LENGTHS = 12
 _Row = tuple[str, ...]
+
+BETTER = {
+    "bytes per token": "higher",
+    "characters per token": "higher",
+    "tokens per word": "lower",
+    "words in one token": "higher",
+    "tokens": "lower",
+    "parity": "lower",
+}
+"""Which direction of a figure means fewer tokens."""
+
+MEANINGS = {
+    "bytes per token": "bytes of UTF-8 divided by tokens: the compression.",
+    "characters per token": "Unicode characters divided by tokens, to compare scripts.",
+    "tokens per word": "tokens of words divided by words: the fertility. Words are pre-tokens with a letter or number.",
+    "words in one token": "the share of words that are a single token.",
+    "parity": "tokens relative to the reference, for as many characters or for the translation of the same text. Above "
+    "1 a text costs more than the reference.",
+    "by vocabulary size": "the compression with the first merges only, as if trained to that size.",
+    "Rényi efficiency": "how evenly the tokens are used: 1 if all are equally frequent.",
+    "never used": "tokens that do not occur in the text.",
+    "unreachable": "tokens that no text becomes.",
+    "special tokens": "are left out of text and tokens.",
+}
+"""What the figures mean."""
 
 
 def key_figures(report: ReportValues) -> list[tuple[str, str]]:
@@ -27,7 +52,8 @@ def key_figures(report: ReportValues) -> list[tuple[str, str]]:
     ]
 
 
-def _other_figures(report: ReportValues) -> list[tuple[str, str]]:
+def other_figures(report: ReportValues) -> list[tuple[str, str]]:
+    """Return names and values of the other figures."""
     total = report.total
     rows = [
         ("text", format_bytes(round(total.bytes))),
@@ -42,30 +68,20 @@ def _other_figures(report: ReportValues) -> list[tuple[str, str]]:
 
 
 def about(report: ReportValues) -> str:
-    """Return the other figures as a line."""
-    total = report.total
-    unknown = f" · {number(report.unknown)} bytes without a token" if report.unknown else ""
-    return (
-        f"{format_bytes(round(total.bytes))} of text · {number(total.tokens)} tokens · Rényi efficiency "
-        f"{number(report.efficiency, 3)} · {number(len(report.never_used))} tokens of the vocabulary never used · "
-        f"{number(len(report.unreachable))} unreachable{unknown}"
-    )
-
-
-def tables_of(results: ReportValues | ComparisonValues) -> list[Table]:
-    """Return the tables that show results."""
-    return tables_of_report(results) if isinstance(results, ReportValues) else tables_of_comparison(results)
+    """Return the size of the vocabulary and the pattern."""
+    pattern = report.model.pattern or "none"
+    return f"{report.model.vocab_size:,} tokens, pattern {pattern if len(pattern) < 20 else 'custom'}"
 
 
 def tables_of_report(report: ReportValues) -> list[Table]:
     """Return the tables of a report."""
-    tables = [Table("Overall", ("", ""), [*key_figures(report), *_other_figures(report)])]
+    tables = [Table("Overall", ("", ""), [*key_figures(report), *other_figures(report)])]
     if len(report.groups) > 1:
         tables.append(_groups(report))
     if len(report.scripts) > 1:
         tables.append(_scripts(report))
-    tables.append(_by_size([report]))
-    tables.append(_lengths([report]))
+    tables.append(by_size([report]))
+    tables.append(lengths([report]))
     tables.append(_tokens("Tokens used most", report.most_used))
     tables.append(_tokens("Longest tokens", report.longest))
     if report.never_used:
@@ -74,6 +90,8 @@ def tables_of_report(report: ReportValues) -> list[Table]:
     return tables
 
 
+_DIRECTIONS = "higher is better, but for tokens per word and parity"
+BY_SCRIPT = "script of a pre-token's first letter"
 _COLUMNS = ("bytes/\ntoken", "chars/\ntoken", "tokens/\nword", "words in\none token", "parity", "bytes", "tokens")
 
 
@@ -93,7 +111,7 @@ def _cells(figures: Figures) -> _Row:
 def _groups(report: ReportValues) -> Table:
     rows = [*map(_cells, report.groups), _cells(report.total)]
     of = "tokens" if report.parallel else "tokens per character"
-    note = f"parity: {of}, relative to {report.reference[0]}"
+    note = f"{_DIRECTIONS}; parity: {of}, relative to {report.reference[0]}"
     strong = frozenset({len(rows) - 1})
     return Table("By text", ("", *_COLUMNS), rows, strong=strong, note=note, pictures=("groups", "group parity"))
 
@@ -113,18 +131,19 @@ def shown_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
 
 def _scripts(report: ReportValues) -> Table:
     [shown] = shown_scripts([report])
-    note = f"script of a pre-token's first letter; parity: tokens per character, relative to {report.reference[1]}"
-    note += _left_out(report)
+    note = f"{BY_SCRIPT}{left_out(report)}; parity: tokens per character, relative to {report.reference[1]}"
     pictures = ("scripts", "script parity")
     return Table("By script", ("", *_COLUMNS), [*map(_cells, shown)], note=note, pictures=pictures)
 
 
-def _left_out(report: ReportValues) -> str:
-    left_out = len(report.scripts) - len(shown_scripts([report])[0])
-    return f"; {left_out} rarer scripts are left out" if left_out else ""
+def left_out(report: ReportValues) -> str:
+    """Return the end of a note on scripts: their order, and how many are left out."""
+    number_of_rare = len(report.scripts) - len(shown_scripts([report])[0])
+    scripts = "script is" if number_of_rare == 1 else "scripts are"
+    return "; most text first" + (f"; {number_of_rare} rarer {scripts} left out" if number_of_rare else "")
 
 
-def _by_size(reports: Sequence[ReportValues]) -> Table:
+def by_size(reports: Sequence[ReportValues]) -> Table:
     """Return the table of compression by vocabulary size, for one or more reports."""
     title = "Bytes per token by vocabulary size"
     why = [f"{report.name}: {report.why_no_compression_curve}" for report in reports if report.why_no_compression_curve]
@@ -143,6 +162,7 @@ def _by_size(reports: Sequence[ReportValues]) -> Table:
             row.append(number(ratio(of.bytes, of.tokens_at(size)), 2) if of and is_in else NOTHING)
         rows.append(tuple(row))
     columns = ("vocabulary", *(report.name for report in reports))
+    note = "; ".join(part for part in ("higher is better", note) if part)
     return Table(title, columns, rows, frozenset(), note=note, pictures=("compression curve",))
 
 
@@ -156,7 +176,7 @@ def _by_size_of_one(title: str, curve: CompressionCurve) -> Table:
     return Table(title, columns, rows, frozenset(), frozenset({len(rows) - 1}), pictures=("compression curve",))
 
 
-def _lengths(reports: Sequence[ReportValues]) -> Table:
+def lengths(reports: Sequence[ReportValues]) -> Table:
     shares = [binned(report.lengths_in_text) for report in reports]
     columns = [report.name for report in reports]
     if len(reports) == 1:
@@ -184,60 +204,6 @@ def _tokens(title: str, tokens: Sequence[Token], note: str = "", *, has_count: b
         (shortened(token.text), str(token.id), str(token.bytes), *([number(token.count)] if has_count else []))
         for token in tokens
     ]
+    if not note and any("×" in row[0] for row in rows):
+        note = "·×83 is a run of 83 spaces"
     return Table(title, ("token", "id", "bytes", *(["times"] if has_count else [])), rows, note=note)
-
-
-# Comparisons.
-
-
-def tables_of_comparison(comparison: ComparisonValues) -> list[Table]:
-    """Return the tables of a comparison."""
-    reports, names = comparison.reports, comparison.names
-    first = reports[0]
-    columns = [dict([*key_figures(report), *_other_figures(report)]) for report in reports]
-    keys = dict.fromkeys(key for column in columns for key in column)
-    rows = [(key, *(column.get(key, "0") for column in columns)) for key in keys]
-    patterns = {report.model.pattern for report in reports}
-    note = "words are pre-tokens with a letter or number, so they differ by pattern" if len(patterns) > 1 else ""
-    tables = [Table("Overall", ("", *names), rows, note=note)]
-    if len(first.groups) > 1:
-        groups = shown_groups(reports)
-        tables.append(_side_by_side("Bytes per token by text", names, groups, "bytes_per_token", "", ("groups",)))
-        tables.append(_side_by_side("Tokens per word by text", names, groups, "tokens_per_word"))
-        of = "tokens" if first.parallel else "tokens per character"
-        note = f"{of}, relative to {first.reference[0]}"
-        tables.append(_side_by_side("Parity by text", names, groups, "parity", note, ("group parity",)))
-    if len(first.scripts) > 1:
-        scripts = shown_scripts(reports)
-        note = f"script of a pre-token's first letter{_left_out(first)}"
-        tables.append(_side_by_side("Bytes per token by script", names, scripts, "bytes_per_token", note, ("scripts",)))
-        note = f"tokens per character, relative to {first.reference[1]}{_left_out(first)}"
-        tables.append(_side_by_side("Parity by script", names, scripts, "parity", note, ("script parity",)))
-    tables.append(_by_size(reports))
-    tables.append(_lengths(reports))
-    rows = [
-        (
-            only.name,
-            number(only.tokens),
-            share(only.share),
-            "  ".join(shortened(token.text) for token in only.most_used if token.count),
-        )
-        for only in comparison.only_in
-    ]
-    columns_of_only = ("", "tokens", "of text", "used most")
-    return [*tables, Table("Tokens that only one has", columns_of_only, rows, frozenset({0, 3}))]
-
-
-def _side_by_side(
-    title: str,
-    names: Sequence[str],
-    parts: Sequence[Sequence[Figures]],
-    figure: str,
-    note: str = "",
-    pictures: tuple[str, ...] = (),
-) -> Table:
-    """Return a table of one figure for each part of the texts, with a column for each tokenizer."""
-    known = [{part.name: getattr(part, figure) for part in column} for column in parts]
-    keys = dict.fromkeys(name for column in known for name in column)
-    rows = [(key, *(number(column.get(key), 2) for column in known)) for key in keys]
-    return Table(title, ("", *names), rows, note=note, pictures=pictures)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_bpe._utils.files import write_atomically
-from hf_bpe.analysis._report.contents import tables_of
+from hf_bpe.analysis._report.markup import as_latex, as_markdown
 from hf_bpe.analysis._report.page import fragment, page
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
-from hf_bpe.analysis._report.tables import Table, as_rich, as_text
+from hf_bpe.analysis._report.tables import AsRich, Table, as_text
+from hf_bpe.analysis._report.views import lines_of, tables_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -39,29 +40,40 @@ class _Rendering:
         """Return the tables to show."""
         return tables_of(self)
 
-    def to_html(self: _Results, path: str | os.PathLike[str] | None = None) -> str:  # type: ignore[misc]
+    def to_html(  # type: ignore[misc]
+        self: _Results, path: str | os.PathLike[str] | None = None, *, command: str = ""
+    ) -> str:
         """Return a self-contained HTML page with pictures.
 
         Args:
             path: a file to write the page to, atomically.
+            command: the command that made the report, to show at the end of the page.
 
         Raises:
             ImportError: matplotlib is not installed; it comes with the extra `report`.
             OSError: the file cannot be written.
         """
-        html = page(self)
+        html = page(self, command)
         if path is not None:
             write_atomically(Path(path), html)
         return html
+
+    def to_markdown(self: _Results) -> str:  # type: ignore[misc]
+        """Return the tables as Markdown."""
+        return as_markdown(lines_of(self), tables_of(self))
+
+    def to_latex(self: _Results) -> str:  # type: ignore[misc]
+        """Return the tables as LaTeX, which needs the package booktabs."""
+        return as_latex(lines_of(self), tables_of(self))
 
     def _repr_html_(self: _Results) -> str:  # type: ignore[misc]
         return fragment(self)
 
     def __rich__(self: _Results) -> RenderableType:  # type: ignore[misc]
-        return as_rich(self.title, tables_of(self), self.trees)
+        return AsRich(lines_of(self), tables_of(self), self.trees)
 
     def __str__(self: _Results) -> str:  # type: ignore[misc]
-        return as_text(self.title, tables_of(self), self.trees)
+        return as_text(lines_of(self), tables_of(self), self.trees)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,26 +10,27 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hf_bpe.analysis._report.compression_curve import CompressionCurve
 from hf_bpe.analysis._report.contents import binned, length_name, shown_groups, shown_scripts
 from hf_bpe.analysis._report.figures import Figures
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
+from hf_bpe.analysis._report.scripts import UNNAMED
+from hf_bpe.analysis._report.series import STAND_INS, color_of, lanes, offset_of, shape_of, size_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NUMBER_OF_COLORS = 6
-_INK, _DIM, _LINE = "#010101", "#020202", "#030303"
-_SERIES = [f"#0400{number:02x}" for number in range(NUMBER_OF_COLORS)]
+_INK, _DIM, _LINE, _PAGE = "#010101", "#020202", "#030303", "#050505"
 _VARIABLES = {
-    **{_INK: "var(--ink)", _DIM: "var(--dim)", _LINE: "var(--line)"},
-    **{stand_in: f"var(--c{number})" for number, stand_in in enumerate(_SERIES)},
+    **{_INK: "var(--ink)", _DIM: "var(--dim)", _LINE: "var(--line)", _PAGE: "var(--page)"},
+    **{stand_in: f"var(--c{number})" for number, stand_in in enumerate(STAND_INS)},
 }
 _WIDTH = 4.5  # inches, of 72 units each
 _MOST_LINES = 6  # of groups, besides the line of all texts
+_ROW, _LANE = 0.23, 0.1  # heights in inches
+_DOT = 0.035  # the size of a dot, relative to the axis
 _SETTINGS: Any = {
     "text.parse_math": False,  # names may have dollar signs
     "svg.hashsalt": "hf_bpe",  # for reproducible output
@@ -101,83 +102,85 @@ def _rows(
     def drawing(reports: Sequence[ReportValues]) -> _Drawing | None:
         columns = [{part.name: getattr(part, figure) for part in column} for column in parts(reports)]
         labels = [*dict.fromkeys(label for column in columns for label in column)]
-        if not any(value for column in columns for value in column.values()):
+        rows = [{number: of[label] for number, of in enumerate(columns) if of.get(label)} for label in labels]
+        values = [value for row in rows for value in row.values()]
+        if not values:
             return None
+        right = max(values) * (1.15 if len(columns) == 1 else 1.06)
+        rows_of_lanes = [lanes([*row.values()], _DOT * right) for row in rows]
+        heights = [_ROW + _LANE * max(of, default=0) for of in rows_of_lanes]
+        places = [sum(heights[:number]) + height / 2 for number, height in enumerate(heights)]
 
         def paint(axes: Axes) -> None:
-            axes.set_yticks(range(len(labels)), [*map(_short, labels)])
-            axes.set_ylim(len(labels) - 0.4, -0.6)
+            axes.set_yticks(places, [*map(_short, labels)])
+            axes.set_ylim(sum(heights), 0)
+            axes.set_xlim(0, right)
             axes.tick_params(axis="y", labelcolor=_INK)
             axes.spines["bottom"].set_visible(False)
+            for place, row, of_dots in zip(places, rows, rows_of_lanes, strict=True):
+                if len(columns) == 1:
+                    _bar(axes, place, row.get(0, 0.0))
+                else:
+                    _dots(axes, place, row, of_dots)
             if len(columns) == 1:
-                _bars(axes, [columns[0][label] or 0.0 for label in labels])
+                axes.set_xticks([])
             else:
-                _dots(axes, labels, columns)
+                axes.grid(axis="x")
             if at is not None:
                 axes.axvline(at, color=_DIM, linewidth=0.8, dashes=(3, 2), zorder=1.5)
 
-        return _Drawing(title, 0.35 + 0.23 * len(labels), paint)
+        return _Drawing(title, 0.35 + sum(heights), paint)
 
     return drawing
 
 
-def _bars(axes: Axes, values: Sequence[float]) -> None:
-    axes.barh(range(len(values)), values, height=0.56, color=_SERIES[0])
-    for row, value in enumerate(values):
-        _write(axes, f"{value:.2f}", (value, row), (4, 0), va="center", color=_INK)
-    axes.set_xlim(0, max(values) * 1.15)
-    axes.set_xticks([])
+def _bar(axes: Axes, place: float, value: float) -> None:
+    axes.barh(place, value, height=0.56 * _ROW, color=color_of(0))
+    _write(axes, f"{value:.2f}", (value, place), (4, 0), va="center", color=_INK)
 
 
-def _dots(axes: Axes, labels: Sequence[str], columns: Sequence[_Column]) -> None:
-    """Draw a dot for each tokenizer, and in each row a line from the least to the greatest."""
-    highest = 0.0
-    for row, label in enumerate(labels):
-        dots = [
-            (value, color)
-            for value, color in zip((of.get(label) for of in columns), cycle(_SERIES), strict=False)
-            if value
-        ]
-        values = [value for value, _ in dots]
-        highest = max([highest, *values])
-        axes.plot(
-            [min(values), max(values)] if values else [], [row, row] if values else [], color=_LINE, linewidth=2.5
-        )
-        for value, color in dots:
-            axes.plot([value], [row], "o", color=color, markersize=5.5)
-    axes.set_xlim(0, highest * 1.06)
-    axes.grid(axis="x")
+def _dots(axes: Axes, place: float, row: Mapping[int, float], of_dots: Sequence[int]) -> None:
+    """Draw a dot for each tokenizer, and a line from the least to the greatest."""
+    if row:
+        axes.plot([min(row.values()), max(row.values())], [place, place], color=_LINE, linewidth=2.5)
+    for (number, value), lane in zip(row.items(), of_dots, strict=True):
+        axes.plot([value], [place + _LANE * offset_of(lane)], **_marked(number))
+
+
+def _marked(number: int) -> dict[str, Any]:
+    """Return the settings that draw the shape of a tokenizer."""
+    edge = {"markeredgecolor": _PAGE, "markeredgewidth": 0.5}
+    return {"marker": shape_of(number), "markersize": size_of(number), "color": color_of(number), **edge}
 
 
 def _compression_curve(reports: Sequence[ReportValues]) -> _Drawing | None:
-    lines: list[tuple[str, CompressionCurve | None, str, float]] = []  # name, curve, colour, width
+    lines: list[tuple[str, CompressionCurve | None, dict[str, Any]]] = []  # name, curve, settings
     if len(reports) == 1:
         [report] = reports
         if 1 < len(report.compression_curves) <= _MOST_LINES:
-            lines = [(name, curve, _DIM, 0.9) for name, curve in report.compression_curves.items()]
-        lines.append(("all", report.compression_curve, _SERIES[0], 2.2))
+            dim = {"color": _DIM, "linewidth": 0.9}
+            lines = [(name, curve, dim) for name, curve in report.compression_curves.items()]
+        lines.append(("all", report.compression_curve, {"color": color_of(0), "linewidth": 2.2}))
     else:
         lines = [
-            (report.name, report.compression_curve, color, 1.8)
-            for report, color in zip(reports, cycle(_SERIES), strict=False)
+            (report.name, report.compression_curve, {"linewidth": 1.4, "markevery": [-1], **_marked(number)})
+            for number, report in enumerate(reports)
         ]
-    drawn = [
-        (name, of, color, width) for name, of, color, width in lines if of and of.bytes and of.largest > of.smallest
-    ]
+    drawn = [(name, of, how) for name, of, how in lines if of and of.bytes and of.largest > of.smallest]
     if not drawn:
         return None
 
     def paint(axes: Axes) -> None:
-        ends: list[tuple[float, str, str]] = []
-        for name, curve, color, width in drawn:
+        ends: list[tuple[float, str, dict[str, Any]]] = []
+        for name, curve, how in drawn:
             sizes = curve.sizes()
             values = [curve.bytes / curve.tokens_at(size) for size in sizes]
-            axes.plot(sizes, values, color=color, linewidth=width, solid_capstyle="round")
-            ends.append((values[-1], name, color))
+            axes.plot(sizes, values, solid_capstyle="round", **how)
+            ends.append((values[-1], name, how))
         axes.set_xscale("log")
         axes.set_ylim(bottom=0)
         axes.grid(axis="y")
-        smallest, largest = min(of.smallest for _, of, _, _ in drawn), max(of.largest for _, of, _, _ in drawn)
+        smallest, largest = min(of.smallest for _, of, _ in drawn), max(of.largest for _, of, _ in drawn)
         ticks = [size for size in (125 << power for power in range(20)) if smallest <= size <= largest]
         ticks = ticks[:: 1 + len(ticks) // 6]
         axes.set_xticks(ticks, [f"{size / 1000:g}k" if size >= 1000 else f"{size}" for size in ticks])
@@ -185,15 +188,20 @@ def _compression_curve(reports: Sequence[ReportValues]) -> _Drawing | None:
         if len(drawn) > 1:
             _name_ends(axes, ends, largest)
 
-    return _Drawing("Bytes per token by vocabulary size", 2.9, paint)
+    return _Drawing("Bytes per token by vocabulary size: higher is better", 2.9, paint)
 
 
-def _name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], right: int) -> None:
-    """Write the names of lines to the right of their ends, without overlaps."""
-    ends = sorted(ends)
+def _name_ends(axes: Axes, ends: Sequence[tuple[float, str, dict[str, Any]]], right: int) -> None:
+    """Write the names of lines to the right of their ends, with their shapes, without overlaps."""
+    from matplotlib.transforms import ScaledTranslation
+
+    ends = sorted(ends, key=lambda end: end[:2])
+    shifted = axes.transData + ScaledTranslation(9 / 72, 0, axes.figure.dpi_scale_trans)
     heights = spread([value for value, _, _ in ends], 0.062 * axes.get_ylim()[1])
-    for height, (_, name, color) in zip(heights, ends, strict=True):
-        _write(axes, _short(name), (right, height), (6, 0), va="center", color=_INK if color == _DIM else color)
+    for height, (_, name, how) in zip(heights, ends, strict=True):
+        if "marker" in how:
+            axes.plot([right], [height], transform=shifted, clip_on=False, **how)
+        _write(axes, _short(name), (right, height), (18 if "marker" in how else 8, 0), va="center", color=_INK)
     axes.set_ylim(top=max(axes.get_ylim()[1], heights[-1]))
 
 
@@ -223,17 +231,17 @@ def _lengths(reports: Sequence[ReportValues]) -> _Drawing | None:
 
     def paint(axes: Axes) -> None:
         if len(columns) == 1:
-            axes.bar(bins, columns[0], width=0.72, color=_SERIES[0])
+            axes.bar(bins, columns[0], width=0.72, color=color_of(0))
             axes.plot(bins, vocabulary, color=_INK, linewidth=1, marker="o", markersize=3.5)
             top = 1.05 * max(*columns[0], *vocabulary)
             axes.set_ylim(top=top)
             for line, (name, color) in enumerate(
-                [("bars: of the text", _SERIES[0]), ("line: of the vocabulary", _INK)]
+                [("bars: of the text", color_of(0)), ("line: of the vocabulary", _INK)]
             ):
                 _write(axes, name, (bins[-1] + 0.4, top), (0, -6 - 14 * line), ha="right", va="top", color=color)
         else:
-            for values, color in zip(columns, cycle(_SERIES), strict=False):
-                axes.plot(bins, values, color=color, linewidth=1.6, marker="o", markersize=3.5)
+            for number, values in enumerate(columns):
+                axes.plot(bins, values, linewidth=1.2, **_marked(number))
         axes.set_xticks(bins, [*map(length_name, bins)])
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
@@ -242,11 +250,15 @@ def _lengths(reports: Sequence[ReportValues]) -> _Drawing | None:
     return _Drawing("Tokens by length in bytes", 2.9, paint)
 
 
+def _named_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
+    return [[figures for figures in column if figures.name not in UNNAMED] for column in shown_scripts(reports)]
+
+
 _DRAWINGS: Mapping[str, _Drawer] = {
-    "groups": _rows("Bytes per token", shown_groups, "bytes_per_token"),
+    "groups": _rows("Bytes per token: higher is better", shown_groups, "bytes_per_token"),
     "group parity": _rows("Parity: below 1 is cheaper", shown_groups, "parity", 1),
-    "scripts": _rows("Bytes per token", shown_scripts, "bytes_per_token"),
-    "script parity": _rows("Parity: below 1 is cheaper", shown_scripts, "parity", 1),
+    "scripts": _rows("Bytes per token: higher is better", _named_scripts, "bytes_per_token"),
+    "script parity": _rows("Parity: below 1 is cheaper", _named_scripts, "parity", 1),
     "compression curve": _compression_curve,
     "lengths": _lengths,
 }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hf_bpe.analysis._show import MergeTree
 
 _LISTED = 12
+_NAMED = 4  # tokenizers in a title
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,9 @@ class ReportValues:
         unknown: number of bytes without a token; each counts as a token.
         compression_curve: compression by vocabulary size; None if `why_no_compression_curve` gives a reason.
         compression_curves: compression curve of each group.
+        date: the day of the measurement, in ISO form.
+        files: the sizes of the files that were read, by their names.
+        text_digest: a digest of the text as the tokenizer splits it: equal digests mean equal text.
         trees: the requested merge trees.
     """
 
@@ -70,14 +74,23 @@ class ReportValues:
     compression_curve: CompressionCurve | None
     compression_curves: Mapping[str, CompressionCurve]
     why_no_compression_curve: str
+    date: str
+    files: Mapping[str, int]
+    text_digest: str
     trees: tuple[MergeTree, ...] = ()
 
     @property
     def title(self) -> str:
         """The title of the report."""
-        pattern = self.model.pattern or "none"
-        shown = pattern if len(pattern) < 20 else "custom"
-        return f"{self.name}: {self.model.vocab_size:,} tokens, pattern {shown}"
+        return f"Tokenizer report: {self.name}"
+
+    @property
+    def citation(self) -> str:
+        """The main figures with the signature of the model and a digest of the text, in one line for a paper."""
+        total = self.total
+        ratios = {"bytes per token": total.bytes_per_token, "tokens per word": total.tokens_per_word}
+        figures = ", ".join(f"{value:.3f} {name}" for name, value in ratios.items() if value is not None)
+        return f"{self.name}: {figures} [{self.model.signature}|text={self.text_digest}]"
 
     @property
     def efficiency(self) -> float | None:
@@ -133,6 +146,8 @@ class ReportValues:
             "pattern": self.model.pattern,
             "signature": self.model.signature,
             "fingerprint": self.model.fingerprint,
+            "text_digest": self.text_digest,
+            "citation": self.citation,
             "total": self.total.as_json(),
             "groups": [figures.as_json() for figures in self.groups],
             "scripts": [figures.as_json() for figures in self.scripts],
@@ -203,8 +218,9 @@ class ComparisonValues:
 
     @property
     def title(self) -> str:
-        """The names of the tokenizers, as a title."""
-        return " and ".join([", ".join(self.names[:-1]), self.names[-1]])
+        """The title of the comparison, with the names of the tokenizers if they are few."""
+        names = f"{', '.join(self.names[:-1])} and {self.names[-1]}"
+        return f"Tokenizer comparison: {names if len(self.names) <= _NAMED else f'{len(self.names)} tokenizers'}"
 
     @property
     def names(self) -> list[str]:

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import html
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from hf_bpe._utils.visible import printable
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Table as RichTable
+    from rich.text import Text
 
     from hf_bpe.analysis._show import MergeTree
 
 NOTHING = "–"
 _WIDTH = 100  # columns of plain text
 _LONGEST = 24  # characters to show of a token
+_HEADING = 16  # columns of a heading in a line
+_BEST = "*"
+_RUN = re.compile(r"(<[^<>]+>|.{1,4}?)\1{7,}", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,7 @@ class Table:
         rows: the rows, each with one cell per column.
         left: the left-aligned columns; numbers are right-aligned.
         strong: the rows for totals.
+        best: the row and column of each cell that is the best of its row.
         note: a note below the table; may be empty.
         pictures: the names of pictures to show with the table on a page, see `pictures.draw`.
     """
@@ -39,66 +47,139 @@ class Table:
     rows: Sequence[tuple[str, ...]]
     left: frozenset[int] = frozenset({0})
     strong: frozenset[int] = frozenset()
+    best: frozenset[tuple[int, int]] = frozenset()
     note: str = ""
     pictures: tuple[str, ...] = ()
 
 
-def as_rich(title: str, tables: Sequence[Table], trees: Sequence[MergeTree] = ()) -> RenderableType:
-    """Return the tables as a `rich` renderable."""
-    from rich.console import Group
-    from rich.padding import Padding
+@dataclass(frozen=True)
+class Lines:
+    """Lines of text around tables.
+
+    Attributes:
+        title: the title, above the tables.
+        head: sentences below the title.
+        foot: lines below the tables, which plain text does not break, so that they can be copied.
+    """
+
+    title: str
+    head: Sequence[str] = ()
+    foot: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class AsRich:
+    """Tables as a `rich` renderable; a table that is too wide is printed in several parts."""
+
+    lines: Lines
+    tables: Sequence[Table]
+    trees: Sequence[MergeTree] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        def heading(title: str) -> Text:
+            return Text(f"\n{printable(title)}", style="bold")
+
+        yield Text(printable(self.lines.title), style="bold")
+        for line in self.lines.head:
+            yield Text(printable(line))
+        for table in self.tables:
+            yield heading(table.title)
+            for columns in _parts(table, options.max_width):
+                yield _rich_table(table, columns)
+            if note := note_of(table, f"{_BEST} the best of a row"):
+                yield Text(printable(note), style="dim")
+        for tree in self.trees:
+            yield heading(f"Merges of token {tree.id}")
+            yield tree
+        for number, line in enumerate(self.lines.foot):
+            start = "" if number else "\n"
+            yield Text(start + printable(line), style="dim", overflow="fold")
+
+
+def _parts(table: Table, width: int) -> list[list[int]]:
+    """Return the columns to print next to each other, always with the first."""
+    columns = zip(table.columns, *table.rows, strict=True)
+    first, *others = ([*map(_lines, cells)] for cells in columns)
+    if len(table.left) > 1:  # long text, which is wrapped
+        return [[*range(len(table.columns))]]
+    used = room = min(_widest(first), width // 3)
+    parts = [[0]]
+    for number, cells in enumerate(others, start=1):
+        used += 2 + len(_BEST) + _widest(cells)
+        if used > width and len(parts[-1]) > 1:
+            parts.append([0])
+            used = room + 2 + len(_BEST) + _widest(cells)
+        parts[-1].append(number)
+    return parts
+
+
+def _lines(cell: str) -> list[str]:
+    return [part for line in cell.splitlines() for part in textwrap.wrap(line, _HEADING)]
+
+
+def _widest(cells: Sequence[Sequence[str]]) -> int:
+    from rich.cells import cell_len
+
+    return max((cell_len(line) for lines in cells for line in lines), default=0)
+
+
+def _rich_table(table: Table, columns: Sequence[int]) -> RichTable:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    def text(content: str, style: str = "") -> Text:
-        return Text(printable(content), style=style)
-
-    parts: list[RenderableType] = [text(title, style="bold")]
-    for table in tables:
-        parts.append(Padding(text(table.title, style="bold"), (1, 0, 0, 0)))
-        has_header = any(table.columns)
-        shown = RichTable(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0), show_header=has_header)
-        for number, column in enumerate(table.columns):
-            is_left = number in table.left
-            side: Literal["left", "right"] = "left" if is_left else "right"
-            shown.add_column(text(column), justify=side, vertical="bottom", no_wrap=not is_left, overflow="fold")
-        for number, row in enumerate(table.rows):
-            shown.add_row(*map(text, row), style="bold" if number in table.strong else None)
-        parts.append(shown)
-        if table.note:
-            parts.append(text(table.note, style="dim"))
-    for tree in trees:
-        parts += [Padding(Text(f"Merges of token {tree.id}", style="bold"), (1, 0, 0, 0)), tree]
-    return Group(*parts)
+    has_header = any(table.columns)
+    shown = RichTable(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0), show_header=has_header)
+    for number in columns:
+        is_left = number in table.left
+        side: Literal["left", "right"] = "left" if is_left else "right"
+        heading = Text(printable("\n".join(_lines(table.columns[number]))))
+        vertical: Literal["top", "bottom"] = "top" if len(table.left) > 1 else "bottom"
+        shown.add_column(heading, justify=side, vertical=vertical, no_wrap=not is_left, overflow="fold")
+    for row, cells in enumerate(table.rows):
+        marked = [_BEST + cells[number] if (row, number) in table.best else cells[number] for number in columns]
+        styles = ["bold" if (row, number) in table.best else "" for number in columns]
+        texts = [Text(printable(cell), style=style) for cell, style in zip(marked, styles, strict=True)]
+        shown.add_row(*texts, style="bold" if row in table.strong else None)
+    return shown
 
 
-def as_text(title: str, tables: Sequence[Table], trees: Sequence[MergeTree] = ()) -> str:
-    """Return the tables as plain text, in lines of at most a hundred characters."""
+def note_of(table: Table, of_best: str) -> str:
+    return "; ".join(part for part in (table.note, of_best if table.best else "") if part)
+
+
+def as_text(lines: Lines, tables: Sequence[Table], trees: Sequence[MergeTree] = ()) -> str:
+    """Return the tables as plain text of a hundred columns; only lines of the foot may be longer."""
     from rich.console import Console
 
     file = io.StringIO()
     console = Console(file=file, width=_WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
-    console.print(as_rich(title, tables, trees))
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+    console.print(AsRich(replace(lines, foot=()), tables, trees))
+    printed = [line.rstrip() for line in file.getvalue().splitlines()]
+    return "\n".join([*printed, "", *map(printable, lines.foot)])
 
 
 def as_html(table: Table) -> str:
     """Return a table as HTML without its title; cells are escaped."""
 
-    def cells(row: Sequence[str], tag: str) -> str:
+    def cells(row: Sequence[str], tag: str, number_of_row: int = -1) -> str:
         parts = []
         for number, cell in enumerate(row):
-            kind = ' class="left"' if number in table.left else ""
+            kinds = ["left"] * (number in table.left) + ["best"] * ((number_of_row, number) in table.best)
+            kind = f' class="{" ".join(kinds)}"' if kinds else ""
             parts.append(f"<{tag}{kind}><bdi>{html.escape(cell).replace(chr(10), '<br>')}</bdi></{tag}>")
         return "".join(parts)
 
     head = f"<thead><tr>{cells(table.columns, 'th')}</tr></thead>" if any(table.columns) else ""
     rows = [
-        f"<tr{' class=strong' if number in table.strong else ''}>{cells(row, 'td')}</tr>"
+        f"<tr{' class=strong' if number in table.strong else ''}>{cells(row, 'td', number)}</tr>"
         for number, row in enumerate(table.rows)
     ]
-    note = f'<p class="note">{html.escape(table.note)}</p>' if table.note else ""
-    return f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>{note}'
+    said = note_of(table, "bold: the best of a row")
+    note = f'<p class="note">{html.escape(said)}</p>' if said else ""
+    region = f'class="scroll" role="region" aria-label="{html.escape(table.title)}" tabindex="0"'
+    return f"<div {region}><table>{head}<tbody>{''.join(rows)}</tbody></table></div>{note}"
 
 
 # Cells.
@@ -123,9 +204,15 @@ def share(value: float | None) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return a text, shortened if it is long.
+    """Return the visible form of a token, with its long runs folded, shortened if it is long.
 
-    >>> shortened("=" * 100) == "=" * 23 + "…"
-    True
+    >>> shortened("x" + "·" * 83), shortened("<e4>" * 9), shortened("no" * 32)
+    ('x·×83', '<e4>×9', '(no)×32')
     """
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    folded = _RUN.sub(_folded, text)
+    return folded if len(folded) <= _LONGEST else folded[: _LONGEST - 1] + "…"
+
+
+def _folded(run: re.Match[str]) -> str:
+    unit, times = run[1], len(run[0]) // len(run[1])
+    return f"{unit}×{times}" if len(unit) == 1 or unit.startswith("<") else f"({unit})×{times}"

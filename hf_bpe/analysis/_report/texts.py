@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,10 +57,25 @@ def groups_of(texts: Texts | Mapping[str, Texts]) -> dict[str, Group]:
             assert isinstance(shards, list)
             shards.append(shard)
         if 1 < len(files) <= _MOST_FILES and all(shard.is_file for shard in group):
-            short = {name: Path(name).name for name in files}
-            names = short if len({*short.values()}) == len(short) else {name: name for name in files}
+            names = _short_names(files)
             return {names[name]: shards for name, shards in files.items()}
     return {"text": group}
+
+
+def sizes_of_files(groups: Iterable[Group]) -> dict[str, int]:
+    """Return the stored bytes of all files that are read, by their names, or by their paths if names are equal."""
+    sizes: dict[str, int] = {}
+    for shard in (shard for group in groups if isinstance(group, list) for shard in group if shard.is_file):
+        sizes[shard.name] = sizes.get(shard.name, 0) + (shard.size or 0)
+    names = _short_names(sizes)
+    return {names[path]: size for path, size in sizes.items()}
+
+
+def _short_names(paths: Iterable[str]) -> dict[str, str]:
+    """Return a name for each path: its last part if these differ."""
+    paths = [*paths]
+    short = {path: Path(path).name for path in paths}
+    return short if len({*short.values()}) == len(short) else {path: path for path in paths}
 
 
 def _group(texts: Texts) -> Group:

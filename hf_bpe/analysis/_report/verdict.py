@@ -1,0 +1,105 @@
+"""What the figures say, in sentences: at most a few for each report or comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hf_bpe.analysis._report.figures import Figures
+from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
+from hf_bpe.analysis._report.scripts import UNNAMED
+from hf_bpe.analysis._report.tables import number, share
+
+_FEWEST = 100  # characters of a script that say something about it
+_WIDE = 1.5  # bytes per character of a script whose characters take several bytes
+_ONE = 1.005  # prints as 1.00
+_MOST_NAMES = 6
+
+
+def verdict_of_report(report: ReportValues) -> list[str]:
+    """Return what a report says about a tokenizer, in sentences."""
+    scripts = _scripts(report)
+    wide = [script for script in scripts if script.bytes > _WIDE * script.characters]
+    missing = _missing(wide)
+    costly = [script for script in wide if script.tokens > script.characters and script.name not in missing]
+    said = []
+    if missing:
+        said.append(f"{_join(missing)} {_are(missing)} not in this vocabulary: 1.00 byte per token.")
+    if costly:
+        names = [script.name for script in costly]
+        said.append(f"{_join(names)} {'take' if len(names) > 1 else 'takes'} more than one token per character.")
+    dearest = max(scripts, key=lambda script: script.parity or 0, default=None)
+    if dearest is not None and dearest.parity is not None and dearest.parity > 1.5:
+        times = number(dearest.parity, 1)
+        said.append(f"{dearest.name} takes {times} times as many tokens per character as {report.reference[1]}.")
+    curve = report.compression_curve
+    half = report.model.vocab_size // 2
+    if curve is not None and curve.smallest <= half < curve.largest and curve.tokens_at(curve.largest):
+        more = curve.tokens_at(half) / curve.tokens_at(curve.largest) - 1
+        said.append(f"With half the vocabulary, the text would take {share(more)} more tokens.")
+    return said
+
+
+def verdict_of_comparison(comparison: ComparisonValues) -> list[str]:
+    """Return what a comparison says, in sentences."""
+    ranked = sorted(comparison.reports, key=lambda report: report.total.tokens)
+    best = ranked[0]
+    said = [_of_total(ranked)] if best.total.tokens else []
+    if len(best.groups) > 1:
+        said += _of_groups(comparison)
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for report in comparison.reports:
+        wide = [script for script in _scripts(report) if script.bytes > _WIDE * script.characters]
+        if missing := _missing(wide):
+            lacking.setdefault(tuple(missing), []).append(report.name)
+    for missing_there, names in lacking.items():
+        vocabularies = "vocabularies" if len(names) > 1 else "vocabulary"
+        said.append(f"{_join(missing_there)} {_are(missing_there)} not in the {vocabularies} of {_join(names)}.")
+    return said
+
+
+def _of_total(ranked: Sequence[ReportValues]) -> str:
+    best, others = ranked[0], [ranked[1], *ranked[2:][-1:]]
+    if best.total.tokens == ranked[1].total.tokens:
+        alike = [report.name for report in ranked if report.total.tokens == best.total.tokens]
+        return f"{_join(alike)} take equally few tokens: {number(best.total.tokens)}."
+    fewer = [f"{share(1 - best.total.tokens / other.total.tokens)} fewer than {other.name}" for other in others]
+    return f"{best.name} takes the fewest tokens, {number(best.total.tokens)}: {_join(fewer)}."
+
+
+def _of_groups(comparison: ComparisonValues) -> list[str]:
+    """Return which tokenizer is best on which texts, where no other is as good."""
+    won: dict[str, list[str]] = {}
+    for place, group in enumerate(comparison.reports[0].groups):
+        tokens = [report.groups[place].tokens for report in comparison.reports]
+        if tokens.count(min(tokens)) == 1:
+            won.setdefault(comparison.names[tokens.index(min(tokens))], []).append(group.name)
+    number_of_groups = len(comparison.reports[0].groups)
+    return [
+        f"{name} takes the fewest on {'every text' if len(groups) == number_of_groups else _join(groups)}."
+        for name, groups in won.items()
+    ]
+
+
+def _scripts(report: ReportValues) -> list[Figures]:
+    """Return the scripts with enough text to say something about them."""
+    return [script for script in report.scripts if script.name not in UNNAMED and script.characters >= _FEWEST]
+
+
+def _missing(scripts: Sequence[Figures]) -> list[str]:
+    return [script.name for script in scripts if script.bytes_per_token is not None and script.bytes_per_token < _ONE]
+
+
+def _are(names: Sequence[str]) -> str:
+    return "are" if len(names) > 1 else "is"
+
+
+def _join(names: Sequence[str]) -> str:
+    """Return a list in words, cut if it is long.
+
+    >>> _join(["a", "b", "c"]), _join("abcdefghi")
+    ('a, b and c', 'a, b, c, d, e, f and 3 others')
+    """
+    names = [*names]
+    if len(names) > _MOST_NAMES + 1:
+        names = [*names[:_MOST_NAMES], f"{len(names) - _MOST_NAMES} others"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
