@@ -16,8 +16,9 @@ from matplotlib.figure import Figure
 
 from benchmarks.report import label, tiktoken
 
-# Read on white and on black alike: the background is transparent, and text is of middle grey.
-TEXT = "#7d8590"
+# The background is transparent. Text is dark, and light where a style sheet finds a dark page.
+TEXT = "#59636e"
+TEXT_ON_DARK = "#9198a1"
 OURS = "#e8833a"
 OTHERS = "#6f8fb3"
 
@@ -59,13 +60,16 @@ def draw(result: dict[str, Any], path: Path) -> None:
                 axis.tick_params(left=False, labelleft=axis is line[0])
         no_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         figure.savefig(path, format="svg", transparent=True, metadata=no_metadata)
+    dark = f"@media (prefers-color-scheme: dark) {{ text {{ fill: {TEXT_ON_DARK} !important }} }}"
+    path.write_text(path.read_text("utf-8").replace("</style>", f" {dark}</style>", 1), "utf-8")
 
 
 def _time_and_memory(result: dict[str, Any], threads: int) -> tuple[list[str], list[Panel]]:
     """Return the contenders and two panels, each with the contenders in this order."""
     rows = [row for row in result["summary"] if row["threads"] == threads]
     baseline = next(iter(result["contenders"]))
-    times = [f"{row['seconds']:.3f} s   {1 / row['times_as_fast_as'][baseline]:.2f}×" for row in rows]
+    ratios = [1 / row["times_as_fast_as"][baseline] for row in rows]
+    times = [f"{_short(row['seconds'])} s ({_short(ratio)}×)" for row, ratio in zip(rows, ratios, strict=True)]
     memory = [row["peak_bytes"] / 1e6 for row in rows]
     name = baseline.partition(":")[0]
     panels = [
@@ -88,10 +92,10 @@ def _speeds(result: dict[str, Any], threads: int) -> tuple[list[str], list[Panel
     panels = []
     for subject in subjects:
         values = [speeds[subject, name] for name in contenders]
-        texts = [f"{value:.0f}" if value >= 10 else f"{value:.1f}" for value in values]
+        texts = [*map(_short, values)]
         if reference is not None:
             ratios = [value / speeds[subject, reference] for value in values]
-            texts = [f"{text}   {ratio:.1f}×" for text, ratio in zip(texts, ratios, strict=True)]
+            texts = [f"{text} ({_short(ratio)}×)" for text, ratio in zip(texts, ratios, strict=True)]
         panels.append(Panel(f"{subject}, {_threads(threads)}", values, texts))
     return contenders, panels
 
@@ -109,18 +113,26 @@ def _draw_panel(axis: Axes, panel: Panel, result: dict[str, Any], contenders: li
         side.set_visible(False)
 
 
+def _short(value: float) -> str:
+    """Return a number with two digits, or all digits before the point: 0.73, 5.0, 21, 255, but 1 for 1.0."""
+    if value >= 10 or value == 1:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 0.995 else f"{value:.2f}"
+
+
 def _threads(number: int) -> str:
     return f"{number} thread{'s' if number > 1 else ''}"
 
 
 def _title(result: dict[str, Any]) -> str:
     options = result["options"]
-    runs, processor = options["repeats"], result["machine"]["processor"]
+    runs = options["repeats"]
+    where = f"{result['machine']['cores']} cores of {result['machine']['processor']}, {result['date'][:10]}"
     if result["benchmark"] == "encoding":
         what = f"Encoding into {options['into']}, vocabulary {options['vocabulary']['pattern']}, MB/s (× tiktoken's)"
-        return f"{what}: medians of {runs} runs on {processor}, more is better"
+        return f"{what}: more is better\nmedians of {runs} runs on {where}"
     size = sum(file["bytes"] for file in result["files"]) / 1e6
     what = f"{result['benchmark'].capitalize()} on {size:.0f} MB"
     if "vocab_size" in options:
         what += f", {options['vocab_size']:,} tokens"
-    return f"{what}: medians of {runs} runs on {processor}, less is better"
+    return f"{what}: less is better\nmedians of {runs} runs on {where}"

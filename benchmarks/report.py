@@ -106,6 +106,9 @@ def _bytes(one: dict[str, Any], size: int) -> int:
     return size if worked_on is None else worked_on
 
 
+_TIES = {"huggingface": "ties as tokenizers", "lexicographic": "ties by bytes", "raw_ids": "ties by id"}
+
+
 def label(result: dict[str, Any], contender: str) -> str:
     """Return a contender's name for readers: peer, version, engine, ties, what its ids came in if others' did not."""
     peer = result["contenders"][contender]
@@ -113,7 +116,7 @@ def label(result: dict[str, Any], contender: str) -> str:
     if peer["engine"]:
         name += f", {peer['engine']}"
     if peer["ties"]:
-        return f"{name} ({peer['ties']} ties)"
+        return f"{name}, {_TIES[peer['ties']]}"
     into = peer.get("into")  # results from before there was encoding do not have it
     return f"{name} ({into})" if into != result["options"].get("into") else name
 
