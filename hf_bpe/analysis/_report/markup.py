@@ -1,6 +1,6 @@
 r"""Tables as Markdown and LaTeX, to paste into documents and papers.
 
-The LaTeX needs `\\usepackage{booktabs}`; signs such as `·` need LuaLaTeX or XeLaTeX.
+The LaTeX needs `\usepackage{booktabs}`; signs such as `·` need LuaLaTeX or XeLaTeX.
 """
 
 from __future__ import annotations
@@ -71,9 +71,8 @@ def _cells(table: Table, escape: Callable[[str], str], strong: str) -> list[list
     cells = [[*map(escape, table.columns)]]
     for number, row in enumerate(table.rows):
         is_strong = [number in table.strong or (number, column) in table.best for column in range(len(row))]
-        cells.append(
-            [strong.format(escape(cell)) if is_ else escape(cell) for is_, cell in zip(is_strong, row, strict=True)]
-        )
+        pairs = zip(map(escape, row), is_strong, strict=True)
+        cells.append([strong.format(cell) if cell and is_ else cell for cell, is_ in pairs])
     return cells
 
 

@@ -15,7 +15,6 @@ from hf_bpe._utils.visible import printable
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table as RichTable
-    from rich.text import Text
 
     from hf_bpe.analysis._show import MergeTree
 
@@ -146,6 +145,7 @@ def _rich_table(table: Table, columns: Sequence[int]) -> RichTable:
 
 
 def note_of(table: Table, of_best: str) -> str:
+    """Return the note of a table, with what marks the best of a row if anything is marked."""
     return "; ".join(part for part in (table.note, of_best if table.best else "") if part)
 
 
