@@ -20,6 +20,8 @@ from hf_bpe.engine._merge_trees import parts_of_tokens
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
+_SHOWN = 12  # tokens in an error
+
 
 @dataclass(frozen=True, repr=False)
 class MergeTree:
@@ -128,6 +130,8 @@ def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> 
     added = {} if isinstance(tokenizer, BPEModel) else tokenizer.added_tokens_decoder
     tokens = {**{token_id: str(token).encode() for token_id, token in added.items()}, **model.vocab}
     token_id = _find(tokens, token)
+    if token_id is None:
+        raise ValueError(f"there is no token {token!r}{_encoded(model, token)}; give the text of a token, or its id")
     if token_id not in model.vocab:
         return MergeTree(token_id, tokens[token_id], "added token")
     parts, special = parts_of_tokens(model), {*model.special_ids().values()}
@@ -167,8 +171,8 @@ def _unreachable(model: BPEModel, token_id: int) -> tuple[str, tuple[int, ...]]:
         return f"{how}: the vocabulary is missing a byte of it", ()
 
 
-def _find(tokens: Mapping[int, bytes], token: int | str | bytes) -> int:
-    """Return the id of a token that is given by id, bytes or text."""
+def _find(tokens: Mapping[int, bytes], token: int | str | bytes) -> int | None:
+    """Return the id of a token that is given by id, bytes or text; None if no token has these bytes."""
     if not isinstance(token, (int, str, bytes)) or isinstance(token, bool):
         raise TypeError(f"token: expected an id, the bytes or the text of a token, got {token!r}")
     if isinstance(token, int):
@@ -180,7 +184,18 @@ def _find(tokens: Mapping[int, bytes], token: int | str | bytes) -> int:
     for name in names:
         if name in ids:
             return ids[name]
-    raise ValueError(f"there is no token {token!r}; give the text of a token, or its form in vocab.json")
+    return None
+
+
+def _encoded(model: BPEModel, text: int | str | bytes) -> str:
+    """Return what a text that is no token becomes, for an error; empty if a byte of it has no token."""
+    assert not isinstance(text, int)
+    try:
+        ids = make_encoder(replace(model, normalizer=None)).encode(text, Options())
+    except ValueError:
+        return ""
+    shown = "|".join(plain(model.vocab[token_id]) for token_id in ids[:_SHOWN])
+    return f"; it is encoded as {shown}{'|…' if len(ids) > _SHOWN else ''}"
 
 
 def _colour(of_parent: int, number: int) -> int:

@@ -94,6 +94,14 @@ def test_unknown_token_is_an_error_that_names_it():
             merge_tree(model, wrong)
 
 
+def test_error_for_text_of_several_tokens_shows_them():
+    model = train(["low low lower"], num_merges=2)
+    with pytest.raises(ValueError, match=r"there is no token 'slow er'; it is encoded as s\|low\|·\|e\|r; give"):
+        merge_tree(model, "slow er")
+    with pytest.raises(ValueError, match=r"it is encoded as (x\|){12}…; give"):
+        merge_tree(model, "x" * 13)
+
+
 def test_trees_deeper_than_python_recurses_are_shown():
     tokens = [b"a" + b"b" * number for number in range(1500)]
     vocab = dict(enumerate([b"b", *tokens]))

@@ -1,6 +1,8 @@
 """Reports and comparisons on the command line."""
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,7 +78,17 @@ class TestReport:
         pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
         result = run("report", "small", "a.txt", "--html", "pages/small.html")
         assert (result.stdout, result.stderr.splitlines()[-1]) == ("", "hf-bpe: saved in pages/small.html")
-        assert Path("pages/small.html").read_text("utf-8") == report(load("small"), "a.txt", name="small").to_html()
+        found = report(load("small"), "a.txt", name="small")
+        command = shlex.join(["hf-bpe", *sys.argv[1:]])
+        assert Path("pages/small.html").read_text("utf-8") == found.to_html(command=command)
+
+    def test_tables_are_printed_as_markdown_or_latex(self):
+        found = report(load("small"), "a.txt", name="small")
+        assert run("report", "small", "a.txt", "--markdown").stdout == f"{found.to_markdown()}\n"
+        assert run("report", "small", "a.txt", "--latex").stdout == f"{found.to_latex()}\n"
+        assert "--latex: cannot be combined with --json" in error(
+            "report", "small", "a.txt", "--json", "--latex", code=2
+        )
 
     @pytest.mark.parametrize(
         ("arguments", "message"),

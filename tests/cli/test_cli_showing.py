@@ -82,9 +82,11 @@ def test_pages_are_written_whole(folder, tokenizer, tmp_path):
     result = run("show", folder, "--ids", "--html", page, stdin=TEXT)
     assert result.stdout_bytes == b""
     assert result.stderr.startswith(f"hf-bpe: saved in {page}\n")
-    assert page.read_text("utf-8") == show(tokenizer, TEXT, ids=True).to_html()
+    title = f"Tokens of standard input by {folder.name}"
+    assert page.read_text("utf-8") == show(tokenizer, TEXT, ids=True).to_html(title)
     run("tree", folder, "newest", "--html", page, "--force")
-    assert page.read_text("utf-8") == merge_tree(tokenizer, "newest").to_html()
+    tree = merge_tree(tokenizer, "newest")
+    assert page.read_text("utf-8") == tree.to_html(f"{tree.title} of {folder.name}")
 
 
 def test_trees_are_of_a_token_or_of_an_id(folder, tokenizer):

@@ -174,16 +174,19 @@ def _folded(summary: str, content: str) -> str:
 
 
 def _sections(shown: ReportValues | ComparisonValues, tables: Sequence[Table]) -> Iterator[str]:
-    """Yield the tables, each folded below its pictures if it has any; those with one picture are side by side."""
+    """Yield the tables, each folded below its pictures if it has any, and side by side where there is room."""
     for number, group in groupby(tables, lambda table: len(table.pictures)):
-        sections = [_section(shown, table) for table in group]
-        yield f'<div class="pairs">{"".join(sections)}</div>' if number == 1 else "".join(sections)
+        if number == 0:
+            yield f'<section><div class="columns">{"".join(map(_titled, group))}</div></section>'
+        else:
+            sections = "".join(_section(shown, table) for table in group)
+            yield f'<div class="pairs">{sections}</div>' if number == 1 else sections
 
 
 def _section(shown: ReportValues | ComparisonValues, table: Table) -> str:
     pictures = [picture for picture in (draw(name, shown) for name in table.pictures) if picture is not None]
     head = f"<h2>{escape(table.title)}</h2>"
-    if not pictures:
+    if not pictures:  # nothing to draw
         return f"<section>{head}{as_html(table)}</section>"
     figures = ""
     for picture in pictures:
