@@ -72,6 +72,7 @@ _STYLE = f"""
 .hf-report .legend svg {{ display: inline-block; width: .9em; height: .9em; margin: 0 .4em -.08em 0; }}
 .hf-report .columns {{ display: flex; flex-wrap: wrap; gap: 2rem 3rem; align-items: flex-start; }}
 .hf-report .columns > div {{ min-width: 0; max-width: 100%; }}
+.hf-report .columns .note {{ width: 0; min-width: 100%; }}
 .hf-report .scroll {{
   overflow-x: auto; background:
     linear-gradient(to left, var(--page) 1.5rem, transparent) right / 3rem 100% local no-repeat,
