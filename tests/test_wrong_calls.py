@@ -55,7 +55,7 @@ COMMANDS = {
     "merge-counts TEXT -o OUT": "counts",
     "merge-counts COUNTS -o OUT --weight 1 --weight 2": "--weight: got 2 for 1",
     "encode": "Missing argument",
-    "encode gpt2 TEXT": "tokenizers are not downloaded; get one with: hf download openai-community/gpt2",
+    "encode gpt2 TEXT": "give --download, or run: hf download openai-community/gpt2",
     "encode TEXT TEXT": "TEXT",
     "encode FOLDER nothing.txt": "nothing.txt: No such file",
     "encode FOLDER XZ": "are not read; decompress it",

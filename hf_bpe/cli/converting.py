@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hf_bpe.cli.messages import phase, say, show_result, warnings_said
-from hf_bpe.cli.options import Json, argument, option
+from hf_bpe.cli.messages import phase, report_done, say, show_result, warnings_said
+from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, check_folder
-from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, PATTERN_HELP, command, existing, report_done
+from hf_bpe.cli.program import command
+from hf_bpe.cli.tokenizers import FOLDER_HELP, PATTERN_HELP, existing
 from hf_bpe.core.pretokenizers import NAMES
 
 if TYPE_CHECKING:
@@ -114,8 +115,7 @@ def inspect(
 
     The format, sizes, pattern, special tokens, unused ids and unreachable tokens are printed. For a folder also what
     AutoTokenizer of transformers loads from it, whether its ids are those of tokenizer.json, and files that contradict
-    each other. Nothing is downloaded, and no code of the folder is run. The exit code is 1 if hf_bpe refuses the
-    tokenizer.
+    each other. No code of the folder is run. The exit code is 1 if hf_bpe refuses the tokenizer.
     """
     from hf_bpe.conversion import _hf_folder as hf_folder
     from hf_bpe.conversion._inspection import Inspection, Refusal, inspect_folder, inspect_refused

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from hf_bpe.cli.messages import say
-from hf_bpe.cli.options import Json, argument, option
+from hf_bpe.cli.messages import report_done, say
+from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, is_resumed
-from hf_bpe.cli.shared import EXAMPLE, SPLIT, command, report_done
+from hf_bpe.cli.program import command
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     WEIGHT_HELP,
@@ -46,7 +46,7 @@ _Least = Annotated[int, option(_LEAST_HELP, metavar="N", min=1)]
 _Top = Annotated[int, option("Print the N commonest pre-tokens with their counts.", metavar="N", min=0)]
 
 
-@command(epilog=EXAMPLE + _COUNT_EXAMPLE)
+@command(epilog=EXAMPLE + _COUNT_EXAMPLE, loads_tokenizer=False)
 @reads_text()
 def count(
     context: typer.Context,
@@ -82,7 +82,7 @@ def count(
     _save(counts, output, min_count, top, as_json)
 
 
-@command(epilog=EXAMPLE + _MERGE_EXAMPLE)
+@command(epilog=EXAMPLE + _MERGE_EXAMPLE, loads_tokenizer=False)
 def merge_counts(
     files: Annotated[list[str], argument("FILE", "Counts files with the same pattern and special tokens.")],
     output: _Output,

@@ -9,15 +9,16 @@ import typer
 
 from hf_bpe._utils.input_files import decode, read_bounded
 from hf_bpe.cli.id_files import distinct_ids
-from hf_bpe.cli.messages import phase, warnings_said
-from hf_bpe.cli.options import Json, argument, option, size_of_at_least
+from hf_bpe.cli.messages import phase, report_done, warnings_said
+from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_file, check_folder
-from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, RankPattern, command, load, report_done, save
+from hf_bpe.cli.program import command
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     reads_text,
     text_or_counts,
 )
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, save
 from hf_bpe.cli.training import COUNTS_HELP, LeastFrequency, LongestToken, Ties
 from hf_bpe.counting._word_counts import WordCounts
 

@@ -6,6 +6,7 @@ Results go to standard output. Colours are used on terminals, unless NO_COLOR is
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import re
@@ -13,7 +14,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, TextIO
 
 from tqdm import tqdm
 
@@ -22,6 +24,9 @@ from hf_bpe._utils.visible import printable
 QUIET, NORMAL, VERBOSE = range(3)
 _COLOURS = {"error": 31, "warning": 33, "hint": 36}  # red, yellow, cyan
 _LABEL = re.compile(r"^(error|warning|hint): ")
+# A heading, an option or a command in the text of --help.
+_HEADING = re.compile(r"^ {0,2}(?:Usage|Arguments|Options|Commands|Example):", re.MULTILINE)
+_NAME = re.compile(r"^  (?:--?[\w-]+(?:, | / )?)+|^  [a-z-]+(?=  )", re.MULTILINE)
 _SILENCE = 1.0  # seconds that a phase may take without a sign
 
 
@@ -50,16 +55,32 @@ def show_result(text: str) -> None:
     print(printable(text))
 
 
-def can_colour() -> bool:
-    """Return whether standard error is a terminal that shows colours."""
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def _can_colour(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal that shows colours."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def coloured_help(text: str) -> str:
+    """Return the text of --help in colours, if it is printed on a terminal."""
+    if not _can_colour(sys.stdout):
+        return text
+    text = _HEADING.sub("\x1b[1m\\g<0>\x1b[0m", text)
+    return _NAME.sub(f"\x1b[{_COLOURS['hint']}m\\g<0>\x1b[0m", text)
 
 
 def _coloured(message: str) -> str:
     label = _LABEL.match(message)
-    if label is None or not can_colour():
+    if label is None or not _can_colour(sys.stderr):
         return message
     return f"\x1b[1;{_COLOURS[label[1]]}m{label[1]}:\x1b[0m {message[label.end() :]}"
+
+
+def report_done(message: str, values: Mapping[str, Any], as_json: bool) -> None:
+    """Print what was done as JSON on standard output, or say it."""
+    if as_json:
+        show_result(json.dumps(values, indent=2))
+    else:
+        say(message)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from hf_bpe.core.pretokenizers import NAMES
+
+EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
+SPLIT = f"{', '.join(NAMES)}, a regular expression, the JSON of a pre-tokenizer, or none."
+
 _SIZE = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,6}))?(k|M|Ki|Mi)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "ki": 1024, "mi": 1024**2}
 

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hf_bpe.cli.messages import say, show_result
-from hf_bpe.cli.options import Json, argument, option
+from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, check_installed
-from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, RankPattern, command, load, name_of
+from hf_bpe.cli.program import command
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     reads_text,
     refuse_source_options,
     sources_of,
 )
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, name_of
 from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:

@@ -13,9 +13,11 @@ import typer
 
 from hf_bpe._utils.files import write_atomically
 from hf_bpe.cli.messages import say
-from hf_bpe.cli.options import argument, option
+from hf_bpe.cli.options import EXAMPLE, argument, option
 from hf_bpe.cli.outputs import Force, check_file
-from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, STDIN, RankPattern, command, load, name_of, open_input
+from hf_bpe.cli.program import command
+from hf_bpe.cli.sources import STDIN, open_input
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, name_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

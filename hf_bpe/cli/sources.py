@@ -9,14 +9,18 @@ import contextlib
 import functools
 import glob
 import inspect
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 import typer
 
+from hf_bpe._utils.input_files import open_stream
+from hf_bpe.cli.messages import QUIET, level
 from hf_bpe.cli.options import option
-from hf_bpe.cli.shared import STDIN, WORKERS_HELP, Progress, shows_progress, text_file
 from hf_bpe.counting._locations import Format, is_url
 from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
 from hf_bpe.counting._word_counts import WordCounts
@@ -36,6 +40,12 @@ _CAP_HELP = "Cut each document to this many bytes."
 _LINE_HELP = "Longest line of JSON, or text without a safe cut, in decompressed bytes; a longer one is an error."
 _MEMORY_HELP = "Limit for the memory of the process, such as 2GB; counts that do not fit are spilled to disk."
 _WORK_HELP = "Folder for checkpoints, from which the same command resumes after an interruption. Delete it when done."
+
+WORKERS_HELP = "Number of threads or processes; the result does not depend on it."
+STDIN = "-"
+
+_PROGRESS_HELP = "Show progress bars with rate and time left."
+Progress = Annotated[bool | None, option(_PROGRESS_HELP, show_default="if stderr is a terminal")]
 
 _Command = Callable[..., None]
 _WORKERS = option(WORKERS_HELP, metavar="N", min=1, show_default="one per core; 1 for a custom pattern if not Linux")
@@ -156,3 +166,30 @@ def is_found(name: str) -> bool:
     if next(glob.iglob(name, recursive=True), None) is None:  # noqa: PTH207  # Path.glob takes no absolute ones
         raise FileNotFoundError(f"no file matches {name!r}")
     return True
+
+
+def shows_progress(progress: bool | None) -> bool:
+    """Return whether to show progress bars; None depends on the terminal."""
+    return (level() > QUIET and sys.stderr.isatty()) if progress is None else progress
+
+
+@contextlib.contextmanager
+def text_file(name: str) -> Iterator[Path]:
+    """Yield the path of a text file; standard input is copied to a temporary file first."""
+    if name != STDIN:
+        Path(name).stat()  # raises the system's error if there is no such file
+        yield Path(name)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "stdin")
+        with copy.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        try:
+            yield copy
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(copy), "standard input")) from None
+
+
+def open_input(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    """Open a file, or standard input, for reading."""
+    return contextlib.nullcontext(sys.stdin.buffer) if file == STDIN else open_stream(file)

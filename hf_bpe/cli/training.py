@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hf_bpe.cli.messages import phase, say, show_result, warnings_said
-from hf_bpe.cli.options import Json, argument, option, size_of_at_least
+from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_folder, is_resumed
-from hf_bpe.cli.shared import EXAMPLE, FOLDER_HELP, SPLIT, command, load, save, tokenizer_class
+from hf_bpe.cli.program import command
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     reads_text,
     text_or_counts,
 )
+from hf_bpe.cli.tokenizers import FOLDER_HELP, load, save, tokenizer_class
 from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.training._train import InitialAlphabet, TieBreak

@@ -18,23 +18,23 @@ import typer
 from hf_bpe._utils.arguments import MOST
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe.cli.id_files import ids_of_array
-from hf_bpe.cli.options import Json, argument, option
+from hf_bpe.cli.messages import report_done
+from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file
-from hf_bpe.cli.shared import (
-    EXAMPLE,
-    FOLDER_HELP,
+from hf_bpe.cli.program import command
+from hf_bpe.cli.sources import (
+    COLUMN_HELP,
+    FORMAT_HELP,
+    SOURCE_HELP,
     STDIN,
     WORKERS_HELP,
     Progress,
-    RankPattern,
-    command,
-    load,
+    is_found,
     open_input,
-    report_done,
     shows_progress,
     text_file,
 )
-from hf_bpe.cli.sources import COLUMN_HELP, FORMAT_HELP, SOURCE_HELP, is_found
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
 from hf_bpe.counting._locations import Format
 from hf_bpe.counting._readers import Skipped, read_documents
 from hf_bpe.counting._sources import Source, plan

@@ -303,7 +303,7 @@ class TestErrors:
         monkeypatch.chdir(tmp_path)
         Path("empty").mkdir()
         said = error(command, "gpt2", "out")
-        assert said.startswith("no file or folder 'gpt2'; tokenizers are not downloaded; get one with: hf download ")
+        assert said.startswith("no file or folder 'gpt2'; to get openai-community/gpt2 from the Hugging Face Hub give ")
         assert error(command, "openai-community/gpt2", "out").startswith("no file or folder 'openai-community/gpt2'")
         assert error(command, "empty", "out") == "empty: expected a folder with a tokenizer; this one holds nothing"
         assert not Path("out").exists()

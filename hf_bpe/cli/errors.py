@@ -1,0 +1,56 @@
+"""The words of errors on the command line: one line, without terms of Python or of the library that parses options."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import typer
+
+from hf_bpe._utils.visible import printable
+from hf_bpe.cli.messages import in_one_line
+
+
+def usage_message(error: Any) -> str:
+    """Return the message of an error of usage in one line, with the option or argument that it is about."""
+    text = error.message
+    if isinstance(error, typer.BadParameter) and type(error).__name__ == "BadParameter":
+        hint: Any = error.param_hint
+        if hint is None and error.param is not None:
+            param: Any = error.param  # whose own hint takes other arguments in each release of click
+            hint = param.opts[0] if param.opts[0].startswith("-") else (param.metavar or param.name).upper()
+        hint = " ".join(hint) if isinstance(hint, (list, tuple)) else hint or ""
+        where = hint.replace("'", "").split(" / ")[0] if error.param_hint is None else hint.replace("'", "")
+        return printable(in_one_line(f"{where}: {_of_value(text)}" if where else _of_value(text)))
+    return printable(in_one_line(error.format_message())).removesuffix(".")
+
+
+def _of_value(text: str) -> str:
+    """Return what is wrong with a value without the terms of the library that parses it."""
+    text = text.removeprefix("Value error, ").removesuffix(".")
+    text = re.sub(r"^Input should be a valid integer.*", "expected a whole number", text)
+    text = re.sub(r"^Input should be a valid number.*", "expected a number", text)
+    text = re.sub(r"^Input should be greater than or equal to", "expected at least", text)
+    text = re.sub(r"^('.*') is not one of (.*)$", r"expected one of \2; got \1", text)
+    return re.sub(r"^(\S+) is not in the range x>=(\S+)$", r"expected at least \2, got \1", text)
+
+
+_OPTIONS = "num_workers|max_memory|work_dir|special_tokens|vocab_size|min_frequency|max_token_bytes|max_line_bytes"
+_OF_PYTHON = {"num_workers": "workers", "special_tokens": "special-token"}
+
+
+def words_of_shell(message: str) -> str:
+    """Return an error of the library with options as they are called in a shell, but not what it says of a file."""
+    message = message.replace("read it with Source(…, errors='replace') or errors='bytes'", "give --errors replace")
+    return re.sub(
+        rf"(?<!: )\b({_OPTIONS})(?=[:=])",
+        lambda found: "--" + _OF_PYTHON.get(found[1], found[1].replace("_", "-")),
+        message,
+    )
+
+
+def message_of(error: Exception) -> str:
+    """Return the message of an exception in one line, with options as they are called in a shell."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'input or output'}: {error.strerror}"
+    return in_one_line(str(error)) or type(error).__name__  # some errors, such as MemoryError, have no message

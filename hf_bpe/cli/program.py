@@ -1,0 +1,183 @@
+"""The program that all commands belong to: help, exit codes, errors, and the options that commands share."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import shlex
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from hf_bpe._version import __version__
+from hf_bpe.cli import messages
+from hf_bpe.cli.errors import message_of, usage_message, words_of_shell
+from hf_bpe.cli.messages import coloured_help, log_to_stderr, say
+from hf_bpe.cli.options import EXAMPLE, option
+from hf_bpe.cli.tokenizers import DOWNLOAD_HELP, set_downloads
+
+_UsageError: Any = typer.BadParameter.__base__  # from typer's own or external Click
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Terminated(KeyboardInterrupt):
+    """Raised for SIGTERM, which ends a command like Ctrl-C."""
+
+
+class Command(TyperCommand):
+    """A command, which says what an interruption leaves."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, in colours on a terminal."""
+        return coloured_help(super().get_help(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with log_to_stderr():
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt as interrupt:
+                interrupt.args = (_what_is_kept(ctx),)
+                raise
+
+
+def _what_is_kept(ctx: Any) -> str:
+    """Return what an interrupted command leaves, and how to resume it."""
+    if "work_dir" not in ctx.params:
+        return "nothing was written"
+    if ctx.params["work_dir"] is None:
+        return "nothing was kept; with --work-dir FOLDER the same command resumes after an interruption"
+    return f"the work so far is kept in {ctx.params['work_dir']}; resume with: {shlex.join(['hf-bpe', *sys.argv[1:]])}"
+
+
+class Commands(TyperGroup):
+    """The command group, which turns exceptions into one line on standard error and an exit code."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, in colours on a terminal."""
+        return coloured_help(super().get_help(ctx))
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the program's own options."""
+        messages.set_level(messages.NORMAL)
+        set_downloads(False)
+        with _usage_errors_said():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> None:
+        """Run a command."""
+        try:
+            with _usage_errors_said():
+                super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            # The exit code that shells report for a program that a signal ended.
+            name, number = ("terminated", 15) if isinstance(interrupt, Terminated) else ("interrupted", 2)
+            say("error: " + "; ".join([name, *map(str, interrupt.args)]))
+            raise typer.Exit(128 + number) from None
+        except (OSError, TypeError, ValueError, ImportError, MemoryError, OverflowError) as error:
+            _give_up_stdout()
+            if not isinstance(error, BrokenPipeError):  # otherwise the reader, such as `head`, has ended
+                if messages.level() == messages.VERBOSE:
+                    traceback.print_exception(error)
+                say(f"error: {words_of_shell(message_of(error))}")
+                raise typer.Exit(1) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+# Name → its option, and what it does. `download` is for commands that load a tokenizer.
+_SWITCHES: dict[str, tuple[Any, Callable[[], None]]] = {
+    "quiet": (
+        option("Print only results, warnings and errors.", "--quiet", "-q"),
+        lambda: messages.set_level(messages.QUIET),
+    ),
+    "verbose": (
+        option("For an error, also print where it was raised.", "--verbose", "-v"),
+        lambda: messages.set_level(messages.VERBOSE),
+    ),
+    "download": (option(DOWNLOAD_HELP, "--download"), lambda: set_downloads(True)),
+}
+
+
+def command(*, loads_tokenizer: bool = True, **settings: Any) -> Callable[[_Function], _Function]:
+    """Return the decorator that makes a function a command, with the options that commands share."""
+    switches = {name: switch for name, switch in _SWITCHES.items() if loads_tokenizer or name != "download"}
+
+    def decorate(function: _Function) -> _Function:
+        own = [*inspect.signature(function, eval_str=True).parameters.values()]
+        shared = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, switch])
+            for name, (switch, _) in switches.items()
+        ]
+
+        @functools.wraps(function)
+        def run(**given: Any) -> Any:
+            for name, (_, set_it) in switches.items():
+                if given.pop(name):
+                    set_it()
+            return function(**given)
+
+        run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
+        app.command(cls=Command, **settings)(run)
+        return function
+
+    return decorate
+
+
+def main() -> None:
+    """Run the command line: the entry point of the script `hf-bpe`."""
+    signal.signal(signal.SIGTERM, _terminate)
+    app(prog_name="hf-bpe")
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise Terminated
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"hf-bpe {__version__}")
+        raise typer.Exit
+
+
+_Version = Annotated[bool, option("Print the version and exit.", "--version", callback=_print_version, is_eager=True)]
+
+
+@app.callback(no_args_is_help=True, epilog=EXAMPLE + "hf-bpe train book.txt -o my-tokenizer --vocab-size 8000")
+def _program(version: _Version = False) -> None:
+    """Train, use, measure, edit and convert byte-level BPE tokenizers for Hugging Face transformers."""
+
+
+@contextlib.contextmanager
+def _usage_errors_said() -> Iterator[None]:
+    """Say errors of usage like all others, and exit with 2."""
+    try:
+        yield
+    except _UsageError as error:
+        if not error.format_message():  # help was shown, because there are no arguments
+            raise
+        program = "hf-bpe" if error.ctx is None else error.ctx.command_path
+        say(f"error: {usage_message(error)} (see {program} --help)")
+        raise typer.Exit(2) from None
+
+
+def _give_up_stdout() -> None:
+    """Keep Python from flushing a broken standard output again at exit, with a traceback."""
+    try:
+        print(end="", flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,122 @@
+"""Tokenizers that commands load and save, and the options for them.
+
+transformers is imported only where it is needed, because `--help` must be fast.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from hf_bpe.cli.messages import in_one_line, phase, warnings_said
+from hf_bpe.cli.options import SPLIT, option
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+FOLDER_HELP = (
+    "A folder or file with a tokenizer, in any format that convert knows; with --download also the name of a "
+    "repository on the Hub."
+)
+DOWNLOAD_HELP = "Download a tokenizer that is no file or folder from the Hugging Face Hub, or take it from the cache."
+PATTERN_HELP = f"The split pattern, for files that do not store it, such as .tiktoken: {SPLIT}"
+RankPattern = Annotated[str, option(PATTERN_HELP, "--pattern", metavar="PATTERN", show_default="from the file")]
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?$")
+_DOWNLOADED = ("*.json", "merges.txt", "*.jinja", "*.tiktoken", "tiktoken.model")
+
+
+class _Settings:
+    downloads = False
+
+
+def set_downloads(allowed: bool) -> None:
+    """Set whether names that are no files are downloaded."""
+    _Settings.downloads = allowed
+
+
+def tokenizer_class() -> type[BPETokenizer]:
+    """Import and return BPETokenizer, which needs transformers; `--help` and counting do not."""
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # about missing torch, which is not needed here
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+    return BPETokenizer
+
+
+def load(source: str, pattern: str = "auto", *, is_one_of_several: bool = False) -> BPETokenizer:
+    """Load a tokenizer from a folder or a file of any format.
+
+    Args:
+        source: the path.
+        pattern: the split pattern, for a file that does not store it.
+        is_one_of_several: whether the pattern is for other files if this one stores its own.
+    """
+    path = existing(source)
+    with phase(f"loading {source}"), warnings_said():
+        if not is_one_of_several or pattern == "auto":
+            return tokenizer_class().convert_from(path, pattern=pattern)
+        tokenizer_type = tokenizer_class()
+        from hf_bpe.tokenizer._files.definition import PatternNeeded
+
+        try:
+            return tokenizer_type.convert_from(path)
+        except PatternNeeded:
+            return tokenizer_type.convert_from(path, pattern=pattern)
+
+
+def name_of(source: str) -> str:
+    """Return the name of a tokenizer: that of its folder or file."""
+    return Path(source).resolve().name
+
+
+def save(tokenizer: BPETokenizer, folder: Path) -> None:
+    """Save a tokenizer in a folder, verified."""
+    with phase(f"saving and verifying {folder}"), warnings_said():
+        tokenizer.save_pretrained(folder)
+
+
+def existing(source: str) -> Path:
+    """Return the path of a tokenizer, which is downloaded if that is allowed and there is no such file or folder."""
+    if Path(source).exists():
+        return Path(source)
+    name = {"gpt2": "openai-community/gpt2"}.get(source, source)
+    if not _REPOSITORY.match(name):
+        raise FileNotFoundError(f"no file or folder {source!r}")
+    if _Settings.downloads:
+        return _downloaded(name)
+    raise FileNotFoundError(
+        f"no file or folder {source!r}; to get {name} from the Hugging Face Hub give --download, or run: "
+        f"hf download {name} --local-dir {source}"
+    )
+
+
+def _downloaded(name: str) -> Path:
+    """Return the folder in the Hub's cache with the files of a repository.
+
+    Raises:
+        OSError: the repository is not in the cache and cannot be downloaded; the message names it and the reason.
+    """
+    tokenizer_class()  # so that transformers, which takes seconds to import, is imported only once
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+    from huggingface_hub.utils import disable_progress_bars
+
+    from hf_bpe.tokenizer._hub import check_repository
+
+    only_cache = "local_files_only" in check_repository(name, {})
+    disable_progress_bars()  # the phase is shown instead
+    try:
+        with phase(f"downloading {name}"):
+            folder = Path(snapshot_download(name, allow_patterns=[*_DOWNLOADED], local_files_only=only_cache))
+    except GatedRepoError:
+        raise PermissionError(f"{name}: accept its terms on the Hub, and log in with: hf auth login") from None
+    except RepositoryNotFoundError:
+        raise FileNotFoundError(f"{name}: no public repository of the Hub; for a private one: hf auth login") from None
+    except Exception as error:  # of the network; its library depends on the release of huggingface_hub
+        reason = in_one_line(str(error)).partition(". ")[0] or type(error).__name__
+        raise ConnectionError(f"{name}: cannot be downloaded: {reason}") from error
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{name}: this repository has no tokenizer")
+    return folder

@@ -1,0 +1,100 @@
+"""--download, with a server in place of the Hub."""
+
+import hashlib
+import http.server
+import json
+import os
+import subprocess
+import threading
+
+import pytest
+from support.commands import error, program, run
+from support.profiles import thorough
+
+_COMMIT = "a" * 40
+
+
+class _Hub(http.server.BaseHTTPRequestHandler):
+    """The Hub as far as huggingface_hub asks for the files of one repository, `some/tokenizer`."""
+
+    def do_GET(self):
+        path = self.path.partition("?")[0]
+        files = {file.name: file.read_bytes() for file in self.server.folder.iterdir()}
+        name = path.removeprefix(f"/some/tokenizer/resolve/{_COMMIT}/")
+        headers = {"X-Repo-Commit": _COMMIT}
+        if path.startswith("/api/models/some/tokenizer/tree/"):  # newer releases of huggingface_hub ask for this
+            listed = [{"type": "file", "path": name, "size": len(data), "oid": ""} for name, data in files.items()]
+            status, body = 200, json.dumps(listed).encode()
+        elif path.startswith("/api/models/some/tokenizer/"):
+            listed = [{"rfilename": name} for name in files]
+            status, body = 200, json.dumps({"id": "some/tokenizer", "sha": _COMMIT, "siblings": listed}).encode()
+        elif name in files:
+            status, body = 200, files[name]
+            headers["ETag"] = f'"{hashlib.sha1(body).hexdigest()}"'  # noqa: S324  # as the Hub does
+        else:
+            status, body = (403, b"{}") if "gated" in path else (404, b"{}")
+            headers["X-Error-Code"] = "GatedRepo" if "gated" in path else "RepoNotFound"
+        self.send_response(status)
+        for each in {**headers, "Content-Length": len(body)}.items():
+            self.send_header(*map(str, each))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def hub(folder, tmp_path):
+    """Return the environment of programs for which a local server is the Hub."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Hub)
+    server.folder = folder
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    yield {**os.environ, "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "cache"), "NO_PROXY": "127.0.0.1"}
+    server.shutdown()
+    server.server_close()
+
+
+def test_repository_is_downloaded_once(hub, folder, tmp_path):
+    for environment in (hub, {**hub, "HF_HUB_OFFLINE": "1"}):
+        done = program(
+            "encode",
+            "some/tokenizer",
+            "--download",
+            input=b"low",
+            env=environment,
+            stdout=subprocess.PIPE,
+            cwd=tmp_path,
+        )
+        assert done.stderr == b""
+        assert done.stdout == run("encode", folder, stdin=b"low").stdout_bytes
+
+
+@thorough
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("no/such", "no/such: no public repository of the Hub"), ("gated/one", "gated/one: accept its terms on the Hub")],
+)
+def test_refusals_of_the_hub_are_named(hub, tmp_path, name, message):
+    done = program("encode", name, "--download", input=b"", env=hub, stdout=subprocess.PIPE, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode().startswith(f"hf-bpe: error: {message}")
+
+
+@thorough
+def test_unreachable_hub_is_named(hub, tmp_path):
+    done = program(
+        "encode", "a/b", "--download", env={**hub, "HF_ENDPOINT": "http://127.0.0.1:9"}, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("hf-bpe: error: a/b: cannot be downloaded: ")
+
+
+def test_nothing_is_downloaded_without_the_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "give --download, or run: hf download openai-community/gpt2 --local-dir gpt2" in error("encode", "gpt2")
+    assert error("encode", "./gpt2") == "no file or folder './gpt2'"
