@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from hf_bpe._utils.visible import counted
 from hf_bpe.core.pretokenizers import NAMES, Split, is_chain, pre_tokenizer
 from hf_bpe.engine._dispatch import splits_natively
 from hf_bpe.engine._merge_trees import unreachable
@@ -79,7 +80,7 @@ class Inspection:
         dropped = "dropped" if self.drop_missing_bytes else "refused unless there is an unk_token"
         rows = {
             "format": self.format,
-            "tokens": f"{self.tokens}: {self.bytes} bytes, {len(self.special_tokens)} special",
+            "tokens": f"{self.tokens}: {self.bytes} bytes, {counted(len(self.special_tokens), 'special token')}",
             "ids": f"{self.ids[0]} to {self.ids[1]}",
             "merges": str(self.merges),
             "pattern": _shown(self.pattern) if self.pattern else "not in the file",

@@ -33,6 +33,11 @@ class Event:
     count: int | None = None
 
 
+# The first merges are of the most frequent pairs and take much longer than the others, so the remaining time is shown
+# after a tenth of them, by the rate of the latest ones.
+_WITHOUT_TIME_LEFT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}, {rate_fmt}{postfix}]"
+_LATEST = 0.9
+
 Listener = Callable[[Event], object]
 
 
@@ -53,15 +58,18 @@ class Progress:
         self.total, self.done = total, done
         self._stage, self._listener = stage, listener
         self._began = time.monotonic()
-        unit = "B" if stage == "counting" else "merge"
-        self._bar: tqdm[Any] = tqdm(
-            total=total, initial=done, desc=stage.capitalize(), unit=unit, unit_scale=unit == "B", disable=not show
-        )
+        if stage == "counting":
+            shown: dict[str, Any] = {"unit": "B", "unit_scale": True}
+        else:
+            shown = {"unit": "merge", "smoothing": _LATEST, "bar_format": _WITHOUT_TIME_LEFT}
+        self._bar: tqdm[Any] = tqdm(total=total, initial=done, desc=stage.capitalize(), disable=not show, **shown)
 
     def show(self, done: int, merge: tuple[bytes, bytes] | None = None, count: int | None = None) -> None:
         """Report the amount of work done in all."""
         if merge is not None and not self._bar.disable:
             self._bar.set_postfix_str(f"{b''.join(merge).decode(errors='replace')!r} × {count}", refresh=False)
+        if self._stage == "merging" and not self._bar.disable and self.total and done * 10 >= self.total:
+            self._bar.bar_format = None
         self._bar.update(done - self.done)
         self.done = done
         if self._listener is not None:

@@ -180,6 +180,15 @@ def page(title: str, content: str) -> str:
     return _PAGE.format(title=escape(title), content=fragment(heading + content))
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with a noun, which has a plural by s.
+
+    >>> counted(1, "token"), counted(2, "token")
+    ('1 token', '2 tokens')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def printable(text: str) -> str:
     r"""Return text that is safe to print on a terminal: control characters are replaced by their code points.
 

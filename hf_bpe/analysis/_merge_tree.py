@@ -111,7 +111,7 @@ def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> 
 
     Raises:
         TypeError: the token is none of these.
-        ValueError: there is no such token.
+        ValueError: there is no such token; the message shows the tokens that the text is encoded as.
 
     >>> from hf_bpe import train
     >>> model = train(["low low low lower lowest"], vocab_size=262, special_tokens=["<|endoftext|>"])
@@ -129,9 +129,7 @@ def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> 
     model = tokenizer if isinstance(tokenizer, BPEModel) else tokenizer.model
     added = {} if isinstance(tokenizer, BPEModel) else tokenizer.added_tokens_decoder
     tokens = {**{token_id: str(token).encode() for token_id, token in added.items()}, **model.vocab}
-    token_id = _find(tokens, token)
-    if token_id is None:
-        raise ValueError(f"there is no token {token!r}{_encoded(model, token)}; give the text of a token, or its id")
+    token_id = _find(tokens, token, model)
     if token_id not in model.vocab:
         return MergeTree(token_id, tokens[token_id], "added token")
     parts, special = parts_of_tokens(model), {*model.special_ids().values()}
@@ -171,8 +169,8 @@ def _unreachable(model: BPEModel, token_id: int) -> tuple[str, tuple[int, ...]]:
         return f"{how}: the vocabulary is missing a byte of it", ()
 
 
-def _find(tokens: Mapping[int, bytes], token: int | str | bytes) -> int | None:
-    """Return the id of a token that is given by id, bytes or text; None if no token has these bytes."""
+def _find(tokens: Mapping[int, bytes], token: int | str | bytes, model: BPEModel) -> int:
+    """Return the id of a token that is given by id, bytes or text."""
     if not isinstance(token, (int, str, bytes)) or isinstance(token, bool):
         raise TypeError(f"token: expected an id, the bytes or the text of a token, got {token!r}")
     if isinstance(token, int):
@@ -180,22 +178,16 @@ def _find(tokens: Mapping[int, bytes], token: int | str | bytes) -> int | None:
             return token
         raise ValueError(f"there is no token with the id {token}")
     names = [token] if isinstance(token, bytes) else [token.encode("utf-8", "surrogatepass"), from_printable(token)]
-    ids = {data: token_id for token_id, data in tokens.items()}
+    by_data = {data: token_id for token_id, data in tokens.items()}
     for name in names:
-        if name in ids:
-            return ids[name]
-    return None
-
-
-def _encoded(model: BPEModel, text: int | str | bytes) -> str:
-    """Return what a text that is no token becomes, for an error; empty if a byte of it has no token."""
-    assert not isinstance(text, int)
+        if name in by_data:
+            return by_data[name]
     try:
-        ids = make_encoder(replace(model, normalizer=None)).encode(text, Options())
-    except ValueError:
-        return ""
-    shown = "|".join(plain(model.vocab[token_id]) for token_id in ids[:_SHOWN])
-    return f"; it is encoded as {shown}{'|…' if len(ids) > _SHOWN else ''}"
+        ids = make_encoder(replace(model, normalizer=None)).encode(names[0], Options())
+    except ValueError:  # a byte of it is missing
+        raise ValueError(f"there is no token {token!r}; give the text of a token, or its form in vocab.json") from None
+    parts = "|".join(plain(tokens[each]) for each in ids[:_SHOWN]) + "|…" * (len(ids) > _SHOWN)
+    raise ValueError(f"{token!r} is not one token; it is encoded as {parts or 'no tokens'}")
 
 
 def _colour(of_parent: int, number: int) -> int:

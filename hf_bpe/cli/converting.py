@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hf_bpe._utils.memory import format_bytes
+from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import phase, report_done, say, show_result, warnings_said
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, check_folder
@@ -80,7 +83,7 @@ def convert(
         )
     count = definition.model.vocab_size + len(definition.tokens_added_later)
     files = [*map(str, written)]
-    report_done(f"{count} tokens saved in {', '.join(files)}", {"files": files, "tokens": count}, as_json)
+    report_done(f"{counted(count, 'token')} saved in {', '.join(files)}", {"files": files, "tokens": count}, as_json)
 
 
 def _check_target(target: Path, format: str | None, force: bool) -> None:
@@ -163,22 +166,24 @@ def verify(
     """
     from hf_bpe.tokenizer._files.verification import find_mismatch, model_difference
 
+    tried: Counter[str] = Counter()
     with phase(f"verifying {first} and {second}"), warnings_said():
         sides = _side(first, pattern, special_token), _side(second, pattern, special_token)
-        mismatch = find_mismatch(*sides, files or ())
+        mismatch = find_mismatch(*sides, files or (), tried=tried)
     names = [side.name for side in sides]
     if as_json:
-        agrees = mismatch is None
-        show_result(
-            json.dumps({"sides": names, "agree": agrees, "mismatch": None if agrees else str(mismatch)}, indent=2)
-        )
+        size = {name: tried[name] if mismatch is None else None for name in ("texts", "bytes")}
+        text = None if mismatch is None else str(mismatch)
+        show_result(json.dumps({"sides": names, "agree": mismatch is None, **size, "mismatch": text}, indent=2))
     elif mismatch is not None:
         show_result(str(mismatch))
     if mismatch is not None:
         raise typer.Exit(1)
-    shown = "" if not files else f" and {', '.join(map(str, files))}"
-    say(f"{sides[0].name} and {sides[1].name} agree on the stress texts{shown}")
     models = [side.definition.model for side in sides if side.definition is not None]
+    of_vocabulary = ["the tokens of the vocabularies"] if models else []
+    texts = ", ".join([*of_vocabulary, "the stress texts", *map(str, files or ())])
+    size = f"{counted(tried['texts'], 'text')} ({format_bytes(tried['bytes'])})"
+    say(f"{' and '.join(names)} agree on {size}: {texts}")
     if len({*models}) > 1:
         say(f"but they are different models: in the second, {model_difference(*models)}")
 

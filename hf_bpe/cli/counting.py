@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import report_done, say
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, is_resumed
@@ -72,7 +73,7 @@ def count(
     with sources_of(context, sources) as text:
         shards = plan(text)
         if shard != "0/1":
-            say(f"part {shard} has {len(shards[share])} of {len(shards)} shards")
+            say(f"part {shard} has {len(shards[share])} of {counted(len(shards), 'shard')}")
         counts = count_shards(
             shards[share],
             pattern=pattern,
@@ -124,14 +125,14 @@ def _load(files: Sequence[str], first: WordCounts | None) -> Iterator[WordCounts
 def _save(counts: WordCounts, output: Path, min_count: int, top: int, as_json: bool) -> None:
     if min_count > 1:
         whole, counts = counts, counts.prune(min_count)
-        say(f"dropped {len(whole) - len(counts)} of {len(whole)} distinct pre-tokens")
+        say(f"dropped {len(whole) - len(counts)} of {counted(len(whole), 'distinct pre-token')}")
     counts.save(output)
     for word, number in () if as_json else counts.top(top):
         line = f"{_number(number, counts.scale)}\t{word.decode(errors='backslashreplace')!r}\n"
         sys.stdout.buffer.write(line.encode())
     sys.stdout.buffer.flush()
     total = _number(counts.total, counts.scale)
-    message = f"{len(counts)} distinct pre-tokens, {total} in all, saved in {output}"
+    message = f"{counted(len(counts), 'distinct pre-token')}, {total} in all, saved in {output}"
     commonest = [
         {"pre_token": word.decode(errors="backslashreplace"), "count": number / counts.scale}
         for word, number in counts.top(top)

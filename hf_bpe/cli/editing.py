@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hf_bpe._utils.input_files import decode, read_bounded
+from hf_bpe._utils.visible import counted
 from hf_bpe.cli.id_files import distinct_ids
 from hf_bpe.cli.messages import phase, report_done, warnings_said
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_file, check_folder
 from hf_bpe.cli.program import command
+from hf_bpe.cli.roles import BosToken, EosToken, PadToken, UnkToken, roles_of
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     reads_text,
@@ -169,26 +172,36 @@ def prune(
     _save(tokenizer, edited, output, remap, as_json)
 
 
-@command(epilog=EXAMPLE + "hf-bpe add-special-tokens my-tokenizer '<|user|>' '<|assistant|>' -o chat-tokenizer")
+@command(epilog=EXAMPLE + "hf-bpe add-special-tokens my-tokenizer '<|user|>' --pad-token '<|pad|>' -o chat-tokenizer")
 def add_special_tokens(
     source: _Source,
-    tokens: Annotated[list[str], argument("TOKEN", _TOKEN_HELP)],
     output: _Output,
+    tokens: Annotated[list[str] | None, argument("TOKEN", _TOKEN_HELP, show_default=False)] = None,
+    bos_token: BosToken = None,
+    eos_token: EosToken = None,
+    pad_token: PadToken = None,
+    unk_token: UnkToken = None,
     remap: _Remap = None,
     pattern: RankPattern = "auto",
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Add special tokens to the vocabulary.
+    """Add special tokens, or give them roles.
 
-    They take gaps of the ids first, then those after the highest.
+    New tokens take gaps of the ids first, then those after the highest. A token with a role may be one that the
+    tokenizer has already.
     """
     from hf_bpe import editing
 
+    roles = roles_of(bos_token, eos_token, pad_token, unk_token)
+    if not tokens and not roles:
+        raise typer.BadParameter("expected special tokens, or an option such as --pad-token", param_hint="'TOKEN'")
     _check_outputs(output, remap, force)
     tokenizer = load(source, pattern)
-    edited = editing.add_special_tokens(tokenizer.model, tokens, reserved=tokenizer.added_tokens_decoder)
-    _save(tokenizer, edited, output, remap, as_json)
+    known = {*map(str, tokenizer.added_tokens_decoder.values())}
+    new = [*(tokens or []), *dict.fromkeys(each for each in roles.values() if each not in {*known, *(tokens or [])})]
+    edited = editing.add_special_tokens(tokenizer.model, new, reserved=tokenizer.added_tokens_decoder)
+    _save(tokenizer, edited, output, remap, as_json, roles)
 
 
 @command(epilog=EXAMPLE + "hf-bpe pad my-tokenizer -o padded --multiple 64")
@@ -218,15 +231,24 @@ def _check_outputs(folder: Path, remap: Path | None, force: bool) -> None:
     check_file(remap, force)
 
 
-def _save(tokenizer: BPETokenizer, edited: Edited, folder: Path, remap_file: Path | None, as_json: bool) -> None:
+def _save(
+    tokenizer: BPETokenizer,
+    edited: Edited,
+    folder: Path,
+    remap_file: Path | None,
+    as_json: bool,
+    roles: Mapping[str, str] | None = None,
+) -> None:
     with phase("editing"):
         new, remap = tokenizer.with_model(edited)
+    for role, token in (roles or {}).items():
+        setattr(new, role, token)
     save(new, folder)
     if remap_file is not None:
         remap.save(remap_file)
     number, removed, added = edited.model.vocab_size, len(remap.removed), len(remap.added)
     values = {"folder": str(folder), "vocab_size": number, "removed": removed, "added": added}
-    report_done(f"{number} tokens, {removed} fewer and {added} more, saved in {folder}", values, as_json)
+    report_done(f"{counted(number, 'token')} ({removed} removed, {added} added), saved in {folder}", values, as_json)
 
 
 def _ids(path: Path, tokenizer: BPETokenizer) -> list[int]:

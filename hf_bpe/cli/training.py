@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import phase, say, show_result, warnings_said
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_folder, is_resumed
 from hf_bpe.cli.program import command
+from hf_bpe.cli.roles import ROLES, BosToken, EosToken, PadToken, UnkToken, roles_of
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     reads_text,
@@ -44,15 +46,6 @@ _TIE_HELP = "Of equally frequent pairs merge the greatest in byte order, or the 
 _LENGTH_HELP = "Make no token longer than this many bytes."
 _PENALTY_HELP = "Prefer short tokens: subtract this for each byte of a pair from its number of occurrences."
 _ALPHABET_HELP = "Start with all 256 bytes, or only those that occur; then no other bytes can be encoded."
-
-
-ROLES = ("bos_token", "eos_token", "pad_token", "unk_token")
-_ROLE_HELP = "The special token {}; it need not be given as --special-token."
-
-
-_BOS_HELP, _EOS_HELP = _ROLE_HELP.format("that begins a text"), _ROLE_HELP.format("that ends a text")
-_PAD_HELP = _ROLE_HELP.format("that fills up shorter texts of a batch")
-_UNK_HELP = _ROLE_HELP.format("for what has no other token")
 _MERGES_HELP = "Number of merges, instead of --vocab-size."
 _NORMALIZER_HELP = "Normalize text first: NFC, NFD, NFKC, NFKD, Lowercase or another, as in tokenizer.json."
 
@@ -81,10 +74,10 @@ def train(
         list[str] | None,
         option(_SPECIAL_HELP, metavar="TEXT", show_default="none, or those of the counts and the initial tokenizer"),
     ] = None,
-    bos_token: Annotated[str | None, option(_BOS_HELP, metavar="TEXT", show_default="none")] = None,
-    eos_token: Annotated[str | None, option(_EOS_HELP, metavar="TEXT", show_default="none")] = None,
-    pad_token: Annotated[str | None, option(_PAD_HELP, metavar="TEXT", show_default="none")] = None,
-    unk_token: Annotated[str | None, option(_UNK_HELP, metavar="TEXT", show_default="none")] = None,
+    bos_token: BosToken = None,
+    eos_token: EosToken = None,
+    pad_token: PadToken = None,
+    unk_token: UnkToken = None,
     pattern: Annotated[str, option(_PATTERN_HELP, metavar="PATTERN")] = "auto",
     normalizer: Annotated[str | None, option(_NORMALIZER_HELP, metavar="NAME", show_default="none")] = None,
     initial: Annotated[str | None, option(_INITIAL_HELP, metavar="FOLDER", show_default="none")] = None,
@@ -110,8 +103,7 @@ def train(
     for folder in folders:
         check_folder(folder, force or is_resumed(running.get("work_dir")))
     first = None if initial is None else _load_without_added_tokens(initial)
-    given = {"bos_token": bos_token, "eos_token": eos_token, "pad_token": pad_token, "unk_token": unk_token}
-    roles: dict[str, Any] = {name: token for name, token in given.items() if token is not None}
+    roles = roles_of(bos_token, eos_token, pad_token, unk_token)
     listed = [*dict.fromkeys([*(special_token or []), *roles.values()])]
     options: dict[str, Any] = {
         "special_tokens": listed or None,
@@ -152,7 +144,7 @@ def train(
         made = {"folder": str(folder), "vocab_size": model.vocab_size, "merges": len(model.merges)}
         saved.append({**made, "signature": model.signature})
         if not as_json:
-            say(f"{model.vocab_size} tokens, {len(model.merges)} of them merges, saved in {folder}")
+            say(f"{counted(model.vocab_size, 'token')}, {len(model.merges)} of them merges, saved in {folder}")
     if as_json:
         show_result(json.dumps(saved if len(folders) > 1 else saved[0], indent=2))
     _hint_at_roles(

@@ -17,6 +17,7 @@ import typer
 
 from hf_bpe._utils.arguments import MOST
 from hf_bpe._utils.input_files import open_stream
+from hf_bpe._utils.visible import counted
 from hf_bpe.cli.id_files import ids_of_array
 from hf_bpe.cli.messages import report_done
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option
@@ -102,7 +103,7 @@ def encode(
                 num_workers=workers,
                 show_progress=shows_progress(progress),
             )
-            found = f"{written.num_tokens} tokens of {written.num_documents} documents"
+            found = f"{counted(written.num_tokens, 'token')} of {counted(written.num_documents, 'document')}"
             message = f"{found} saved in {written.ids}, offsets of the documents in {written.offsets}"
             values = {"ids": str(written.ids), "offsets": str(written.offsets)}
             counts = {"tokens": written.num_tokens, "documents": written.num_documents}

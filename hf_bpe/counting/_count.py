@@ -19,6 +19,7 @@ from dataclasses import asdict
 from hf_bpe._utils.arguments import Check, at_least, check_callable, check_flag, check_path, checked, optional
 from hf_bpe._utils.memory import available_bytes, format_bytes, parse_bytes, resident_bytes
 from hf_bpe._utils.progress import Listener, Progress
+from hf_bpe._utils.visible import counted
 from hf_bpe.core.pretokenizers import AnyPattern
 from hf_bpe.counting._checkpoint import WorkFolder
 from hf_bpe.counting._count_tables import make_count_table
@@ -32,7 +33,7 @@ logger = logging.getLogger(__name__)
 _BATCH_BYTES = 1 << 24  # of text to hold at once; enough for many threads, whatever the length of the texts
 _COMMIT_SECONDS = 30.0  # of work that an interruption can lose at most, if no shard takes longer
 _FIRST_COMMIT_SECONDS = 3.0  # the same at the beginning
-_PART_BYTES = 1 << 25  # of a large file of text to commit at once
+_PART_BYTES = 1 << 25  # of a large file to commit at once
 _OF_ROOM = 14  # memory for a line by its length: one 4-byte character makes its whole str take 4 bytes per character
 _MOST_ROOM = 1 << 36  # where the amount of memory is unknown
 _LEAST_ROOM = 48_000_000  # for the current text, buffers, and tables of a useful size
@@ -145,7 +146,7 @@ class _Counting:
             uncommittable = [shard for shard in self.shards if shard.version is None]
         finished = len(self.shards) - len(left) - len(uncommittable)
         if finished:
-            logger.info("%d of %d shards were counted before", finished, len(self.shards))
+            logger.info("counted before: %d of %s", finished, counted(len(self.shards), "shard"))
         total = None if any(shard.size is None for shard in self.shards) else _bytes(self.shards)
         done = _bytes(self.shards) - _bytes(left) - _bytes(uncommittable)
         began = committed = time.monotonic()
@@ -197,7 +198,7 @@ class _Counting:
             self.open_runs.append(self.work.write_run(merger))
         else:
             self.runs.append(reader_of(gather(merger)))
-        logger.info("memory limit reached: %d distinct pre-tokens spilled to a file", merger.words)
+        logger.info("memory limit reached: %s spilled to a file", counted(merger.words, "distinct pre-token"))
 
     def _commit(self) -> None:
         assert self.work is not None
@@ -234,7 +235,7 @@ class _Counting:
     def _report(self) -> None:
         skipped = self._all_skipped()
         number = len({(shard.name, shard.start if self.work is None else 0) for shard in self.shards})
-        logger.info("read %d %s, %s", number, "shard" if number == 1 else "shards", format_bytes(_bytes(self.shards)))
+        logger.info("read %s, %s", counted(number, "shard"), format_bytes(_bytes(self.shards)))
         if any(skipped.values()):
             logger.warning(
                 "skipped: the rest of %(files)d files and %(documents)d documents; shortened: %(shortened)d documents",

@@ -6,6 +6,7 @@ Optional packages are imported where they are needed.
 from __future__ import annotations
 
 import codecs
+import functools
 import importlib
 import itertools
 import json
@@ -18,6 +19,7 @@ from typing import Any, BinaryIO
 
 from hf_bpe.counting._error_policy import ErrorPolicy
 from hf_bpe.counting._locations import open_file
+from hf_bpe.counting._sources import Shard
 
 Document = str | bytes
 
@@ -43,10 +45,12 @@ def not_utf8(byte: int, offset: int, reason: str, where: str) -> str:
 
 
 def read_blocks(policy: ErrorPolicy) -> Iterator[bytes]:
-    """Yield the decompressed bytes of a file."""
-    compression = policy.shard.compression
-    with open_file(policy.shard.name) as file:
-        if compression is None:
+    """Yield the decompressed bytes of a file, or the lines that begin in a range of one."""
+    shard, compression = policy.shard, policy.shard.compression
+    with open_file(shard.name) as file:
+        if (shard.start, shard.stop) != (0, None):
+            yield from _read_range(policy, file)
+        elif compression is None:
             yield from _read_stored(policy, file, _BLOCK_BYTES)
         else:
             most = (policy.most_bytes or sys.maxsize) >> 15
@@ -57,6 +61,41 @@ def _read_stored(policy: ErrorPolicy, file: BinaryIO, size: int) -> Iterator[byt
     while block := file.read(size):
         policy.position += len(block)
         yield block
+
+
+def _read_range(policy: ErrorPolicy, file: BinaryIO) -> Iterator[bytes]:
+    shard = policy.shard
+    stop = None if shard.stop is None else _line_from(file, shard.stop)
+    place = _line_from(file, shard.start)
+    while block := file.read(_BLOCK_BYTES if stop is None else min(_BLOCK_BYTES, stop - place)):
+        place += len(block)
+        policy.position = min(place - shard.start, shard.size or 0)
+        yield block
+
+
+def _line_from(file: BinaryIO, place: int) -> int:
+    """Go to the first line that begins at or after a place, or to the end, and return where that is."""
+    file.seek(max(place - 1, 0))
+    while place > 0 and (part := file.readline(_BLOCK_BYTES)) and not part.endswith(b"\n"):
+        pass
+    return file.tell()
+
+
+@functools.lru_cache(maxsize=1)  # a range may have many malformed lines
+def _lines_before(shard: Shard) -> int:
+    """Return the number of lines before the range of a shard."""
+    with open_file(shard.name) as file:
+        left = _line_from(file, shard.start)
+        file.seek(0)
+        lines = 0
+        while left > 0 and (block := file.read(min(_BLOCK_BYTES, left))):
+            lines, left = lines + block.count(b"\n"), left - len(block)
+    return lines
+
+
+def _line(policy: ErrorPolicy, number: int) -> str:
+    """Return the name of a line of a shard, by its number in the file."""
+    return f"line {number + (_lines_before(policy.shard) if policy.shard.start else 0)}"
 
 
 def _unpack(policy: ErrorPolicy, blocks: Iterable[bytes], compression: str) -> Iterator[bytes]:
@@ -98,7 +137,7 @@ def read_json_lines(policy: ErrorPolicy) -> Iterator[Document]:
     """Yield the text of each line, which is a JSON object; skip empty lines."""
     column, errors = policy.shard.source.column, policy.shard.source.errors
     for number, line in enumerate(_read_lines(policy), start=1):
-        if number == 1 and line is not None:
+        if number == 1 and policy.shard.start == 0 and line is not None:
             line = line.removeprefix(codecs.BOM_UTF8)
         if not line or line.isspace():
             continue
@@ -118,7 +157,7 @@ def read_json_lines(policy: ErrorPolicy) -> Iterator[Document]:
                 continue
             got = _what_is(row, column) if isinstance(row, dict) else type(row).__name__
             problem = f"expected a JSON object with a string as {column!r}, got {got}"
-        policy.leave_out(f"line {number}", problem)
+        policy.leave_out(_line(policy, number), problem)
 
 
 def _without_lone_surrogates(json_text: str) -> str:
@@ -140,7 +179,7 @@ def _read_lines(policy: ErrorPolicy) -> Iterator[bytes | None]:
         for part, is_end in itertools.chain(zip(ends, itertools.repeat(True)), [(rest, False)]):
             size += len(part)
             if size > policy.longest and not is_left_out:
-                place = f"line {number}"
+                place = _line(policy, number)
                 policy.leave_out(place, policy.too_long(place, "a line"))
                 is_left_out, begun = True, []
             if not is_left_out:

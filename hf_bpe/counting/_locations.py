@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 from hf_bpe._utils.input_files import check_regular, is_open_pipe, open_stream
+from hf_bpe._utils.visible import counted
 
 Format = Literal["text", "jsonl", "parquet"]
 Compression = Literal["gzip", "zstd"]
@@ -174,7 +175,8 @@ def _choose(folder: str, names: Iterable[str], wanted: Format | None) -> list[st
     visible = [name for name in names if not any(part.startswith(".") for part in name.split("/"))]
     known = sorted(name for name in visible if (kind := kind_of(name)[0]) and wanted in (None, kind))
     if len(visible) > len(known):
-        logger.info("%s: left out %d files that do not end in %s", folder, len(visible) - len(known), _SUFFIXES)
+        left_out = counted(len(visible) - len(known), "file")
+        logger.info("%s: left out %s without these suffixes: %s", folder, left_out, _SUFFIXES)
     if not known:
         raise FileNotFoundError(
             f"{folder!r} is a directory without {wanted or 'text'} files: expected names that end in {_SUFFIXES}; "

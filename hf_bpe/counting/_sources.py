@@ -97,8 +97,8 @@ class Shard:
         name: the absolute path or URL, or "iterable 0" and so on.
         size: the number of stored bytes; None if unknown.
         version: changes when the file changes; None for data that can be read only once.
-        start, stop: the range of text from the first safe cut at or after `start` (0: the beginning) to the first at or
-            after `stop` (None: the end).
+        start, stop: the range from the first safe cut (of JSON lines: the first line) at or after `start` (0: the
+            beginning) to the first at or after `stop` (None: the end).
     """
 
     source: Source
@@ -149,8 +149,9 @@ def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
     Args:
         source: any source of text. A list may also hold shards, which stay unchanged: `shards[i::n]` is the part of a
             plan for one of n machines.
-        shard_bytes: longer local files of plain text are cut into ranges of this many bytes, unless the handling of a
-            position depends on all text before it, as with "replace", "skip" or `max_document_bytes`.
+        shard_bytes: longer local files of JSON lines or plain text that are not compressed are cut into ranges of this
+            many bytes; of plain text not if the handling of a position depends on all text before it, as with
+            "replace", "skip" or `max_document_bytes`.
 
     Raises:
         OSError, ImportError: a file cannot be found; FileNotFoundError if a name matches nothing.
@@ -218,7 +219,7 @@ def _shards_of_file(source: Source, file: File, shard_bytes: int) -> Iterator[Sh
 
 
 def parts_of(shard: Shard, part_bytes: int) -> Iterator[Shard]:
-    """Yield a shard of a local file of plain text in ranges of at most `part_bytes` bytes, any other shard as it is.
+    """Yield a shard of a local file of text or JSON lines in ranges of at most `part_bytes` bytes, any other as it is.
 
     >>> from pathlib import Path
     >>> _ = Path("a.txt").write_text("low lower lowest")
@@ -238,9 +239,11 @@ def parts_of(shard: Shard, part_bytes: int) -> Iterator[Shard]:
 def _is_splittable(shard: Shard) -> bool:
     """Return whether the handling of a position does not depend on the text before it."""
     source = shard.source
-    is_plain = shard.is_local and shard.format == "text" and shard.compression is None
-    is_local_error = source.errors != "replace" and source.on_error == "raise"
-    return is_plain and is_local_error and source.max_document_bytes is None
+    if not shard.is_local or shard.compression is not None or shard.format == "parquet":
+        return False
+    if shard.format == "jsonl":  # lines depend on nothing before them
+        return True
+    return source.errors != "replace" and source.on_error == "raise" and source.max_document_bytes is None
 
 
 def _check_data(data: object) -> None:

@@ -729,7 +729,10 @@ class BPETokenizer(CheckedTokenizer):
         options, threads = self._options(split_special_tokens), threads_of(num_workers)
         ids, mask = bulk.encode_to_padded(self._engine, check_texts("texts", texts), options, threads, padding)
         if pad_id is None and not mask.all():
-            raise ValueError("rows of different length need a pad_token, but there is none; set one")
+            raise ValueError(
+                "rows of different length need a pad_token, but there is none; set one of the special tokens, such as "
+                "tokenizer.pad_token = tokenizer.eos_token, or train with pad_token='<pad>'"
+            )
         return ids, mask
 
     @checked(**bulk.ARGUMENTS)

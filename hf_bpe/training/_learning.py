@@ -11,6 +11,7 @@ from typing import Any
 
 from hf_bpe._utils.memory import available_bytes, format_bytes, resident_bytes
 from hf_bpe._utils.progress import Listener, Progress
+from hf_bpe._utils.visible import counted
 from hf_bpe.core._model import Merge
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.engine._dispatch import learn_merges, training_bytes
@@ -80,7 +81,7 @@ class Learning:
     def _resume(self, number: int, show_progress: bool, callback: Listener | None) -> None:
         known = len(self.merges)
         if known:
-            logger.info("%d merges were learned before", known)
+            logger.info("learned before: %s", counted(known, "merge"))
         with Progress("merging", number, done=known, show=show_progress, listener=callback) as progress:
 
             def note(merges: list[Merge], count: int) -> None:
@@ -107,7 +108,8 @@ class Learning:
         """Log how much memory training takes, and raise a MemoryError if there is less."""
         needed = training_bytes(self._words, max_merges)
         there = available_bytes() if self._max_memory is None else self._max_memory - resident_bytes()
-        logger.info("training on %d distinct pre-tokens takes up to %s", len(self._words), format_bytes(needed))
+        words = counted(len(self._words), "distinct pre-token")
+        logger.info("training on %s takes up to %s", words, format_bytes(needed))
         if there is not None and needed > there:
             raise MemoryError(
                 f"training on {len(self._words)} distinct pre-tokens takes up to {format_bytes(needed)}, there is "

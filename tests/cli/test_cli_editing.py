@@ -36,7 +36,7 @@ def check(folder, output, edited, remap_file):
 class TestTruncate:
     def test_truncate_saves_the_result_of_the_library(self, folder, tmp_path):
         shown = run("truncate", folder, "-o", tmp_path / "out", "--vocab-size", 270, "--remap", tmp_path / "remap")
-        assert "270 tokens, 10 fewer and 0 more, saved in" in shown.stderr
+        assert "270 tokens (10 removed, 0 added), saved in" in shown.stderr
         check(folder, tmp_path / "out", editing.truncate(load(folder).model, 270), tmp_path / "remap")
 
     def test_renumber_closes_gaps(self, tmp_path):
@@ -143,6 +143,16 @@ def test_special_tokens_and_padding_take_ids_that_nothing_has(folder, tmp_path):
     check(folder, tmp_path / "out", editing.pad_to_multiple_of(model, 64, reserved=reserved), tmp_path / "remap")
     assert len(load(tmp_path / "out")) == 320
     assert "the model has this token" in error("add-special-tokens", folder, "<|x|>", *output)
+
+
+def test_added_special_tokens_get_roles(folder, tmp_path):
+    run("add-special-tokens", folder, "<|y|>", "--pad-token", "<|p|>", "--eos-token", "<|x|>", "-o", tmp_path / "out")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert (tokenizer.pad_token, tokenizer.eos_token, tokenizer.bos_token) == ("<|p|>", "<|x|>", None)
+    assert tokenizer.encode("<|x|><|y|><|p|>") == [256, 281, 282]
+    assert tokenizer(["low", "<|x|>"], padding=True)["input_ids"][1][1:] == [282] * (len(tokenizer.encode("low")) - 1)
+    run("add-special-tokens", folder, "--pad-token", "<|x|>", "-o", tmp_path / "none")
+    assert load(tmp_path / "none").vocab_size == load(folder).vocab_size
 
 
 def test_a_tokenizer_can_be_saved_over(folder, tmp_path):

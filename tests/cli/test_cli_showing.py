@@ -96,7 +96,7 @@ def test_trees_are_of_a_token_or_of_an_id(folder, tokenizer):
 
 
 def test_errors_are_one_line(folder, tmp_path):
-    assert "no token 'xyz'" in error("tree", folder, "xyz")
+    assert "'xyz' is not one token; it is encoded as x|y|z" in error("tree", folder, "xyz")
     assert "no token with the id 99999" in error("tree", folder, "--id", 99999)
     assert "there is no file" in error("show", folder, tmp_path / "none")
     assert "no file or folder" in error("show", tmp_path / "none")

@@ -372,12 +372,14 @@ def test_skipped_input_is_counted_and_logged(tmp_path, caplog, monkeypatch):
         assert "skipped: the rest of 1 files and 1 documents; shortened: 1 documents" in caplog.text
 
 
-def test_large_file_is_resumed_inside(tmp_path, monkeypatch):
+@pytest.mark.parametrize("suffix", ["txt", "jsonl"])
+def test_large_file_is_resumed_inside(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr("hf_bpe.counting._count._PART_BYTES", 100)
     monkeypatch.setattr("hf_bpe.counting._count._COMMIT_SECONDS", 0)
     monkeypatch.setattr("hf_bpe.counting._count._BATCH_BYTES", 100)
-    path, work = tmp_path / "text.txt", tmp_path / "work"
-    path.write_text("low lower lowest newest widest " * 100, encoding="utf-8")
+    path, work = tmp_path / f"text.{suffix}", tmp_path / "work"
+    text = "low lower lowest newest widest "
+    path.write_text((text if suffix == "txt" else json.dumps({"text": text}) + "\n") * 100, encoding="utf-8")
     read = []
 
     def interrupt(event):

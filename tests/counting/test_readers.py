@@ -1,5 +1,6 @@
 """Shards, read: whichever way, the same bytes give the same counts, and what is wrong is said or skipped."""
 
+import codecs
 import gzip
 import json
 import logging
@@ -19,7 +20,8 @@ from hf_bpe import Source, plan
 from hf_bpe.core._byte_level import repair_surrogates
 from hf_bpe.core.reference import count_pre_tokens
 from hf_bpe.counting import _count as counting
-from hf_bpe.counting._readers import Skipped, read
+from hf_bpe.counting._error_policy import ErrorPolicy
+from hf_bpe.counting._readers import Skipped, read, read_documents
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -86,6 +88,49 @@ def test_counts_are_equal_for_all_formats_and_kinds_of_sources(
                 assert count(road, pattern, special_tokens, batch_bytes=batch_bytes) == expected
     finally:
         memory.rm("/road", recursive=True)
+
+
+_lines = st.lists(
+    st.sampled_from(
+        [
+            b'{"text": "low"}',
+            b'{"text": "a\\nb\\u00e9"}',
+            b"",
+            b" ",
+            b"{",
+            b'{"txt": 1}',
+            b"[" * 20,
+            b'{"text": "\xff"}',
+        ]
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=by_profile(quick=40, thorough=300))
+@given(
+    _lines,
+    st.sampled_from([b"\n", b"\r\n"]),
+    st.sampled_from([b"", codecs.BOM_UTF8]),
+    st.integers(1, 40),
+    st.integers(1, 9),
+)
+def test_ranges_of_json_lines_give_the_documents_and_skips_of_the_whole_file(
+    tmp_path_factory, lines, end, bom, size, block
+):
+    path = tmp_path_factory.mktemp("ranges") / "a.jsonl"
+    path.write_bytes(bom + end.join(lines))
+    source = Source(path, on_error="skip", max_line_bytes=18)
+
+    def read(shards):
+        skipped, said = Skipped(), []
+        with blocks_of(block), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ErrorPolicy, "_report", lambda self, problem, error: said.append(problem))
+            return [text for shard in shards for text in read_documents(shard, skipped)], skipped, said
+
+    shards = plan(source, shard_bytes=size)
+    assert sum(shard.size for shard in shards) == path.stat().st_size
+    assert read(shards) == read(plan(source))
 
 
 @settings(max_examples=by_profile(quick=40, thorough=120))

@@ -106,7 +106,7 @@ def test_links_are_followed_once_and_keep_their_names(here):
 def test_other_files_of_a_directory_are_counted_in_the_log(caplog):
     with caplog.at_level(logging.INFO, "hf_bpe"):
         plan("data")
-    assert "data: left out 1 files that do not end in .txt .jsonl" in caplog.text
+    assert "data: left out 1 file without these suffixes: .txt .jsonl" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,8 @@ def test_ranges_of_nothing_are_refused():
         (Source("a.txt", errors="bytes"), True),
         (Source("a.txt", errors="bytes", on_error="skip"), False),
         (Source("b.jsonl.gz", format="text"), False),
-        (Source("a.txt", format="jsonl"), False),
+        (Source("a.txt", format="jsonl", on_error="skip"), True),
+        (Source("a.txt", format="parquet"), False),
         # Which take what is before to know what becomes of a byte.
         (Source("a.txt", errors="replace"), False),
         (Source("a.txt", on_error="skip"), False),
@@ -315,7 +316,7 @@ def test_ranges_of_nothing_are_refused():
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_plan_cuts_only_plain_uncompressed_text_into_ranges(source, is_cut):
+def test_plan_cuts_uncompressed_text_and_lines_into_ranges(source, is_cut):
     assert (len(plan(source, shard_bytes=2)) > 1) is is_cut
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -75,6 +76,7 @@ def find_mismatch(
     *,
     skip_refused: bool = False,
     tries_vocabulary: bool = True,
+    tried: Counter[str] | None = None,
 ) -> Mismatch | None:
     """Return the first text for which two sides differ, None if there is none.
 
@@ -86,6 +88,7 @@ def find_mismatch(
         files: text files of any size; invalid UTF-8 in them is replaced.
         skip_refused: leave out texts that the first side refuses with a ValueError, such as those with missing bytes.
         tries_vocabulary: whether to encode the tokens of the vocabularies, which takes most of the time.
+        tried: gets the number of "texts" and of their "bytes" if all of them agree.
 
     Raises:
         OSError: a file cannot be read.
@@ -98,15 +101,24 @@ def find_mismatch(
         known.append(Definition(BPEModel({byte: bytes([byte]) for byte in range(256)}, [])))
     texts = dict.fromkeys(text for each in known for text in stress_texts(each))
     stress = [(f"stress text {number}", text) for number, text in enumerate(texts, start=1)]
-    mismatch = sides.find_in_texts([("tokens of the vocabulary", text) for text in tokens], False)
+    of_vocabulary = [("tokens of the vocabulary", text) for text in tokens]
+    tried = Counter() if tried is None else tried
+    _note(tried, of_vocabulary + stress)
+    mismatch = sides.find_in_texts(of_vocabulary, False)
     for added in (False, True) if first.peer.adds and second.peer.adds else (False,):
         mismatch = mismatch or sides.find_in_texts(stress, added)
     mismatch = mismatch or sides.find_in_pairs(stress) or sides.find_in_bytes()
     for file in files if mismatch is None else ():
         pieces = _pieces(file)
         while mismatch is None and (batch := [*islice(pieces, _PIECES_AT_ONCE)]):
+            _note(tried, batch)
             mismatch = sides.find_in_texts(batch, False)
     return mismatch
+
+
+def _note(tried: Counter[str], texts: Sequence[tuple[str, str]]) -> None:
+    size = sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for _, text in texts)
+    tried.update(texts=len(texts), bytes=size)
 
 
 class _Sides:
