@@ -216,6 +216,15 @@ def count_pre_tokens(text: bytes, pattern: str | Chain | None, *, simd: str | No
 def from_printable(texts: list[str]) -> list[bytes | None]:
     """Return what `hf_bpe.core.from_printable` does of each text."""
 
+def join_merges(merges: bytes, ids: list[int], firsts: list[str], seconds: list[str]) -> str | None:
+    """Return the text of merges: for each the text of its first part and of its second; None if ids are large.
+
+    Args:
+        merges: the ids of the first part, the second part and the result of each, in 32 bits each.
+        ids: the ids of tokens.
+        firsts, seconds: the texts of these tokens as a first and as a second part.
+    """
+
 def to_printable(tokens: list[bytes], kept: dict[bytes, str]) -> list[str]:
     """Return `hf_bpe.core.to_printable` of each token, or the text that `kept` has for it."""
 

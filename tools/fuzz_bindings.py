@@ -261,7 +261,14 @@ def use_oddly(world: World) -> None:
     rng = world.rng
     encoder = rng.choice(world.encoders)
     functions = [
-        *(native.from_printable, native.read_merges, native.find_last_cut, native.pre_tokenize, native.training_bytes),
+        *(
+            native.from_printable,
+            native.read_merges,
+            native.join_merges,
+            native.find_last_cut,
+            native.pre_tokenize,
+            native.training_bytes,
+        ),
         *(native.count_pre_tokens, encoder.find_last_cut, encoder.with_added_tokens, encoder.encode, encoder.decode),
         *(encoder.encode_batch, encoder.rows_to_lists, encoder.decode_batch, encoder.encode_to_numpy, encoder.__init__),
         *(native.Encoder, native.Counter, native.RunMerger, native.RunReader, pickle.dumps),

@@ -161,6 +161,22 @@ def printable_vocab(model: BPEModel) -> dict[str, int]:
     return dict(zip(native.to_printable([*model.vocab.values()], specials), model.vocab, strict=True))
 
 
+def join_merges(model: BPEModel, firsts: Sequence[str], seconds: Sequence[str]) -> str:
+    """Return the merges of a model as text: for each the text of its first part, then that of its second.
+
+    Args:
+        model: the model.
+        firsts, seconds: the texts of the tokens of its vocabulary, in that order, as a first and as a second part.
+    """
+    native = native_core()
+    if native is not None and model._merge_ids is not None:  # many merges in Python are as many waits for memory
+        text: str | None = native.join_merges(model._merge_ids, [*model.vocab], [*firsts], [*seconds])
+        if text is not None:
+            return text
+    first_of, second_of = (dict(zip(model.vocab.values(), texts, strict=True)) for texts in (firsts, seconds))
+    return "".join(first_of[first] + second_of[second] for first, second in model.merges)
+
+
 # Files are read natively if they are regular: without native core or for any other file, these return None, and the
 # caller, which reads all files, reports what is wrong.
 

@@ -1,7 +1,9 @@
 // Python bindings of reading and writing vocabularies and merges, without an object of Python for each step.
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bindings/python.hpp"
 #include "encode/merges_file.hpp"
@@ -10,6 +12,8 @@
 
 namespace hf_bpe {
 namespace {
+
+constexpr std::uint32_t kMostIds = 1 << 22;  // in a table by id
 
 nb::object bytes_from(std::string_view bytes) {
   nb::object object = nb::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
@@ -75,6 +79,56 @@ nb::list to_printable(const nb::list& tokens, const nb::dict& kept) {
     texts.append(text);
   }
   return texts;
+}
+
+// Texts one after the other, because reading them from as many objects takes as many waits for memory.
+struct Texts {
+  explicit Texts(const nb::list& texts, std::size_t number) {
+    const Held held = items_of(texts, "texts");
+    if (held.size() != number) throw nb::value_error("texts: expected one for each id");
+    for (nb::handle each : held) {
+      if (!PyUnicode_Check(each.ptr())) throw nb::type_error("texts: expected str");
+      Py_ssize_t size;
+      const char* data = PyUnicode_AsUTF8AndSize(each.ptr(), &size);
+      if (data == nullptr) throw nb::python_error();
+      all.append(data, static_cast<std::size_t>(size));
+      ends.push_back(all.size());
+    }
+  }
+  std::string_view operator[](std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : ends[i - 1];
+    return std::string_view(all).substr(begin, ends[i] - begin);
+  }
+
+  std::string all;
+  std::vector<std::size_t> ends;
+};
+
+// The text of merges: for each merge the text of its first part and that of its second, which `firsts` and `seconds`
+// have for each of the tokens with `ids`. Merges are ids of both parts and of the result, as in merges_of.
+nb::object join_merges(const nb::bytes& merges, const nb::list& ids, const nb::list& firsts, const nb::list& seconds) {
+  const Held held_ids = items_of(ids, "ids");
+  std::vector<std::uint32_t> places;
+  for (std::size_t i = 0; i < held_ids.size(); ++i) {
+    const auto id = number_of<std::uint32_t>(held_ids[i], "ids");
+    if (id >= kMostIds) return nb::none();
+    if (id >= places.size()) places.resize(id + 1, kMostIds);
+    places[id] = static_cast<std::uint32_t>(i);
+  }
+  const Texts texts[2] = {Texts(firsts, held_ids.size()), Texts(seconds, held_ids.size())};
+  std::vector<std::uint32_t> merged(merges.size() / sizeof(std::uint32_t));
+  std::memcpy(merged.data(), merges.c_str(), merged.size() * sizeof(std::uint32_t));
+  std::string joined;
+  for (std::size_t i = 0; i + 2 < merged.size(); i += 3) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      const std::uint32_t id = merged[i + side];
+      if (id >= places.size() || places[id] == kMostIds) throw nb::value_error("merges: an id is not among the ids");
+      joined += texts[side][places[id]];
+    }
+  }
+  nb::object text = nb::steal(PyUnicode_DecodeUTF8(joined.data(), static_cast<Py_ssize_t>(joined.size()), nullptr));
+  if (!text.is_valid()) throw nb::python_error();
+  return text;
 }
 
 // Merges as tuples of the objects in `tokens`; a byte for each token, 1 if it is used; and the ids of the tokens of
@@ -186,6 +240,7 @@ nb::object read_model_of(const nb::bytes& content) {
 void bind_files(nb::module_& module) {
   module.def("from_printable", &from_printable, "texts"_a);
   module.def("to_printable", &to_printable, "tokens"_a, "kept"_a);
+  module.def("join_merges", &join_merges, "merges"_a, "ids"_a, "firsts"_a, "seconds"_a);
   module.def("read_merges", &read_merges_of, "text"_a, "tokens"_a, "ids"_a);
   module.def("read_vocab", &read_vocab_of, "text"_a);
   module.def("read_model", &read_model_of, "text"_a);

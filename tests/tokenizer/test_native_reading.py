@@ -1,7 +1,9 @@
 """Tests of reading vocabularies natively: files give the same models and the same errors as they do without it."""
 
+import dataclasses
 import json
 import pickle
+import struct
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from tokenizers import AddedToken
 
 from hf_bpe import BPETokenizer
 from hf_bpe.core import to_printable
+from hf_bpe.core._model import CheckedMerges
 from hf_bpe.engine import _dispatch as engine
 from hf_bpe.tokenizer._files import tokenizer_json, vocab_and_merges
 from hf_bpe.tokenizer._files.definition import Definition
@@ -179,6 +182,21 @@ def test_a_pickle_does_not_depend_on_how_a_model_was_read(tmp_path):
     assert again == loaded
     assert vars(again).keys() == vars(pickle.loads(pickle.dumps(tokenizer.model))).keys()
     assert again.special_ids() == {"<x>": 256}
+
+
+@given(models())
+@settings(max_examples=by_profile(quick=60, thorough=1000))
+def test_merges_with_ids_are_joined_as_those_without(model):
+    texts = [*map(to_printable, model.vocab.values())]
+    merges = CheckedMerges(model.merges)
+    ids = {token: token_id for token_id, token in model.vocab.items()}
+    merges.ids = b"".join(struct.pack("=3I", ids[a], ids[b], ids[a + b]) for a, b in merges)
+    read = dataclasses.replace(model, merges=merges)
+    expected = "".join(f"{to_printable(a)} {to_printable(b)}\n" for a, b in model.merges)
+    for each in (read, model):
+        assert engine.join_merges(each, [f"{text} " for text in texts], [f"{text}\n" for text in texts]) == expected
+    far = engine.native_core().join_merges(merges.ids, [2**22, *ids.values()], ["a", *texts], ["a", *texts])
+    assert far is None
 
 
 @given(models())

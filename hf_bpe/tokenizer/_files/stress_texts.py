@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import pairwise
 
 from hf_bpe.core.pretokenizers import WHITE_SPACE
@@ -36,6 +36,7 @@ STRESS_TEXTS = (
 """The stress texts for every tokenizer."""
 
 _TOKENS_A_TEXT = 64
+_NOT_UTF8 = re.compile("[\\udc80-\\udcff]")
 
 INVALID_BYTES = (
     b"\xff low \xfe\xfe",
@@ -51,8 +52,8 @@ def stress_texts(definition: Definition) -> list[str]:
 
     Texts that the tokenizer refuses, because a byte has no token and is not dropped or replaced, are left out.
     """
-    alphabet = {token[0] for token in definition.model.vocab.values() if len(token) == 1}
     is_whole = _knows_all(definition)
+    alphabet = set() if is_whole else {token[0] for token in definition.model.vocab.values() if len(token) == 1}
 
     def known(text: str) -> str:
         return text if is_whole else "".join(char for char in text if alphabet.issuperset(char.encode()))
@@ -83,10 +84,8 @@ def stress_texts(definition: Definition) -> list[str]:
 
 def vocabulary_texts(definition: Definition) -> list[str]:
     """Return texts of all tokens that are text, once with several tokens per line and once with one."""
-    tokens = []
-    for token in definition.model.vocab.values():
-        with suppress(UnicodeDecodeError):
-            tokens.append(token.decode())
+    decoded = (token.decode("utf-8", "surrogateescape") for token in definition.model.vocab.values())
+    tokens = [text for text in decoded if text.isascii() or not _NOT_UTF8.search(text)]
     groups = [tokens[start : start + _TOKENS_A_TEXT] for start in range(0, len(tokens), _TOKENS_A_TEXT)]
     knows_newline = b"\n" in definition.model.vocab.values() or _knows_all(definition)
     return ["".join(group) for group in groups] + ["\n".join(group) for group in groups if knows_newline]

@@ -24,7 +24,7 @@ from hf_bpe.core._model import BPEModel, CheckedMerges, Merge, with_placeholders
 from hf_bpe.core.normalizers import canonical_normalizer, normalizer_json
 from hf_bpe.core.pretokenizers import ByteLevel, PreTokenizer, canonical_pattern, pre_tokenizer
 from hf_bpe.core.reference import pre_tokenize
-from hf_bpe.engine._dispatch import from_printable_all, printable_vocab, read_model
+from hf_bpe.engine._dispatch import from_printable_all, join_merges, printable_vocab, read_model
 from hf_bpe.engine._encoder import tuples_of
 from hf_bpe.engine._normalizing_encoder import normalized_tokens
 from hf_bpe.tokenizer._files.added_tokens import AddedVocabulary
@@ -87,14 +87,14 @@ def render_tokenizer_json(definition: Definition) -> str:
 
 def _with_vocab_and_merges(text: str, vocab: Mapping[str, int], model: BPEModel) -> str:
     """Return the text of `json.dumps` with vocabulary and merges, which it would write slowly when it indents."""
-    quoted = dict(zip(model.vocab.values(), map(_quote, printable_vocab(model)), strict=True))
-    parts = map(quoted.__getitem__, chain.from_iterable(model.merges))
-    merges = map("      [\n        %s,\n        %s\n      ]".__mod__, zip(parts, parts, strict=True))
+    quoted = [*map(_quote, printable_vocab(model))]
+    firsts = [f"\n      [\n        {text},\n        " for text in quoted]
+    merges = join_merges(model, firsts, [f"{text}\n      ]," for text in quoted]).removesuffix(",")
     entries = [f"      {_quote(text)}: {token_id}" for text, token_id in vocab.items()]
     head, empty, tail = text.rpartition('"vocab": {},\n    "merges": []')  # the last one, as the model is last
     assert empty
     in_braces = ["{\n", ",\n".join(entries), "\n    }"] if entries else ["{}"]
-    in_brackets = ["[\n", ",\n".join(merges), "\n    ]"] if model.merges else ["[]"]
+    in_brackets = ["[", merges, "\n    ]"] if model.merges else ["[]"]
     return "".join([head, '"vocab": ', *in_braces, ',\n    "merges": ', *in_brackets, tail])
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _PIECE_BYTES = 1 << 14
 _PIECES_AT_ONCE = 256
+_HEAD_BYTES = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,7 @@ def verify_folder(
     ValueError: BPETokenizer.from_pretrained gives token 'ne' the id None, expected 256...
     """
     expected = side_of_loaded(tokenizer, "the tokenizer")
+    vocabulary, checked = tokenizer.get_vocab(), None
     for name, load in _loaders(Path(folder), tokenizer):
         try:
             with panics_as_errors():
@@ -242,7 +244,10 @@ def verify_folder(
         except Exception as error:  # `tokenizers` raises no narrower class
             raise ValueError(f"{name} cannot load the folder: {error}. {_ADVICE}") from error
         try:
-            _check_vocabulary(name, tokenizer.get_vocab(), loaded.get_vocab())
+            backend = getattr(loaded, "_tokenizer", loaded)
+            if backend is not checked:  # PreTrainedTokenizerFast has the vocabulary of its tokenizers.Tokenizer
+                _check_vocabulary(name, vocabulary, loaded.get_vocab())
+            checked = backend
             written = side_of_loaded(loaded, name)
             # Other libraries have no definition; this one shows the bytes of ids.
             written = replace(written, definition=written.definition or expected.definition)
@@ -291,10 +296,15 @@ def _is_as_in_file(loaded: Tokenizer, path: Path) -> bool:
     Its vocabulary and merges cannot be changed. Everything else is compared with what `tokenizers` reads from the file
     without these two, which come last in it.
     """
-    head, vocab, _ = path.read_text(encoding="utf-8").partition('\n    "vocab": {\n')
+    marker = b'\n    "vocab": {\n'
+    head = b""
+    with path.open("rb") as file:
+        while marker not in head and (block := file.read(_HEAD_BYTES)):
+            head += block
+    head, vocab, _ = head.partition(marker)
     if not vocab:
         return False
-    content = json.loads(head + '"vocab": {}, "merges": []}}')
+    content = json.loads(head + b'"vocab": {}, "merges": []}}')
     added = {token.pop("id"): AddedToken(**token) for token in content["added_tokens"]}
     of_file = Tokenizer.from_str(json.dumps({**content, "added_tokens": []}))
 
