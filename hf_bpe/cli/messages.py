@@ -55,9 +55,13 @@ def show_result(text: str) -> None:
     print(printable(text))
 
 
+def _is_terminal(stream: TextIO) -> bool:
+    return stream.isatty()
+
+
 def _can_colour(stream: TextIO) -> bool:
     """Return whether a stream is a terminal that shows colours."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return _is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def coloured_help(text: str) -> str:

@@ -144,11 +144,10 @@ class _Counting:
             left = self.work.unfinished([shard for shard in self.shards if shard.version is not None])
             # Data without a version may have other content the next time.
             uncommittable = [shard for shard in self.shards if shard.version is None]
-        finished = len(self.shards) - len(left) - len(uncommittable)
-        if finished:
-            logger.info("counted before: %d of %s", finished, counted(len(self.shards), "shard"))
         total = None if any(shard.size is None for shard in self.shards) else _bytes(self.shards)
         done = _bytes(self.shards) - _bytes(left) - _bytes(uncommittable)
+        if done:
+            logger.info("counted before: %s of %s", format_bytes(done), format_bytes(_bytes(self.shards)))
         began = committed = time.monotonic()
         with Progress("counting", total, done=done, show=show_progress, listener=callback) as progress:
             for group in _in_groups(left, self.batch_bytes):

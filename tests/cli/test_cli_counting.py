@@ -141,7 +141,7 @@ class TestCount:
         whole = counted("more/[0-2].txt", "--work-dir", "work")
         assert whole == count("more/[0-2].txt")
         result = run("count", "more", "-o", "out.counts", "--work-dir", "work")
-        assert "hf-bpe: counted before: 3 of 5 shards" in result.stderr.splitlines()
+        assert re.search(r"hf-bpe: counted before: \d+ bytes of \d+ bytes\n", result.stderr)
         assert WordCounts.load("out.counts") == count("more")
 
     def test_work_folder_of_another_count_is_refused(self):
@@ -341,7 +341,7 @@ def test_signals_end_training_cleanly_and_it_resumes(stage, number, code):
     learned = log.read_bytes().count(b"\n") - 1 if log.exists() else 0
     assert learned > 0 or stage == "counting"
     result = run(*arguments, "--num-merges", learned + 50)
-    assert ("hf-bpe: counted before: 1 of 1 shard" in result.stderr.splitlines()) is (stage == "merging")
+    assert ("hf-bpe: counted before: " in result.stderr) is (stage == "merging")
     assert ("hf-bpe: learned before: " in result.stderr) is (learned > 0)
     expected = train("text", num_merges=learned + 50, pattern=r" ?\p{L}+|\s+")
     assert BPETokenizer.from_pretrained("out").model == expected

@@ -8,6 +8,7 @@ from support.commands import TEXT, error, run
 from transformers import AutoTokenizer
 
 from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, editing
+from hf_bpe.engine import NormalizedTexts
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +144,23 @@ def test_special_tokens_and_padding_take_ids_that_nothing_has(folder, tmp_path):
     check(folder, tmp_path / "out", editing.pad_to_multiple_of(model, 64, reserved=reserved), tmp_path / "remap")
     assert len(load(tmp_path / "out")) == 320
     assert "the model has this token" in error("add-special-tokens", folder, "<|x|>", *output)
+
+
+def test_extend_normalizes_the_text_as_the_tokenizer_does(tmp_path):
+    learned, words = ["caf\u00e9 cafe", "sleep"], "caf\u00e9s cafe\u0301s " * 9
+    options = {"pattern": "qwen2", "normalizer": "NFC", "special_tokens": ["<|im_end|>"]}
+    qwen = BPETokenizer.train(NormalizedTexts(learned, ["<|im_end|>"]), num_merges=2, **options)
+    qwen.save_pretrained(tmp_path / "qwen")
+    (tmp_path / "new.txt").write_text(words, encoding="utf-8")
+    run("extend", tmp_path / "qwen", tmp_path / "new.txt", "-o", tmp_path / "out", "--add", 4)
+    extended = load(tmp_path / "out")
+    expected = editing.extend(qwen.model, NormalizedTexts([words], ["<|im_end|>"]), 4)
+    assert extended.model == qwen.with_model(expected)[0].model
+    assert extended.encode("caf\u00e9s") == extended.encode("cafe\u0301s")
+    assert len(extended.encode("caf\u00e9s")) < len(qwen.encode("caf\u00e9s"))
+    assert "give the text instead of --counts" in error(
+        "extend", tmp_path / "qwen", "--counts", tmp_path / "new.txt", "-o", tmp_path / "none", "--add", 1
+    )
 
 
 def test_added_special_tokens_get_roles(folder, tmp_path):

@@ -1,0 +1,103 @@
+"""What holds for every command: --json, --quiet, and completion in shells."""
+
+import json
+import re
+
+import pytest
+import typer.main
+from support.commands import run
+
+from hf_bpe import WordCounts
+from hf_bpe.cli import app
+
+# Arguments of each command. OUT is a name of nothing, the other words in capitals are files and folders.
+COMMANDS = {
+    "train": "TEXT -o OUT --vocab-size 270",
+    "count": "TEXT -o OUT",
+    "merge-counts": "COUNTS -o OUT",
+    "encode": "FOLDER TEXT -o OUT.npy",
+    "decode": "FOLDER IDS",
+    "show": "FOLDER TEXT",
+    "tree": "FOLDER low",
+    "report": "FOLDER TEXT",
+    "compare": "FOLDER OTHER --on TEXT",
+    "truncate": "FOLDER -o OUT --vocab-size 270",
+    "extend": "FOLDER TEXT -o OUT --add 1",
+    "prune": "FOLDER -o OUT --keep IDS",
+    "add-special-tokens": "FOLDER <|y|> -o OUT",
+    "pad": "FOLDER -o OUT --multiple 64",
+    "convert": "FOLDER OUT.tiktoken",
+    "inspect": "FOLDER",
+    "verify": "FOLDER FOLDER",
+}
+
+
+@pytest.fixture(scope="module")
+def files(folder, text, tmp_path_factory):
+    """Return name → path of what commands read."""
+    path = tmp_path_factory.mktemp("modes")
+    run("truncate", folder, "-o", path / "other", "--vocab-size", 270)
+    WordCounts({"low": 2}).save(path / "x.counts")
+    (path / "ids").write_text("97 98", encoding="utf-8")
+    return {"TEXT": text, "FOLDER": folder, "OTHER": path / "other", "COUNTS": path / "x.counts", "IDS": path / "ids"}
+
+
+def arguments(command, files, tmp_path):
+    words = COMMANDS[command].split()
+    return [command, *(files.get(word) or word.replace("OUT", str(tmp_path / "out")) for word in words)]
+
+
+def test_every_command_is_here():
+    assert COMMANDS.keys() == typer.main.get_command(app).commands.keys()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_json_is_all_of_standard_output(command, files, tmp_path):
+    if not any("--json" in each.opts for each in typer.main.get_command(app).commands[command].params):
+        assert command in ("decode", "show", "tree")  # whose output is the text itself
+        return
+    result = run(*arguments(command, files, tmp_path), "--json")
+    assert isinstance(json.loads(result.stdout), dict)
+    assert "saved in" not in result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_quiet_commands_say_nothing(command, files, tmp_path):
+    words = arguments(command, files, tmp_path)
+    quiet = run(*words, "--quiet")
+    assert quiet.stderr == ""
+    assert quiet.stdout == ("" if "OUT" in COMMANDS[command] else run(*words).stdout)
+
+
+@pytest.mark.parametrize(
+    ("shell", "asked"),
+    [
+        ("bash", {"COMP_WORDS": "hf-bpe tr", "COMP_CWORD": "1"}),
+        ("zsh", {"_TYPER_COMPLETE_ARGS": "hf-bpe tr"}),
+        ("fish", {"_TYPER_COMPLETE_ARGS": "hf-bpe tr", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
+    ],
+)
+def test_shells_complete_commands(shell, asked, monkeypatch):
+    monkeypatch.setenv("_HF_BPE_COMPLETE", f"source_{shell}")
+    assert f"_HF_BPE_COMPLETE=complete_{shell}" in run().stdout
+    monkeypatch.setenv("_HF_BPE_COMPLETE", f"complete_{shell}")
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    assert {*re.findall(r'(?m)(?<![\w-])tr\w+(?="?:|\t|$)', run().stdout)} == {"train", "tree", "truncate"}
+
+
+def test_help_and_errors_are_coloured_on_terminals_only(monkeypatch):
+    from hf_bpe.cli import messages
+
+    plain = run("tree", "--help").stdout
+    assert "\x1b" not in plain + run("tree", code=2).stderr
+    monkeypatch.setattr(messages, "_is_terminal", lambda stream: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert messages.coloured_help(plain).startswith("\x1b[1mUsage:\x1b[0m hf-bpe tree")
+    assert "\x1b[36m  --id\x1b[0m" in messages.coloured_help(plain)
+    assert re.sub(r"\x1b\[\d+m", "", messages.coloured_help(plain)) == plain
+    assert "\x1b[1;31merror:\x1b[0m" in run("tree", code=2).stderr
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert messages.coloured_help(plain) == plain
+    assert "\x1b" not in run("tree", code=2).stderr
