@@ -107,6 +107,10 @@ CALLS = {
     "train of bytes": (lambda: train(b"low", 300), "to train on one text give"),
     "one special token": (lambda: train(["low"], 300, "<x>"), r"write \['<x>'\]"),
     "roles in a dict": (lambda: train(["low"], 300, {"pad_token": "<pad>"}), "pad_token='<pad>'"),
+    "roles of a tokenizer in a dict": (
+        lambda: BPETokenizer.train(["low"], 300, {"pad_token": "<pad>"}),
+        "pad_token='<pad>'",
+    ),
     "misspelt option": (lambda: train(["low"], 300, min_freq=2), "did you mean 'min_frequency'"),
     "misspelt tie_break": (lambda: train(["low"], 300, tie_break="hf"), "expected one of .* got 'hf'"),
     "several sizes of a tokenizer": (lambda: BPETokenizer.train(["low"], [300, 400]), "expected one size"),

@@ -295,6 +295,15 @@ def check_gaps(size: int, number: int) -> None:
         raise ValueError(f"the highest id is {size - 1} but there are only {number} tokens; renumber the ids first")
 
 
+def refuse_roles(special_tokens: object) -> None:
+    """Raise a TypeError if special tokens are given as a mapping of roles, as transformers has them elsewhere."""
+    if isinstance(special_tokens, Mapping) and any(str(each).endswith("_token") for each in special_tokens):
+        raise TypeError(
+            f"special_tokens: expected a list of str, got {short_repr(special_tokens)}; roles are options of "
+            "BPETokenizer.train, such as pad_token='<pad>'"
+        )
+
+
 def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
     """Return the special tokens as a list if they are valid for some model.
 
@@ -308,11 +317,7 @@ def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
             f"special_tokens: expected a list of str, got {short_repr(special_tokens)}; "
             f"write [{short_repr(special_tokens)}]"
         )
-    if isinstance(special_tokens, Mapping) and any(str(each).endswith("_token") for each in special_tokens):
-        raise TypeError(
-            f"special_tokens: expected a list of str, got {short_repr(special_tokens)}; roles are options of "
-            "BPETokenizer.train, such as pad_token='<pad>'"
-        )
+    refuse_roles(special_tokens)
     if not isinstance(special_tokens, (Mapping, Set)):
         check_sequence("special_tokens", special_tokens, "a list of str")
     specials: list[str] = []

@@ -39,7 +39,7 @@ from hf_bpe._utils.arguments import (
 )
 from hf_bpe._utils.input_files import check_json_file
 from hf_bpe.core._byte_level import from_printable
-from hf_bpe.core._model import BPEModel, check_model
+from hf_bpe.core._model import BPEModel, check_model, refuse_roles
 from hf_bpe.core.normalizers import canonical_normalizer
 from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.tokenizer._batch_layout import MOST_IDS
@@ -49,6 +49,12 @@ if TYPE_CHECKING:
     from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer
 else:
     from transformers.tokenization_python import PreTrainedTokenizer
+
+
+def check_special_tokens(name: str, value: Any) -> list[Any]:
+    """Return a list of tokens; a mapping of roles gets its own message."""
+    refuse_roles(value)
+    return each(check_token)(name, value)
 
 
 def check_token(name: str, value: Any) -> Any:

@@ -62,7 +62,14 @@ from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS, check
 from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, render_tokenizer_json
 from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
 from hf_bpe.tokenizer._hub import check_repository
-from hf_bpe.tokenizer._inherited import ARGUMENTS, CONSTRUCTOR, SETTINGS, CheckedTokenizer, check_token
+from hf_bpe.tokenizer._inherited import (
+    ARGUMENTS,
+    CONSTRUCTOR,
+    SETTINGS,
+    CheckedTokenizer,
+    check_special_tokens,
+    check_token,
+)
 from hf_bpe.tokenizer._lazy_encodings import Source as EncodedTexts
 from hf_bpe.tokenizer._options import (
     RESTORED,
@@ -215,7 +222,7 @@ class BPETokenizer(CheckedTokenizer):
 
     @classmethod
     @with_options_of(train)
-    @checked(special_tokens=each(check_token), **SETTINGS)
+    @checked(special_tokens=check_special_tokens, **SETTINGS)
     def train(
         cls,
         input: TextSource | WordCounts,
