@@ -177,13 +177,14 @@ def _find(tokens: Mapping[int, bytes], token: int | str | bytes, model: BPEModel
         if token in tokens:
             return token
         raise ValueError(f"there is no token with the id {token}")
-    names = [token] if isinstance(token, bytes) else [token.encode("utf-8", "surrogatepass"), from_printable(token)]
+    text = token if isinstance(token, bytes) else token.encode("utf-8", "surrogatepass")
+    names = [text] if isinstance(token, bytes) else [text, from_printable(token)]
     by_data = {data: token_id for token_id, data in tokens.items()}
     for name in names:
         if name in by_data:
             return by_data[name]
     try:
-        ids = make_encoder(replace(model, normalizer=None)).encode(names[0], Options())
+        ids = make_encoder(replace(model, normalizer=None)).encode(text, Options())
     except ValueError:  # a byte of it is missing
         raise ValueError(f"there is no token {token!r}; give the text of a token, or its form in vocab.json") from None
     parts = "|".join(plain(tokens[each]) for each in ids[:_SHOWN]) + "|…" * (len(ids) > _SHOWN)

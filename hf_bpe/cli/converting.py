@@ -172,9 +172,9 @@ def verify(
         mismatch = find_mismatch(*sides, files or (), tried=tried)
     names = [side.name for side in sides]
     if as_json:
-        size = {name: tried[name] if mismatch is None else None for name in ("texts", "bytes")}
-        text = None if mismatch is None else str(mismatch)
-        show_result(json.dumps({"sides": names, "agree": mismatch is None, **size, "mismatch": text}, indent=2))
+        agreed = {name: tried[name] if mismatch is None else None for name in ("texts", "bytes")}
+        found = None if mismatch is None else str(mismatch)
+        show_result(json.dumps({"sides": names, "agree": mismatch is None, **agreed, "mismatch": found}, indent=2))
     elif mismatch is not None:
         show_result(str(mismatch))
     if mismatch is not None:

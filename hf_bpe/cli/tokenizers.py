@@ -101,7 +101,7 @@ def _downloaded(name: str) -> Path:
     tokenizer_class()  # so that transformers, which takes seconds to import, is imported only once
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
-    from huggingface_hub.utils import disable_progress_bars
+    from huggingface_hub.utils.tqdm import disable_progress_bars
 
     from hf_bpe.tokenizer._hub import check_repository
 

@@ -364,7 +364,7 @@ def _with_all_special_tokens(definition: Definition) -> BPEModel:
     return replace(model, vocab=vocab, special_tokens=(*model.special_tokens, *later.values()))
 
 
-def _check_ids(name: str, side: Side, written: Side, files: Sequence[Path], **options: bool) -> None:
+def _check_ids(name: str, side: Side, written: Side, files: Sequence[Path], **options: Any) -> None:
     if mismatch := find_mismatch(side, written, files, **options):
         raise ValueError(f"{name} gives different ids. {mismatch}")
 
