@@ -54,7 +54,8 @@ else:
 def check_special_tokens(name: str, value: Any) -> list[Any]:
     """Return a list of tokens; a mapping of roles gets its own message."""
     refuse_roles(value)
-    return each(check_token)(name, value)
+    tokens: list[Any] = each(check_token)(name, value)
+    return tokens
 
 
 def check_token(name: str, value: Any) -> Any:
