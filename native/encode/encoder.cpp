@@ -52,7 +52,7 @@ struct Encoder::Core {
   class WorkerOf : public Worker {
    public:
     explicit WorkerOf(const Core& core)
-        : Worker(core.pattern, core.simd), words_(core.vocabulary, core.backtracking) {}
+        : Worker(core.pattern, core.simd), words_(core.vocabulary, core.backtracking, core.simd) {}
     std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                           std::uint32_t* out, const PollFunction& poll) override {
       return words_.encode(text, ends, count, readable, out, poll);

@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "encode/interleaved.hpp"
 #include "encode/packed_table.hpp"
+#include "encode/small_ranks.hpp"
 #include "train/token_array.hpp"
 #include "text/unicode.hpp"
 #include "count/word_table.hpp"
@@ -61,6 +63,11 @@ class Vocabulary {
   Rank rank_of_bytes(Symbol first, Symbol second) const { return ranks_of_bytes_[first << 8 | second]; }
   Symbol result(Rank rank) const { return results_.empty() ? rank + 256 : results_[rank]; }
   const std::vector<std::pair<Symbol, Symbol>>& merges() const { return merges_; }  // by rank
+  // The tables of the same, valid while the vocabulary is neither moved nor destroyed.
+  MergeTables merge_tables() const {
+    return {small_ranks_ ? &*small_ranks_ : nullptr, &ranks_, ranks_of_bytes_.data(),
+            results_.empty() ? nullptr : results_.data(), ids_.data()};
+  }
 
  private:
   using WholeWords = WordTable<std::uint32_t, 1>;
@@ -69,6 +76,7 @@ class Vocabulary {
   std::uint32_t find_whole_word(const Byte* word, std::size_t length) const;
 
   RankTable ranks_;
+  std::optional<SmallRanks> small_ranks_;
   std::vector<std::pair<Symbol, Symbol>> merges_;
   std::vector<Rank> ranks_of_bytes_;   // for all pairs of bytes
   std::vector<Symbol> results_;        // by rank; empty if no two merges make the same: then symbols are in rank order

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "encode/backtracking.hpp"
+#include "encode/interleaved.hpp"
 #include "encode/merging.hpp"
 #include "count/word_table.hpp"
 
@@ -35,8 +36,12 @@ class WordIds {
   using Entry = typename Table::Entry;
 
  public:
-  WordIds(const Vocabulary& vocabulary, const LazyBacktracking& backtracking)
-      : vocabulary_(vocabulary), backtracking_(backtracking), merger_(vocabulary) {}
+  WordIds(const Vocabulary& vocabulary, const LazyBacktracking& backtracking, Simd simd = widest_simd())
+      : vocabulary_(vocabulary),
+        backtracking_(backtracking),
+        merge_tables_(vocabulary.merge_tables()),
+        merge_interleaved_(interleaved_for(simd)),
+        merger_(vocabulary) {}
 
   // Ids are also written beyond the last one: this much room is needed beyond the number of bytes.
   static constexpr std::size_t kSlack = 16;
@@ -48,6 +53,8 @@ class WordIds {
       table_ = Table();
       long_.clear();
     }
+    missed_.clear();
+    missed_keys_.clear();
     table_.look_up(text, ends, count, readable, [&](Key key, std::size_t slot, const Byte* word, std::size_t length) {
       const Entry& entry = table_[slot];
       if (entry.key.low == key.low && entry.key.high == key.high) {
@@ -56,7 +63,7 @@ class WordIds {
         out = find(key, slot, word, length, out, poll);
       }
     });
-    return out;
+    return missed_.empty() ? out : fill_gaps(readable, out);
   }
 
   // The memory of the cache.
@@ -89,24 +96,46 @@ class WordIds {
                       const PollFunction& poll) {
     slot = table_.find_slot(key, slot, word, length);
     if (!table_[slot].is_empty()) return write(table_[slot].value, out);
-    const std::size_t size = make(word, length, out, poll);
+    std::size_t size = 1;
+    if (const std::uint32_t whole = vocabulary_.whole_word(word, length); whole != Vocabulary::kMissing) {
+      *out = whole;
+    } else if (vocabulary_.lacks_bytes() && vocabulary_.drops_missing_bytes()) {
+      size = make_of_known(word, length, out, poll);
+    } else if (length > kLongestInterleaved) {
+      size = write_merged(word, length, out, poll);
+    } else {  // merged with others, and until then there is a gap of as many ids as there can be
+      missed_.push_back({word, out, length, 0});
+      missed_keys_.push_back(key);
+      return out + length;
+    }
     if (length <= kLongestWord) keep(key, slot, word, length, out, size);
     return out + size;
   }
 
-  // Writes the ids of a word that is not cached, and returns their number.
-  std::size_t make(const Byte* word, std::size_t length, std::uint32_t* out, const PollFunction& poll) {
-    const std::uint32_t whole = vocabulary_.whole_word(word, length);
-    if (whole != Vocabulary::kMissing) {
-      *out = whole;
-      return 1;
+  // Fills the gaps, closes what is left of them, and returns the new end of the ids.
+  std::uint32_t* fill_gaps(const Byte* readable, const std::uint32_t* end) {
+    merge_interleaved_(merge_tables_, missed_.data(), missed_.size(), readable);
+    std::uint32_t* out = missed_.front().out;
+    for (std::size_t i = 0; i < missed_.size(); ++i) {
+      const auto& [word, ids, length, size] = missed_[i];
+      const Key key = missed_keys_[i];
+      const std::size_t slot = table_.find_slot(key, table_.slot_of(key), word, length);
+      if (table_[slot].is_empty()) keep(key, slot, word, length, ids, size);  // otherwise it occurs twice
+      const std::uint32_t* const next = i + 1 < missed_.size() ? missed_[i + 1].out : end;
+      out = move_ids(ids, size, out);
+      out = move_ids(ids + length, static_cast<std::size_t>(next - ids) - length, out);
     }
-    if (vocabulary_.lacks_bytes() && vocabulary_.drops_missing_bytes()) return make_of_known(word, length, out, poll);
-    return write_merged(word, length, out, poll);
+    return out;
   }
 
-  // The same if bytes without a token are dropped: their placeholders come last, so that the ids still cover all bytes
-  // of the word, and the encoder removes them.
+  // To a place before, or the same.
+  static std::uint32_t* move_ids(const std::uint32_t* ids, std::size_t size, std::uint32_t* out) {
+    std::memmove(out, ids, size * sizeof *ids);
+    return out + size;
+  }
+
+  // Writes the ids of a word that is merged without its bytes that have no token, and returns their number. The
+  // placeholders of these come last, so that the ids still cover all bytes of the word; the encoder removes them.
   std::size_t make_of_known(const Byte* word, std::size_t length, std::uint32_t* out, const PollFunction& poll) {
     known_.clear();
     std::copy_if(word, word + length, std::back_inserter(known_),
@@ -146,7 +175,11 @@ class WordIds {
 
   const Vocabulary& vocabulary_;
   const LazyBacktracking& backtracking_;
+  const MergeTables merge_tables_;
+  const MergeInterleaved merge_interleaved_;
   Merger merger_;
+  std::vector<PendingWord> missed_;  // words of the current call that are to be merged, and their keys
+  std::vector<Key> missed_keys_;
   std::vector<Symbol> symbols_;
   std::vector<Byte> known_;     // the bytes of a word that have a token
   std::size_t heap_steps_ = 0;  // steps that words took so far, or would have taken
