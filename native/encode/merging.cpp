@@ -7,23 +7,23 @@
 namespace hf_bpe {
 
 const std::vector<Symbol>& Merger::merge(const Byte* word, std::size_t length, const PollFunction& poll) {
-  if (length <= 14) {
+  if (length <= 17) {
     merge_by_scan<16>(word, length);
-  } else if (length <= 30) {
+  } else if (length <= 33) {
     merge_by_scan<32>(word, length);
   } else if (length <= kLongestScan) {
-    merge_by_scan<kLongestScan + 2>(word, length);
+    merge_by_scan<64>(word, length);
   } else {
     merge_by_heap(word, length, poll);
   }
   return symbols_;
 }
 
-template <std::size_t kPlaces>
+template <std::size_t kPairs>
 void Merger::merge_by_scan(const Byte* word, std::size_t length) {
   const MergeTables tables = vocabulary_.merge_tables();
   const LargeRanks ranks(tables);
-  Lane<kPlaces, LargeRanks> lane;
+  Lane<kPairs, LargeRanks> lane;
   lane.begin(ranks, word, length, word + length);
   while (lane.merge(ranks, tables.results)) last_rank_ = lane.last_rank();
   symbols_.clear();

@@ -27,7 +27,7 @@ class Merger {
   static constexpr std::size_t heap_steps(std::size_t length) { return length * std::bit_width(length / kLongestScan); }
 
  private:
-  template <std::size_t kPlaces>
+  template <std::size_t kPairs>
   void merge_by_scan(const Byte* word, std::size_t length);
   void merge_by_heap(const Byte* word, std::size_t length, const PollFunction& poll);
 

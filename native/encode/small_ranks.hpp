@@ -4,14 +4,23 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <random>
 #include <utility>
 #include <vector>
 
 #include "support/pages.hpp"
+#include "text/unicode.hpp"
 
 namespace hf_bpe {
+
+// The place of a pair of bytes in a table of all pairs. The processor reads both at once.
+inline std::size_t place_of_bytes(const Byte* pair) {
+  std::uint16_t place;
+  std::memcpy(&place, pair, sizeof place);
+  return place;
+}
 
 // Each pair has two slots and takes one of them (Pagh and Rodler, "Cuckoo Hashing", 2001). A hash is a permutation of
 // all pairs, and a slot stores what its own number does not tell of it. So results are exact, without any branch.
@@ -34,7 +43,7 @@ class SmallRanks {
     return std::nullopt;
   }
 
-  std::uint32_t rank_of_bytes(std::uint32_t first, std::uint32_t second) const { return bytes_[first << 8 | second]; }
+  std::uint32_t rank_of_bytes(const Byte* pair) const { return bytes_[place_of_bytes(pair)]; }
 
   // The rank of a pair, kNone if it has none.
   std::uint32_t find(std::uint32_t first, std::uint32_t second) const {
@@ -71,7 +80,7 @@ class SmallRanks {
     bytes_.assign(std::size_t{1} << 16, kNone);
     for (std::uint32_t rank = 0; rank < merges.size(); ++rank) {
       const auto [first, second] = merges[rank];
-      if (first < 256 && second < 256) bytes_[first << 8 | second] = static_cast<std::uint16_t>(rank);
+      if (first < 256 && second < 256) bytes_[second << 8 | first] = static_cast<std::uint16_t>(rank);
       std::uint32_t moved = rank;
       unsigned which = 0;
       for (int moves = 0; moved != kNone; which ^= 1, ++moves) {

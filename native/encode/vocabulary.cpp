@@ -69,7 +69,7 @@ Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, c
     if (ranks_.insert_new(left, right, rank) != kNoMerge) throw std::invalid_argument("a merge is given twice");
     merges_.emplace_back(left, right);
     results_.push_back(symbol_of(result));
-    if (left < 256 && right < 256) ranks_of_bytes_[left << 8 | right] = rank;
+    if (left < 256 && right < 256) ranks_of_bytes_[right << 8 | left] = rank;
   }
   if (ids_.size() >= kNoSymbol) throw std::invalid_argument("more than 2**21 tokens are not supported");
   small_ranks_ = SmallRanks::make(merges_, ids_.size());

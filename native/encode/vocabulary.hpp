@@ -60,7 +60,7 @@ class Vocabulary {
 
   // The rank of the merge of two symbols, kNoMerge if there is none; and the result of a merge.
   Rank rank(Symbol first, Symbol second) const { return ranks_.find(first, second); }
-  Rank rank_of_bytes(Symbol first, Symbol second) const { return ranks_of_bytes_[first << 8 | second]; }
+  Rank rank_of_bytes(Symbol first, Symbol second) const { return ranks_of_bytes_[second << 8 | first]; }
   Symbol result(Rank rank) const { return results_.empty() ? rank + 256 : results_[rank]; }
   const std::vector<std::pair<Symbol, Symbol>>& merges() const { return merges_; }  // by rank
   // The tables of the same, valid while the vocabulary is neither moved nor destroyed.

@@ -1,8 +1,12 @@
 // Tests of encoding and decoding without Python, for sanitizers; what they compare with is naive_encoding.hpp.
+#include <map>
+#include <optional>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "encode/backtracking.hpp"
+#include "encode/interleaved.hpp"
 #include "encode/merges_file.hpp"
 #include "encode/merging.hpp"
 #include "naive_encoding.hpp"
@@ -223,6 +227,156 @@ void test_full_cache_is_flushed() {
   CHECK(most > std::size_t{16} << 20);
 }
 
+std::string draw_word(const Model& model, std::size_t length) {
+  std::string word;
+  while (word.size() < length) word += draw(6) ? draw_from(model.tokens).second : std::string(1, "ab"[draw(2)]);
+  return word.substr(0, length);
+}
+
+// The ids of a word with those of missing bytes as the definition has them.
+template <class Ids>
+std::vector<std::uint32_t> with_unknown(const Model& model, const Ids* ids, const Ids* end) {
+  std::vector<std::uint32_t> known;
+  for (; ids != end; ++ids) {
+    if (*ids < Vocabulary::kMissing) {
+      known.push_back(*ids);
+    } else if (!model.drops_missing_bytes) {
+      known.push_back(kUnknown);
+    }
+  }
+  return known;
+}
+
+void test_words_merged_in_turn_equal_the_definition() {
+  for (int i = 0; i < 200; ++i) {
+    Model model = draw(4) ? draw_model() : make_hostile_model(2 + draw(60), draw);
+    model.whole_words.clear();
+    model.drops_missing_bytes = false;
+    const Vocabulary vocabulary = model.vocabulary();
+    // Words end where the memory ends, and ids have exactly the room they may take.
+    std::string text;
+    std::vector<PendingWord> words(draw(60));
+    const std::size_t longest = draw_from<std::size_t>({2, 10, 17, 18, 33, 34, kLongestInterleaved});
+    for (PendingWord& word : words) {
+      word.length = 1 + draw(longest);
+      text += draw_word(model, word.length);
+    }
+    const std::vector<Byte> bytes(begin_of(text), end_of(text));
+    for (const Simd simd : {Simd::kScalar, widest_simd()}) {
+      for (const bool is_small : {true, false}) {
+        MergeTables tables = vocabulary.merge_tables();
+        CHECK(tables.small != nullptr);
+        if (!is_small) tables.small = nullptr;
+        constexpr std::uint32_t kUntouched = 0xABCD'1234;
+        std::vector<std::uint32_t> ids(text.size(), kUntouched);
+        for (std::size_t at = 0; PendingWord& word : words) {
+          word.word = bytes.data() + at;
+          word.out = ids.data() + at;
+          word.size = draw(5) ? 0 : 1000;  // merged before
+          at += word.length;
+        }
+        std::vector<PendingWord> merged = words;
+        interleaved_for(simd)(tables, merged.data(), merged.size(), bytes.data() + bytes.size());
+        for (std::size_t j = 0; j < words.size(); ++j) {
+          const auto& [word, out, length, size] = merged[j];
+          std::vector<std::uint32_t> expected;
+          if (words[j].size == 0) encode_word(model, std::string(word, word + length), expected);
+          CHECK(size == (words[j].size == 0 ? expected.size() : 1000));
+          CHECK(with_unknown(model, out, out + expected.size()) == expected);
+          CHECK(std::all_of(out + expected.size(), out + length, [](std::uint32_t id) { return id == kUntouched; }));
+        }
+      }
+    }
+  }
+}
+
+// Words that are found and missed, several times in one call and in later ones, merged in turn or not.
+template <class Id>
+void check_word_ids(const Model& model, Simd simd) {
+  const Vocabulary vocabulary = model.vocabulary();
+  const LazyBacktracking backtracking(vocabulary);
+  WordIds<Id> words(vocabulary, backtracking, simd);
+  std::vector<std::string> known;
+  for (int call = 0; call < 6; ++call) {
+    std::vector<std::string> drawn;
+    for (std::size_t i = 1 + draw(300); i > 0; --i) {
+      if (known.empty() || draw(3)) known.push_back(draw_word(model, 1 + draw(draw(2) ? 10 : 70)));
+      drawn.push_back(draw_from(known));
+    }
+    std::string text;
+    std::vector<std::uint32_t> expected;
+    for (const std::string& word : drawn) {
+      text += word;
+      encode_word(model, word, expected);
+    }
+    std::vector<const Byte*> ends;
+    for (std::size_t at = 0; const std::string& word : drawn) ends.push_back(begin_of(text) + (at += word.size()));
+    std::vector<std::uint32_t> ids(text.size() + WordIds<Id>::kSlack);
+    const std::uint32_t* end =
+        words.encode(begin_of(text), ends.data(), ends.size(), end_of(text), ids.data(), kNoPoll);
+    CHECK(with_unknown<std::uint32_t>(model, ids.data(), end) == expected);
+  }
+}
+
+void test_ids_of_words_equal_the_definition_found_or_missed() {
+  for (int i = 0; i < 60; ++i) {
+    const Model model = draw_model();
+    for (const Simd simd : {Simd::kScalar, widest_simd()}) {
+      check_word_ids<std::uint32_t>(model, simd);
+      if (model.vocabulary().highest_id() < 1 << 16) check_word_ids<std::uint16_t>(model, simd);
+    }
+  }
+}
+
+void check_small_ranks(const SmallRanks::Merges& merges) {
+  const std::optional<SmallRanks> ranks = SmallRanks::make(merges, SmallRanks::kNone);
+  CHECK(ranks);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> expected;
+  for (std::uint32_t rank = 0; rank < merges.size(); ++rank) expected[merges[rank]] = rank;
+  const auto check = [&](std::uint32_t first, std::uint32_t second) {
+    const auto found = expected.find({first, second});
+    const std::uint32_t rank = found == expected.end() ? SmallRanks::kNone : found->second;
+    CHECK(ranks->find(first, second) == rank);
+    if (first > 0xFF || second > 0xFF) return;
+    const Byte bytes[] = {static_cast<Byte>(first), static_cast<Byte>(second)};
+    CHECK(ranks->rank_of_bytes(bytes) == rank);
+  };
+  for (const auto& [first, second] : merges) {
+    check(first, second);
+    check(second, first);
+    check(first, 0xFFFF);
+  }
+  for (int i = 0; i < 20'000; ++i) check(static_cast<std::uint32_t>(draw(1 << 16)), static_cast<std::uint32_t>(draw(1 << 16)));
+  for (std::uint32_t pair = 0; pair < 1 << 16; ++pair) check(pair >> 8, pair & 0xFF);
+}
+
+void test_small_ranks_are_exact_for_every_number_and_kind_of_merges() {
+  for (const std::size_t size : {0, 1, 1'000, 50'000, 57'000, 57'001, 65'535}) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> distinct;
+    while (distinct.size() < size) distinct.emplace(draw(0xFFFF), draw(draw(2) ? 256 : 0xFFFF));
+    SmallRanks::Merges merges(distinct.begin(), distinct.end());
+    std::shuffle(merges.begin(), merges.end(), source);
+    check_small_ranks(merges);
+  }
+  SmallRanks::Merges rows, columns, diagonal, square;
+  for (std::uint32_t i = 0; i < 0xFFFF; ++i) {
+    rows.emplace_back(7, i);
+    columns.emplace_back(i, 7);
+    diagonal.emplace_back(i, i);
+    square.emplace_back(i >> 8, i & 0xFF);
+  }
+  for (const SmallRanks::Merges& merges : {rows, columns, diagonal, square}) check_small_ranks(merges);
+}
+
+void test_models_of_65536_symbols_or_merges_have_no_small_ranks() {
+  SmallRanks::Merges merges(0xFFFF);
+  for (std::uint32_t i = 0; i < merges.size(); ++i) merges[i] = {i, 0};
+  CHECK(SmallRanks::make(merges, 0xFFFF));
+  CHECK(!SmallRanks::make(merges, 0x1'0000));
+  merges.emplace_back(1, 1);
+  CHECK(!SmallRanks::make(merges, 0xFFFF));
+}
+
 void test_decoder() {
   for (int i = 0; i < 500; ++i) {
     const Model model = draw_model();
@@ -272,6 +426,10 @@ int main() {
   test_first_missing_byte_is_reported();
   test_wrong_models_are_refused();
   test_full_cache_is_flushed();
+  test_words_merged_in_turn_equal_the_definition();
+  test_ids_of_words_equal_the_definition_found_or_missed();
+  test_small_ranks_are_exact_for_every_number_and_kind_of_merges();
+  test_models_of_65536_symbols_or_merges_have_no_small_ranks();
   test_decoder();
   test_merges_are_read_or_not_whatever_the_text();
 }
