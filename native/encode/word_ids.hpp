@@ -22,8 +22,12 @@ class WordIds {
   static constexpr std::size_t kInline = 16 / sizeof(Id) - 1;
 
   struct Ids {
-    Id ids[kInline];  // or their position in the list of long ones
-    Id size;
+    Id ids[kInline];  // or their position in the list of long ones, or that of the word among those that were missed
+    Id size;          // 0 for a word that is not merged yet
+    Ids() = default;
+    Ids(std::size_t size, std::uint32_t place) : size(static_cast<Id>(size)) {
+      std::memcpy(ids, &place, sizeof place);
+    }
     std::uint32_t place() const {
       std::uint32_t place;
       std::memcpy(&place, ids, sizeof place);
@@ -49,12 +53,14 @@ class WordIds {
   // Writes the ids of consecutive words and returns their end.
   std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                         std::uint32_t* out, const PollFunction& poll) {
-    if (table_.size() + count > kMostWords || bytes() - table_.slots() * sizeof(Entry) > kMostLongBytes) {
+    const bool is_full = table_.size() + count > kMostWords || bytes() - table_.slots() * sizeof(Entry) > kMostLongBytes;
+    if (is_full || !missed_keys_.empty()) {  // or the last call was interrupted
       table_ = Table();
       long_.clear();
+      missed_.clear();
+      missed_keys_.clear();
+      gaps_.clear();
     }
-    missed_.clear();
-    missed_keys_.clear();
     table_.look_up(text, ends, count, readable, [&](Key key, std::size_t slot, const Byte* word, std::size_t length) {
       const Entry& entry = table_[slot];
       if (entry.key.low == key.low && entry.key.high == key.high) {
@@ -63,7 +69,7 @@ class WordIds {
         out = find(key, slot, word, length, out, poll);
       }
     });
-    return missed_.empty() ? out : fill_gaps(readable, out);
+    return gaps_.empty() ? out : fill_gaps(readable, out);
   }
 
   // The memory of the cache.
@@ -76,13 +82,15 @@ class WordIds {
   static constexpr std::size_t kMostWords = (std::size_t{1} << 20) / 8 * 5;
   static constexpr std::size_t kMostLongBytes = std::size_t{16} << 20;
   static constexpr std::size_t kLongestWord = 256;
-  std::uint32_t* write(const Ids& value, std::uint32_t* out) const {
-    if (value.size <= kInline) {
+
+  std::uint32_t* write(const Ids& value, std::uint32_t* out) {
+    if (value.size - 1u < kInline) {
       Id ids[kInline + 1];
       std::memcpy(ids, &value, sizeof ids);
       for (std::size_t i = 0; i < kInline + 1; ++i) out[i] = ids[i];
       return out + value.size;
     }
+    if (value.size == 0) return leave_gap(value.place(), out);
     const Id* ids = long_.data() + value.place();
     std::size_t i = 0;
     do {
@@ -103,35 +111,46 @@ class WordIds {
       size = make_of_known(word, length, out, poll);
     } else if (length > kLongestInterleaved) {
       size = write_merged(word, length, out, poll);
-    } else {  // merged with others, and until then there is a gap of as many ids as there can be
-      missed_.push_back({word, out, length, 0});
+    } else {
+      const auto place = static_cast<std::uint32_t>(missed_.size());
       missed_keys_.push_back(key);
-      return out + length;
+      missed_.push_back({word, out, length, 0});
+      table_.insert(key, slot, word, length, Ids(0, place));
+      return leave_gap(place, out);
     }
-    if (length <= kLongestWord) keep(key, slot, word, length, out, size);
+    if (length <= kLongestWord) table_.insert(key, slot, word, length, ids_of(out, size));
     return out + size;
+  }
+
+  // Words are merged together after all have been looked up. Until then there is room for as many ids as there can be.
+  std::uint32_t* leave_gap(std::size_t missed, std::uint32_t* out) {
+    gaps_.push_back({out, missed});
+    return out + missed_[missed].length;
   }
 
   // Fills the gaps, closes what is left of them, and returns the new end of the ids.
   std::uint32_t* fill_gaps(const Byte* readable, const std::uint32_t* end) {
     merge_interleaved_(merge_tables_, missed_.data(), missed_.size(), readable);
-    std::uint32_t* out = missed_.front().out;
     for (std::size_t i = 0; i < missed_.size(); ++i) {
       const auto& [word, ids, length, size] = missed_[i];
       const Key key = missed_keys_[i];
-      const std::size_t slot = table_.find_slot(key, table_.slot_of(key), word, length);
-      if (table_[slot].is_empty()) keep(key, slot, word, length, ids, size);  // otherwise it occurs twice
-      const std::uint32_t* const next = i + 1 < missed_.size() ? missed_[i + 1].out : end;
-      out = move_ids(ids, size, out);
-      out = move_ids(ids + length, static_cast<std::size_t>(next - ids) - length, out);
+      table_[table_.find_slot(key, table_.slot_of(key), word, length)].value = ids_of(ids, size);
     }
+    std::uint32_t* out = gaps_.front().begin;
+    for (std::size_t i = 0; i < gaps_.size(); ++i) {
+      PendingWord& word = missed_[gaps_[i].missed];
+      const std::uint32_t* const rest = gaps_[i].begin + word.length;
+      const std::uint32_t* const next = i + 1 < gaps_.size() ? gaps_[i + 1].begin : end;
+      std::memmove(out, word.out, word.size * sizeof *out);
+      word.out = out;  // where the next gap for this word finds them
+      out += word.size;
+      std::memmove(out, rest, static_cast<std::size_t>(next - rest) * sizeof *out);
+      out += next - rest;
+    }
+    missed_.clear();
+    missed_keys_.clear();
+    gaps_.clear();
     return out;
-  }
-
-  // To a place before, or the same.
-  static std::uint32_t* move_ids(const std::uint32_t* ids, std::size_t size, std::uint32_t* out) {
-    std::memmove(out, ids, size * sizeof *ids);
-    return out + size;
   }
 
   // Writes the ids of a word that is merged without its bytes that have no token, and returns their number. The
@@ -151,18 +170,16 @@ class WordIds {
     return symbols.size();
   }
 
-  void keep(Key key, std::size_t slot, const Byte* word, std::size_t length, const std::uint32_t* ids, std::size_t size) {
-    Ids value;
-    value.size = static_cast<Id>(size);
-    if (size <= kInline) {
-      for (std::size_t i = 0; i < size; ++i) value.ids[i] = static_cast<Id>(ids[i]);
-    } else {
+  Ids ids_of(const std::uint32_t* ids, std::size_t size) {
+    if (size > kInline) {
       const auto place = static_cast<std::uint32_t>(long_.size());
-      std::memcpy(value.ids, &place, sizeof place);
       long_.resize(long_.size() + (size + kSlack - 1) / kSlack * kSlack);
       for (std::size_t i = 0; i < size; ++i) long_[place + i] = static_cast<Id>(ids[i]);
+      return Ids(size, place);
     }
-    table_.insert(key, slot, word, length, value);
+    Ids value(size, 0);
+    for (std::size_t i = 0; i < size; ++i) value.ids[i] = static_cast<Id>(ids[i]);
+    return value;
   }
 
   const std::vector<Symbol>& merge(const Byte* word, std::size_t length, const PollFunction& poll) {
@@ -178,8 +195,13 @@ class WordIds {
   const MergeTables merge_tables_;
   const MergeInterleaved merge_interleaved_;
   Merger merger_;
-  std::vector<PendingWord> missed_;  // words of the current call that are to be merged, and their keys
+  struct Gap {
+    std::uint32_t* begin;
+    std::size_t missed;  // the word whose ids belong here
+  };
+  std::vector<PendingWord> missed_;  // words of the current call that are not merged yet, and their keys
   std::vector<Key> missed_keys_;
+  std::vector<Gap> gaps_;
   std::vector<Symbol> symbols_;
   std::vector<Byte> known_;     // the bytes of a word that have a token
   std::size_t heap_steps_ = 0;  // steps that words took so far, or would have taken
