@@ -45,17 +45,22 @@ class SmallRanks {
 
   std::uint32_t rank_of_bytes(const Byte* pair) const { return bytes_[place_of_bytes(pair)]; }
 
-  // The rank of a pair, kNone if it has none.
-  std::uint32_t find(std::uint32_t first, std::uint32_t second) const {
-    const std::uint32_t a = hash(0, first, second), b = hash(1, first, second);
-    const std::uint32_t left = slots_[slot_of(0, a)], right = slots_[slot_of(1, b)];
-    const std::uint32_t left_rank = left >> 16 == (a & 0xFFFF) ? left & 0xFFFF : kNone;
-    const std::uint32_t right_rank = right >> 16 == (b & 0xFFFF) ? right & 0xFFFF : kNone;
-    return std::min(left_rank, right_rank);
+  // What a pair is found by.
+  struct Key {
+    std::uint32_t hashes[2];
+  };
+  Key key_of(std::uint32_t first, std::uint32_t second) const { return {hash(0, first, second), hash(1, first, second)}; }
+  void prefetch(Key key) const {
+    for (std::size_t which : {0, 1}) hf_bpe::prefetch(&slots_[slot_of(which, key.hashes[which])]);
   }
-  void prefetch(std::uint32_t first, std::uint32_t second) const {
-    hf_bpe::prefetch(&slots_[slot_of(0, hash(0, first, second))]);
-    hf_bpe::prefetch(&slots_[slot_of(1, hash(1, first, second))]);
+  // The rank of a pair, kNone if it has none.
+  std::uint32_t find(Key key) const {
+    std::uint32_t ranks[2];
+    for (std::size_t which : {0, 1}) {
+      const std::uint32_t slot = slots_[slot_of(which, key.hashes[which])];
+      ranks[which] = slot >> 16 == (key.hashes[which] & 0xFFFF) ? slot & 0xFFFF : kNone;
+    }
+    return std::min(ranks[0], ranks[1]);
   }
 
  private:
