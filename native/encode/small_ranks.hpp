@@ -49,7 +49,11 @@ class SmallRanks {
   struct Key {
     std::uint32_t hashes[2];
   };
-  Key key_of(std::uint32_t first, std::uint32_t second) const { return {hash(0, first, second), hash(1, first, second)}; }
+  Key key_of(std::uint32_t first, std::uint32_t second) const {
+    std::uint32_t pair = (first << 16 | second) * multipliers_[0];
+    pair ^= pair >> 15;
+    return {{pair * multipliers_[1], pair * multipliers_[2]}};
+  }
   void prefetch(Key key) const {
     for (std::size_t which : {0, 1}) hf_bpe::prefetch(&slots_[slot_of(which, key.hashes[which])]);
   }
@@ -71,11 +75,6 @@ class SmallRanks {
 
   explicit SmallRanks(std::size_t merges) : slot_bits_(merges <= kMostIn16Bits ? 16 : 17) {}
 
-  std::uint32_t hash(unsigned which, std::uint32_t first, std::uint32_t second) const {
-    std::uint32_t pair = (first << 16 | second) * multipliers_[which];
-    pair ^= pair >> 15;
-    return pair * multipliers_[2 + which];
-  }
   std::size_t slot_of(std::size_t which, std::uint32_t hash) const {
     return which << slot_bits_ | hash >> (32 - slot_bits_);
   }
@@ -90,7 +89,7 @@ class SmallRanks {
       unsigned which = 0;
       for (int moves = 0; moved != kNone; which ^= 1, ++moves) {
         if (moves == kMostMoves) return false;
-        const std::uint32_t key = hash(which, merges[moved].first, merges[moved].second);
+        const std::uint32_t key = key_of(merges[moved].first, merges[moved].second).hashes[which];
         moved = std::exchange(slots_[slot_of(which, key)], key << 16 | moved) & 0xFFFF;
       }
     }
@@ -98,7 +97,7 @@ class SmallRanks {
   }
 
   unsigned slot_bits_;
-  std::uint32_t multipliers_[4];  // random, so that no merges can be chosen to collide
+  std::uint32_t multipliers_[3];  // random, so that no merges can be chosen to collide
   std::vector<std::uint32_t> slots_;
   std::vector<std::uint16_t> bytes_;  // the ranks of all pairs of bytes
 };

@@ -336,7 +336,7 @@ void check_small_ranks(const SmallRanks::Merges& merges) {
   const auto check = [&](std::uint32_t first, std::uint32_t second) {
     const auto found = expected.find({first, second});
     const std::uint32_t rank = found == expected.end() ? SmallRanks::kNone : found->second;
-    CHECK(ranks->find(first, second) == rank);
+    CHECK(ranks->find(ranks->key_of(first, second)) == rank);
     if (first > 0xFF || second > 0xFF) return;
     const Byte bytes[] = {static_cast<Byte>(first), static_cast<Byte>(second)};
     CHECK(ranks->rank_of_bytes(bytes) == rank);
