@@ -26,8 +26,8 @@ inline std::size_t place_of_bytes(const Byte* pair) {
 // all pairs, and a slot stores what its own number does not tell of it. So results are exact, without any branch.
 class SmallRanks {
  public:
-  static constexpr unsigned kFirstBits = 16;         // of a symbol; the highest merges with nothing
-  static constexpr std::uint32_t kNone = 0xFFFF;     // ranks are lower
+  static constexpr unsigned kFirstBits = 16;       // of a symbol; the highest merges with nothing
+  static constexpr std::uint32_t kNone = 0xFFFF;  // ranks are lower
 
   using Merges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
@@ -69,7 +69,7 @@ class SmallRanks {
 
  private:
   static constexpr std::uint32_t kEmpty = kNone;  // whatever hash is compared with it, the rank is kNone
-  static constexpr std::size_t kMostIn16Bits = 57'000;  // merges: from half full on, filling fails
+  static constexpr std::size_t kMostIn16Bits = 57'000;  // merges: half full is too full
   static constexpr int kMostAttempts = 16;
   static constexpr int kMostMoves = 500;
 
