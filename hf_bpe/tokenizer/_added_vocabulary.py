@@ -14,7 +14,7 @@ from tokenizers import AddedToken
 from transformers.utils import logging
 
 from hf_bpe.engine._added_tokens import as_special
-from hf_bpe.engine._encoder import Encoder, tuples_of
+from hf_bpe.engine._encoder import AddedTokenTuple, Encoder, tuples_of
 
 logger = logging.get_logger(__name__)
 
@@ -44,8 +44,13 @@ class Derived:
         """The encoder that finds the added tokens."""
         encoder = self._encoder
         if encoder is None:  # concurrent threads may each build one
-            encoder = self._encoder = self.base.with_added_tokens(tuples_of(self._added_tokens.items()))
+            encoder = self._encoder = self.base.with_added_tokens(self.token_tuples)
         return encoder
+
+    @property
+    def token_tuples(self) -> tuple[AddedTokenTuple, ...]:
+        """The added tokens in the form that encoders take."""
+        return tuples_of(self._added_tokens.items())
 
     def special_ids(self, named: Callable[[], Iterable[int | None]]) -> bytes:
         """Return a byte for each id, 1 if decoding can skip it; `named` returns the ids of named special tokens.

@@ -85,6 +85,7 @@ from hf_bpe.tokenizer._options import (
     with_options_of,
 )
 from hf_bpe.tokenizer._saving import check_auto_class, errors_of_files, is_copied, model_of, save
+from hf_bpe.tokenizer._session import Session
 from hf_bpe.tokenizer._template import BOS_EOS_OF_PATTERN, PATTERN_OF_BOS_EOS, Template, as_template, template_ids
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 from hf_bpe.training._train import TrainingOptions, train
@@ -771,6 +772,23 @@ class BPETokenizer(CheckedTokenizer):
         options = self._options(split_special_tokens)
         for ids in encode_blocks(self._engine, pieces, options, threads_of(num_workers)):
             yield from ids.tolist()
+
+    @checked(text=check_str, split_special_tokens=optional(check_flag))
+    def session(self, text: str = "", *, split_special_tokens: bool | None = None) -> Session:
+        """Return a session: text that grows at its end, with the ids of the whole, encoding only what is new.
+
+        Args:
+            text: the first text.
+            split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
+
+        >>> session = BPETokenizer.train(["low lower lowest"], vocab_size=260).session("low lo")
+        >>> session.append("wer"), session.ids
+        (Change(removed=1, ids=[259, 101, 114]), [257, 259, 101, 114])
+        """
+        derived = self._derived
+        session = Session(derived.encoder, derived.token_tuples, self._options(split_special_tokens))
+        session.append(text)
+        return session
 
     @checked(**bulk.ARGUMENTS)
     def encode_file(
