@@ -1,0 +1,161 @@
+"""Which tokens may follow ids so that they are the beginning of the ids of some text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hf_bpe._utils.arguments import short_repr
+from hf_bpe.core._model import BPEModel
+from hf_bpe.core.pretokenizers import NAMES
+from hf_bpe.engine._continuations import Continuations, context_of
+from hf_bpe.engine._dispatch import make_encoder
+from hf_bpe.engine._encoder import AddedTokenTuple, Options
+from hf_bpe.engine._neighbours import Bits, StableNeighbours
+from hf_bpe.engine._settled_cuts import SettledCuts
+from hf_bpe.engine._token_finder import TokenFinder
+
+_REFUSED = "allowed tokens are not known for this tokenizer: "
+_WINDOW = 32  # ids that are looked at first
+_LONG = 48  # bytes without a safe cut from which on a settled one is searched for
+
+
+class AllowedTokens:
+    """The tokens that may follow ids.
+
+    Args:
+        model: a model with a named pattern or none, without normalizer.
+        added_tokens: the added tokens, without flags that look at other text.
+
+    Raises:
+        ValueError: the tokenizer is one for which this is not known; the message says why.
+    """
+
+    def __init__(self, model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:
+        _check(model, added_tokens)
+        self._model = model
+        self._neighbours = StableNeighbours(model)
+        self._added = {token.id: token.content.encode() for token in added_tokens if token.content}
+        self.size = max([self._neighbours.size, *(token_id + 1 for token_id in self._added)])
+        specials = {special.encode() for special in model.special_tokens}
+        contents = [*self._added.values()]
+        known = self._neighbours.parts
+        ordinary = {
+            token_id: token
+            for token_id, token in model.vocab.items()
+            if (token_id in known or len(token) == 1) and token_id not in self._added and token not in specials
+        }
+        if model.ignore_merges and len(ordinary) < len({*model.vocab} - {*self._added}) - len(specials):
+            raise ValueError(f"{_REFUSED}ignore_merges makes tokens that its merges do not make")
+        finder = TokenFinder(contents)
+        ordinary = {token_id: token for token_id, token in ordinary.items() if not [*finder.find_all(token)]}
+        self._ordinary = ordinary
+        self._continuations = Continuations(model, ordinary, self.size)
+        self._base = make_encoder(model)
+        self._settled_cuts = SettledCuts(self._base, (), Options())
+        self._added_bits = self._bits(self._added)
+        # The beginnings of added tokens, and the tokens that complete them, by the last byte of the beginning.
+        self._beginnings: dict[int, list[tuple[bytes, bytes]]] = {}
+        for content in contents:
+            for size in range(1, len(content)):
+                self._beginnings.setdefault(content[size - 1], []).append((content[:size], content[size:]))
+
+    def bytes_of(self, token_id: int) -> bytes:
+        """Return the bytes of a token."""
+        if token_id in self._added:
+            return self._added[token_id]
+        return self._model.vocab[token_id]
+
+    def after(self, ids: Sequence[int]) -> Bits:
+        """Return the tokens that may follow ids, as packed bits."""
+        tail_ids = self._tail(ids)
+        if tail_ids is None:
+            return self._none()
+        tail = [*map(self._ordinary.__getitem__, tail_ids)]
+        end, ends = 0, []
+        for token, first, second in zip(tail, tail_ids, tail_ids[1:], strict=False):
+            end += len(token)
+            ends.append((end, self._neighbours.are_stable(first, second)))
+        context = context_of(b"".join(tail), ends)
+        if context is None:
+            return self._none()
+        found = self._continuations.after(context)
+        allowed = found.apart
+        if tail_ids:
+            row = self._neighbours.row(tail_ids[-1])
+            joined = found.joined.copy()
+            joined[: len(row)] &= row
+            joined[len(row) :] = 0
+            allowed = allowed | joined
+        if found.is_complete:
+            allowed = allowed | self._added_bits
+        return self._without_completions(allowed, ids)
+
+    def _tail(self, ids: Sequence[int]) -> Sequence[int] | None:
+        """Return the last ids, from a place at which text may be cut; None if that is inside of one of them."""
+        start, wanted = len(ids), _WINDOW if self._model.pattern is not None else 4
+        while True:
+            while start > 0 and len(ids) - start < wanted and ids[start - 1] not in self._added:
+                start -= 1
+            tokens = [*map(self._ordinary.get, ids[start:])]
+            if None in tokens:
+                return None  # a token that no text has
+            text = b"".join(tokens)  # type: ignore[arg-type]
+            is_all = start == 0 or ids[start - 1] in self._added
+            if self._model.pattern is None:  # stable neighbours decide all but the end of a character
+                while start < len(ids) and not is_all and ids[start:] and self._ordinary[ids[start]][0] & 0xC0 == 0x80:
+                    start += 1
+                return ids[start:]
+            cut = self._base.find_last_cut(text, Options())
+            if len(text) - cut > _LONG:
+                rest = text[cut:].decode("utf-8", "ignore")
+                cut += len(rest[: self._settled_cuts.find_last(rest)].encode())
+            if cut > 0 or is_all:
+                break
+            wanted *= 4
+        for number, token in enumerate(tokens):
+            if cut <= 0:
+                return ids[start + number :] if cut == 0 else None
+            cut -= len(token or b"")
+        return ids[len(ids) :] if cut == 0 else None
+
+    def _without_completions(self, allowed: Bits, ids: Sequence[int]) -> Bits:
+        """Leave out tokens that would complete the content of an added token which other tokens began."""
+        if not ids or not self._beginnings:
+            return allowed
+        last = self.bytes_of(ids[-1])
+        beginnings = self._beginnings.get(last[-1]) if last else None
+        if beginnings is None:
+            return allowed
+        text = b"".join(map(self.bytes_of, ids[-64:]))  # every token has a byte
+        for beginning, rest in beginnings:
+            if len(beginning) > 64:
+                text = b"".join(map(self.bytes_of, ids[-len(beginning) :]))
+            if text.endswith(beginning):
+                allowed = allowed & ~self._starting_with(rest)
+        return allowed
+
+    def _starting_with(self, data: bytes) -> Bits:
+        every = {**self._ordinary, **self._added}
+        return self._bits(token_id for token_id, token in every.items() if token.startswith(data))
+
+    def _bits(self, ids: object) -> Bits:
+        marks = np.zeros(self.size, bool)
+        marks[[*ids]] = True  # type: ignore[call-overload]
+        return np.packbits(marks)
+
+    def _none(self) -> Bits:
+        return np.zeros((self.size + 7) // 8, np.uint8)
+
+
+def _check(model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:
+    if model.pattern is not None and model.pattern not in NAMES:
+        raise ValueError(f"{_REFUSED}its pattern is {short_repr(model.pattern)}, expected a named one or None")
+    if model.normalizer is not None:
+        raise ValueError(f"{_REFUSED}it has the normalizer {short_repr(model.normalizer)}, expected none")
+    if model.drop_missing_bytes and len({*model.vocab.values()} & {bytes([i]) for i in range(256)}) < 256:
+        raise ValueError(f"{_REFUSED}its vocabulary lacks bytes")
+    for token in added_tokens:
+        if token.lstrip or token.rstrip or token.single_word:
+            raise ValueError(f"{_REFUSED}the added token {token.content!r} strips white space or must be a single word")
