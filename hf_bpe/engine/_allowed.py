@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import NAMES
+from hf_bpe.core.pretokenizers import NAMES, safe_cut_in_bytes
 from hf_bpe.engine._continuations import Continuations, context_of
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import AddedTokenTuple, Options
@@ -18,6 +20,7 @@ from hf_bpe.engine._token_finder import TokenFinder
 
 _REFUSED = "allowed tokens are not known for this tokenizer: "
 _WINDOW = 32  # ids that are looked at first
+_TAILS = 1 << 11  # results that are kept
 _LONG = 48  # bytes without a safe cut from which on a settled one is searched for
 
 
@@ -27,6 +30,11 @@ class AllowedTokens:
     Args:
         model: a model with a named pattern or none, without normalizer.
         added_tokens: the added tokens, without flags that look at other text.
+
+    Attributes:
+        size: the highest id plus one.
+        tokens, sorted_ids: the ordinary tokens that text has, in order of their bytes, and their ids.
+        added_ids: the ids of added tokens.
 
     Raises:
         ValueError: the tokenizer is one for which this is not known; the message says why.
@@ -51,9 +59,14 @@ class AllowedTokens:
         finder = TokenFinder(contents)
         ordinary = {token_id: token for token_id, token in ordinary.items() if not [*finder.find_all(token)]}
         self._ordinary = ordinary
+        in_order = sorted((token, token_id) for token_id, token in ordinary.items())
+        self.tokens = [token for token, _ in in_order]
+        self.sorted_ids = np.array([token_id for _, token_id in in_order], np.int64)
+        self.added_ids = np.array([*self._added], np.int64)
         self._continuations = Continuations(model, ordinary, self.size)
-        self._base = make_encoder(model)
-        self._settled_cuts = SettledCuts(self._base, (), Options())
+        self._safe_cut = safe_cut_in_bytes(model.pattern)
+        self._settled_cuts = SettledCuts(make_encoder(model), (), Options())
+        self._after = lru_cache(_TAILS)(self._after_tail)
         self._added_bits = self._bits(self._added)
         # The beginnings of added tokens, and the tokens that complete them, by the last byte of the beginning.
         self._beginnings: dict[int, list[tuple[bytes, bytes]]] = {}
@@ -69,9 +82,12 @@ class AllowedTokens:
 
     def after(self, ids: Sequence[int]) -> Bits:
         """Return the tokens that may follow ids, as packed bits."""
-        tail_ids = self._tail(ids)
+        tail_ids = self.tail(ids)
         if tail_ids is None:
             return self._none()
+        return self._without_completions(self._after(tuple(tail_ids)), ids)
+
+    def _after_tail(self, tail_ids: tuple[int, ...]) -> Bits:
         tail = [*map(self._ordinary.__getitem__, tail_ids)]
         end, ends = 0, []
         for token, first, second in zip(tail, tail_ids, tail_ids[1:], strict=False):
@@ -90,9 +106,9 @@ class AllowedTokens:
             allowed = allowed | joined
         if found.is_complete:
             allowed = allowed | self._added_bits
-        return self._without_completions(allowed, ids)
+        return allowed
 
-    def _tail(self, ids: Sequence[int]) -> Sequence[int] | None:
+    def tail(self, ids: Sequence[int]) -> Sequence[int] | None:
         """Return the last ids, from a place at which text may be cut; None if that is inside of one of them."""
         start, wanted = len(ids), _WINDOW if self._model.pattern is not None else 4
         while True:
@@ -107,7 +123,7 @@ class AllowedTokens:
                 while start < len(ids) and not is_all and ids[start:] and self._ordinary[ids[start]][0] & 0xC0 == 0x80:
                     start += 1
                 return ids[start:]
-            cut = self._base.find_last_cut(text, Options())
+            cut = max((match.start() for match in self._safe_cut.finditer(text, 1)), default=0)
             if len(text) - cut > _LONG:
                 rest = text[cut:].decode("utf-8", "ignore")
                 cut += len(rest[: self._settled_cuts.find_last(rest)].encode())
@@ -136,13 +152,21 @@ class AllowedTokens:
                 allowed = allowed & ~self._starting_with(rest)
         return allowed
 
-    def _starting_with(self, data: bytes) -> Bits:
-        every = {**self._ordinary, **self._added}
-        return self._bits(token_id for token_id, token in every.items() if token.startswith(data))
+    def span(self, data: bytes) -> tuple[int, int]:
+        """Return the range of `tokens`, in order of bytes, that begin with data."""
+        start = bisect_left(self.tokens, data)
+        last = data.rstrip(b"\xff")
+        after = last[:-1] + bytes([last[-1] + 1]) if last else None
+        return start, len(self.tokens) if after is None else bisect_left(self.tokens, after, start)
 
-    def _bits(self, ids: object) -> Bits:
+    def _starting_with(self, data: bytes) -> Bits:
+        start, stop = self.span(data)
+        added = (token_id for token_id, content in self._added.items() if content.startswith(data))
+        return self._bits([*self.sorted_ids[start:stop].tolist(), *added])
+
+    def _bits(self, ids: Iterable[int]) -> Bits:
         marks = np.zeros(self.size, bool)
-        marks[[*ids]] = True  # type: ignore[call-overload]
+        marks[[*ids]] = True
         return np.packbits(marks)
 
     def _none(self) -> Bits:

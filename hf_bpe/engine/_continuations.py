@@ -28,7 +28,7 @@ _COUNTED = r"[\s\p{N}']"  # runs that may be cut inside
 _CAP = 3
 _SUFFIXES = frozenset("sdmtlvreSDMTLVRE\u017f")  # the letters of contractions
 _SPECIFIC = 1 << 20
-_CONTEXTS = 256
+_CONTEXTS = 1 << 10  # results that are kept
 _FOLLOWING = {
     "letter": ("", "z", "Z", "\u4e2d", "\u0301", "\u30fc"),
     "suffix": ("", "z", "Z", "\u4e2d", "\u0301", "l", "e", "s"),

@@ -54,6 +54,7 @@ from hf_bpe.tokenizer._added_vocabulary import Derived, add_tokens, with_unused
 from hf_bpe.tokenizer._batch_layout import truncated_ids
 from hf_bpe.tokenizer._bulk import AS_TEXT, PARSED, EncodedFiles, as_lists, check_text, check_texts, threads_of
 from hf_bpe.tokenizer._calls import WarningsGiven, check_inherited_call, checked_inputs, encode_call, plain_ids
+from hf_bpe.tokenizer._canonical import CanonicalIds
 from hf_bpe.tokenizer._edited import edited as edited_definition
 from hf_bpe.tokenizer._files.definition import END_OF_TEXT, Definition
 from hf_bpe.tokenizer._files.folders import OF_REPOSITORIES, Folder, needs_conversion
@@ -789,6 +790,16 @@ class BPETokenizer(CheckedTokenizer):
         session = Session(derived.encoder, derived.token_tuples, self._options(split_special_tokens))
         session.append(text)
         return session
+
+    def canonical_ids(self) -> CanonicalIds:
+        """Return what is known of canonical ids: checks, repairs, healing of prompts, masks of allowed tokens.
+
+        >>> canonical = BPETokenizer.train(["low lower lowest"], vocab_size=260).canonical_ids()
+        >>> canonical.is_canonical([108, 111]), canonical.recanonicalize([108, 111])
+        (False, [256])
+        """
+        derived = self._derived
+        return CanonicalIds(derived.encoder, derived.token_tuples, self._options(None))
 
     @checked(**bulk.ARGUMENTS)
     def encode_file(

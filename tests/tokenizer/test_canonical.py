@@ -1,0 +1,152 @@
+"""Canonical ids: repairs against encoding, healing against all continuations, bytes against all sequences."""
+
+import itertools
+import pickle
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import strategies
+from support.profiles import by_profile
+from tokenizers import AddedToken
+
+from hf_bpe import BPEModel, BPETokenizer
+
+MERGES = [
+    ("l", "o"),
+    ("lo", "w"),
+    (" ", "l"),
+    (" l", "o"),
+    ("e", "r"),
+    ("\n", "\n"),
+    ("1", "2"),
+    (" ", " "),
+    ("<", "|"),
+]
+
+
+def tokenizer_of(pattern="gpt2", normalizer=None, tokens=()):
+    merges = [(a.encode(), b.encode()) for a, b in MERGES]
+    vocab = {**{i: bytes([i]) for i in range(256)}, **{256 + i: a + b for i, (a, b) in enumerate(merges)}}
+    added = {300 + number: token for number, token in enumerate(tokens)}
+    model = BPEModel(vocab, merges, pattern=pattern, normalizer=normalizer)
+    return BPETokenizer(model=model, added_tokens_decoder=added, bos_token=None, eos_token=None)
+
+
+TOKENS = [AddedToken("<|x|>", special=True), AddedToken("we", lstrip=True), AddedToken("r1", single_word=True)]
+tokenizers = st.builds(
+    tokenizer_of, strategies.patterns, st.sampled_from([None, "NFC"]), st.lists(st.sampled_from(TOKENS), unique_by=str)
+)
+LETTERS = "low er\n12<|x>\xe9"
+some_ids = st.lists(st.sampled_from([*LETTERS.encode(), *range(256, 265), 300]), max_size=14)
+
+
+def is_canonical(tokenizer, ids):
+    data = tokenizer.decode_bytes(ids)
+    try:
+        return tokenizer.encode(data.decode(), add_special_tokens=False) == ids
+    except UnicodeDecodeError:
+        return False
+
+
+@given(tokenizers, some_ids)
+@settings(max_examples=by_profile(quick=150, thorough=5000))
+def test_checks_and_repairs_are_those_of_encoding(tokenizer, ids):
+    ids = [token_id for token_id in ids if token_id < 300 or token_id in tokenizer.added_tokens_decoder]
+    canonical = tokenizer.canonical_ids()
+    expected = is_canonical(tokenizer, ids)
+    first = canonical.first_noncanonical(ids)
+    repaired = canonical.recanonicalize(ids)
+    assert canonical.is_canonical(ids) == expected == (first is None)
+    assert repaired == tokenizer.encode_bytes(tokenizer.decode_bytes(ids))
+    if first is not None:
+        assert ids[:first] == repaired[:first]
+    longest = max(size for size in range(len(ids) + 1) if is_canonical(tokenizer, ids[:size]))
+    assert canonical.canonical_prefix(ids) == ids[:longest]
+
+
+ALPHABET = "lower 1\n"
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", None])
+def test_healed_prompts_keep_what_all_continuations_share(pattern):
+    tokenizer = tokenizer_of(pattern)
+    canonical = tokenizer.canonical_ids()
+    more = ["".join(chars) for size in range(4) for chars in itertools.product("lower 12\n", repeat=size)]
+    for prompt in ("low", "low lo", "lower l", "low ", "er", "", "1", "low 1", "l\n", "low  ", "wer"):
+        ids = tokenizer.encode(prompt)
+        rows = tokenizer.encode_to_lists([prompt + each for each in more])
+        shared = next(n for n in range(len(ids), -1, -1) if all(row[:n] == ids[:n] for row in rows))
+        removed, data = canonical.heal(ids)
+        assert (len(ids) - removed, data) == (shared, tokenizer.decode_bytes(ids[shared:])), prompt
+
+
+@given(tokenizers, st.text("low er\n12", max_size=12), st.text("low er\n12", max_size=6))
+@settings(max_examples=by_profile(quick=60, thorough=2000))
+def test_ids_that_healing_keeps_stay_whatever_follows(tokenizer, prompt, more):
+    ids = tokenizer.encode(prompt)
+    removed, data = tokenizer.canonical_ids().heal(ids)
+    kept = len(ids) - removed
+    assert tokenizer.encode(prompt + more)[:kept] == ids[:kept]
+    assert data == tokenizer.decode_bytes(ids[kept:])
+
+
+def random_model(ids):
+    """Return log-probabilities of a model without parameters, which depend on all ids."""
+    weights = np.random.default_rng([*ids, 7]).random(301)
+    return np.log(weights / weights.sum())
+
+
+def mass_of(canonical, data, ids=(), log_weight=0.0):
+    """Return the probability that viable ids cover data, by trying all sequences."""
+    if not data:
+        return np.exp(log_weight)
+    total = 0.0
+    for token_id in np.flatnonzero(canonical.allowed_next(ids)).tolist():
+        token = canonical._allowed.bytes_of(token_id)
+        if token_id < 300 and (token.startswith(data) or data.startswith(token)):
+            weight = log_weight + random_model(ids)[token_id]
+            total += mass_of(canonical, data[len(token) :], (*ids, token_id), weight)
+    return total
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", None])
+@pytest.mark.parametrize("text", ["", "l", "low", "low lo", "er 1", "\xe9l"])
+def test_probabilities_of_bytes_are_sums_over_all_sequences(pattern, text):
+    tokenizer = tokenizer_of(pattern, tokens=TOKENS[:1])
+    canonical, data = tokenizer.canonical_ids(), text.encode()
+    tree = canonical.token_tree(random_model)
+    tree.extend(data)
+    expected = np.array([mass_of(canonical, data + bytes([byte])) for byte in b"low er\n1"])
+    found = tree.next_byte()
+    assert found.sum() == pytest.approx(1)
+    assert found[[*b"low er\n1"]] / found[ord("l")] == pytest.approx(expected / expected[0])
+
+
+def test_sampled_by_mask_ids_are_canonical():
+    tokenizer = tokenizer_of("cl100k", tokens=TOKENS[:1])
+    canonical, random = tokenizer.canonical_ids(), Random(1)
+    ids, likely = [], {*range(256, 264), *b"low er\n12", 300}
+    for _ in range(300):
+        ids.append(random.choice([i for i in np.flatnonzero(canonical.allowed_next(ids)).tolist() if i in likely]))
+    assert canonical.first_noncanonical(ids) in (None, len(ids) - 1)  # more may have to follow
+
+
+def test_tree_refuses_bytes_that_no_ids_cover_and_stays():
+    tree = tokenizer_of().canonical_ids().token_tree(random_model)
+    tree.extend(b"lo")
+    before = tree.leaves
+    with pytest.raises(ValueError, match="byte 1"):
+        tree.extend(b"w\xff")
+    assert tree.leaves == before
+    with pytest.raises(ValueError, match="at least"):
+        tokenizer_of().canonical_ids().token_tree(lambda ids: np.zeros(3)).next_byte()
+
+
+def test_pickled_and_unknown_ids():
+    canonical = pickle.loads(pickle.dumps(tokenizer_of().canonical_ids()))
+    assert canonical.recanonicalize([108, 111]) == [256]
+    with pytest.raises(ValueError, match="999"):
+        canonical.is_canonical([999])
