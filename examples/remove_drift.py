@@ -1,7 +1,7 @@
 """Show the drift of sampled ids, and remove it.
 
-A tiny random model of torch stands for yours: it is sampled with and without the mask of `allowed_next`, and the ids are
-compared with those of encoding the sampled text again.
+A tiny random model of torch stands for yours. It is sampled with and without the mask of `allowed_next`, and the ids
+are compared with those of encoding the sampled text again.
 
 Usage: python remove_drift.py
 """
@@ -21,7 +21,7 @@ def sample(model, tokenizer, generator, is_masked):
     canonical = tokenizer.canonical_ids()
     ids = [tokenizer.eos_token_id]
     likely = np.zeros(len(tokenizer), bool)
-    likely[[ord(" "), *range(ord("a"), ord("z") + 1), *range(256, len(tokenizer))]] = True  # so that text is readable
+    likely[[*TEXT.encode(), *range(256, len(tokenizer))]] = True  # so that the text is readable
     for _ in range(LENGTH):
         with torch.no_grad():
             logits = model(torch.tensor([ids])).logits[0, -1].double()

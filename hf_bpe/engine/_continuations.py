@@ -162,7 +162,7 @@ class _Groups(NamedTuple):
         """Return the groups; `is_late` says whether a contraction may have begun before a token."""
         numbers: dict[object, int] = {}
         of_token = np.full(size, -1, np.int64)
-        samples = []
+        samples: list[bytes] = []
         for token_id, token in tokens.items():
             key = _group(token, is_late)
             if key is None:

@@ -93,7 +93,8 @@ class TokenTree:
             total += np.exp(leaf.log_weight - highest) * self._next_of(leaf)
         if not total.sum() > 0:
             raise ValueError("the model gives all viable ids the probability 0")
-        return total / total.sum()
+        probabilities: Floats = total / total.sum()
+        return probabilities
 
     def _next_of(self, leaf: Leaf) -> Floats:
         """Return the probability of each next byte after a leaf, of tokens that go beyond its rest."""

@@ -284,7 +284,7 @@ def test_example_convert_gpt2(tmp_path, test_data):
 def test_example_remove_drift():
     pytest.importorskip("torch", reason="the model of the example needs torch")
     without, masked = run_example("remove_drift.py").splitlines()
-    assert "without a mask: 4 of 4 samples drift" in without
+    assert without.startswith("without a mask: 4 of 4 samples drift")
     assert masked == "with allowed_next: 0 of 4 samples drift; 0 ids fewer after encoding again"
 
 
