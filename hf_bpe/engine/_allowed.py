@@ -75,14 +75,14 @@ class AllowedTokens:
                 self._beginnings.setdefault(content[size - 1], []).append((content[:size], content[size:]))
 
     def bytes_of(self, token_id: int) -> bytes:
-        """Return the bytes of a token."""
+        """Return the bytes of a token, none of an unknown id."""
         if token_id in self._added:
             return self._added[token_id]
-        return self._model.vocab[token_id]
+        return self._model.vocab.get(token_id, b"")
 
     def after(self, ids: Sequence[int]) -> Bits:
         """Return the tokens that may follow ids, as packed bits."""
-        tail_ids = self.tail(ids)
+        tail_ids = self._tail(ids)
         if tail_ids is None:
             return self._none()
         return self._without_completions(self._after(tuple(tail_ids)), ids)
@@ -108,9 +108,16 @@ class AllowedTokens:
             allowed = allowed | self._added_bits
         return allowed
 
-    def tail(self, ids: Sequence[int]) -> Sequence[int] | None:
-        """Return the last ids, from a place at which text may be cut; None if that is inside of one of them."""
-        start, wanted = len(ids), _WINDOW if self._model.pattern is not None else 4
+    def number_of_settled(self, ids: Sequence[int]) -> int | None:
+        """Return how many ids precede a place at which text may be cut whatever follows; None if an id spans it."""
+        if self._model.pattern is None:
+            return next((at for at in range(len(ids), 0, -1) if ids[at - 1] in self._added), 0)
+        tail = self._tail(ids)
+        return None if tail is None else len(ids) - len(tail)
+
+    def _tail(self, ids: Sequence[int]) -> Sequence[int] | None:
+        """Return the last ids, which decide what may follow; None if text is cut inside of one of them."""
+        start, wanted = len(ids), _WINDOW
         while True:
             while start > 0 and len(ids) - start < wanted and ids[start - 1] not in self._added:
                 start -= 1
@@ -119,10 +126,9 @@ class AllowedTokens:
                 return None  # a token that no text has
             text = b"".join(tokens)  # type: ignore[arg-type]
             is_all = start == 0 or ids[start - 1] in self._added
-            if self._model.pattern is None:  # stable neighbours decide all but the end of a character
-                while start < len(ids) and not is_all and ids[start:] and self._ordinary[ids[start]][0] & 0xC0 == 0x80:
-                    start += 1
-                return ids[start:]
+            if self._model.pattern is None:  # then stable neighbours decide all but the end of a character
+                begins = (at for at, token in enumerate(tokens) if token and token[0] & 0xC0 != 0x80)
+                return ids[start + max(begins, default=0) :]
             cut = max((match.start() for match in self._safe_cut.finditer(text, 1)), default=0)
             if len(text) - cut > _LONG:
                 rest = text[cut:].decode("utf-8", "ignore")
@@ -144,7 +150,7 @@ class AllowedTokens:
         beginnings = self._beginnings.get(last[-1]) if last else None
         if beginnings is None:
             return allowed
-        text = b"".join(map(self.bytes_of, ids[-64:]))  # every token has a byte
+        text = b"".join(map(self.bytes_of, ids[-64:]))
         for beginning, rest in beginnings:
             if len(beginning) > 64:
                 text = b"".join(map(self.bytes_of, ids[-len(beginning) :]))

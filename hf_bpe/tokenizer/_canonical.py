@@ -115,7 +115,11 @@ class CanonicalIds:
         """Return how many ids to remove at the end of a prompt, and the bytes that what is generated must begin with.
 
         The ids that remain begin the canonical ids of every text that continues the prompt. As few as possible are
-        removed if `allowed_next` knows the tokenizer; otherwise all after the last place at which text may be cut.
+        removed if `allowed_next` knows the tokenizer; otherwise all after the last place at which text may be cut. It
+        takes time in proportion to the text after that place; without a pattern, to all text.
+
+        Raises:
+            ValueError: the ids are not viable; give what `recanonicalize` returns.
 
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=260)

@@ -151,10 +151,10 @@ class TokenTree:
 
 def kept_in_all(allowed: AllowedTokens, ids: list[int]) -> int:
     """Return how many of the ids begin the canonical ids of every text that continues theirs."""
-    tail = allowed.tail(ids)
-    if tail is None:
+    start = allowed.number_of_settled(ids)
+    if start is None:
         raise ValueError("prompt_ids: expected canonical ids; give what recanonicalize returns")
-    start = len(ids) - len(tail)
+    tail = ids[start:]
     zeros = np.zeros(allowed.size)
     tree = TokenTree(allowed, lambda _: zeros, ids[:start])
     tree.extend(b"".join(map(allowed.bytes_of, tail)))
