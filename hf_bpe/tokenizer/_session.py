@@ -195,7 +195,7 @@ class Session:
         """Replace the text, and encode only what follows the common beginning of both; return the change of the ids.
 
         This makes the text of a chat template, which is rendered as a whole, follow a growing conversation. Comparing
-        takes time in proportion to the text, some milliseconds for 4 million characters.
+        takes time in proportion to the text, tens of milliseconds for 4 million characters.
 
         >>> from hf_bpe import BPETokenizer
         >>> session = BPETokenizer.train(["low lower lowest"], vocab_size=260).session("low lowest")
