@@ -68,6 +68,13 @@ def staged_folder(folder: str | os.PathLike[str], last: Sequence[str] = ()) -> I
         raise
 
 
+@contextmanager
+def scratch_folder(folder: Path) -> Iterator[Path]:
+    """Yield a hidden folder in `folder` that is deleted afterwards; that of a killed process, by the next save."""
+    with _staging_in(folder) as staging:
+        yield staging / _NEW
+
+
 def interrupted_save(folder: Path, name: str) -> Path | None:
     """Return the staged path of a file that an interrupted save did not move into place, or None.
 

@@ -173,7 +173,12 @@ def read_documents(shard: Shard, skipped: Skipped) -> Iterator[str | bytes]:
     Raises:
         OSError, ImportError, ValueError, TypeError: as `read` does.
     """
-    policy = ErrorPolicy(shard, skipped, None)
+    return follow_documents(ErrorPolicy(shard, skipped))
+
+
+def follow_documents(policy: ErrorPolicy) -> Iterator[str | bytes]:
+    """Yield what `read_documents` does for the shard of a policy, whose position says how much was read."""
+    shard = policy.shard
     return _checked(policy) if shard.is_file and shard.format == "text" else _documents(policy)
 
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from hf_bpe._utils.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenizer._bulk import EncodedFiles
     from hf_bpe.tokenizer._canonical import CanonicalIds, Healing
     from hf_bpe.tokenizer._lazy_encodings import Encoding
     from hf_bpe.tokenizer._session import Change, Session
     from hf_bpe.tokenizer._template import Piece, Template
+    from hf_bpe.tokenizer._token_files.encoding import EncodedFiles
     from hf_bpe.tokenizer._token_tree import Leaf, TokenTree
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
@@ -34,7 +34,7 @@ __getattr__ = lazy_exports(
         "BPETokenizer": "hf_bpe.tokenizer._tokenization_bpe",
         "CanonicalIds": "hf_bpe.tokenizer._canonical",
         "Change": "hf_bpe.tokenizer._session",
-        "EncodedFiles": "hf_bpe.tokenizer._bulk",
+        "EncodedFiles": "hf_bpe.tokenizer._token_files.encoding",
         "Encoding": "hf_bpe.tokenizer._lazy_encodings",
         "Healing": "hf_bpe.tokenizer._canonical",
         "Leaf": "hf_bpe.tokenizer._token_tree",

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tqdm import tqdm
 from transformers.utils import logging, to_py_obj
 
 from hf_bpe._utils.arguments import (
-    MOST,
     Check,
     at_least,
     check_flag,
@@ -25,13 +20,8 @@ from hf_bpe._utils.arguments import (
     short_repr,
     wrong_type,
 )
-from hf_bpe._utils.files import staged_folder
-from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.processes import default_threads
-from hf_bpe.counting._readers import Skipped, read_documents
-from hf_bpe.counting._sources import Shard, Source, plan
-from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, is_skipped
-from hf_bpe.engine._streaming import BLOCK_BYTES, NpyWriter, encode_blocks
+from hf_bpe.engine._encoder import AnyText, Encoder, Numbers, Options, Padding, is_skipped
 from hf_bpe.tokenizer._batch_layout import MOST_IDS
 
 if TYPE_CHECKING:
@@ -39,7 +29,6 @@ if TYPE_CHECKING:
 
 logger = logging.get_logger(__name__)
 
-_BLOCK_BYTES = 1 << 20
 _AT_MOST_THREADS = 1 << 16
 
 PARSED, AS_TEXT = Options(), Options(split_special_tokens=True)
@@ -53,25 +42,15 @@ ARGUMENTS: dict[str, Check] = {
     "length": optional(lambda name, value: check_int(name, value, 0, MOST_IDS)),
     "separator": optional(check_str),
     "output": check_path,
+    "append_separator": optional(check_flag),
+    "begin_token": optional(check_str),
+    "pack": optional(at_least(1)),
+    "pack_across": check_flag,
+    "shard_tokens": optional(at_least(1)),
+    "work_dir": optional(check_path),
     "show_progress": check_flag,
 }
 """Checks of the arguments of bulk methods."""
-
-
-class EncodedFiles(NamedTuple):
-    """The files that `encode_file` wrote.
-
-    Attributes:
-        ids: the path of the ids.
-        offsets: the path of the offsets at which documents begin, with the end of the last one.
-        num_tokens: number of ids.
-        num_documents: number of documents.
-    """
-
-    ids: Path
-    offsets: Path
-    num_tokens: int
-    num_documents: int
 
 
 def encode_to_padded(
@@ -84,87 +63,6 @@ def encode_to_padded(
         ends = np.minimum(ends, begins + padding.length)
     spans = np.stack([begins, ends], axis=1)
     return encoder.rows_to_arrays(flat, spans[:, None], [(), ()], padding)
-
-
-def shards_of(paths: Any) -> list[Shard]:
-    """Return the files that `encode_file` is given, each whole."""
-    listed = [paths] if isinstance(paths, (str, os.PathLike, Source)) else check_sequence("paths", paths, "paths")
-    sources = [
-        path if isinstance(path, Source) else Source(os.fspath(check_path("paths", path)), errors="bytes")
-        for path in listed
-    ]
-    for source in sources:
-        if not isinstance(source.data, (str, os.PathLike)):
-            raise TypeError(f"paths: expected a Source of a path, got one of {type(source.data).__name__}")
-        if source.weight != 1 or source.max_document_bytes is not None:
-            raise ValueError("paths: weight and max_document_bytes of a Source are only for counting")
-    return plan(sources, shard_bytes=MOST) if sources else []
-
-
-def _documents_of(
-    encoder: Encoder, shard: Shard, options: Options, threads: int, bar: tqdm[Any]
-) -> Iterator[tuple[Ids, Numbers]]:
-    """Yield ids in parts, each with the positions in it at which documents end; the end of a file is not among them."""
-    no_ends = np.empty(0, np.int64)
-    if shard.format == "text":
-        is_raw = shard.is_local and shard.compression is None and shard.source.errors == "bytes"
-        with open_stream(Path(shard.name)) if is_raw else nullcontext() as source:
-            blocks = _read_blocks(source, bar) if source is not None else read_documents(shard, Skipped())
-            for ids in encode_blocks(encoder, blocks, options, threads):
-                yield ids, no_ends
-        return
-    for texts in _in_batches(read_documents(shard, Skipped())):
-        ids, offsets = encoder.encode_to_numpy(texts, options, threads)
-        yield ids, offsets[1:]
-
-
-def _in_batches(documents: Iterable[AnyText]) -> Iterator[list[AnyText]]:
-    batch: list[AnyText] = []
-    size = 0
-    for document in documents:
-        batch.append(document)
-        size += len(document)
-        if size >= BLOCK_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def encode_files(
-    encoder: Encoder,
-    shards: Sequence[Shard],
-    target: Path,
-    options: Options,
-    threads: int,
-    separator_id: int,
-    highest_id: int,
-    *,
-    show_progress: bool,
-) -> EncodedFiles:
-    """Write the ids of files and the offsets of their documents; see `BPETokenizer.encode_file`."""
-    total = sum(shard.size or 0 for shard in shards)
-    dtype = np.uint16 if highest_id < 1 << 16 else np.uint32
-    names = target.name, target.stem + ".offsets.npy"
-    with (
-        staged_folder(target.parent, last=names[:1]) as staging,
-        NpyWriter(staging / names[0], dtype) as all_ids,
-        NpyWriter(staging / names[1], np.int64) as offsets,
-        tqdm(total=total, unit="B", unit_scale=True, disable=not show_progress) as bar,
-    ):
-        offsets.append(np.zeros(1, np.int64))
-        for shard in shards:
-            last = all_ids.size
-            for ids, ends_of_records in _documents_of(encoder, shard, options, threads, bar):
-                separators = np.flatnonzero(ids == separator_id) + 1
-                ends = np.union1d(separators, ends_of_records) + all_ids.size
-                ends = ends[ends > last]  # an empty record, or one that a separator has ended already
-                offsets.append(ends)
-                all_ids.append(ids)
-                last = int(ends[-1]) if len(ends) else last
-            if last != all_ids.size:
-                offsets.append(np.array([all_ids.size]))
-    return EncodedFiles(target, target.with_name(names[1]), all_ids.size, offsets.size - 1)
 
 
 def decode_odd(tokenizer: BPETokenizer, name: str, ids: Any, skipped: bytes) -> bytes:
@@ -240,9 +138,3 @@ def check_texts(name: str, value: Any) -> list[AnyText]:
 def threads_of(num_workers: int | None) -> int:
     """Return the number of threads for `num_workers`."""
     return default_threads() if num_workers is None else min(num_workers, _AT_MOST_THREADS)
-
-
-def _read_blocks(file: BinaryIO, bar: tqdm[Any]) -> Iterator[bytes]:
-    while block := file.read(_BLOCK_BYTES):
-        yield block
-        bar.update(len(block))

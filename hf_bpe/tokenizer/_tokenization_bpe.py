@@ -52,7 +52,7 @@ from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import Derived, add_tokens, with_unused
 from hf_bpe.tokenizer._batch_layout import truncated_ids
-from hf_bpe.tokenizer._bulk import AS_TEXT, PARSED, EncodedFiles, as_lists, check_text, check_texts, threads_of
+from hf_bpe.tokenizer._bulk import AS_TEXT, PARSED, as_lists, check_text, check_texts, threads_of
 from hf_bpe.tokenizer._calls import WarningsGiven, check_inherited_call, checked_inputs, encode_call, plain_ids
 from hf_bpe.tokenizer._canonical import CanonicalIds
 from hf_bpe.tokenizer._edited import edited as edited_definition
@@ -88,6 +88,8 @@ from hf_bpe.tokenizer._options import (
 from hf_bpe.tokenizer._saving import check_auto_class, errors_of_files, is_copied, model_of, save
 from hf_bpe.tokenizer._session import Session
 from hf_bpe.tokenizer._template import BOS_EOS_OF_PATTERN, PATTERN_OF_BOS_EOS, Template, as_template, template_ids
+from hf_bpe.tokenizer._token_files.encoding import EncodedFiles, encode_sources
+from hf_bpe.tokenizer._token_files.jobs import job_of, shards_of
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 from hf_bpe.training._train import TrainingOptions, train
 
@@ -807,29 +809,55 @@ class BPETokenizer(CheckedTokenizer):
         paths: str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source],
         output: str | os.PathLike[str],
         *,
+        format: str = "npy",
         separator: str | None = None,
+        append_separator: bool | None = None,
+        begin_token: str | None = None,
+        pack: int | None = None,
+        pack_across: bool = True,
+        shard_tokens: int | None = None,
         split_special_tokens: bool | None = None,
         num_workers: int | None = None,
+        work_dir: str | os.PathLike[str] | None = None,
         show_progress: bool = False,
     ) -> EncodedFiles:
-        """Encode text files to one array of ids on disk, in bounded memory, for training models.
+        """Encode text files to files of token ids for training models, in bounded memory.
 
-        Two files are written, both or none, which `numpy.load` reads (with `mmap_mode="r"`, without loading them):
-        `output`, the concatenated ids, uint16 if all ids of the tokenizer fit, else uint32; and next to it a file that
-        ends in `.offsets.npy` instead of `.npy`: the int64 offsets at which documents begin, with the end of the last.
-        A process that is killed while it replaces old files leaves no `output`, rather than ids without their offsets.
+        The files depend on sources and options only: never on the number of workers or on interruptions. Each shard is
+        put in place when it is whole, and the manifest, a JSON file with all files, sources and options, when all are.
 
         Args:
             paths: files, directories, globs, URLs or `Source` objects, in the order in which to encode them. Each
                 file of text, UTF-8 or not, is encoded whole; each record of JSON lines or Parquet is a document. Files
-                that end in .gz or .zst are decompressed.
-            output: a path that ends in `.npy`.
+                that end in .gz or .zst are decompressed. Empty documents are left out.
+            output: the path of the file of ids, with or without its suffix; for `mds`, of the folder. Shards have
+                numbers before the suffix: `corpus-00000.bin`.
+            format: "npy": `.npy`, uint16 if all ids of the tokenizer fit, else uint32, and `.offsets.npy`, the int64
+                offsets at which documents begin, with the end of the last, both for `numpy.load`; "megatron": `.bin`
+                and `.idx`; "datatrove": `.ds`, `.ds.index` and `.ds.metadata`; "nanogpt": `.bin`; "llm.c": `.bin` with
+                a header; "mds": a folder for MosaicML Streaming with the column `tokens`; "parquet" or "arrow": files
+                for datasets with the column `input_ids`. docs/how-to/prepare-training-data.md has more.
             separator: the token that is the last of a document, as the end of a file is; None for `eos_token`.
-            show_progress: show a bar of the bytes read, on standard error.
+            append_separator: append the separator to documents that do not end with it; None to do so in all formats
+                but `npy`.
+            begin_token: a token to put before each document; None for none.
+            pack: the number of ids of a sequence, which takes the place of a document as a row of the files; None for
+                documents of any length.
+            pack_across: let a sequence hold ids of several documents. Then all sequences have the full length, and the
+                last ids of all, which fill none, are left out. If not, the last sequence of each document may be
+                shorter.
+            shard_tokens: end a shard with the row that brings it to this number of ids; None for a single one, or of
+                `mds` for shards of 64 MiB.
+            num_workers: number of threads, or of processes where each gets its share of files; None for one per core.
+            work_dir: a folder for what is encoded, from which the same call resumes after an interruption. It needs as
+                much room as the files of ids if there is a single shard, less otherwise. It may be deleted afterwards.
+            show_progress: show a bar of the bytes read, with the number of tokens, on standard error.
 
         Raises:
-            OSError: a file cannot be read or written.
-            ValueError: `output` does not end in `.npy`; the separator is not a token; a file is malformed.
+            OSError: a file cannot be read or written, or there are shards of another run.
+            ValueError: `output` has a wrong suffix; a token is not one of the tokenizer; the ids do not fit the format;
+                a file is malformed; `work_dir` belongs to another run.
+            ImportError: a package for the format is not installed.
 
         >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|endoftext|>"])
         >>> _ = Path("corpus.txt").write_text("low<|endoftext|>lo<|endoftext|>")
@@ -838,24 +866,33 @@ class BPETokenizer(CheckedTokenizer):
         >>> import numpy as np
         >>> np.load("tokens.npy").tolist(), np.load("tokens.offsets.npy").tolist()
         ([108, 111, 119, 256, 108, 111, 256], [0, 4, 7])
+        >>> written = tokenizer.encode_file("corpus.txt", "corpus", format="megatron")
+        >>> [path.name for path in written.files]
+        ['corpus.bin', 'corpus.idx']
         """
-        shards = bulk.shards_of(paths)
-        target = Path(output)
-        if target.suffix != ".npy":
-            raise ValueError(f"output: expected a name that ends in .npy, got {str(output)!r}")
-        options, threads = self._options(split_special_tokens), threads_of(num_workers)
-        encoder = self._engine  # the same for all files, because the ids of tokens added meanwhile may not fit
-        highest_id = max([*encoder.model.vocab, *self._added_tokens_decoder], default=0)
-        ids = self._separator_id(separator), highest_id
-        return bulk.encode_files(encoder, shards, target, options, threads, *ids, show_progress=show_progress)
+        workers = threads_of(num_workers)
+        job = job_of(
+            self,
+            shards_of(paths),
+            Path(output),
+            format=format,
+            separator=separator,
+            append_separator=append_separator,
+            begin_token=begin_token,
+            pack=pack,
+            pack_across=pack_across,
+            shard_tokens=shard_tokens,
+            options=self._options(split_special_tokens),
+            threads=workers,
+        )
+        return encode_sources(job, workers, None if work_dir is None else Path(work_dir), show_progress)
 
-    def _separator_id(self, separator: str | None) -> int:
-        """Return the id that ends documents; -1 if there is none."""
-        token = self.eos_token if separator is None else separator
+    def _special_id(self, name: str, token: str | None) -> int | None:
+        """Return the id of a special or added token, for an argument with this name; None for None."""
         if token is None:
-            return -1
+            return None
         if token not in {str(added) for added in self._added_tokens_decoder.values()}:
-            raise ValueError(f"separator: {token!r} is not a special or added token of this tokenizer")
+            raise ValueError(f"{name}: {token!r} is not a special or added token of this tokenizer")
         token_id: int = self.convert_tokens_to_ids(token)
         return token_id
 

@@ -128,6 +128,9 @@ DOCUMENTS = [
 ]
 
 
+OUTPUTS = ["out.manifest.json", "out.npy", "out.offsets.npy"]
+
+
 @pytest.fixture
 def files(tmp_path):
     paths = [tmp_path / f"{number}.txt" for number in range(len(DOCUMENTS))]
@@ -148,7 +151,7 @@ def test_files_hold_the_ids_of_each_document(any_tokenizer, files, tmp_path):
     found = [ids[start:end].tolist() for start, end in pairwise(offsets)]
     assert found == twin.encode_to_lists(documents)
     assert (written.num_tokens, written.num_documents) == (len(ids), len(documents))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.txt", "1.txt", "2.txt", "out.npy", "out.offsets.npy"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.txt", "1.txt", "2.txt", *OUTPUTS]
 
 
 def test_other_separators_and_none(tokenizer, files, tmp_path):
@@ -181,4 +184,4 @@ def test_a_file_that_fails_leaves_the_old_ones(tokenizer, files, tmp_path):
     with pytest.raises(ValueError, match="no token for the byte 0x78"):
         bare.encode_file(files, tmp_path / "out.npy")
     assert (tmp_path / "out.npy").read_bytes() == before
-    assert len([*tmp_path.iterdir()]) == 5
+    assert len([*tmp_path.iterdir()]) == len(files) + len(OUTPUTS)

@@ -1,0 +1,90 @@
+"""Parquet and Arrow files with the ids of a row as the column `input_ids`, as datasets and trl read them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hf_bpe.engine._encoder import Ids, Numbers
+from hf_bpe.tokenizer._token_files.writer import TokenWriter, WholeRows
+
+COLUMN = "input_ids"
+
+_GROUP_ROWS, _GROUP_IDS = 1 << 16, 1 << 24  # of a group of rows; whichever is reached first
+
+
+class _Table(TokenWriter):
+    """Rows in groups, whose limits depend on the rows alone."""
+
+    def __init__(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> None:
+        try:
+            self._pyarrow = importlib.import_module("pyarrow")
+        except ImportError:
+            raise ImportError(
+                f"writing {paths[0].suffix} files needs pyarrow, which is not installed; pip install 'hf_bpe[parquet]'"
+            ) from None
+        self._schema = self._pyarrow.schema([(COLUMN, self._pyarrow.list_(self._pyarrow.uint32()))])
+        self._rows = WholeRows()
+        self._group: list[Ids] = []
+        self._lengths: list[int] = []
+        self._ids = 0
+        self._writer = self._open(paths[0])
+
+    def _open(self, path: Path) -> Any:
+        raise NotImplementedError
+
+    def append(self, ids: Ids, ends: Numbers) -> None:
+        """Append ids; see `TokenWriter`."""
+        whole, ends = self._rows.of(np.ascontiguousarray(ids, np.uint32), ends)
+        start = 0
+        for end in ends.tolist():
+            self._group.append(whole[start:end])
+            self._lengths.append(end - start)
+            self._ids += end - start
+            start = end
+            if len(self._lengths) == _GROUP_ROWS or self._ids >= _GROUP_IDS:
+                self._write_group()
+
+    def _write_group(self) -> None:
+        arrow = self._pyarrow
+        offsets = arrow.array(np.cumsum([0, *self._lengths]), arrow.int32())
+        values = arrow.array(np.concatenate([np.empty(0, np.uint32), *self._group]))
+        column = arrow.ListArray.from_arrays(offsets, values)
+        self._writer.write_batch(arrow.record_batch([column], schema=self._schema))
+        self._group, self._lengths, self._ids = [], [], 0
+
+    def finish(self) -> Mapping[str, Any]:
+        """Write the last group."""
+        if self._lengths:
+            self._write_group()
+        self._writer.close()
+        return {}
+
+    def close(self) -> None:
+        """Close the file."""
+        self._writer.close()
+
+
+class ParquetFile(_Table):
+    """A Parquet file."""
+
+    def _open(self, path: Path) -> Any:
+        return importlib.import_module("pyarrow.parquet").ParquetWriter(path, self._schema, compression="zstd")
+
+
+class ArrowFile(_Table):
+    """Arrow's stream format, as in the cache of datasets."""
+
+    def _open(self, path: Path) -> Any:
+        self._file = path.open("wb")
+        return self._pyarrow.ipc.new_stream(self._file, self._schema)
+
+    def close(self) -> None:
+        """Close the file."""
+        super().close()
+        self._file.close()

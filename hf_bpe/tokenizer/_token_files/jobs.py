@@ -1,0 +1,85 @@
+"""What `BPETokenizer.encode_file` is asked for, checked before anything is read or written."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_bpe._utils.arguments import MOST, check_path, check_sequence
+from hf_bpe.counting._sources import Shard, Source, plan
+from hf_bpe.engine._encoder import Options, tuples_of
+from hf_bpe.tokenizer._token_files.documents import DocumentEncoder, Framing
+from hf_bpe.tokenizer._token_files.encoding import Job, Packing
+from hf_bpe.tokenizer._token_files.formats import Target
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+
+def shards_of(paths: Any) -> list[Shard]:
+    """Return the files that `encode_file` is given, each whole."""
+    listed = [paths] if isinstance(paths, (str, os.PathLike, Source)) else check_sequence("paths", paths, "paths")
+    sources = [
+        path if isinstance(path, Source) else Source(os.fspath(check_path("paths", path)), errors="bytes")
+        for path in listed
+    ]
+    for source in sources:
+        if not isinstance(source.data, (str, os.PathLike)):
+            raise TypeError(f"paths: expected a Source of a path, got one of {type(source.data).__name__}")
+        if source.weight != 1 or source.max_document_bytes is not None:
+            raise ValueError("paths: weight and max_document_bytes of a Source are only for counting")
+    return plan(sources, shard_bytes=MOST) if sources else []
+
+
+def job_of(
+    tokenizer: BPETokenizer,
+    sources: list[Shard],
+    output: Path,
+    *,
+    format: str,
+    separator: str | None,
+    append_separator: bool | None,
+    begin_token: str | None,
+    pack: int | None,
+    pack_across: bool,
+    shard_tokens: int | None,
+    options: Options,
+    threads: int,
+) -> Job:
+    """Return the job of `BPETokenizer.encode_file`."""
+    target = Target(format, output)
+    separator_id = tokenizer._special_id("separator", tokenizer.eos_token if separator is None else separator)
+    appends = target.format.appends_separator if append_separator is None else append_separator
+    if appends and separator_id is None:
+        raise ValueError(
+            f"separator: expected a token to end documents for format {format!r}, and the tokenizer has no eos_token; "
+            "give one, or append_separator=False"
+        )
+    if pack is not None and not (pack_across or target.format.keeps_rows):
+        raise ValueError(f"pack_across: expected True for format {format!r}, whose files do not say where rows end")
+    framing = Framing(
+        -1 if separator_id is None else separator_id, appends, tokenizer._special_id("begin_token", begin_token)
+    )
+    encoder = tokenizer._engine  # the same for all files, because the ids of tokens added meanwhile may not fit
+    decides_ids = encoder.model.fingerprint, tuples_of(tokenizer._added_tokens_decoder.items()), options
+    settings = {
+        "format": format,
+        "tokenizer": hashlib.sha256(repr(decides_ids).encode()).hexdigest(),
+        "separator": framing.separator_id,
+        "append_separator": appends,
+        "begin_token": framing.begin_id,
+        "split_special_tokens": options.split_special_tokens,
+        "pack": pack,
+        "pack_across": pack_across if pack is not None else None,
+    }
+    return Job(
+        sources,
+        target,
+        DocumentEncoder(encoder, options, framing, threads),
+        max([*encoder.model.vocab, *tokenizer._added_tokens_decoder], default=0),
+        None if pack is None else Packing(pack, pack_across),
+        target.format.shard_tokens if shard_tokens is None else shard_tokens,
+        settings,
+    )

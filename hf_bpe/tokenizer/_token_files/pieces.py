@@ -1,0 +1,181 @@
+"""Encoded parts of sources on disk, from which the token files are put together.
+
+A piece is a file with ids, the ends of documents and a description. It gets its name when it is complete, so every file
+with such a name is whole, and encoding resumes after the last piece of each unit of work.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hf_bpe._utils.files import flush
+from hf_bpe.counting._error_policy import Skipped
+from hf_bpe.counting._sources import Shard
+from hf_bpe.tokenizer._token_files.documents import DocumentEncoder, Place
+from hf_bpe.tokenizer._token_files.rows import Chunk
+
+_MOST_IDS, _MOST_DOCUMENTS = 1 << 26, 1 << 22
+_READ_IDS = 1 << 22
+_NAME = re.compile(r"([0-9]{6,})-([0-9]{6,})\.piece")
+Report = Callable[[int, int, int], object]
+"""Called with a unit, and how many more bytes of its sources were read and ids made."""
+
+_TRAILER = struct.Struct("<Q")
+
+
+class Piece(NamedTuple):
+    """A piece of a unit.
+
+    Attributes:
+        path: its file.
+        unit: the index of the unit.
+        number: the index of the piece in the unit.
+        ids, documents: how many it holds.
+        place: where the next piece of the unit begins.
+        is_last: whether there is no next piece.
+        skipped: what was skipped in the sources of the unit before that of the place.
+        read: stored bytes of the sources that were read for it.
+    """
+
+    path: Path
+    unit: int
+    number: int
+    ids: int
+    documents: int
+    place: Place
+    is_last: bool
+    skipped: Skipped
+    read: int
+
+    def chunks(self, dtype: npt.DTypeLike, first: int = 0) -> Iterator[Chunk]:
+        """Yield the ids from the id with the index `first` on."""
+        dtype = np.dtype(dtype)
+        with self.path.open("rb") as file:
+            file.seek(self.ids * dtype.itemsize)
+            ends = np.fromfile(file, "<i8", self.documents)
+            file.seek(first * dtype.itemsize)
+            low = int(np.searchsorted(ends, first))
+            for start in range(first, max(self.ids, first + 1), _READ_IDS):  # a document may end with nothing more
+                stop = min(start + _READ_IDS, self.ids)
+                high = int(np.searchsorted(ends, stop, "right"))
+                yield Chunk(np.fromfile(file, dtype, stop - start), ends[low:high] - start)
+                low = high
+
+
+class PieceFolder:
+    """A folder of pieces.
+
+    Args:
+        path: the folder; created if needed.
+        dtype: the type of the stored ids.
+        is_durable: whether pieces must survive a crash of the system.
+    """
+
+    def __init__(self, path: Path, dtype: npt.DTypeLike, is_durable: bool) -> None:
+        self.path, self.dtype, self._is_durable = path, np.dtype(dtype), is_durable
+        path.mkdir(exist_ok=True)
+
+    def of_unit(self, unit: int, first: int = 0) -> list[Piece]:
+        """Return the pieces of a unit from a number on."""
+        paths = (_path(self.path, unit, number) for number in itertools.count(first))
+        return [*map(_read, itertools.takewhile(Path.exists, paths))]
+
+    def clean(self, unit: int, number: int) -> None:
+        """Delete the pieces before a piece, and what a killed process has not finished."""
+        for path in [*self.path.iterdir()]:
+            found = _NAME.fullmatch(path.name)
+            if path.suffix == ".part" or (found and (int(found[1]), int(found[2])) < (unit, number)):
+                path.unlink()
+
+    def encode(
+        self, encoder: DocumentEncoder, unit: int, sources: Sequence[Shard], written: Sequence[Piece], report: Report
+    ) -> Iterator[Piece]:
+        """Encode a unit from where the pieces that are written end, and yield the pieces after them."""
+        number, place, skipped = 0, Place(), Skipped()
+        if written:
+            if written[-1].is_last:
+                return
+            number, place, skipped = written[-1].number + 1, written[-1].place, written[-1].skipped
+        encoded = encoder.encode(sources, place, skipped)
+        file = _PieceFile(self.path, unit, number, self.dtype)
+        try:
+            for chunk, place, read, skipped in encoded:
+                file.append(chunk, read)
+                report(unit, read, len(chunk.ids))
+                if file.ids >= _MOST_IDS or file.documents >= _MOST_DOCUMENTS:
+                    yield file.commit(place, False, skipped, self._is_durable)
+                    number += 1
+                    file = _PieceFile(self.path, unit, number, self.dtype)
+            yield file.commit(place, True, skipped, self._is_durable)
+        finally:
+            file.close()
+
+
+class _PieceFile:
+    """A piece that is being written."""
+
+    def __init__(self, folder: Path, unit: int, number: int, dtype: npt.DTypeLike) -> None:
+        self._path = _path(folder, unit, number)
+        self._part = self._path.with_suffix(".part")
+        self._file = self._part.open("wb")
+        self._dtype = np.dtype(dtype)
+        self._ends: list[npt.NDArray[np.int64]] = []
+        self.ids = self.documents = self.read = 0
+
+    def append(self, chunk: Chunk, read: int) -> None:
+        self._file.write(np.ascontiguousarray(chunk.ids, self._dtype).data)
+        self._ends.append(chunk.ends + self.ids)
+        self.ids += len(chunk.ids)
+        self.documents += len(chunk.ends)
+        self.read += read
+
+    def commit(self, place: Place, is_last: bool, skipped: Skipped, is_durable: bool) -> Piece:
+        for ends in self._ends:
+            self._file.write(ends.astype("<i8").data)
+        content: dict[str, Any] = {"ids": self.ids, "documents": self.documents, "place": place, "is_last": is_last}
+        trailer = json.dumps({**content, "skipped": asdict(skipped), "read": self.read}).encode()
+        self._file.write(trailer + _TRAILER.pack(len(trailer)))
+        self._file.close()
+        if is_durable:
+            flush(self._part)
+        self._part.replace(self._path)
+        return _read(self._path)
+
+    def close(self) -> None:
+        self._file.close()
+        self._part.unlink(missing_ok=True)
+
+
+def _path(folder: Path, unit: int, number: int) -> Path:
+    return folder / f"{unit:06}-{number:06}.piece"
+
+
+def _read(path: Path) -> Piece:
+    """Return the description of a piece.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    found = _NAME.fullmatch(path.name)
+    assert found is not None
+    try:
+        with path.open("rb") as file:
+            end = file.seek(-_TRAILER.size, os.SEEK_END)
+            (size,) = _TRAILER.unpack(file.read(_TRAILER.size))
+            file.seek(end - size)
+            content = json.loads(file.read(size))
+        content["place"], content["skipped"] = Place(*content["place"]), Skipped(**content["skipped"])
+        return Piece(path, int(found[1]), int(found[2]), **content)
+    except (ValueError, TypeError, struct.error, OSError) as error:
+        raise ValueError(f"{path} is damaged ({error}); delete {path.parent.parent} to encode again") from None

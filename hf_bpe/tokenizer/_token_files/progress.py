@@ -1,0 +1,64 @@
+"""Progress of encoding in several processes: bytes read and tokens made, with rate and time left."""
+
+from __future__ import annotations
+
+import mmap
+import threading
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tqdm import tqdm
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_SECONDS = 0.5
+
+
+class EncodingProgress:
+    """Counters that processes share, and the bar that shows their sums.
+
+    Args:
+        units: number of units of work; a unit is reported by one process at a time.
+        total: stored bytes of the sources; None if unknown.
+        done: how many of these are done already.
+        show: whether to show a bar on standard error.
+    """
+
+    def __init__(self, units: int, total: int | None, done: int, show: bool) -> None:
+        memory = mmap.mmap(-1, 16 * max(units, 1))
+        self._counters = np.frombuffer(memory, np.int64).reshape(-1, 2)
+        self._done = done
+        self._bar: tqdm[Any] = tqdm(
+            total=total, initial=done, desc="Encoding", unit="B", unit_scale=True, disable=not show
+        )
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._refresh, daemon=True) if show else None
+
+    def report(self, unit: int, read: int, ids: int) -> None:
+        """Add bytes and ids of a unit."""
+        self._counters[unit] += (read, ids)
+
+    def _refresh(self) -> None:
+        while not self._is_over.wait(_SECONDS):
+            self._show()
+
+    def _show(self) -> None:
+        read, ids = self._counters.sum(axis=0).tolist()
+        self._bar.set_postfix_str(f"{tqdm.format_sizeof(ids)} tokens", refresh=False)
+        self._bar.update(self._done + read - self._bar.n)
+
+    def __enter__(self) -> Self:
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._is_over.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._show()
+        self._bar.close()

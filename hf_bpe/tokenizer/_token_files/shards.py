@@ -1,0 +1,125 @@
+"""The token files: rows are written to shards, each of which is put in place when it is whole, and then recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hf_bpe._utils.files import staged_folder
+from hf_bpe.tokenizer._token_files.formats import Target
+from hf_bpe.tokenizer._token_files.rows import Chunk
+from hf_bpe.tokenizer._token_files.writer import TokenWriter
+
+
+class ShardRecord(NamedTuple):
+    """A shard that is in place.
+
+    Attributes:
+        files: name → number of bytes.
+        tokens, rows: how many ids and rows it holds.
+        details: what the index of the format says about it.
+    """
+
+    files: dict[str, int]
+    tokens: int
+    rows: int
+    details: dict[str, Any]
+
+
+class ShardWriter:
+    """Write a stream of rows to shards.
+
+    Args:
+        target: the format and the names of files.
+        dtype: the type of ids.
+        shard_tokens: a shard ends with the row that brings it to this number of ids; None for a single shard.
+        records: the shards that are in place already.
+        committed: called when a shard is in place.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        dtype: npt.DTypeLike,
+        shard_tokens: int | None,
+        records: list[ShardRecord],
+        committed: Callable[[ShardRecord], None],
+    ) -> None:
+        self._target, self._dtype, self._shard_tokens = target, dtype, shard_tokens
+        self._records, self._committed = records, committed
+
+    def write(self, chunks: Iterable[Chunk]) -> None:
+        """Write all rows; the last one must end with the last chunk."""
+        left: Iterator[Chunk] = iter(chunks)
+        first = next(left, None)
+        is_needed = not self._records  # a corpus without text has one shard, with nothing in it
+        while first is not None or is_needed:
+            first = self._write_shard(first, left)
+            is_needed = False
+
+    def _write_shard(self, first: Chunk | None, left: Iterator[Chunk]) -> Chunk | None:
+        """Write a shard that begins with a chunk, and return the part of a chunk that the next one begins with."""
+        number = None if self._shard_tokens is None else len(self._records)
+        names = self._target.names(number)
+        tokens = rows = 0
+        rest: Chunk | None = None
+        with ExitStack() as stack:
+            staging = stack.enter_context(staged_folder(self._target.folder, last=names[:1]))
+            writer: TokenWriter = stack.enter_context(
+                self._target.format.make([staging / name for name in names], self._dtype)
+            )
+            chunk = first
+            while chunk is not None:
+                chunk, rest = self._cut(chunk, tokens)
+                writer.append(*chunk)
+                tokens += len(chunk.ids)
+                rows += len(chunk.ends)
+                most = self._target.format.most_ids
+                if most is not None and tokens > most:
+                    raise ValueError(f"got a file of more than {most} ids, the limit of this format; give shard_tokens")
+                chunk = next(left, None) if rest is None else None
+            details = dict(writer.finish())
+            files = {name: (staging / name).stat().st_size for name in names}
+            for path in self._target.about_all:  # which describe the files that are replaced now
+                path.unlink(missing_ok=True)
+        record = ShardRecord(files, tokens, rows, details)
+        self._records.append(record)
+        self._committed(record)
+        return next(left, None) if rest is not None and len(rest.ids) == 0 else rest
+
+    def _cut(self, chunk: Chunk, tokens: int) -> tuple[Chunk, Chunk | None]:
+        """Return the part of a chunk that belongs to a shard with so many ids, and the rest; None if all does."""
+        if self._shard_tokens is None:
+            return chunk, None
+        last = int(np.searchsorted(chunk.ends, self._shard_tokens - tokens))
+        if last == len(chunk.ends):
+            return chunk, None
+        end = int(chunk.ends[last])
+        ids, ends = chunk
+        return Chunk(ids[:end], ends[: last + 1]), Chunk(ids[end:], ends[last + 1 :] - end)
+
+
+def without_empty_rows(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Yield chunks that begin at the end of a row, without empty ones and without that end."""
+    is_first = True
+    for ids, ends in chunks:
+        ends = ends[ends > 0] if is_first else ends
+        if len(ids) or len(ends):
+            yield Chunk(ids, ends)
+            is_first = False
+
+
+def check_in_place(folder: Path, records: Iterable[ShardRecord], work: Path) -> None:
+    """Raise a ValueError if a file of a shard is missing or has another size."""
+    for record in records:
+        for name, size in record.files.items():
+            path = folder / name
+            if not path.is_file() or path.stat().st_size != size:
+                raise ValueError(
+                    f"{path} is missing or has changed since it was written; delete {work} to encode again"
+                )

@@ -1,0 +1,267 @@
+"""Token files hold the rows of a plain definition, in the layout of each format."""
+
+import gzip
+import json
+import os
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.profiles import by_profile
+from support.token_files import LAYOUTS, content, contents, rows_of, shards_of
+
+from hf_bpe import BPETokenizer, Source
+from hf_bpe.tokenizer._token_files.formats import FORMATS
+
+END = "<|endoftext|>"
+CORPUS = ["low low low lower lower widest widest newest newest 你好 你好 42 42!" + END]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def unsynced():
+    """Leave files to the system, which keeps them whatever becomes of a process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return BPETokenizer.train(CORPUS, num_merges=15, special_tokens=[END, "<|begin|>"])
+
+
+texts = st.lists(st.text("low erst你\n", max_size=30), min_size=1, max_size=12).filter(any)
+
+
+def documents_of(tokenizer, texts, begin=()):
+    end = tokenizer.eos_token_id
+    return [[*begin, *tokenizer.encode(text, add_special_tokens=False), end] for text in texts if text]
+
+
+def write_jsonl(path, texts):
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    return path
+
+
+@settings(max_examples=by_profile(quick=20, thorough=500))
+@given(
+    format=st.sampled_from([*LAYOUTS]),
+    texts=texts,
+    pack=st.sampled_from([None, 1, 3, 8]),
+    across=st.booleans(),
+    shard_tokens=st.sampled_from([None, 20]),
+    begin=st.booleans(),
+)
+def test_shards_hold_the_rows(tokenizer, tmp_path_factory, format, texts, pack, across, shard_tokens, begin):
+    across = across or format in ("nanogpt", "llm.c")
+    folder = tmp_path_factory.mktemp("files")
+    begin_id = [tokenizer.convert_tokens_to_ids("<|begin|>")] if begin else []
+    rows = rows_of(documents_of(tokenizer, texts, begin_id), pack, across)
+    options = {"pack": pack, "pack_across": across, "shard_tokens": shard_tokens, "append_separator": True}
+    if begin:
+        options["begin_token"] = "<|begin|>"
+    path = write_jsonl(folder / "in.jsonl", texts)
+    output = folder / ("out.npy" if format == "npy" else "out")
+    if not rows:
+        with pytest.raises(ValueError, match="pack: expected sources with at least"):
+            tokenizer.encode_file(path, output, format=format, **options)
+        return
+    written = tokenizer.encode_file(path, output, format=format, **options)
+    expected = [LAYOUTS[format](shard, False) for shard in shards_of(rows, shard_tokens)]
+    found = [content(each) for each in written.files if each.suffix != ".metadata"]
+    assert found == [data for shard in expected for data in shard]
+    assert (written.num_rows, written.num_tokens) == (len(rows), sum(map(len, rows)))
+    assert written.num_documents == sum(map(bool, texts))
+
+
+@given(
+    format=st.sampled_from([*LAYOUTS]),
+    is_wide=st.booleans(),
+    rows=st.lists(st.lists(st.integers(0, 65_535), min_size=1, max_size=400), min_size=1),
+    cuts=st.lists(st.integers(0, 2000)),
+)
+def test_writers_take_rows_in_any_parts(tmp_path_factory, format, is_wide, rows, cuts):
+    folder = tmp_path_factory.mktemp("files")
+    is_wide = is_wide and format != "nanogpt"
+    made = FORMATS[format]
+    paths = [folder / f"x{suffix}" for suffix in made.suffixes]
+    stream, ends = np.concatenate(rows), np.cumsum([*map(len, rows)])
+    bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    with made.make(paths, made.dtype(70_000 if is_wide else 300)) as writer:
+        begin = 0  # an end at a cut comes with the ids before it
+        for start, stop in pairwise(bounds):
+            end = int(np.searchsorted(ends, stop, "right"))
+            writer.append(stream[start:stop], ends[begin:end] - start)
+            begin = end
+        writer.finish()
+    assert [content(path) for path in paths if path.suffix != ".metadata"] == LAYOUTS[format](rows, is_wide)
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+@settings(max_examples=by_profile(quick=4, thorough=100))
+@given(texts=texts, shard_tokens=st.sampled_from([None, 20]))
+def test_tables_hold_the_rows(tokenizer, tmp_path_factory, format, texts, shard_tokens):
+    arrow = pytest.importorskip("pyarrow")
+    folder = tmp_path_factory.mktemp("files")
+    path = write_jsonl(folder / "in.jsonl", texts)
+    written = tokenizer.encode_file(path, folder / "out", format=format, shard_tokens=shard_tokens)
+    rows = []
+    for file in written.files:
+        if format == "parquet":
+            table = pytest.importorskip("pyarrow.parquet").read_table(file)
+        else:
+            with file.open("rb") as stream:
+                table = arrow.ipc.open_stream(stream).read_all()
+        assert table.schema.field("input_ids").type == arrow.list_(arrow.uint32())
+        rows += table["input_ids"].to_pylist()
+    assert rows == documents_of(tokenizer, texts)
+    assert len(written.files) == len(shards_of(rows, shard_tokens))
+
+
+def many_sources(folder):
+    """Return sources of every kind, with documents of text that end at a token or with the file."""
+    parts = ["low lower", END, "lowest of the low\n", END, END, "the rest"]
+    (folder / "a.txt").write_text("".join(parts * 40), encoding="utf-8")
+    (folder / "b.txt.gz").write_bytes(gzip.compress(b"new\xff low" + END.encode()))
+    (folder / "empty.txt").write_bytes(b"")
+    write_jsonl(folder / "c.jsonl", [f"widest {number} 你好" for number in range(60)] + ["", "low" + END])
+    for number in range(6):
+        (folder / f"d{number}.txt").write_text(f"newest {number} " * 50, encoding="utf-8")
+    return [Source(str(folder), errors="bytes")]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"pack": 16}, pytest.param({"pack": 16, "pack_across": False}, marks=pytest.mark.thorough)],
+    ids=["documents", "packed", "cut"],
+)
+def test_files_do_not_depend_on_workers_or_pieces(tokenizer, tmp_path, monkeypatch, options):
+    """Encode in units of one file, several pieces each, in processes where the system has them."""
+    from hf_bpe.tokenizer._token_files import documents, pieces, stream
+
+    (tmp_path / "in").mkdir()
+    sources = many_sources(tmp_path / "in")
+    options = {"format": "megatron", "shard_tokens": 1000, "begin_token": "<|begin|>", **options}
+    expected = contents(tokenizer.encode_file(sources, tmp_path / "one" / "out", num_workers=1, **options))
+    monkeypatch.setattr(stream, "_UNIT_BYTES", 1)
+    monkeypatch.setattr(pieces, "_MOST_IDS", 50)
+    monkeypatch.setattr(pieces, "_READ_IDS", 7)
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 100)
+    for workers in (1, 2):
+        written = tokenizer.encode_file(
+            sources,
+            tmp_path / f"{workers}" / "out",
+            num_workers=workers,
+            work_dir=tmp_path / f"work{workers}",
+            **options,
+        )
+        assert contents(written) == expected
+        assert not [*(tmp_path / f"{workers}").glob(".*")]
+    monkeypatch.setattr("hf_bpe.tokenizer._token_files.encoding.number_of_processes", lambda units, workers: workers)
+    if sys.platform.startswith("linux"):
+        assert contents(tokenizer.encode_file(sources, tmp_path / "2p" / "out", num_workers=2, **options)) == expected
+
+
+def test_documents_of_text_end_at_the_separator_or_the_end(tokenizer, tmp_path):
+    path = tmp_path / "in.txt"
+    path.write_text(f"low{END}lower{END}{END}", encoding="utf-8")
+    (tmp_path / "open.txt").write_text("low", encoding="utf-8")
+    written = tokenizer.encode_file([path, tmp_path / "open.txt"], tmp_path / "out", format="megatron")
+    plain = tokenizer.encode_file(
+        [path, tmp_path / "open.txt"], tmp_path / "plain.npy", begin_token="<|begin|>", append_separator=False
+    )
+    low, lower = (tokenizer.encode(text, add_special_tokens=False) for text in ("low", "lower"))
+    end, begin = tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids("<|begin|>")
+    assert np.fromfile(written.ids, np.uint16).tolist() == [*low, end, *lower, end, end, *low, end]
+    ids, offsets = np.load(plain.ids).tolist(), np.load(plain.offsets)
+    assert [ids[start:stop] for start, stop in pairwise(offsets)] == [
+        [begin, *low, end],
+        [begin, *lower, end],
+        [begin, end],
+        [begin, *low],
+    ]
+    bare = BPETokenizer(model=tokenizer.model, eos_token=None)
+    with pytest.raises(ValueError, match="separator: expected a token to end documents for format 'megatron'"):
+        bare.encode_file(path, tmp_path / "bare", format="megatron")
+
+
+def test_manifest_names_files_sources_and_options(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower low"])
+    written = tokenizer.encode_file(path, tmp_path / "out", format="llm.c", pack=3, shard_tokens=3)
+    manifest = json.loads(written.manifest.read_text(encoding="utf-8"))
+    assert manifest["sources"] == [
+        {"name": str(path), "bytes": path.stat().st_size, "format": "jsonl", "column": "text"}
+    ]
+    assert manifest["tokens"] + manifest["tokens_left_out"] == sum(
+        map(len, documents_of(tokenizer, ["low", "lower low"]))
+    )
+    named = {name: size for shard in manifest["shards"] for name, size in shard["files"].items()}
+    assert named == {each.name: each.stat().st_size for each in written.files}
+    assert manifest["documents"] == written.num_documents == 2
+    other = BPETokenizer.train(CORPUS, num_merges=14, special_tokens=[END])
+    again = json.loads(other.encode_file(path, tmp_path / "o", format="llm.c").manifest.read_text(encoding="utf-8"))
+    assert again["tokenizer"] != manifest["tokenizer"]
+
+
+def test_what_a_format_cannot_hold_is_refused(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low"])
+
+    def encode(**options):
+        tokenizer.encode_file(path, tmp_path / options.pop("output", "out"), **options)
+
+    with pytest.raises(ValueError, match="nanogpt files hold ids below 65536, got a tokenizer with the id 70000"):
+        FORMATS["nanogpt"].dtype(70_000)
+    with pytest.raises(ValueError, match=r"pack_across: expected True for format 'llm\.c'"):
+        encode(format="llm.c", pack=2, pack_across=False)
+    with pytest.raises(
+        ValueError, match=r"output: expected a name that ends in \.bin for format 'megatron', got .*out\.npy"
+    ):
+        encode(format="megatron", output="out.npy")
+    with pytest.raises(ValueError, match="format: expected one of 'npy', 'megatron'"):
+        encode(format="safetensors")
+    with pytest.raises(ValueError, match="begin_token: 'low' is not a special or added token"):
+        encode(format="megatron", begin_token="low")
+    path.write_text("")
+    with pytest.raises(ValueError, match="paths: expected sources with text, got nothing to encode"):
+        encode(format="megatron")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in.jsonl"]
+
+
+def test_shards_of_another_run_are_refused(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower", "lowest"])
+    options = {"format": "megatron", "shard_tokens": 3}
+    tokenizer.encode_file(path, tmp_path / "out", **options)
+    for work in (None, tmp_path / "work", tmp_path / "work"):
+        with pytest.raises(FileExistsError, match=r"out-00000\.bin is a shard of another run"):
+            tokenizer.encode_file(path, tmp_path / "out", work_dir=work, **options)
+
+
+def test_a_work_folder_belongs_to_one_run(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower", "lowest"])
+    options = {"format": "megatron", "shard_tokens": 3, "work_dir": tmp_path / "work"}
+    written = tokenizer.encode_file(path, tmp_path / "out", **options)
+    assert tokenizer.encode_file(path, tmp_path / "out", **options) == written
+    with pytest.raises(ValueError, match="expected a run with pack 3, got None; resume with the same"):
+        tokenizer.encode_file(path, tmp_path / "out", pack=3, **options)
+    written.files[0].write_bytes(b"")
+    with pytest.raises(ValueError, match=r"out-00000\.bin is missing or has changed"):
+        tokenizer.encode_file(path, tmp_path / "out", **options)
+    path.write_text("")
+    with pytest.raises(ValueError, match="expected a run with sources"):
+        tokenizer.encode_file(path, tmp_path / "out", **options)
+
+
+def test_malformed_input_leaves_no_file_that_looks_whole(tokenizer, tmp_path):
+    (tmp_path / "good.txt").write_text("low " * 1000, encoding="utf-8")
+    (tmp_path / "bad.jsonl").write_text('{"text": "low"}\n{"text": 1}\n', encoding="utf-8")
+    sources = [tmp_path / "good.txt", tmp_path / "bad.jsonl"]
+    with pytest.raises(ValueError, match=r"bad\.jsonl: line 2: expected a JSON object with a string as 'text'"):
+        tokenizer.encode_file(sources, tmp_path / "out", format="megatron")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "good.txt"]
+    skipping = [Source(str(path), errors="bytes", on_error="skip") for path in sources]
+    written = tokenizer.encode_file(skipping, tmp_path / "out", format="megatron", work_dir=tmp_path / "work")
+    manifest = json.loads(written.manifest.read_text(encoding="utf-8"))
+    assert (manifest["documents"], manifest["skipped"]["documents"]) == (2, 1)
