@@ -50,7 +50,7 @@ class Command(TyperCommand):
 
 def _what_is_kept(ctx: Any) -> str:
     """Return what an interrupted command leaves, and how to resume it."""
-    if "work_dir" not in ctx.params:
+    if "work_dir" not in ctx.params or ctx.params.get("output", "") is None:
         return "nothing was written"
     if ctx.params["work_dir"] is None:
         return "nothing was kept; with --work-dir FOLDER the same command resumes after an interruption"

@@ -33,7 +33,7 @@ WEIGHT_HELP = "Exact weight of a {}: 3, 0.1 or 1/3. Repeat the option, once for 
 FORMAT_HELP = "The format of the files, whatever their names."
 COLUMN_HELP = "The column of the text in .jsonl objects and .parquet files."
 _ERRORS_HELP = "Handling of invalid UTF-8: an error, U+FFFD instead, or the unchanged bytes."
-_ON_ERROR_HELP = (
+ON_ERROR_HELP = (
     "Error policy for malformed files: raise an error, or skip the line or the rest of the file with a warning."
 )
 _CAP_HELP = "Cut each document to this many bytes."
@@ -61,7 +61,7 @@ _READING: dict[str, tuple[Any, Any]] = {
     "format": (Annotated[Format | None, option(FORMAT_HELP, show_default="by the name, else text")], None),
     "column": (Annotated[str, option(COLUMN_HELP, metavar="NAME")], "text"),
     "errors": (Annotated[Errors, option(_ERRORS_HELP)], "strict"),
-    "on_error": (Annotated[OnError, option(_ON_ERROR_HELP)], "raise"),
+    "on_error": (Annotated[OnError, option(ON_ERROR_HELP)], "raise"),
     "max_document_bytes": (Annotated[int | None, option(_CAP_HELP, metavar="N", min=1, show_default="no limit")], None),
     "max_line_bytes": (Annotated[int, option(_LINE_HELP, metavar="N", min=1)], LINE_BYTES),
 }

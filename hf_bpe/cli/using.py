@@ -5,40 +5,38 @@ Input and output are bytes; no encoding or line end is translated.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, Any, BinaryIO, Literal
 
 import typer
 
 from hf_bpe._utils.arguments import MOST
 from hf_bpe._utils.input_files import open_stream
-from hf_bpe._utils.visible import counted
 from hf_bpe.cli.id_files import ids_of_array
-from hf_bpe.cli.messages import report_done
-from hf_bpe.cli.options import EXAMPLE, Json, argument, option
-from hf_bpe.cli.outputs import Force, check_file
+from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
+from hf_bpe.cli.outputs import Force
 from hf_bpe.cli.program import command
 from hf_bpe.cli.sources import (
     COLUMN_HELP,
     FORMAT_HELP,
+    ON_ERROR_HELP,
     SOURCE_HELP,
     STDIN,
     WORKERS_HELP,
     Progress,
     is_found,
     open_input,
-    shows_progress,
     text_file,
 )
+from hf_bpe.cli.token_files import ONLY_FOR_FILES, write_token_files
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
 from hf_bpe.counting._locations import Format
 from hf_bpe.counting._readers import Skipped, read_documents
-from hf_bpe.counting._sources import Source, plan
+from hf_bpe.counting._sources import OnError, Source, plan
 
 _TOKEN_ID = re.compile(rb"-?[0-9]{1,19}")  # int() alone would accept 1_000 and fail for long numbers
 _PART_BYTES = 1 << 20  # of a line to read at once
@@ -48,25 +46,55 @@ _File = Annotated[str, argument("FILE", "The file to read; - for standard input.
 _SOURCE_HELP = SOURCE_HELP.replace("- for", "- or none for")
 _LINES_HELP = "Encode each line separately, without its newline, and print one line of ids for each."
 _AS_TEXT_HELP = "Encode special tokens as ordinary text."
-_ARRAY_HELP = (
-    "Write the ids to this .npy file instead, for training, and the offsets of documents to a file next to it."
+_OUTPUT_HELP = (
+    "Write the ids to this file instead, for training, with a manifest next to it; for mds, to this folder. The suffix "
+    "of the format may be left out."
 )
+_FILES_HELP = "With --output, the format of the files: that of NumPy, or of what will read them."
 _SEPARATOR_HELP = "With --output, the token that ends a document and is its last id; the end of a file also ends one."
-_ENCODE_EXAMPLE = "echo 'Hello, world' | hf-bpe encode my-tokenizer\n  hf-bpe encode my-tokenizer *.txt -o tokens.npy"
+_APPEND_HELP = "With --output, put the separator after documents that do not end with it."
+_BEGIN_HELP = "With --output, put this token before each document."
+_PACK_HELP = "With --output, write sequences of N ids instead of documents, such as 2048 or 2Ki."
+_ACROSS_HELP = "Whether a sequence may hold ids of several documents; if so, the last ids that fill none are left out."
+_SHARD_HELP = "With --output, begin another file after the document or sequence that brings this one to N ids."
+_WORK_HELP = (
+    "With --output, a folder for what is encoded, from which the same command resumes after an interruption. Delete it "
+    "when done."
+)
+_ENCODE_EXAMPLE = (
+    "echo 'Hello, world' | hf-bpe encode my-tokenizer\n"
+    "  hf-bpe encode my-tokenizer *.txt -o tokens.npy\n"
+    "  hf-bpe encode my-tokenizer corpus/ -o data/corpus --format megatron --work-dir work"
+)
+_TokenFormat = Literal["npy", "megatron", "datatrove", "nanogpt", "llm.c", "mds", "parquet", "arrow"]
 
 
 @command(epilog=EXAMPLE + _ENCODE_EXAMPLE)
 def encode(
+    context: typer.Context,
     folder: _Folder,
     files: Annotated[list[str] | None, argument("SOURCE", _SOURCE_HELP)] = None,
-    output: Annotated[Path | None, option(_ARRAY_HELP, "--output", "-o", metavar="FILE")] = None,
+    output: Annotated[Path | None, option(_OUTPUT_HELP, "--output", "-o", metavar="FILE")] = None,
+    format: Annotated[_TokenFormat, option(_FILES_HELP)] = "npy",
     separator: Annotated[
         str | None, option(_SEPARATOR_HELP, metavar="TOKEN", show_default="the tokenizer's eos_token")
     ] = None,
+    append_separator: Annotated[bool | None, option(_APPEND_HELP, show_default="in all formats but npy")] = None,
+    begin_token: Annotated[str | None, option(_BEGIN_HELP, metavar="TOKEN", show_default="none")] = None,
+    pack: Annotated[
+        int | None, option(_PACK_HELP, metavar="N", parser=size_of_at_least(1), show_default="documents")
+    ] = None,
+    pack_across: Annotated[bool, option(_ACROSS_HELP)] = True,
+    shard_tokens: Annotated[
+        int | None,
+        option(_SHARD_HELP, metavar="N", parser=size_of_at_least(1), show_default="one file; 16Mi for mds"),
+    ] = None,
+    work_dir: Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", show_default="none")] = None,
     lines: Annotated[bool, option(_LINES_HELP, "--lines")] = False,
     split_special_tokens: Annotated[bool, option(_AS_TEXT_HELP, "--split-special-tokens")] = False,
-    format: Annotated[Format | None, option(FORMAT_HELP, show_default="by the name, else text")] = None,
+    input_format: Annotated[Format | None, option(FORMAT_HELP, show_default="by the name, else text")] = None,
     column: Annotated[str, option(COLUMN_HELP, metavar="NAME")] = "text",
+    on_error: Annotated[OnError, option(ON_ERROR_HELP)] = "raise",
     workers: Annotated[int | None, option(WORKERS_HELP, metavar="N", min=1, show_default="one a core")] = None,
     progress: Progress = None,
     pattern: RankPattern = "auto",
@@ -75,59 +103,41 @@ def encode(
 ) -> None:
     """Encode text as token ids.
 
-    The ids are printed, separated by spaces, or written to a file for training. Each file of text is one document, its
+    The ids are printed, separated by spaces, or written to files for training. Each file of text is one document, its
     last newline included, unless --lines is given, and so is each record of JSON lines and Parquet. Text may hold any
-    bytes, UTF-8 or not: decode gives back the same. No special tokens are added. Printed ids are held in memory; a file
-    of ids may have any size.
+    bytes, UTF-8 or not: decode gives back the same. Printed ids are held in memory, and no special tokens are added to
+    them; files of ids may have any size.
     """
-    if output is not None and lines:
-        raise typer.BadParameter("is only for printed ids", param_hint="'--lines'")
-    if output is None and separator is not None:
-        raise typer.BadParameter("is only for --output", param_hint="'--separator'")
-    if output is None and as_json:
-        raise typer.BadParameter("is only for --output", param_hint="'--json'")
-    if output is not None and output.suffix != ".npy":
-        raise typer.BadParameter(f"expected a name that ends in .npy, got {str(output)!r}", param_hint="'--output'")
-    as_text = split_special_tokens or None  # None: the tokenizer's setting
+    reading = {"format": input_format, "column": column, "errors": "bytes", "on_error": on_error}
     if output is not None:
-        with contextlib.ExitStack() as stack:
-            names = [name if is_found(name) else str(stack.enter_context(text_file(name))) for name in files or [STDIN]]
-            sources = [Source(name, format=format, column=column, errors="bytes") for name in names]
-            # Fewer ids than one for eight bytes are rare.
-            check_file(output, force, room=sum(shard.size or 0 for shard in plan(sources)) // 4)
-            written = load(folder, pattern).encode_file(
-                sources,
-                output,
-                separator=separator,
-                split_special_tokens=as_text,
-                num_workers=workers,
-                show_progress=shows_progress(progress),
-            )
-            found = f"{counted(written.num_tokens, 'token')} of {counted(written.num_documents, 'document')}"
-            message = f"{found} saved in {written.ids}, offsets of the documents in {written.offsets}"
-            values = {"ids": str(written.ids), "offsets": str(written.offsets)}
-            counts = {"tokens": written.num_tokens, "documents": written.num_documents}
-            report_done(message, {**values, **counts}, as_json)
+        if lines:
+            raise typer.BadParameter("is only for printed ids", param_hint="'--lines'")
+        write_token_files(folder, files or [], output, context.params, reading)
         return
+    for name in (*ONLY_FOR_FILES, "as_json"):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
+            shown = "json" if name == "as_json" else name.replace("_", "-")
+            raise typer.BadParameter("is only for --output", param_hint=f"'--{shown}'")
     tokenizer = load(folder, pattern)
     for file in files or [STDIN]:
-        for text in _texts(file, format, column, lines):
-            ids = tokenizer.encode_bytes(text, split_special_tokens=as_text)
+        for text in _texts(file, reading, lines):
+            ids = tokenizer.encode_bytes(text, split_special_tokens=split_special_tokens or None)
             sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
             sys.stdout.buffer.flush()  # an interactive caller may wait for each answer
 
 
-def _texts(name: str, format: Format | None, column: str, lines: bool) -> Iterator[str | bytes]:
+def _texts(name: str, reading: dict[str, Any], lines: bool) -> Iterator[str | bytes]:
     """Yield the texts of a source, of which each has its own line of ids."""
     if name != STDIN and not is_found(name):
         Path(name).stat()  # raises the system's error if there is no such file
-    shards = [] if name == STDIN else plan(Source(name, format=format, column=column, errors="bytes"), shard_bytes=MOST)
-    if name == STDIN and format is None:
+    shards = [] if name == STDIN else plan(Source(name, **reading), shard_bytes=MOST)
+    if name == STDIN and reading["format"] is None:
         yield from _lines(sys.stdin.buffer, lines)
         return
     if name == STDIN:
         with text_file(name) as copy:
-            yield from _texts(str(copy), format, column, lines)
+            yield from _texts(str(copy), reading, lines)
         return
     for shard in shards:
         if shard.format != "text":

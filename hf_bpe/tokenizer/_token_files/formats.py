@@ -32,7 +32,7 @@ class TokenFormat(NamedTuple):
         most_ids: the most ids of a file.
         is_folder: whether the output is a folder, with fixed names of files.
         shard_tokens: the default size of a shard; None for one file.
-        index: returns the content of a JSON file about all shards, given what the writers said about each.
+        index_of: returns the content of a JSON file about all shards, given what the writers said about each.
     """
 
     suffixes: tuple[str, ...]
@@ -43,7 +43,7 @@ class TokenFormat(NamedTuple):
     most_ids: int | None = None
     is_folder: bool = False
     shard_tokens: int | None = None
-    index: IndexOf | None = None
+    index_of: IndexOf | None = None
 
 
 def _smallest(highest_id: int) -> np.dtype[Any]:
@@ -66,7 +66,7 @@ FORMATS: dict[str, TokenFormat] = {
     "nanogpt": TokenFormat((".bin",), binary.FlatFile, _only_16_bits, keeps_rows=False),
     "llm.c": TokenFormat((".bin",), binary.LlmcFile, _smallest, keeps_rows=False, most_ids=binary.MOST_LLMC_IDS),
     "mds": TokenFormat(
-        (".mds",), mds.MdsFile, lambda _: np.dtype("<u4"), is_folder=True, shard_tokens=1 << 24, index=mds.index_of
+        (".mds",), mds.MdsFile, lambda _: np.dtype("<u4"), is_folder=True, shard_tokens=1 << 24, index_of=mds.index_of
     ),
     "parquet": TokenFormat((".parquet",), arrow.ParquetFile, lambda _: np.dtype("<u4")),
     "arrow": TokenFormat((".arrow",), arrow.ArrowFile, lambda _: np.dtype("<u4")),
@@ -113,7 +113,7 @@ class Target:
     @property
     def about_all(self) -> list[Path]:
         """The files that describe all shards, which are written last."""
-        return [self.manifest, *([self.folder / _INDEX] if self.format.index else [])]
+        return [self.manifest, *([self.folder / _INDEX] if self.format.index_of else [])]
 
     def shards_there(self) -> list[Path]:
         """Return files with names of numbered shards, which an earlier run may have left."""
@@ -126,6 +126,6 @@ class Target:
 
     def index(self, shards: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
         """Return the name and content of the file about all shards; None if the format has none."""
-        if self.format.index is None:
+        if self.format.index_of is None:
             return None
-        return _INDEX, json.dumps(self.format.index(shards), sort_keys=True)
+        return _INDEX, json.dumps(self.format.index_of(shards), sort_keys=True)

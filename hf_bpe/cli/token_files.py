@@ -1,0 +1,84 @@
+"""The part of `encode` that writes files of ids for training."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from hf_bpe.cli.messages import report_done
+from hf_bpe.cli.outputs import check_file, is_resumed
+from hf_bpe.cli.sources import STDIN, is_found, shows_progress, text_file
+from hf_bpe.cli.tokenizers import load
+from hf_bpe.counting._sources import Source, plan
+
+ONLY_FOR_FILES = (
+    "format",
+    "separator",
+    "append_separator",
+    "begin_token",
+    "pack",
+    "pack_across",
+    "shard_tokens",
+    "work_dir",
+)
+"""The parameters of the command, and arguments of `encode_file`, that are not for printed ids."""
+
+
+def write_token_files(
+    folder: str, files: Sequence[str], output: Path, params: dict[str, Any], reading: dict[str, Any]
+) -> None:
+    """Encode sources to files of ids, and report them.
+
+    Args:
+        folder: the tokenizer.
+        files: the sources; none for standard input.
+        output: the path of the file of ids.
+        params: the other parameters of the command.
+        reading: the options of each `Source`.
+    """
+    from hf_bpe.tokenizer._token_files.formats import Target
+
+    try:
+        target = Target(params["format"], output)
+    except ValueError as error:
+        raise typer.BadParameter(str(error).removeprefix("output: "), param_hint="'--output'") from None
+    if STDIN in (files or [STDIN]) and params["work_dir"] is not None:
+        raise typer.BadParameter("standard input cannot be read again; give files", param_hint="'--work-dir'")
+    with contextlib.ExitStack() as stack:
+        names = [name if is_found(name) else str(stack.enter_context(text_file(name))) for name in files or [STDIN]]
+        sources = [Source(name, **reading) for name in names]
+        is_forced, is_ours = params["force"], is_resumed(params["work_dir"])
+        # Fewer ids than one for eight bytes are rare.
+        room = sum(shard.size or 0 for shard in plan(sources)) // 4
+        there = [target.manifest, *target.shards_there()]
+        for path in [target.folder / target.names(None)[0], *there]:
+            check_file(path, is_forced or is_ours, room=room)
+        if is_forced and not is_ours:
+            for path in there:
+                path.unlink(missing_ok=True)
+        options = {name: params[name] for name in ONLY_FOR_FILES}
+        written = load(folder, params["pattern"]).encode_file(
+            sources,
+            output,
+            split_special_tokens=params["split_special_tokens"] or None,  # None: the tokenizer's setting
+            num_workers=params["workers"],
+            show_progress=shows_progress(params["progress"]),
+            **options,
+        )
+    rows = "" if params["pack"] is None else f" in {written.num_rows} sequences"
+    where = str(written.ids) if len(written.files) <= 3 else f"{len(written.files)} files, the first {written.ids}"
+    offsets = "" if written.offsets is None else f", offsets of the documents in {written.offsets}"
+    message = f"{written.num_tokens} tokens of {written.num_documents} documents{rows} saved in {where}{offsets}"
+    values = {
+        "files": [str(path) for path in written.files],
+        "manifest": str(written.manifest),
+        "tokens": written.num_tokens,
+        "documents": written.num_documents,
+        "rows": written.num_rows,
+    }
+    arrays = {} if written.offsets is None else {"ids": str(written.ids), "offsets": str(written.offsets)}
+    report_done(message, {**arrays, **values}, params["as_json"])
