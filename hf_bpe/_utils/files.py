@@ -211,14 +211,18 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def lock_folder(folder: Path) -> FileLock:
+def lock_folder(folder: Path, patience: float = 0) -> FileLock:
     """Create a folder if needed, and lock it against other processes until the lock is released.
+
+    Args:
+        folder: the folder.
+        patience: how many seconds to wait for another process.
 
     Raises:
         BlockingIOError: another process, or another call in this process, holds the lock.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / "lock", timeout=0)
+    lock = FileLock(folder / "lock", timeout=patience)
     try:
         lock.acquire()
     except Timeout:

@@ -1,15 +1,19 @@
 """Token files hold the rows of a plain definition, in the layout of each format."""
 
 import gzip
+import itertools
 import json
 import os
+import signal
 import sys
 from itertools import pairwise
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.killing import forked
 from support.profiles import by_profile
 from support.token_files import LAYOUTS, content, contents, rows_of, shards_of
 
@@ -163,6 +167,53 @@ def test_files_do_not_depend_on_workers_or_pieces(tokenizer, tmp_path, monkeypat
     monkeypatch.setattr("hf_bpe.tokenizer._token_files.encoding.number_of_processes", lambda units, workers: workers)
     if sys.platform.startswith("linux"):
         assert contents(tokenizer.encode_file(sources, tmp_path / "2p" / "out", num_workers=2, **options)) == expected
+
+
+def killed_before(number):
+    """Have this process killed before it gives a name to a file or deletes one, the first time being number 0."""
+    calls = itertools.count()
+
+    def counted(function):
+        def call(*args, **kwargs):
+            if next(calls) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*args, **kwargs)
+
+        return call
+
+    os.replace, os.unlink = counted(os.replace), counted(os.unlink)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.parametrize("format", ["megatron", pytest.param("mds", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("shard_tokens", [500, pytest.param(None, marks=pytest.mark.thorough)], ids=["shards", "one"])
+def test_killed_runs_resume_to_the_same_files(tokenizer, tmp_path, monkeypatch, format, shard_tokens):
+    """Kill a run again and again, each time some steps after it has resumed, until one run survives."""
+    from hf_bpe.tokenizer._token_files import documents, pieces, stream
+
+    (tmp_path / "in").mkdir()
+    sources = many_sources(tmp_path / "in")
+    options = {"format": format, "shard_tokens": shard_tokens, "pack": 32, "num_workers": 1}
+    expected = contents(tokenizer.encode_file(sources, tmp_path / "whole" / "out", **options))
+    monkeypatch.setattr(stream, "_UNIT_BYTES", 1)
+    monkeypatch.setattr(pieces, "_MOST_IDS", 500)
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 200)
+    random, kills = Random(0), 0
+
+    def encode():
+        return tokenizer.encode_file(sources, tmp_path / "out" / "out", work_dir=tmp_path / "work", **options)
+
+    def encode_and_be_killed():
+        killed_before(random.randrange(by_profile(quick=60, thorough=12)))
+        encode()
+
+    while forked(encode_and_be_killed) != 0:
+        kills += 1
+        random.random()  # the child draws from its own copy
+    assert kills > 0
+    assert contents(encode()) == expected
+    folder = tmp_path / "out" / "out" if format == "mds" else tmp_path / "out"
+    assert {path.name for path in folder.iterdir() if not path.name.endswith("manifest.json")} == {*expected}
 
 
 def test_documents_of_text_end_at_the_separator_or_the_end(tokenizer, tmp_path):

@@ -17,6 +17,7 @@ from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.tokenizer._token_files.pieces import Piece
 from hf_bpe.tokenizer._token_files.shards import ShardRecord
 
+_PATIENCE = 10.0  # seconds, in which the processes of a killed run notice that it is gone
 _FORMAT, _NAME = "hf_bpe encoding 1", "manifest.jsonl"
 
 
@@ -71,7 +72,7 @@ class RunLog:
     def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
         self.folder = folder
         self._path = folder / _NAME
-        self._lock = lock_folder(folder)
+        self._lock = lock_folder(folder, _PATIENCE)
         try:
             self._lines = self._begin({"format": _FORMAT, **settings})
         except BaseException:

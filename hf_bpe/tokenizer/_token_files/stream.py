@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
@@ -124,12 +125,17 @@ class PieceStream:
         if self._processes == 1:
             for unit in left:
                 yield from known[unit]
-                yield from self._encode(self._encoder, unit, known[unit])
+                yield from self._folder.encode(self._encoder, unit, self._units[unit], known[unit], self._report)
             return
-        encoder = self._encoder._replace(threads=1)
+        encoder, parent = self._encoder._replace(threads=1), os.getpid()
+
+        def report(unit: int, read: int, ids: int) -> None:
+            if os.getppid() != parent:
+                raise SystemExit(1)  # it was killed, and its lock should be free soon
+            self._report(unit, read, ids)
 
         def finish(unit: int) -> int:
-            for _ in self._encode(encoder, unit, known[unit]):
+            for _ in self._folder.encode(encoder, unit, self._units[unit], known[unit], report):
                 pass
             return unit
 
@@ -144,6 +150,3 @@ class PieceStream:
     def _first_of(self, unit: int) -> int:
         """Return the number of the first piece that is kept of a unit."""
         return self._start.piece if unit == self._start.unit else 0
-
-    def _encode(self, encoder: DocumentEncoder, unit: int, written: Sequence[Piece]) -> Iterator[Piece]:
-        return self._folder.encode(encoder, unit, self._units[unit], written, self._report)
