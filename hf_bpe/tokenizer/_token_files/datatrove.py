@@ -52,6 +52,7 @@ def in_words(tokens: int) -> str:
     >>> in_words(0), in_words(999), in_words(1234), in_words(12_345_678)
     ('0.00 T', '999 T', '1.23 kT', '12.3 MT')
     """
-    exponent = len(str(tokens)) - 1
-    prefix = ("", "k", "M", "G", "T", "P")[exponent // 3]
-    return f"{tokens / 10 ** (exponent // 3 * 3):.{2 - exponent % 3}f} {prefix}T"
+    mantissa, exponent = f"{tokens:.2e}".split("e")
+    digits, (thousands, place) = mantissa.replace(".", ""), divmod(int(exponent), 3)
+    number = ".".join(filter(None, (digits[: place + 1], digits[place + 1 :])))
+    return f"{number} {('', 'k', 'M', 'G', 'T', 'P')[thousands]}T"
