@@ -222,9 +222,27 @@ class TestEncode:
         assert ran.stdout == ""
         assert f"{len(ids)} tokens of {len(offsets) - 1} documents saved in" in ran.stderr
 
+    def test_files_for_trainers_in_shards(self, folder, tmp_path):
+        (tmp_path / "a.txt").write_bytes(b"ab<|x|>" * 10)
+        options = ["--format", "llm.c", "--separator", "<|x|>", "--pack", "4", "--shard-tokens", "12"]
+        command = ["encode", folder, tmp_path / "a.txt", "-o", tmp_path / "out", *options, "--json"]
+        shown = json.loads(run(*command, "--work-dir", tmp_path / "work").stdout)
+        shards = [*map(Path, shown["files"])]
+        assert [path.name for path in shards] == [f"out-{number:05}.bin" for number in range(len(shards))]
+        ids = BPETokenizer.from_pretrained(folder).encode_bytes(b"ab<|x|>" * 10)
+        written = np.concatenate([np.fromfile(path, np.uint16)[512:] for path in shards])
+        assert written.tolist() == ids[: shown["tokens"]]
+        assert (shown["rows"], shown["documents"]) == (len(ids) // 4, 10)
+        assert json.loads(run(*command, "--work-dir", tmp_path / "work").stdout) == shown
+        assert "already exists; give --force to replace it" in run(*command, code=1).stderr
+        (tmp_path / "a.txt").write_bytes(b"ab<|x|>" * 3)
+        assert len(json.loads(run(*command, "--force").stdout)["files"]) < len(shards)
+        assert len([*tmp_path.glob("out-*.bin")]) < len(shards)
+
     def test_options_for_printed_ids_or_arrays_are_checked(self, folder, tmp_path):
         assert "is only for printed ids" in run("encode", folder, "--lines", "-o", "x.npy", code=2).stderr
         assert "is only for --output" in run("encode", folder, "--separator", "<|x|>", code=2).stderr
+        assert "is only for --output" in run("encode", folder, "--format", "mds", code=2).stderr
         assert "expected a name that ends in .npy" in run("encode", folder, "-o", tmp_path / "x.bin", code=2).stderr
 
     def test_byte_without_a_token(self, tmp_path):
