@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -303,6 +304,41 @@ def test_a_work_folder_belongs_to_one_run(tokenizer, tmp_path):
     path.write_text("")
     with pytest.raises(ValueError, match="expected a run with sources"):
         tokenizer.encode_file(path, tmp_path / "out", **options)
+
+
+def test_a_work_folder_without_its_pieces_is_refused(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower", "lowest"])
+    options = {"format": "megatron", "shard_tokens": 3, "work_dir": tmp_path / "work"}
+    tokenizer.encode_file(path, tmp_path / "out", **options)
+    (piece,) = (tmp_path / "work" / "pieces").iterdir()
+    data = piece.read_bytes()
+    piece.write_bytes(data[:-1])
+    with pytest.raises(ValueError, match="is damaged"):
+        tokenizer.encode_file(path, tmp_path / "out", **options)
+    piece.unlink()
+    with pytest.raises(ValueError, match="lacks the piece to resume from"):
+        tokenizer.encode_file(path, tmp_path / "out", **options)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("work", [None, "work"])
+def test_a_full_disk_is_an_error_that_names_the_folder(tokenizer, tmp_path, monkeypatch, work):
+    """Let the file of ids, or a piece, be written to a device that is full."""
+    path = write_jsonl(tmp_path / "in.jsonl", ["low " * 10_000])
+    written = Path.open
+
+    def on_full_disk(self, mode="r", *args, **kwargs):
+        is_ids = mode == "wb" and self.suffix in (".bin", ".part")
+        return written(Path("/dev/full") if is_ids else self, mode, *args, **kwargs)
+
+    options = {"format": "megatron", "work_dir": work and tmp_path / work}
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", on_full_disk)
+        with pytest.raises(OSError, match="No space left on device") as error:
+            tokenizer.encode_file(path, tmp_path / "out" / "corpus", **options)
+    assert error.value.filename == str(tmp_path / "out")
+    assert not [*(tmp_path / "out").iterdir()]
+    assert tokenizer.encode_file(path, tmp_path / "out" / "corpus", **options).num_documents == 1
 
 
 def test_malformed_input_leaves_no_file_that_looks_whole(tokenizer, tmp_path):

@@ -28,10 +28,10 @@ from hf_bpe.tokenizer._token_files.rows import Chunk
 _MOST_IDS, _MOST_DOCUMENTS = 1 << 26, 1 << 22
 _READ_IDS = 1 << 22
 _NAME = re.compile(r"([0-9]{6,})-([0-9]{6,})\.piece")
+_TRAILER = struct.Struct("<Q")
+
 Report = Callable[[int, int, int], object]
 """Called with a unit, and how many more bytes of its sources were read and ids made."""
-
-_TRAILER = struct.Struct("<Q")
 
 
 class Piece(NamedTuple):

@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 
+from hf_bpe._utils.files import flush
 from hf_bpe._utils.processes import map_in_processes
 from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.counting._sources import Shard
@@ -110,6 +111,7 @@ class PieceStream:
         self._written += record.tokens
         consumed = sum(totals.tokens <= self._written for _, totals in self._open[1:])
         piece, before = self._open[consumed]
+        flush(self._folder.path)  # so that the piece that the log names is on disk before the line
         self._log.commit(record, Position(piece.unit, piece.number, self._written - before.tokens), before)
         for each, _ in self._open[:consumed]:
             each.path.unlink()
@@ -119,6 +121,8 @@ class PieceStream:
         self._folder.clean(self._start.unit, self._start.piece)
         left = range(self._start.unit, len(self._units))
         known = {unit: self._folder.of_unit(unit, self._first_of(unit)) for unit in left}
+        if self._log.records and not known[self._start.unit]:
+            raise ValueError(f"{self._folder.path} lacks the piece to resume from; delete {self._log.folder}")
         for unit, pieces in known.items():
             for piece in pieces:
                 self._report(unit, piece.read, piece.ids)
