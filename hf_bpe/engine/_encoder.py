@@ -6,7 +6,7 @@ core, and for patterns that the core does not know, which `regex` splits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, count
 from operator import index
 from typing import NamedTuple, Protocol
@@ -16,12 +16,14 @@ import numpy.typing as npt
 from tokenizers import AddedToken
 
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe.core._byte_level import repair_surrogates
+from hf_bpe.core._byte_level import BYTE_TO_CHAR, repair_surrogates, to_printable
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core.pretokenizers import find_safe_cuts
 from hf_bpe.core.reference import Encoder as WordsEncoder
 from hf_bpe.engine._added_tokens import AddedTokenSplitter
 from hf_bpe.engine._token_finder import TokenFinder
+
+_PRINTABLE_SIZES = [len(char.encode()) for char in BYTE_TO_CHAR]
 
 AnyText = str | bytes
 Ids = npt.NDArray[np.uint32]
@@ -247,11 +249,8 @@ class PythonEncoder(Encoder):
             for pre_token, word_ids in self._words.pre_tokens(data):
                 part = next(parts)
                 begin, least = at + pre_token.start, max(at + pre_token.lowest, lowest)
-                for token_id in word_ids:
-                    end = begin + (len(self.model.vocab[token_id]) if token_id >= 0 else 1)
-                    if token_id >= 0 or not self.model.drop_missing_bytes:
-                        places.append((max(begin, least), max(end, least + 1), part))
-                    begin = end
+                for first, last in self._bytes_of_ids(pre_token.data, word_ids):
+                    places.append((max(begin + first, least), max(begin + last + 1, least + 1), part))
                 ids += self._words.known(word_ids, options.unknown_id)
         if isinstance(text, str):
             begins, ends = characters_of_bytes(text)
@@ -259,6 +258,22 @@ class PythonEncoder(Encoder):
                 (begins[begin], ends[end - 1] if begin < end else begins[begin], part) for begin, end, part in places
             ]
         return ids, places
+
+    def _bytes_of_ids(self, word: bytes, ids: list[int]) -> Iterator[tuple[int, int]]:
+        """Yield the first and the last byte of each id in its word, without those of bytes that are dropped.
+
+        If there are such bytes, `tokenizers` counts the others from the beginning of the word, in the UTF-8 of its
+        printable form: they come too early, and one that has part of a character there covers the whole.
+        """
+        tokens = [self.model.vocab[token_id] if token_id >= 0 else b"?" for token_id in ids]
+        numbers: Sequence[int] = range(len(word))
+        if self.model.drop_missing_bytes and min(ids) < 0:
+            numbers = [number for number, byte in enumerate(word) for _ in range(_PRINTABLE_SIZES[byte])]
+            tokens = [to_printable(self.model.vocab[token_id]).encode() for token_id in ids if token_id >= 0]
+        end = 0
+        for token in tokens:
+            begin, end = end, end + len(token)
+            yield numbers[begin], numbers[end - 1]
 
     def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
         return self._words.merge_words(words, unknown_id)

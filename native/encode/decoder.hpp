@@ -21,8 +21,10 @@ class Decoder {
   void add(const std::vector<Token>& tokens);
 
   std::size_t ids() const { return places_.size(); }  // the highest id plus one
-  // The bytes of a token, 0 if there is none.
-  std::size_t size(std::uint32_t id) const { return id < places_.size() ? places_[id].size : 0; }
+  // The bytes of a token, none if there is none.
+  std::string_view bytes(std::uint32_t id) const {
+    return id < places_.size() ? std::string_view(bytes_).substr(places_[id].begin, places_[id].size) : "";
+  }
 
   // Appends the bytes of ids to `out`, except those with a nonzero byte in `skipped`. Returns the number of ids done:
   // all, or those before the first without a token.

@@ -290,7 +290,7 @@ Encoder::EncodedWithOffsets Encoder::encode_with_offsets(const std::vector<Text>
   for (const Text& text : texts) {
     const Text utf8 = worker->utf8_of(text);
     const std::size_t before = encoded.token_offsets.size();
-    OffsetCollector collector(decoder, encoded.token_offsets);
+    OffsetCollector collector(decoder, core_->vocabulary.drops_missing_bytes(), encoded.token_offsets);
     encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, encoded.ids, poll_in_text, &collector);
     if (text.width != 0) {
       const Units units(text, poll_in_text);

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "text/chunks.hpp"
 #include "encode/decoder.hpp"
+#include "encode/printable.hpp"
+#include "encode/vocabulary.hpp"
 #include "support/poll.hpp"
+#include "text/chunks.hpp"
 #include "text/transcoding.hpp"
 
 namespace hf_bpe {
@@ -22,8 +24,10 @@ struct TokenOffsets {
 // Collects the offsets of ids in the order of the text.
 class OffsetCollector {
  public:
-  // `decoder` knows the lengths of tokens; results are appended to `offsets`.
-  OffsetCollector(const Decoder& decoder, std::vector<TokenOffsets>& offsets) : decoder_(decoder), offsets_(offsets) {}
+  // `decoder` knows the bytes of tokens; results are appended to `offsets`. `drops_bytes`: bytes without a token are
+  // dropped, and their placeholders come after the other ids of their word.
+  OffsetCollector(const Decoder& decoder, bool drops_bytes, std::vector<TokenOffsets>& offsets)
+      : decoder_(decoder), drops_bytes_(drops_bytes), offsets_(offsets) {}
 
   // The ids of consecutive pre-tokens, of which the first begins at `offset` in the text's UTF-8; or before `lowest`,
   // if a prefix space was added, which has the position of the first character.
@@ -31,11 +35,17 @@ class OffsetCollector {
                  std::size_t count, const std::uint32_t* ids, const std::uint32_t* ids_end) {
     std::ptrdiff_t at = offset;
     for (std::size_t i = 0; i < count; ++i, ++part_) {
-      const std::ptrdiff_t end = offset + (ends[i] - words);
+      const Byte* const word = i > 0 ? ends[i - 1] : words;
+      const std::ptrdiff_t start = at, end = offset + (ends[i] - words);
+      const std::uint32_t* const first = ids;
       while (at < end && ids != ids_end) {
-        const std::ptrdiff_t begin = std::max(at, lowest);
+        const std::ptrdiff_t begin = at;
         at += static_cast<std::ptrdiff_t>(size_of(*ids++));
-        offsets_.push_back({begin, std::max(at, lowest + 1), part_});
+        add(begin, at, lowest);
+      }
+      if (drops_bytes_ && ids != first && ids[-1] == Vocabulary::kMissing) {
+        offsets_.resize(offsets_.size() - static_cast<std::size_t>(ids - first));
+        add_rest_of_word(start, lowest, word, first, ids);
       }
     }
   }
@@ -53,10 +63,37 @@ class OffsetCollector {
   void add_token(std::ptrdiff_t begin, std::ptrdiff_t end) { offsets_.push_back({begin, end, part_++}); }
 
  private:
+  void add(std::ptrdiff_t begin, std::ptrdiff_t end, std::ptrdiff_t lowest) {
+    offsets_.push_back({std::max(begin, lowest), std::max(end, lowest + 1), part_});
+  }
+
+  // The ids of a word of which bytes were dropped. `tokenizers` counts them from the beginning of the word, in the UTF-8
+  // of its printable form: they come too early, and one that has part of a character there covers the whole.
+  void add_rest_of_word(std::ptrdiff_t offset, std::ptrdiff_t lowest, const Byte* word, const std::uint32_t* ids,
+                        const std::uint32_t* ids_end) {
+    const auto size = [](Byte byte) { return character_of(byte) < 0x80 ? std::size_t{1} : std::size_t{2}; };
+    std::ptrdiff_t number = 0;  // of a byte of the word
+    std::size_t end_of_number = size(*word), at = 0;  // in the printable form
+    const auto byte_at = [&](std::size_t position) {
+      while (end_of_number <= position) end_of_number += size(word[++number]);
+      return offset + number;
+    };
+    for (; ids != ids_end; ++ids) {
+      const std::ptrdiff_t begin = byte_at(at);
+      if (*ids == Vocabulary::kMissing) {
+        add(begin, begin + 1, lowest);  // removed by `drop`
+        continue;
+      }
+      for (const char byte : decoder_.bytes(*ids)) at += size(static_cast<Byte>(byte));
+      add(begin, byte_at(at - 1) + 1, lowest);
+    }
+  }
+
   // The placeholder of a byte without a token is one byte long.
-  std::size_t size_of(std::uint32_t id) const { return std::max<std::size_t>(decoder_.size(id), 1); }
+  std::size_t size_of(std::uint32_t id) const { return std::max<std::size_t>(decoder_.bytes(id).size(), 1); }
 
   const Decoder& decoder_;
+  const bool drops_bytes_;
   std::vector<TokenOffsets>& offsets_;
   std::int64_t part_ = 0;
 };

@@ -150,13 +150,15 @@ def test_bytes_that_are_missing_become_equal_unknown_tokens(model, batch):
 
 
 @pytest.mark.parametrize("engine", ["native", "reference"], indirect=True)
-@given(model=models(), batch=st.lists(texts_of("\x00", "a\x00b", "c"), min_size=1, max_size=5), data=st.data())
+@given(model=models(), batch=st.lists(texts_of("\x00", "a\x00b", "c", "é!"), min_size=1, max_size=5), data=st.data())
 def test_bytes_that_are_missing_are_dropped_as_others_drop_them(engine, model, batch, data):
     tokenizer = BPETokenizer(model=dataclasses.replace(model, drop_missing_bytes=True))
     theirs = exported(tokenizer)
     assert theirs.model.unk_token is None
     for text in [*batch, *data.draw(st.lists(texts_of_tokens(model), max_size=5))]:
         assert_equal(tokenizer, theirs, text)
+        got = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        assert got["offset_mapping"] == theirs.encode(text, add_special_tokens=False).offsets
     again = definition_of_json(json.loads(theirs.to_str())).model
     assert again.drop_missing_bytes == tokenizer.drop_missing_bytes == model.lacks_bytes
 
