@@ -5,8 +5,12 @@ the files of these models.
 """
 
 import json
+import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from support.strategies import CONTRACTIONS, NUMBERS, OTHERS, UNKNOWN, WORDS
+from support.strategies import SPACES as WHITE_SPACE
 from tokenizers import AddedToken, Tokenizer
 
 from hf_bpe import BPEModel, BPETokenizer
@@ -170,6 +174,28 @@ FAMILIES = {
     "Nougat": Family(GPT2, normalizer={"type": "NFKC"}, post_processor=template("BOS A EOS", "BOS A B EOS")),
     "tiny-aya": Family((Split(AYA), ByteLevel(use_regex=True))),
 }
+
+
+TRAPS = [
+    *(*CONTRACTIONS, *WORDS, *NUMBERS, *OTHERS, *UNKNOWN, *WHITE_SPACE, BOS, EOS, "<think>", "<｜User｜>"),
+    *("  ", "   ", " " * 8, " " * 24, "\n \n", "  \n", "\r\n\r\n", "\t\t", "\x04", "\x05\x06", "\ufeff", "\u200d"),
+    *("12", "1234567", "１", "Ⅷ", "'S", "ſ", "\u212a", "ǅ", "camelCase", "HTMLParser", "/", "😀", "\U00020000"),
+    *("你好", "一龥\u9fa6", "日本", "アイ", "ゟ゠ヿ", "中・文", "々", "한글", "\u1112\u1161\u11ab", "ไทย", "नि", "ﷺ"),
+    *("e\u0301", "(", "|", ")", "[", "]", "！", "：", "，", "。", "、", "…", "،", "।", "۔"),
+]
+"""What the chains, normalizers and added tokens of the families tell apart, or read differently elsewhere."""
+
+_CHARACTERS = [*range(0x80, 0x3400, 7), 0x1F600, 0x20000]
+
+
+def nasty_strings(number: int, seed: int) -> Iterator[str]:
+    """Yield strings of traps, and now and then of one character of any script."""
+    rng = random.Random(seed)
+    for _ in range(number):
+        parts = rng.choices(TRAPS, k=rng.randrange(1, 9))
+        if rng.random() < 0.3:
+            parts.insert(rng.randrange(len(parts) + 1), chr(rng.choice(_CHARACTERS)))
+        yield "".join(parts)
 
 
 def tokenizer_json(family: Family, model: BPEModel) -> str:

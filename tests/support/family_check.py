@@ -1,99 +1,52 @@
 """Compare every family of tokenizers with the `tokenizers` library, over real vocabularies, and print a table.
 
-    HF_BPE_TEST_DATA=DATA PYTHONPATH=tests python -m support.family_check TEXTS... --strings 200000
+    HF_BPE_TEST_DATA=DATA PYTHONPATH=tests python -m support.family_check TEXTS... --strings 210000 --record FILE
 
-Each family's `tokenizer.json` is made over the vocabularies of GPT-2, cl100k and o200k. Ids with and without special
-tokens, pairs, offsets and decoded text are compared on all files, in pieces of a few kilobytes, and on generated
-strings. The exit code is 1 if anything differs; the first differences of each family are printed on standard error.
+Each family's `tokenizer.json` is made over the vocabularies of GPT-2, cl100k and o200k. Generated strings and every
+sixteenth batch of pieces of the files are compared in all respects: ids without or with special tokens (batches take
+turns), offsets, decoded text, ids and type ids of pairs; all other pieces by their ids. Offsets are not compared where
+a normalizer changes the text.
+
+The run has parts, eight for each vocabulary. In the first eight a family sees every byte of the files once, a third of
+them over each vocabulary, in the following ones again over the other vocabularies. `--record` keeps the results of each
+step, and a run that was stopped continues after the last one. The exit code is 1 if anything differs; the first
+differences are printed on standard error.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import random
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from support.families import BOS, EOS, FAMILIES, Family, load
+from support.families import FAMILIES, load, nasty_strings
 from support.real_models import tiktoken_model
-from support.strategies import CONTRACTIONS, NUMBERS, OTHERS, SPACES, UNKNOWN, WORDS
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer
 
-PARTS = [
-    *(
-        *CONTRACTIONS,
-        *WORDS,
-        *NUMBERS,
-        *OTHERS,
-        *UNKNOWN,
-        *SPACES,
-        BOS,
-        EOS,
-        "<think>",
-        "<｜User｜>",
-        "  ",
-        "   ",
-        "\n \n",
-    ),
-    *(
-        "12",
-        "1234567",
-        "你好",
-        "日本",
-        "アイ",
-        "中・文",
-        "  \n",
-        "e\u0301",
-        "１",
-        "Ⅷ",
-        "(",
-        "|",
-        ")",
-        "[",
-        "]",
-        "\r\n\r\n",
-        "'S",
-    ),
-    *(
-        "ſ",
-        "K",
-        "ǅ",
-        "\u200d",
-        "\ufeff",
-        "。",
-        "，",
-        "…",
-        "\t\t",
-        "ﷺ",
-        "한글",
-        "ไทย",
-        "नि",
-        "😀",
-        "camelCase",
-        "HTMLParser",
-        "/",
-    ),
-]
 _PIECE = 4096
-_BATCH = 500
+_BATCH = 250
+_FULLY_COMPARED = 16  # one batch of so many
+_PARTS = 8  # in which a family sees every byte
 _SHOWN = 3
 
 
 @dataclass
 class Result:
-    """What was compared for a family over a vocabulary.
+    """What was compared for a family.
 
     Attributes:
-        strings, bytes: how many texts, and their size in UTF-8.
+        strings: number of generated strings.
+        bytes: size of the pieces of files in UTF-8.
         differences: kind of comparison → number of differing texts.
-        seconds: of hf_bpe and of `tokenizers`, for ids alone.
+        seconds: processor time of hf_bpe and of `tokenizers` for the ids of the pieces of files, in one thread each.
     """
 
     strings: int = 0
@@ -101,22 +54,16 @@ class Result:
     differences: dict[str, int] = field(default_factory=dict)
     seconds: list[float] = field(default_factory=lambda: [0.0, 0.0])
 
-    def check(self, kind: str, text: str, ours: object, theirs: object) -> None:
-        """Count a difference, and print the first ones."""
-        if ours != theirs:
-            self.differences[kind] = self.differences.get(kind, 0) + 1
-            if sum(self.differences.values()) <= _SHOWN:
-                print(f"  {kind}: {text!r:.300}\n    ours   {ours!r:.300}\n    theirs {theirs!r:.300}", file=sys.stderr)
-
-
-def nasty_strings(number: int, seed: int) -> Iterator[str]:
-    """Yield strings of parts that the families tell apart, and of single characters of many scripts."""
-    rng = random.Random(seed)
-    for _ in range(number):
-        parts = rng.choices(PARTS, k=rng.randrange(14))
-        if rng.random() < 0.3:
-            parts.insert(rng.randrange(len(parts) + 1), chr(rng.choice([*range(0x80, 0x3400, 7), 0x1F600, 0x20000])))
-        yield "".join(parts)
+    def check(self, kind: str, texts: Sequence[object], ours: Sequence[object], theirs: Sequence[object]) -> None:
+        """Count the rows that differ, and print the first ones."""
+        if ours == theirs:
+            return
+        for text, row, expected in zip(texts, ours, theirs, strict=True):
+            if row != expected:
+                self.differences[kind] = self.differences.get(kind, 0) + 1
+                if sum(self.differences.values()) <= _SHOWN:
+                    shown = f"  {kind}: {text!r:.100}\n    ours   {row!r:.200}\n    theirs {expected!r:.200}"
+                    print(shown, file=sys.stderr)
 
 
 def pieces(path: Path) -> Iterator[str]:
@@ -126,46 +73,66 @@ def pieces(path: Path) -> Iterator[str]:
             yield piece
 
 
-def compare(family: Family, ours: BPETokenizer, theirs: Tokenizer, texts: Iterable[str]) -> Result:
-    """Compare two tokenizers of a family on texts."""
-    result = Result()
+def batches(texts: Iterable[str]) -> Iterator[list[str]]:
     stream = iter(texts)
     while batch := [*islice(stream, _BATCH)]:
-        _compare_batch(result, family, ours, theirs, batch)
+        yield batch
+
+
+def compare(ours: BPETokenizer, theirs: Tokenizer, texts: Iterable[str], strings: Iterable[str] = ()) -> Result:
+    """Compare two tokenizers: ids alone on most of the texts, everything on the others and on the strings."""
+    result = Result()
+    for number, batch in enumerate(batches(texts)):
+        result.bytes += sum(len(text.encode()) for text in batch)
+        _compare_ids(result, ours, theirs, batch)
+        if number % _FULLY_COMPARED == 0:
+            _compare_all(result, ours, theirs, batch, added=number % (2 * _FULLY_COMPARED) == 0)
+    for number, batch in enumerate(batches(strings)):
+        result.strings += len(batch)
+        _compare_all(result, ours, theirs, batch, added=number % 2 == 1)
     return result
 
 
-def _compare_batch(result: Result, family: Family, ours: BPETokenizer, theirs: Tokenizer, texts: list[str]) -> None:
-    result.strings += len(texts)
-    result.bytes += sum(len(text.encode()) for text in texts)
-    # One thread each; `tokenizers` without offsets, which is its fastest way to ids.
-    start = time.perf_counter()
+def _compare_ids(result: Result, ours: BPETokenizer, theirs: Tokenizer, texts: list[str]) -> None:
+    # Processor time, since the machine may have other work.
+    start = time.process_time()
     rows = ours.encode_to_lists(texts, num_workers=1)
-    middle = time.perf_counter()
+    middle = time.process_time()
     expected = [encoding.ids for encoding in theirs.encode_batch_fast(texts, add_special_tokens=False)]
     result.seconds[0] += middle - start
-    result.seconds[1] += time.perf_counter() - middle
+    result.seconds[1] += time.process_time() - middle
+    result.check("ids", texts, rows, expected)
+
+
+def _compare_all(result: Result, ours: BPETokenizer, theirs: Tokenizer, texts: list[str], added: bool) -> None:
+    encodings = theirs.encode_batch(texts, add_special_tokens=added)
+    got = ours(texts, add_special_tokens=added, return_offsets_mapping=True)
+    kind = "ids with special tokens" if added else "ids of a call"
+    result.check(kind, texts, got["input_ids"], [encoding.ids for encoding in encodings])
     # Offsets of characters that a normalizer joined are documented to differ.
-    has_offsets = family.normalizer is None
-    calls = [ours(texts, add_special_tokens=added, return_offsets_mapping=has_offsets) for added in (False, True)]
-    for number, text in enumerate(texts):
-        result.check("ids", text, rows[number], expected[number])
-        for added, call in zip((False, True), calls, strict=True):
-            encoding = theirs.encode(text, add_special_tokens=added)
-            kind = "with special tokens" if added else "call"
-            result.check(kind, text, call["input_ids"][number], encoding.ids)
-            if has_offsets:
-                result.check("offsets", text, call["offset_mapping"][number], encoding.offsets)
-        other = texts[number - 1][:64]
-        result.check("pair", text, ours(text, other)["input_ids"], theirs.encode(text, other).ids)
-        ids = rows[number]
-        result.check("decode", text, ours.decode(ids), theirs.decode(ids, skip_special_tokens=False))
+    kept = [number for number, text in enumerate(texts) if not _is_changed(theirs, text)]
+    offsets = [encodings[number].offsets for number in kept]
+    result.check("offsets", [texts[i] for i in kept], [got["offset_mapping"][i] for i in kept], offsets)
+    rows = got["input_ids"]
+    decoded = theirs.decode_batch(rows, skip_special_tokens=False)
+    result.check("decode", texts, ours.batch_decode(rows), decoded)
+    others = [text[:8] for text in (texts[-1], *texts[:-1])]
+    pairs = [*zip(texts, others, strict=True)]
+    encodings = theirs.encode_batch(pairs)
+    got = ours(texts, others, return_token_type_ids=True)
+    result.check("pair", pairs, got["input_ids"], [encoding.ids for encoding in encodings])
+    if ours.template is not None:  # without a template they are documented to be 0
+        result.check("type ids", pairs, got["token_type_ids"], [encoding.type_ids for encoding in encodings])
+
+
+def _is_changed(tokenizer: Tokenizer, text: str) -> bool:
+    return tokenizer.normalizer is not None and tokenizer.normalizer.normalize_str(text) != text
 
 
 def table(results: dict[str, list[Result]]) -> str:
     """Return a Markdown table, one row a family."""
     rows = [
-        "| family | strings | MB | differences | hf_bpe MB/s | tokenizers MB/s |",
+        "| family | strings | MB of files | differences | hf_bpe MB/s | tokenizers MB/s |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, parts in results.items():
@@ -177,32 +144,50 @@ def table(results: dict[str, list[Result]]) -> str:
     return "\n".join(rows)
 
 
+def read_record(path: Path) -> dict[tuple[int, str, str], Result]:
+    """Return the steps that a run recorded: part, vocabulary and family → result."""
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return {tuple(step): Result(**result) for step, result in map(json.loads, lines)}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("texts", nargs="*", type=Path, help="text files, or folders of *.txt")
     parser.add_argument(
         "--data", type=Path, default=os.environ.get("HF_BPE_TEST_DATA"), help="with tiktoken/*.tiktoken"
     )
-    parser.add_argument("--strings", type=int, default=2000, help="generated strings a family and vocabulary")
+    parser.add_argument("--strings", type=int, default=6000, help="generated strings a family")
     parser.add_argument("--vocabularies", nargs="*", default=["r50k", "cl100k", "o200k"])
     parser.add_argument("--families", nargs="*", default=[*FAMILIES], metavar="NAME")
-    parser.add_argument("--bytes", type=int, default=None, help="read at most this many bytes of each file")
+    parser.add_argument("--parts", type=int, default=None, help="how many parts to run, by default all")
+    parser.add_argument("--record", type=Path, default=Path(os.devnull), help="file for the results of each step")
     options = parser.parse_args()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     files = [file for path in options.texts for file in (sorted(path.glob("*.txt")) if path.is_dir() else [path])]
-    most = None if options.bytes is None else -(-options.bytes // _PIECE)
-    results: dict[str, list[Result]] = {name: [] for name in options.families}
-    for vocabulary in options.vocabularies:
-        model = tiktoken_model(options.data, vocabulary)
-        for number, name in enumerate(options.families):
-            family = FAMILIES[name]
-            theirs, ours = load(family, model)
-            texts = [piece for file in files for piece in islice(pieces(file), most)]
-            found = compare(family, ours, theirs, [*texts, *nasty_strings(options.strings, number)])
-            results[name].append(found)
-            print(f"{vocabulary} {name}: {found.strings} strings, {found.differences or 'equal'}", file=sys.stderr)
+    size = len(options.vocabularies)
+    strings = [[*nasty_strings(options.strings // size, seed)] for seed in range(size)]
+    done = read_record(options.record)
+    slices = _PARTS * size
+    for part in range(slices if options.parts is None else options.parts):
+        for number, vocabulary in enumerate(options.vocabularies):
+            steps = [(part, vocabulary, name) for name in options.families]
+            if all(step in done for step in steps):
+                continue
+            model = tiktoken_model(options.data, vocabulary)
+            for step in steps:
+                if step in done:
+                    continue
+                theirs, ours = load(FAMILIES[step[2]], model)
+                first = (part * size + part // _PARTS + number) % slices
+                texts = (piece for file in files for piece in islice(pieces(file), first, None, slices))
+                found = compare(ours, theirs, texts, () if part else strings[number])
+                with options.record.open("a", encoding="utf-8") as record:
+                    record.write(json.dumps([step, asdict(found)]) + "\n")
+                done[step] = found
+                print(*step, f"{found.bytes / 1e6:.1f} MB", found.differences or "equal", file=sys.stderr, flush=True)
+    results = {name: [done[step] for step in done if step[2] == name] for name in options.families}
     print(table(results))
-    return int(any(part.differences for parts in results.values() for part in parts))
+    return int(any(found.differences for found in done.values()))
 
 
 if __name__ == "__main__":
