@@ -1,7 +1,4 @@
-"""Names of repositories: refuse at once what no folder has and the Hub cannot be asked for.
-
-transformers asks for each of nine files five times before it gives up, which takes minutes without a connection.
-"""
+"""Repositories of the Hub: names that are refused at once, and files that transformers does not ask for."""
 
 from __future__ import annotations
 
@@ -16,15 +13,22 @@ from urllib.request import getproxies, proxy_bypass
 
 from huggingface_hub import constants, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError
+from transformers.utils.hub import cached_file
 
+from hf_bpe.tokenizer._files.folders import OTHER_FILES, OWN_FILES, is_given
 from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE
 
-_FILES = ("tokenizer.json", "vocab.json", CONFIG_FILE)
+_FILES = (*OWN_FILES, *OTHER_FILES, CONFIG_FILE)
+# What conversion reads besides the vocabulary. The code is compared with what is known of it, and not run.
+_SIDES = (CONFIG_FILE, "chat_template.jinja", "tokenization_kimi.py")
+_WHERE = ("cache_dir", "local_files_only", "proxies", "revision", "subfolder", "token")
 _PATH = re.compile(r"^[./~\\]|^[A-Za-z]:|/.*/")  # no repository has such a name
 
 
 def check_repository(name: str | os.PathLike[str], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options to load a name with: those given, and only the cache where the Hub cannot be reached.
+
+    Without a connection transformers asks for each of nine files five times before it gives up, which takes minutes.
 
     Args:
         name: what `from_pretrained` is given.
@@ -53,6 +57,34 @@ def check_repository(name: str | os.PathLike[str], given: Mapping[str, Any]) -> 
             f"{name}: there is no such folder, and no repository of this name in the cache ({reason}); check the name"
         )
     return {**given}
+
+
+def repository_to_convert(name: str | os.PathLike[str], options: Mapping[str, Any]) -> Path | None:
+    """Return the folder in the cache of a repository with nothing but a vocabulary that `convert_from` reads.
+
+    None for other repositories, and for folders.
+
+    Args:
+        name: what `from_pretrained` is given.
+        options: the result of `check_repository`.
+    """
+    if Path(name).exists() or is_given(options):
+        return None
+    where = {option: options[option] for option in _WHERE if option in options}
+
+    def cached(file: str, **force: bool) -> str | None:
+        path: str | None = cached_file(str(name), file, **where, **force, _raise_exceptions_for_missing_entries=False)
+        return path
+
+    if any(map(cached, OWN_FILES)):  # which transformers downloads if that is forced
+        return None
+    force = {"force_download": bool(options.get("force_download"))}
+    found = next((path for file in OTHER_FILES if (path := cached(file, **force))), None)
+    if found is None:
+        return None
+    for file in _SIDES:
+        cached(file, **force)
+    return Path(found).parent
 
 
 def _is_cached(name: str, given: Mapping[str, Any]) -> bool:

@@ -62,7 +62,7 @@ from hf_bpe.tokenizer._files.integrity import check_complete, check_digests
 from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS, check_config
 from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, render_tokenizer_json
 from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
-from hf_bpe.tokenizer._hub import check_repository
+from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import (
     ARGUMENTS,
     CONSTRUCTOR,
@@ -1008,8 +1008,8 @@ class BPETokenizer(CheckedTokenizer):
 
         Args:
             pretrained_model_name_or_path: a folder that holds `vocab.json` and `merges.txt`, or `tokenizer.json`, or
-                the name of a repository that does; or a folder that only `convert_from` reads, with Mistral's
-                `tekken.json` or tiktoken's ranks. A folder that BPETokenizer did not save, which names no pattern in
+                one that only `convert_from` reads, with Mistral's `tekken.json` or tiktoken's ranks; or the name of a
+                repository that holds these. A folder that BPETokenizer did not save, which names no pattern in
                 `tokenizer_config.json`, is loaded from its `tokenizer.json`, with the result of
                 `PreTrainedTokenizerFast.from_pretrained`; without that file the pattern is GPT-2's.
             init_inputs, kwargs: as in transformers; settings given here override those of the folder.
@@ -1029,10 +1029,15 @@ class BPETokenizer(CheckedTokenizer):
         if (folder / CONFIG_FILE).is_file():
             check_config(folder / CONFIG_FILE)
         check_complete(folder)
-        if needs_conversion(folder, kwargs):
-            given: dict[str, Any] = {name: value for name, value in kwargs.items() if name not in OF_REPOSITORIES}
-            return cls.convert_from(folder, **given)
-        options = check_repository(pretrained_model_name_or_path, kwargs)
+        options: dict[str, Any] = {**kwargs}
+        to_convert = folder if needs_conversion(folder, kwargs) else None
+        if to_convert is None:
+            options = check_repository(pretrained_model_name_or_path, kwargs)
+            to_convert = repository_to_convert(pretrained_model_name_or_path, options)
+        if to_convert is not None:
+            return cls.convert_from(
+                to_convert, **{name: value for name, value in options.items() if name not in OF_REPOSITORIES}
+            )
         loaded: Self = super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **options)
         return loaded
 

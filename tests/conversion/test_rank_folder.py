@@ -4,6 +4,7 @@ import json
 
 import pytest
 from support.commands import error, run
+from support.hub import add_to_cache
 from support.samples import CORPUS
 from tokenizers import Tokenizer
 
@@ -95,6 +96,26 @@ def test_pattern_and_special_tokens_can_be_given(folder):
     assert BPETokenizer.from_pretrained(folder, pattern="qwen2").encode("[BOS]") == [SIZE]
     assert "pattern         not in the file" in run("inspect", folder).stdout
     assert "tiktoken-folder" in run("inspect", folder, "--pattern", "qwen2").stdout
+
+
+def test_repository_in_the_cache_is_read_like_its_folder(folder, tmp_path):
+    configure(folder, **AUTO_MAP, chat_template="{{ messages }}")
+    snapshot = add_to_cache(folder, tmp_path)
+    expected = BPETokenizer.from_pretrained(folder).definition
+
+    def load(**options):
+        return BPETokenizer.from_pretrained("me/it", cache_dir=tmp_path, local_files_only=True, **options)
+
+    assert load().definition == expected
+    assert load(padding_side="left").padding_side == "left"
+    (snapshot / "tokenization_kimi.py").unlink()
+    (snapshot / "tokenization_kimi.py").write_text(CODE.replace("256", "512"))
+    with pytest.raises(ValueError, match="does not store the split pattern"):
+        load()
+    assert load(pattern="qwen2").model.pattern == "qwen2"
+    BPETokenizer.train(["low"], vocab_size=257).convert_to(snapshot / "tokenizer.json")
+    (snapshot / "tokenizer_config.json").unlink()
+    assert len(load()) == 257
 
 
 def test_named_token_without_an_id_is_refused(folder):

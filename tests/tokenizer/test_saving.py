@@ -9,6 +9,7 @@ import pytest
 from hf_bpe.conversion import write_gpt2
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.hub import add_to_cache
 from support.profiles import by_profile
 from support.samples import CORPUS, SPECIALS, make_tokenizer, reload
 from support.strategies import models
@@ -397,15 +398,7 @@ def test_git_may_change_line_ends(two_folders, tmp_path):
 
 
 def test_links_to_files_elsewhere_are_followed(two_folders, tmp_path):
-    """As in the cache of the Hub."""
-    blobs, snapshot = tmp_path / "blobs", tmp_path / "models--me--it" / "snapshots" / ("0" * 40)
-    shutil.copytree(two_folders[0], blobs)
-    snapshot.mkdir(parents=True)
-    for path in blobs.iterdir():
-        (snapshot / path.name).symlink_to(path)
-    refs = tmp_path / "models--me--it" / "refs"
-    refs.mkdir()
-    (refs / "main").write_text("0" * 40)
+    snapshot = add_to_cache(two_folders[0], tmp_path)
     expected = BPETokenizer.from_pretrained(two_folders[0]).model
 
     def load():

@@ -62,17 +62,21 @@ OF_REPOSITORIES = frozenset(
 )
 """Arguments of from_pretrained that say where the files are and who may run code."""
 
-_OWN_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
+OWN_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
+OTHER_FILES = ("tekken.json", "tiktoken.model", "qwen.tiktoken")
+"""The names of files that only `BPETokenizer.convert_from` reads; any other `*.tiktoken` is one, too."""
 
 
 def needs_conversion(folder: Path, given: Mapping[str, Any]) -> bool:
     """Return whether a local folder only holds a vocabulary that `BPETokenizer.convert_from` reads."""
-    if not folder.is_dir() or any(name in given for name in ("model", "vocab_file", "merges_file", "tokenizer_file")):
+    if not folder.is_dir() or is_given(given) or any((folder / name).is_file() for name in OWN_FILES):
         return False
-    if any((folder / name).is_file() for name in _OWN_FILES):
-        return False
-    names = ("tekken.json", "tiktoken.model")
-    return any((folder / name).is_file() for name in names) or any(folder.glob("*.tiktoken"))
+    return any((folder / name).is_file() for name in OTHER_FILES) or any(folder.glob("*.tiktoken"))
+
+
+def is_given(given: Mapping[str, Any]) -> bool:
+    """Return whether the caller of from_pretrained passes the vocabulary."""
+    return any(name in given for name in ("model", "vocab_file", "merges_file", "tokenizer_file", "gguf_file"))
 
 
 @dataclass(frozen=True)
