@@ -34,18 +34,18 @@ class _Known(NamedTuple):
     reserved_name: str = ""
 
 
+_KIMI = (
+    r'r"""[\p{Han}]+"""',
+    r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    "num_reserved_special_tokens = 256",
+    "<|reserved_token_{i}|>",
+)
+# The class of each → what it may be, of which the first is assumed if the code is not there.
 _KNOWN = {
-    "tokenization_kimi.TikTokenTokenizer": _Known(
-        "kimi-k2",
-        (
-            r'r"""[\p{Han}]+"""',
-            r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-            r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-            "num_reserved_special_tokens = 256",
-            "<|reserved_token_{i}|>",
-        ),
-        258,
-        "<|reserved_token_{}|>",
+    "tokenization_kimi.TikTokenTokenizer": (
+        _Known("kimi-k2", (*_KIMI, "self.num_reserved_special_tokens + 2"), 258, "<|reserved_token_{}|>"),
+        _Known("kimi-k2", (*_KIMI, "self.num_reserved_special_tokens)"), 256, "<|reserved_token_{}|>"),  # K3
     ),
 }
 
@@ -102,12 +102,11 @@ def _known(path: Path, config: dict[str, object]) -> _Known | None:
     entry = auto_map.get("AutoTokenizer") if isinstance(auto_map, dict) else auto_map
     names = [str(name).split("--")[-1] for name in (entry if isinstance(entry, list) else [entry])]
     for name in names:
-        known, code = _KNOWN.get(name), path / f"{name.split('.')[0]}.py"
-        if known is None:
-            continue
+        code = path / f"{name.split('.')[0]}.py"
         text = code.read_text(encoding="utf-8", errors="replace") if code.is_file() else None
-        if text is None or all(line in text for line in known.has):
-            return known
+        for known in _KNOWN.get(name, ()):
+            if text is None or all(line in text for line in known.has):
+                return known
     return None
 
 

@@ -19,6 +19,7 @@ pat_str = "|".join([
     r"""[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
 ])
 num_reserved_special_tokens = 256
+range(num_base_tokens, num_base_tokens + self.num_reserved_special_tokens + 2)
 f"<|reserved_token_{i}|>"
 raise SystemExit("code of the folder is run")
 '''
@@ -74,6 +75,15 @@ def test_folder_is_saved_for_every_loader(folder, tmp_path):
     assert BPETokenizer.from_pretrained(tmp_path / "saved").definition == ours.definition
     saved = Tokenizer.from_file(str(tmp_path / "saved" / "tokenizer.json"))
     assert [*map(ours.encode, STRESS_TEXTS)] == [saved.encode(text).ids for text in STRESS_TEXTS]
+
+
+def test_number_of_reserved_tokens_is_that_of_the_code(folder):
+    configure(folder, **AUTO_MAP)
+    (folder / "tokenization_kimi.py").write_text(CODE.replace("_tokens + 2)", "_tokens)"))
+    assert len(BPETokenizer.from_pretrained(folder)) == SIZE + 256
+    (folder / "tokenization_kimi.py").write_text(CODE.replace("_tokens + 2)", "_tokens + 3)"))
+    with pytest.raises(ValueError, match="does not store the split pattern"):
+        BPETokenizer.from_pretrained(folder)
 
 
 def test_other_code_is_not_taken_for_that_of_kimi(folder):
