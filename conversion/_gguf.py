@@ -16,6 +16,7 @@ from typing import Any
 
 from hf_bpe.conversion._gguf_file import KEY, MAGIC, Metadata
 from hf_bpe.conversion._llama_cpp import (
+    NOT_BYTE_LEVEL,
     PATTERNS,
     PRE_TOKENIZERS,
     SPECIAL_BY_TEXT,
@@ -78,6 +79,8 @@ def read(path: Path, hints: Hints) -> Definition:
         what = "no vocabulary" if kind is None else f"{kind!r}, {_OTHER_MODELS.get(kind, 'another kind of tokenizer')}"
         raise metadata.error("model", f"{what}; expected 'gpt2', a byte-level BPE model")
     name = metadata.text("pre")
+    if name in NOT_BYTE_LEVEL:
+        raise metadata.error("pre", f"{name!r}, whose tokens are characters; expected a byte-level BPE model")
     pre = PRE_TOKENIZERS.get(name or "", UNKNOWN)
     pattern = _pattern(metadata, name, pre.pattern, hints)
     tokens = metadata.array("tokens", str)

@@ -1,4 +1,4 @@
-"""Rules of llama.cpp that are not in GGUF files, from llama-vocab.cpp of November 2026.
+"""Rules of llama.cpp that are not in GGUF files, from llama-vocab.cpp at 0c1e57098 (autumn 2026).
 
 llama.cpp knows patterns by names, which also imply whether whole words are looked up before merging. It treats some
 tokens as special by their text. It finds special and added tokens one after the other, the longest first, where
@@ -69,8 +69,9 @@ PRE_TOKENIZERS: dict[str, PreTokenizer] = {
     **_family("o200k", "gpt-4o llama4 kanana2 talkie minimax-m2", is_near=True),
     # Single digits before the expression of GPT-2, both by hand.
     **_family("gpt2-digits", "smollm starcoder refact command-r codeshell exaone minerva-7b mellum2"),
-    # Each stage of the chain, one after the other. hunyuan-dense, joyai-llm and others share it.
-    **_family("deepseek-v3", "deepseek-v3 hunyuan-dense joyai-llm"),
+    # Each stage of a chain, one after the other.
+    **_family("deepseek-v3", "deepseek-v3 hunyuan-dense joyai-llm hy_v4"),
+    **_family("minicpm5", "minicpm5", ignore_merges=True),
     **_family("qwen3.5", "qwen35"),
     # As o200k, without contractions.
     **_family("tekken", "tekken", ignore_merges=True, add_bos=True, is_near=True),
@@ -78,9 +79,12 @@ PRE_TOKENIZERS: dict[str, PreTokenizer] = {
     **_family("kimi-k2", "kimi-k2", is_near=True),
     # Patterns without a name here, which a user may give.
     **_family("", "chameleon", add_bos=True),
-    **_family("", "youtu minicpm5 granite-embed-multi-97m", ignore_merges=True),
+    **_family("", "youtu granite-embed-multi-97m", ignore_merges=True),
 }
 """The names of known patterns, and names that imply more than a pattern."""
+
+NOT_BYTE_LEVEL = frozenset({"gemma4", "granite-embed-multi-311m", "sarvam-moe", "whitespace"})
+"""Names with which tokens are characters, not bytes."""
 
 # (pattern, ignore_merges) → the name to write.
 _NAMES = {
@@ -95,10 +99,11 @@ _NAMES = {
     ("deepseek-v3", False): "deepseek-v3",
     ("qwen3.5", False): "qwen35",
     ("tekken", True): "tekken",
+    ("minicpm5", True): "minicpm5",
 }
 _USUAL = {
     **{pattern: name for (pattern, ignores), name in _NAMES.items() if not ignores},
-    **{"llama3": "llama-bpe", "tekken": "tekken"},
+    **{"llama3": "llama-bpe", "tekken": "tekken", "minicpm5": "minicpm5"},
 }
 
 PATTERNS = frozenset[str | None](_USUAL)

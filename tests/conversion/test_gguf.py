@@ -142,6 +142,8 @@ def test_a_file_without_that_begins_sequences_as_the_name_of_its_pattern_implies
         ("llama3", ALONE, "smaug-bpe"),
         ("cl100k", replace(ALONE, ignore_merges=True), "glm4"),
         ("llama3", replace(ALONE, ignore_merges=True), "llama-bpe"),
+        ("minicpm5", LOW, "minicpm5"),
+        ("minicpm5", replace(ALONE, ignore_merges=True), "minicpm5"),
     ],
 )
 def test_a_pattern_is_written_as_a_name_that_treats_whole_words_alike(path, pattern, model, name):
@@ -432,6 +434,7 @@ def test_ordinary_tokens_may_look_special_where_llama_cpp_does_not_know_them(pat
         ({"model": None}, "tokenizer.ggml.model: no vocabulary; expected 'gpt2'"),
         ({"model": 3}, "tokenizer.ggml.model: expected a string, got 3"),
         ({"pre": "default"}, "tokenizer.ggml.pre: unknown pattern 'default'"),
+        ({"pre": "gemma4"}, "tokenizer.ggml.pre: 'gemma4', whose tokens are characters; expected a byte-level BPE"),
         ({"pre": [1]}, r"tokenizer.ggml.pre: expected a string, got \[1\]"),
         ({"tokens": None}, "tokenizer.ggml.tokens: expected an array of strings, got none"),
         ({"tokens": [1, 2]}, r"tokenizer.ggml.tokens: expected an array of strings, got \[1, 2\]"),

@@ -76,7 +76,7 @@ def test_llama_cpp_cuts_by_a_name_as_we_say(tmp_path, llama_cpp, merged, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["gpt-2", "llama-bpe", "dbrx", "qwen2", "gpt-4o", "smollm", "deepseek-v3", "qwen35", "tekken"]
+    "name", ["gpt-2", "llama-bpe", "dbrx", "qwen2", "gpt-4o", "smollm", "deepseek-v3", "qwen35", "tekken", "minicpm5"]
 )
 def test_llama_cpp_gives_the_same_ids_for_any_text(tmp_path, llama_cpp, merged, name):
     write_named(merged, name, tmp_path / "x.gguf")
@@ -223,6 +223,7 @@ def cut(text, content, token_id):
         ("'ſa", "deepseek-v3", None),
         ("camelCase", "kimi-k2", "cases of letters,"),
         ("Camel 汉字 123", "kimi-k2", None),
+        ("a  123 'LL", "minicpm5", None),
     ],
 )
 def test_texts_that_llama_cpp_cuts_otherwise_are_known(text, pattern, words):
