@@ -176,6 +176,8 @@ def encode_call(
     """Return the result of a call for texts; `given` holds arguments of `Call`."""
     names = tokenizer.model_input_names
     type_ids = partial(_type_ids, tokenizer, given.get("add_special_tokens", True))
+    to_tokens = tokenizer.convert_ids_to_tokens
+    offsets = tokenizer.trim_offsets, partial(source.matched, tokenizer._added_tokens_decoder)
     if _is_plain(inputs, given) and "token_type_ids" not in names:
         # A fast path for the ids and mask of one text, with the same result as the general one.
         ids = plain_ids(source.encoder, inputs.texts[0], source.options, template)
@@ -184,8 +186,7 @@ def encode_call(
         if _gives("attention_mask", given.get("return_attention_mask"), names):
             data["attention_mask"] = [1] * len(ids)
         lazy = partial(_lay_out, source, 1, template)
-        to_tokens = tokenizer.convert_ids_to_tokens
-        encodings = Encodings(lazy, source.places, NO_ID, type_ids, to_tokens, tokenizer.trim_offsets)
+        encodings = Encodings(lazy, source.places, NO_ID, type_ids, to_tokens, *offsets)
         return BatchEncoding(data, encodings, n_sequences=1)
     call = Call(**{name: value for name, value in given.items() if name in _CALL_NAMES})
     layout = _lay_out(source, inputs.per_row, template)
@@ -194,8 +195,7 @@ def encode_call(
         tokenizer._eventual_warn_about_too_long_sequence(range(longest), call.max_length, call.verbose)
     layout, samples = _arrange(layout, call, tokenizer.truncation_side, tokenizer.padding_side)
     pad_id: Any = NO_ID if layout.width is None else tokenizer.pad_token_id
-    to_tokens = tokenizer.convert_ids_to_tokens
-    encodings = Encodings(lambda: layout, source.places, pad_id, type_ids, to_tokens, tokenizer.trim_offsets)
+    encodings = Encodings(lambda: layout, source.places, pad_id, type_ids, to_tokens, *offsets)
     data = _columns(layout, source.encoder, pad_id, encodings, type_ids, call, names, inputs.is_batched)
     if call.return_overflowing_tokens:
         data["overflow_to_sample_mapping"] = samples

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, overload
+
+import numpy as np
+from tokenizers import AddedToken
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._byte_level import to_printable
@@ -128,6 +131,25 @@ class Source(NamedTuple):
                     places[offsets[text] : offsets[text + 1], 2] = number
         return places
 
+    def matched(self, added_tokens: Mapping[int, AddedToken], ids: Numbers) -> dict[int, str]:
+        """Return the text of added tokens that take the white space around them: number of the id → text.
+
+        Args:
+            added_tokens: id → added token.
+            ids: all ids of the call.
+        """
+        stripping = [token_id for token_id, token in added_tokens.items() if token.lstrip or token.rstrip]
+        numbers = np.flatnonzero(np.isin(ids, stripping))
+        if not len(numbers):
+            return {}
+        _, offsets, places = self.encoder.encode_with_offsets(self.texts, self.options)
+        found = {}
+        for number, text in zip(numbers.tolist(), np.searchsorted(offsets, numbers, "right").tolist(), strict=True):
+            begin, end, _ = places[number].tolist()
+            piece = self.texts[text - 1][begin:end]
+            found[number] = piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
+        return found
+
 
 class Encodings(Sequence[Encoding]):
     """The `Encoding` of each row of a call, computed on demand.
@@ -139,6 +161,7 @@ class Encodings(Sequence[Encoding]):
         type_ids: (layout, row) → token type ids.
         to_tokens: ids → tokens.
         trim: whether offsets leave white space out, see `trimmed`.
+        matched: all ids → the text of those whose token is not the text; needed only if `trim` is set.
     """
 
     def __init__(
@@ -149,6 +172,7 @@ class Encodings(Sequence[Encoding]):
         type_ids: Callable[[Layout, int], list[int]],
         to_tokens: ToTokens,
         trim: Trim = False,
+        matched: Callable[[Numbers], dict[int, str]] = lambda ids: {},
     ) -> None:
         self._make_layout = layout
         self._make_places = places
@@ -156,6 +180,7 @@ class Encodings(Sequence[Encoding]):
         self._type_ids = type_ids
         self._to_tokens = to_tokens
         self._trim = trim
+        self._make_matched = matched
         self._made: dict[int, Encoding] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -164,7 +189,7 @@ class Encodings(Sequence[Encoding]):
         ids = [*{*layout.ids.tolist(), *chain.from_iterable(layout.template), self._pad_id} - {NO_ID}]
         tokens = dict(zip(ids, self._to_tokens(ids), strict=True))
         type_ids = [self._type_ids(layout, row) for row in range(len(self))]
-        return _restored, (layout, self._places, self._pad_id, type_ids, tokens, self._trim)
+        return _restored, (layout, self._places, self._pad_id, type_ids, tokens, self._trim, self._matched)
 
     def __len__(self) -> int:
         return len(self._layout.spans)
@@ -183,6 +208,9 @@ class Encodings(Sequence[Encoding]):
         pairs = [[*zip(*self._places[first:last, :2].T.tolist(), strict=True)] for first, last in spans]
         if self._trim:
             tokens = [self._to_tokens(self._layout.ids[first:last].tolist()) for first, last in spans]
+            for row_tokens, (first, last) in zip(tokens, spans, strict=True):
+                for number in self._matched.keys() & range(first, last):
+                    row_tokens[number - first] = self._matched[number]
             keep_first = self._trim == "prefix"
             pairs = [trimmed(row, offsets, keep_first) for row, offsets in zip(tokens, pairs, strict=True)]
         return self._layout.column((0, 0), pairs, (0, 0))
@@ -194,6 +222,10 @@ class Encodings(Sequence[Encoding]):
     @cached_property
     def _places(self) -> Numbers:
         return self._make_places()
+
+    @cached_property
+    def _matched(self) -> dict[int, str]:
+        return self._make_matched(self._layout.ids) if self._trim else {}
 
     def _encoding(self, row: int) -> Encoding:
         if row not in self._made:
@@ -222,7 +254,7 @@ def trimmed(tokens: list[str], offsets: list[Offsets], keep_first: bool) -> list
     Source: the post-processor ByteLevel of `tokenizers` 0.23 with `trim_offsets`.
 
     Args:
-        tokens: the printable tokens of a sequence.
+        tokens: the printable tokens of a sequence; of an added token the text that it matched.
         offsets: their offsets.
         keep_first: keep one space at the beginning of the text, as if it had been put there.
 
@@ -249,9 +281,17 @@ _SPACES = WHITE_SPACE + to_printable(b" ")
 
 
 def _restored(
-    layout: Layout, places: Numbers, pad_id: int, type_ids: list[list[int]], tokens: dict[int, str], trim: Trim
+    layout: Layout,
+    places: Numbers,
+    pad_id: int,
+    type_ids: list[list[int]],
+    tokens: dict[int, str],
+    trim: Trim,
+    matched: dict[int, str],
 ) -> Encodings:
     def to_tokens(ids: list[int]) -> list[str]:
         return [tokens[token_id] for token_id in ids]
 
-    return Encodings(lambda: layout, lambda: places, pad_id, lambda _, row: type_ids[row], to_tokens, trim)
+    return Encodings(
+        lambda: layout, lambda: places, pad_id, lambda _, row: type_ids[row], to_tokens, trim, lambda ids: matched
+    )

@@ -90,6 +90,7 @@ def one(expression, *how, **options):
 GPT2 = (ByteLevel(use_regex=True),)
 DIGITS = (Digits(individual_digits=True), ByteLevel(use_regex=True))
 SPACES = tuple(AddedToken(" " * size, normalized=True) for size in (2, 3, 8, 24))
+MASK = AddedToken("<mask>", special=True, normalized=False, lstrip=True)
 ROBERTA = {"type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": False}
 REMOVED = ("Removed", True)
 DEEPSEEK_V2 = (
@@ -135,9 +136,11 @@ FAMILIES = {
     "OPT": Family(GPT2, post_processor=template("EOS A", "EOS A EOS B")),
     "Pythia, NeoX": Family(GPT2, normalizer=NFC, post_processor=TRIMS, added=SPACES, without=b"\xc0\xc1\xf5\xff"),
     "ModernBERT": Family(GPT2, normalizer=NFC, post_processor=template("BOS A EOS", "BOS A EOS B EOS"), added=SPACES),
-    "RoBERTa, BART": Family(GPT2, post_processor=ROBERTA),
+    "RoBERTa, BART": Family(GPT2, post_processor=ROBERTA, added=(MASK,)),
     "RoBERTa with a prefix space": Family(
-        (ByteLevel(add_prefix_space=True, use_regex=True),), post_processor={**ROBERTA, "add_prefix_space": True}
+        (ByteLevel(add_prefix_space=True, use_regex=True),),
+        post_processor={**ROBERTA, "add_prefix_space": True},
+        added=(MASK,),
     ),
     "Qwen3.5": Family(one(PATTERNS["qwen3.5"]), normalizer=NFC),
     "Llama 3": Family(
@@ -177,7 +180,7 @@ FAMILIES = {
 
 
 TRAPS = [
-    *(*CONTRACTIONS, *WORDS, *NUMBERS, *OTHERS, *UNKNOWN, *WHITE_SPACE, BOS, EOS, "<think>", "<｜User｜>"),
+    *(*CONTRACTIONS, *WORDS, *NUMBERS, *OTHERS, *UNKNOWN, *WHITE_SPACE, BOS, EOS, "<think>", "<mask>", "<｜User｜>"),
     *("  ", "   ", " " * 8, " " * 24, "\n \n", "  \n", "\r\n\r\n", "\t\t", "\x04", "\x05\x06", "\ufeff", "\u200d"),
     *("12", "1234567", "１", "Ⅷ", "'S", "ſ", "\u212a", "ǅ", "camelCase", "HTMLParser", "/", "😀", "\U00020000"),
     *("你好", "一龥\u9fa6", "日本", "アイ", "ゟ゠ヿ", "中・文", "々", "한글", "\u1112\u1161\u11ab", "ไทย", "नि", "ﷺ"),
@@ -263,5 +266,6 @@ def _besides(family: Family) -> str:
     parts += ["ignore_merges"] if family.ignore_merges else []
     parts += ["missing bytes"] if family.without else []
     parts += ["added tokens of spaces"] if family.added == SPACES else []
-    parts += ["normalized added tokens"] if family.added and family.added != SPACES else []
+    parts += ["added tokens with white space"] if any(token.lstrip for token in family.added) else []
+    parts += ["normalized added tokens"] if family.added != SPACES and any(t.normalized for t in family.added) else []
     return ", ".join(parts)

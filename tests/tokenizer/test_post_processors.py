@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.families import Family, load
 from support.profiles import by_profile
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer
@@ -18,16 +18,13 @@ from hf_bpe.tokenizer._files.tokenizer_json import render_tokenizer_json
 
 CORPUS = ["low lower lowest newest  widest \n\n  the  new "] * 3
 TOKENIZER = BPETokenizer.train(CORPUS, num_merges=24, special_tokens=["<s>", "</s>", "[CLS]"])
+TOKENIZER.add_tokens([AddedToken("<mask>", lstrip=True), AddedToken("  <end>", lstrip=True, rstrip=True)])
 CONTENT = json.loads(render_tokenizer_json(TOKENIZER.definition))
 IDS = TOKENIZER.model.special_ids()
 COLUMNS = ("input_ids", "offset_mapping", "special_tokens_mask")
 
-texts = st.lists(
-    st.sampled_from(
-        ["low", " low", "  low", "lowest ", "    low", "   ", " ", " \n", "\n\n", "é", "<s>", "</s> ", "\t", "the"]
-    ),
-    max_size=8,
-).map("".join)
+PIECES = ["low", " low", "  low", "lowest ", "    low", "   ", " ", " \n", "\n\n", "é", "<s>", "</s> ", "\t", "the"]
+texts = st.lists(st.sampled_from([*PIECES, "<mask>", " <mask>", "\u2003<mask>", "  <end>"]), max_size=8).map("".join)
 flags = st.booleans()
 byte_levels = st.fixed_dictionaries(
     {"type": st.just("ByteLevel"), "add_prefix_space": flags, "trim_offsets": flags, "use_regex": st.just(True)}
