@@ -13,7 +13,7 @@ from tokenizers import AddedToken
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._byte_level import to_printable
 from hf_bpe.core.pretokenizers import WHITE_SPACE
-from hf_bpe.engine._encoder import AnyText, Encoder, Numbers, Options
+from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.tokenizer._batch_layout import Layout
 
 Offsets = tuple[int, int]
@@ -131,7 +131,7 @@ class Source(NamedTuple):
                     places[offsets[text] : offsets[text + 1], 2] = number
         return places
 
-    def matched(self, added_tokens: Mapping[int, AddedToken], ids: Numbers) -> dict[int, str]:
+    def matched(self, added_tokens: Mapping[int, AddedToken], ids: Ids) -> dict[int, str]:
         """Return the text of added tokens that take the white space around them: number of the id → text.
 
         Args:
@@ -172,7 +172,7 @@ class Encodings(Sequence[Encoding]):
         type_ids: Callable[[Layout, int], list[int]],
         to_tokens: ToTokens,
         trim: Trim = False,
-        matched: Callable[[Numbers], dict[int, str]] = lambda ids: {},
+        matched: Callable[[Ids], dict[int, str]] = lambda ids: {},
     ) -> None:
         self._make_layout = layout
         self._make_places = places
