@@ -6,6 +6,7 @@ Importing this registers `BPETokenizer` with `transformers.AutoTokenizer`; it im
 
 from typing import TYPE_CHECKING
 
+from hf_bpe._utils.lazy_exports import lazy_exports
 from hf_bpe._version import __version__
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._count import count
@@ -15,27 +16,35 @@ from hf_bpe.tokenizer._auto import register_when_imported
 from hf_bpe.training._train import train, train_bpe
 
 if TYPE_CHECKING:
+    from hf_bpe.tokenizer._accelerate import accelerate, patch_transformers, unpatch_transformers
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+    from hf_bpe.tokenizer._tokenization_fast import BPETokenizerFast
 
 __all__ = [
     "BPEModel",
     "BPETokenizer",
+    "BPETokenizerFast",
     "Source",
     "WordCounts",
     "__version__",
+    "accelerate",
     "count",
+    "patch_transformers",
     "plan",
     "train",
     "train_bpe",
+    "unpatch_transformers",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name == "BPETokenizer":
-        from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
-
-        return BPETokenizer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# These import transformers.
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "BPETokenizer": "hf_bpe.tokenizer._tokenization_bpe",
+        "BPETokenizerFast": "hf_bpe.tokenizer._tokenization_fast",
+        **dict.fromkeys(("accelerate", "patch_transformers", "unpatch_transformers"), "hf_bpe.tokenizer._accelerate"),
+    },
+)
 
 
 def __dir__() -> list[str]:

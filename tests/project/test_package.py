@@ -11,13 +11,17 @@ def test_the_public_names_are_these_and_all_are_there():
     assert hf_bpe.__all__ == [
         "BPEModel",
         "BPETokenizer",
+        "BPETokenizerFast",
         "Source",
         "WordCounts",
         "__version__",
+        "accelerate",
         "count",
+        "patch_transformers",
         "plan",
         "train",
         "train_bpe",
+        "unpatch_transformers",
     ]
     for name in hf_bpe.__all__:
         assert getattr(hf_bpe, name) is not None

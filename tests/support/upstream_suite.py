@@ -17,13 +17,13 @@ from transformers import GPT2Tokenizer
 from upstream_tests import test_tokenization_common
 from upstream_tests.test_tokenizers_backend_mixin import TokenizersBackendTesterMixin
 
-from hf_bpe import BPETokenizer
+from hf_bpe import BPETokenizer, BPETokenizerFast
 
 CORPUS = ["This is the first sentence, and this sentence is the second one.", "Numbers 12 3 and 92000; falsé 生活."] * 3
 
 
 # What does not fit comes back in one of two forms. Upstream asks by class which; ours has that of fast tokenizers.
-test_tokenization_common.TokenizersBackend = BPETokenizer
+test_tokenization_common.TokenizersBackend = BPETokenizer, test_tokenization_common.TokenizersBackend
 
 
 class Case:
@@ -93,6 +93,32 @@ class Fast(Case, TokenizersBackendTesterMixin, unittest.TestCase):
     # It looks into the object in Rust.
     test_rust_tokenizer_add_prefix_space_0 = None
     test_rust_tokenizer_add_prefix_space_1 = None
+
+
+class FastCase(Case):
+    """Tests what hf_bpe makes of a fast tokenizer."""
+
+    tokenizer_class = BPETokenizerFast
+
+    @classmethod
+    def make(cls):
+        tokenizer = BPETokenizer.train(CORPUS, num_merges=60, special_tokens=["<|endoftext|>"], pad_token="<pad>")
+        with tempfile.TemporaryDirectory() as folder:
+            tokenizer.save_pretrained(folder, portable=True, verify=False)
+            fast = BPETokenizerFast.from_pretrained(folder)
+        assert fast.is_accelerated
+        return fast
+
+
+class RustCommon(FastCase, test_tokenization_common.TokenizerTesterMixin, unittest.TestCase):
+    """What upstream tests of every tokenizer, for BPETokenizerFast."""
+
+
+class RustBackend(FastCase, TokenizersBackendTesterMixin, unittest.TestCase):
+    """What upstream tests of tokenizers in Rust, for BPETokenizerFast."""
+
+    # PreTrainedTokenizerFast, too, leaves the pre-tokenizer of a tokenizer.json as it is.
+    test_rust_tokenizer_add_prefix_space_0 = None
 
 
 class Outcomes(unittest.TestResult):

@@ -45,6 +45,18 @@ def processor_settings(processor: Any, added: AddedVocabulary) -> dict[str, Any]
     return settings
 
 
+def template_with_type_ids(processor: Any, added: AddedVocabulary) -> Template:
+    """Return the template of a post-processor for which `processor_settings` does not raise, with all type ids.
+
+    Without a template the sequences of a pair have the type ids 0 and 1.
+    """
+    for part in _parts(processor):
+        if part["type"] in _TEMPLATES:
+            return _TEMPLATES[part["type"]](part, added)
+    first, second = Piece("A", True), Piece("B", True, 1)
+    return Template((first,), (first, second))
+
+
 def post_processor(
     template: Template | None, trim_offsets: bool | str, ids: Mapping[str, int]
 ) -> dict[str, Any] | None:

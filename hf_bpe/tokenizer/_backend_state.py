@@ -1,0 +1,72 @@
+"""The state of a `tokenizers.Tokenizer` that decides ids, read quickly enough to compare it before every call.
+
+Serializing a tokenizer takes a second. So its components are compared in every call, because a handle of one can change
+it in place; added tokens and the model only where other code may have reached the object that owns them.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from tokenizers import Tokenizer
+from tokenizers.models import BPE
+
+from hf_bpe.engine._panics import panics_as_errors
+
+_SAMPLES = 13
+# Merges of most models make something of this.
+_CANARY = "ĠtheĠinternationalizationĠofĠreturnĠselfĠ12345ĠÐ¿ÑĢÐ¸Ð²ÐµÑĤĠä½łå¥½ĉĉ(){};//====ĊĊ"
+
+
+def state_of_components(backend: Tokenizer) -> tuple[Any, ...]:
+    """Return the state of all components but the vocabulary; takes about 3 µs.
+
+    Raises:
+        ValueError: a component has no state, because it is written in Python, or the model is not BPE.
+    """
+    model = backend.model
+    if not isinstance(model, BPE):
+        raise ValueError(f"its model is {type(model).__name__}, expected BPE")
+    parts = backend.normalizer, backend.pre_tokenizer, backend.post_processor, backend.decoder
+    try:
+        states = [None if part is None else part.__getstate__() for part in parts]
+    except Exception as error:  # `tokenizers` raises no narrower class
+        raise ValueError(f"a component cannot be read: {error}") from error
+    return (
+        *states,
+        *(model.dropout, model.unk_token, model.continuing_subword_prefix, model.end_of_word_suffix),
+        *(model.fuse_unk, model.byte_fallback, model.ignore_merges),
+        *(backend.get_vocab_size(with_added_tokens=False), backend.get_vocab_size(with_added_tokens=True)),
+    )
+
+
+def state_of_tokens(backend: Tokenizer) -> tuple[Any, ...]:
+    """Return the added tokens, and samples of the vocabulary and merges; takes about 1 µs for each added token.
+
+    Raises:
+        ValueError: `tokenizers` panics, as it may after it was trained in place.
+    """
+    size = backend.get_vocab_size(with_added_tokens=False)
+    samples = [backend.id_to_token(number * size // _SAMPLES) for number in range(_SAMPLES)]
+    with panics_as_errors():
+        canary = [token.id for token in backend.model.tokenize(_CANARY)]
+    return samples, canary, backend.get_added_tokens_decoder()
+
+
+def is_held_elsewhere(attributes: dict[str, Any]) -> bool:
+    """Return whether a backend is referred to by other objects than its tokenizer, one snapshot and the caller."""
+    return _references(attributes) > _REFERENCES
+
+
+def _references(attributes: dict[str, Any]) -> int:
+    return sys.getrefcount(attributes["_tokenizer"])
+
+
+def _references_of_one_tokenizer() -> int:
+    backend = object()
+    attributes, snapshot = {"_tokenizer": backend}, (backend,)
+    return _references(attributes) + len(snapshot) - 1
+
+
+_REFERENCES = _references_of_one_tokenizer()

@@ -1,0 +1,333 @@
+"""BPETokenizerFast gives what the fast tokenizer in it gives, whatever is changed in it."""
+
+import copy
+import json
+import logging
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib import metadata
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.profiles import by_profile
+from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
+from tokenizers.decoders import DecodeStream
+from transformers import AutoTokenizer, GPT2Tokenizer, PreTrainedTokenizerFast
+
+from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate, patch_transformers, unpatch_transformers
+
+CORPUS = ["This is the first sentence, and this sentence is the second one.", "Numbers 12 3 and 92000; falsé 生活."] * 3
+TEXTS = ["", " ", "This is<|endoftext|> the first", "falsé 生活 12  \n\t x", "<x> low<pad> <|eot|>é", "👩🏽‍🚀\x00" * 3]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tokenizer")
+    added = {"pad_token": "<pad>", "add_bos_token": True, "extra_special_tokens": ["<|eot|>"]}
+    tokenizer = BPETokenizer.train(CORPUS, num_merges=50, special_tokens=["<|endoftext|>"], **added)
+    tokenizer.save_pretrained(folder, portable=True, verify=False)
+    return folder
+
+
+@pytest.fixture
+def plain(folder):
+    return PreTrainedTokenizerFast.from_pretrained(folder)
+
+
+@pytest.fixture
+def fast(folder):
+    return accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
+
+
+def as_lists(encoded):
+    values = {name: np.asarray(value).tolist() if hasattr(value, "shape") else value for name, value in encoded.items()}
+    names = (
+        "ids",
+        "type_ids",
+        "offsets",
+        "special_tokens_mask",
+        "word_ids",
+        "sequence_ids",
+        "attention_mask",
+    )
+    return values, [[getattr(each, name) for name in names] for each in encoded.encodings]
+
+
+def check_same(plain, fast):
+    for text in TEXTS:
+        assert fast.encode(text) == plain.encode(text)
+        assert as_lists(fast(text)) == as_lists(plain(text))
+        assert fast.tokenize(text) == plain.tokenize(text)
+        ids = plain(text)["input_ids"]
+        for skips in (False, True):
+            assert fast.decode(ids, skip_special_tokens=skips) == plain.decode(ids, skip_special_tokens=skips)
+
+
+TEXT = st.one_of(st.sampled_from(TEXTS), st.text(max_size=30).filter(lambda text: text.isprintable()))
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "add_special_tokens": st.booleans(),
+        "padding": st.sampled_from([False, True, "max_length"]),
+        "truncation": st.sampled_from([False, True, "longest_first", "only_first"]),
+        "max_length": st.integers(8, 40),
+        "stride": st.integers(0, 2),
+        "padding_side": st.sampled_from(["left", "right"]),
+        "pad_to_multiple_of": st.integers(1, 8),
+        "return_token_type_ids": st.booleans(),
+        "return_attention_mask": st.booleans(),
+        "return_overflowing_tokens": st.booleans(),
+        "return_special_tokens_mask": st.booleans(),
+        "return_offsets_mapping": st.booleans(),
+        "return_length": st.booleans(),
+        "split_special_tokens": st.booleans(),
+    },
+)
+WORDS = st.lists(st.text("ab é生", min_size=1, max_size=5), min_size=1, max_size=4)
+
+
+def result(tokenizer, *texts, **options):
+    try:
+        return as_lists(tokenizer(*texts, verbose=False, **options))
+    except Exception as error:  # tokenizers raises Exception
+        return type(error)
+
+
+@settings(max_examples=by_profile(quick=150, thorough=2000), deadline=None)
+@given(data=st.data(), options=OPTIONS)
+def test_calls_give_what_the_plain_tokenizer_gives(folder, data, options):
+    plain, fast = both(folder)
+    kind = data.draw(st.sampled_from(["one", "pair", "batch", "pairs", "words", "batch of words"]))
+    if kind == "one":
+        texts = [data.draw(TEXT)]
+    elif kind == "pair":
+        texts = [data.draw(TEXT), data.draw(TEXT)]
+    elif kind == "batch":
+        texts = [data.draw(st.lists(TEXT, max_size=3))]
+    elif kind == "pairs":
+        texts = [data.draw(st.lists(st.tuples(TEXT, TEXT), max_size=3))]
+    else:
+        texts = [data.draw(WORDS if kind == "words" else st.lists(WORDS, max_size=3))]
+        options["is_split_into_words"] = True
+    assert result(fast, *texts, **options) == result(plain, *texts, **options)
+
+
+@cache
+def both(folder):
+    plain = PreTrainedTokenizerFast.from_pretrained(folder)
+    return plain, accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
+
+
+@settings(max_examples=by_profile(quick=60, thorough=1000), deadline=None)
+@given(rows=st.lists(st.lists(st.integers(0, 400), max_size=8), max_size=4), skips=st.booleans())
+def test_decoding_gives_what_the_plain_tokenizer_gives(folder, rows, skips):
+    plain, fast = both(folder)
+    assert fast.batch_decode(rows, skip_special_tokens=skips) == plain.batch_decode(rows, skip_special_tokens=skips)
+    for row in rows:
+        array = np.array(row, np.int64)
+        assert fast.decode(array, skip_special_tokens=skips) == plain.decode(array, skip_special_tokens=skips)
+
+
+def change_components(name, value):
+    return lambda tokenizer: setattr(tokenizer.backend_tokenizer, name, value)
+
+
+def replace_backend(tokenizer):
+    content = json.loads(tokenizer._tokenizer.to_str())
+    tokenizer._tokenizer = Tokenizer.from_str(json.dumps(content | {"normalizer": {"type": "Lowercase"}}))
+
+
+def replace_merges(tokenizer):
+    content = json.loads(tokenizer._tokenizer.to_str())
+    content["model"]["merges"].reverse()
+    tokenizer.backend_tokenizer.model = Tokenizer.from_str(json.dumps(content)).model
+
+
+CHANGES = {
+    "a new token": lambda tokenizer: tokenizer.add_tokens(["<x>", "生"]),
+    "a token of the vocabulary": lambda tokenizer: tokenizer.add_tokens(["is", AddedToken("th", lstrip=True)]),
+    "flags of an added token": lambda tokenizer: tokenizer.add_tokens([AddedToken("<pad>", rstrip=True)]),
+    "a named token": lambda tokenizer: tokenizer.add_special_tokens({"cls_token": "<x>"}),
+    "eos": lambda tokenizer: setattr(tokenizer, "add_eos_token", True),
+    "splitting of special tokens": lambda tokenizer: setattr(tokenizer, "split_special_tokens", True),
+    "normalizer": change_components("normalizer", normalizers.Lowercase()),
+    "pre-tokenizer": change_components("pre_tokenizer", pre_tokenizers.ByteLevel(add_prefix_space=True)),
+    "no byte-level pre-tokenizer": change_components("pre_tokenizer", pre_tokenizers.Whitespace()),
+    "a part in place": lambda t: setattr(t.backend_tokenizer.pre_tokenizer, "add_prefix_space", True),
+    "decoder": change_components("decoder", None),
+    "post-processor": change_components("post_processor", None),
+    "ignore_merges": lambda tokenizer: setattr(tokenizer.backend_tokenizer.model, "ignore_merges", True),
+    "truncation": lambda tokenizer: tokenizer.backend_tokenizer.enable_truncation(3),
+    "backend": replace_backend,
+    "merges": replace_merges,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_tokenizer_gives_what_the_changed_plain_one_gives(plain, fast, change):
+    check_same(plain, fast)
+    for tokenizer in (plain, fast):
+        CHANGES[change](tokenizer)
+    check_same(plain, fast)
+
+
+def test_changes_by_held_objects_are_noticed(plain, fast):
+    held = [(tokenizer._tokenizer, tokenizer._tokenizer.pre_tokenizer) for tokenizer in (plain, fast)]
+    check_same(plain, fast)
+    for flags in ({}, {"lstrip": True}):
+        for backend, _ in held:
+            backend.add_tokens([AddedToken("生", **flags)])
+        check_same(plain, fast)
+    parts = [part for _, part in held]
+    del held, backend
+    check_same(plain, fast)
+    for part in parts:
+        part.add_prefix_space = True
+    check_same(plain, fast)
+    assert fast.is_accelerated
+
+
+def test_what_cannot_be_accelerated_any_more_is_encoded_by_the_backend_and_logged_once(fast, caplog):
+    CHANGES["no byte-level pre-tokenizer"](fast)
+    with caplog.at_level(logging.WARNING):
+        logging.getLogger("hf_bpe").addHandler(caplog.handler)
+        for _ in range(3):
+            assert fast("This is")["input_ids"] == fast.backend_tokenizer.encode("This is").ids
+        logging.getLogger("hf_bpe").removeHandler(caplog.handler)
+    assert not fast.is_accelerated
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda fast: pickle.loads(pickle.dumps(fast))])
+def test_copies_and_pickles_are_independent_and_accelerated(plain, fast, duplicate):
+    fast("This is")
+    other = duplicate(fast)
+    assert type(other) is type(fast)
+    assert other.is_accelerated
+    check_same(plain, other)
+    if duplicate is not copy.copy:  # which shares the backend, as of any fast tokenizer
+        other.add_tokens(["<x>"])
+        check_same(plain, fast)
+        plain.add_tokens(["<x>"])
+        check_same(plain, other)
+
+
+def test_accelerated_classes_are_those_of_transformers_and_pickles_name_them(folder):
+    tokenizer = GPT2Tokenizer.from_pretrained(folder)
+    fast = accelerate(tokenizer)
+    assert isinstance(fast, (GPT2Tokenizer, BPETokenizerFast, PreTrainedTokenizerFast))
+    assert isinstance(fast, BPETokenizerFast)
+    assert type(fast).__name__ == "GPT2Tokenizer"
+    assert type(tokenizer) is GPT2Tokenizer
+    assert accelerate(fast) is fast
+    assert pickle.loads(pickle.dumps(type(fast))) is type(fast)
+    loaded = type(fast).from_pretrained(folder)
+    assert loaded.encode(CORPUS[0]) == tokenizer.encode(CORPUS[0])
+    with pytest.raises(AttributeError, match="no attribute"):
+        getattr(sys.modules[type(fast).__module__], "no_such_class")  # noqa: B009
+
+
+def test_subclasses_of_an_accelerated_tokenizer_work_as_servers_make_them(plain, fast):
+    class Cached(type(fast)):
+        @property
+        def all_special_ids(self):
+            return [0]
+
+    other = copy.copy(fast)
+    other.__class__ = Cached
+    assert other.all_special_ids == [0]
+    check_same(plain, other)
+
+    class Loud(type(fast)):
+        def _encode_plus(self, text, *args, **given):
+            return super()._encode_plus(text.upper(), *args, **given)
+
+    other.__class__ = Loud
+    assert other.encode("this") == plain.encode("THIS")
+
+
+def test_settings_of_the_original_do_not_follow_those_of_the_accelerated_one(plain):
+    fast = accelerate(plain)
+    fast.pad_token = "<|eot|>"
+    fast.padding_side = "left"
+    assert (plain.pad_token, plain.padding_side) == ("<pad>", "right")
+
+
+def test_saved_files_are_those_of_the_plain_tokenizer(plain, fast, tmp_path):
+    for name, tokenizer in {"plain": plain, "fast": fast}.items():
+        tokenizer.save_pretrained(tmp_path / name)
+    BPETokenizerFast.from_pretrained(tmp_path / "plain").save_pretrained(tmp_path / "own")
+    written = {path.name: path.read_text() for path in (tmp_path / "plain").iterdir()}
+    for name in ("fast", "own"):
+        assert {path.name: path.read_text() for path in (tmp_path / name).iterdir()} == written
+
+
+def test_stream_decoder_of_tokenizers_takes_the_backend(plain, fast):
+    ids = plain.encode(TEXTS[3])
+    streams = DecodeStream(skip_special_tokens=True), DecodeStream(skip_special_tokens=True)
+    steps = [[s.step(t._tokenizer, i) for i in ids] for s, t in zip(streams, (plain, fast), strict=True)]
+    assert steps[0] == steps[1]
+
+
+def test_threads_may_encode_while_another_adds_tokens(fast):
+    expected = fast.encode(CORPUS[1])
+
+    def encode(number):
+        if number % 50 == 7:
+            fast.add_tokens([f"<new {number}>"])
+        return fast.encode(CORPUS[1])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(ids == expected for ids in pool.map(encode, range(200)))
+
+
+def test_other_tokenizers_are_refused_by_name_and_stay_as_they_are():
+    other = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(WORD_LEVEL))
+    with pytest.raises(ValueError, match=r"PreTrained|TokenizersBackend.*WordLevel"):
+        accelerate(other)
+    assert not isinstance(other, BPETokenizerFast)
+    with pytest.raises(TypeError, match="got BPETokenizer"):
+        accelerate(BPETokenizer.train([], vocab_size=256))
+
+
+WORD_LEVEL = json.dumps(
+    {
+        **dict.fromkeys(("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")),
+        "version": "1.0",
+        "added_tokens": [],
+        "model": {"type": "WordLevel", "vocab": {"a": 0, "<unk>": 1}, "unk_token": "<unk>"},
+    }
+)
+
+
+def test_patched_auto_tokenizer_accelerates_what_it_can(folder, tmp_path):
+    PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(WORD_LEVEL)).save_pretrained(tmp_path)
+    plain = AutoTokenizer.from_pretrained
+    patch_transformers()
+    patch_transformers()
+    try:
+        assert isinstance(AutoTokenizer.from_pretrained(folder), BPETokenizerFast)
+        assert not isinstance(AutoTokenizer.from_pretrained(tmp_path), BPETokenizerFast)
+    finally:
+        unpatch_transformers()
+    assert AutoTokenizer.from_pretrained == plain
+    assert not isinstance(AutoTokenizer.from_pretrained(folder), BPETokenizerFast)
+
+
+def test_the_plugin_of_vllm_accelerates_on_request(monkeypatch):
+    (entry_point,) = metadata.entry_points(group="vllm.general_plugins", name="hf_bpe")
+    register, plain = entry_point.load(), AutoTokenizer.from_pretrained
+    register()
+    assert AutoTokenizer.from_pretrained == plain
+    monkeypatch.setenv("HF_BPE_ACCELERATE", "1")
+    try:
+        register()
+        assert AutoTokenizer.from_pretrained != plain
+    finally:
+        unpatch_transformers()
+    monkeypatch.setenv("HF_BPE_ACCELERATE", "yes")
+    with pytest.raises(ValueError, match="expected 0 or 1, got 'yes'"):
+        register()
