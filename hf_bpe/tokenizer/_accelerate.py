@@ -44,8 +44,8 @@ def accelerate(tokenizer: Any) -> Any:
         return tokenizer
     name = f"{type(tokenizer).__name__} {tokenizer.name_or_path!r}"
     try:
-        kind = class_of(type(tokenizer))
-        other = kind.__new__(kind)
+        kind: Any = type(tokenizer)
+        other: Any = object.__new__(class_of(kind))
         # Settings are changed in place by transformers.
         settings = {
             key: value.copy() if type(value) in (dict, list) else value for key, value in vars(tokenizer).items()

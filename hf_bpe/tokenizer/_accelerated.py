@@ -16,7 +16,7 @@ from hf_bpe.tokenizer._tokenization_fast import BPETokenizerFast
 
 
 @cache
-def class_of(kind: type) -> type[Any]:
+def class_of(kind: Any) -> Any:
     """Return the accelerated class of a class of fast tokenizers; it has the same name.
 
     Methods of the class come first, and those that they call of `PreTrainedTokenizerFast` are ours.

@@ -39,7 +39,8 @@ def encode_fast_call(
     as_text = given.get("split_special_tokens")
     as_text = tokenizer.split_special_tokens if as_text is None else as_text
     source = Source(engine.encoder, inputs.texts, engine.as_text if as_text else engine.parsed, inputs.bounds)
-    return encode_call(_Settings(tokenizer, engine), source, inputs, template, given)
+    settings: Any = _Settings(tokenizer, engine)
+    return encode_call(settings, source, inputs, template, given)
 
 
 def _is_common(given: dict[str, Any], num_special: int) -> bool:
@@ -62,7 +63,7 @@ _TENSORS = (TensorType.PYTORCH, TensorType.NUMPY)
 
 
 class _Settings:
-    """What `encode_call` asks of a tokenizer, for one engine."""
+    """A view of a tokenizer: what `encode_call` asks of a tokenizer, for one engine."""
 
     token_type_ids_pattern = "all_zeros"
 

@@ -45,7 +45,8 @@ def _compare(engine: Engine, backend: Tokenizer, rows: Sequence[tuple[str, ...]]
     with panics_as_errors():
         given = [row if len(row) > 1 else row[0] for row in rows]
         expected = backend.encode_batch(given, add_special_tokens=added)
-    encoded = encode_fast_call(_Defaults(backend), engine, given, None, {"add_special_tokens": added})
+    defaults: Any = _Defaults(backend)
+    encoded = encode_fast_call(defaults, engine, given, None, {"add_special_tokens": added})
     assert encoded is not None
     for row, one, other in zip(rows, expected, encoded.encodings, strict=True):
         for name in _NAMES:

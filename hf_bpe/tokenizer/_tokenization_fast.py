@@ -140,7 +140,7 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
         """Save the files that `PreTrainedTokenizerFast` saves, which load without hf_bpe."""
         if type(self) is not BPETokenizerFast:  # accelerated classes have the name of the class in transformers
             return super().save_pretrained(save_directory, *args, **kwargs)
-        plain = copy.copy(self)
+        plain: Any = copy.copy(self)
         plain.__class__ = PreTrainedTokenizerFast  # whose name is saved
         return plain.save_pretrained(save_directory, *args, **kwargs)
 

@@ -209,6 +209,8 @@ class PreTrainedTokenizer:
 
     # What BPETokenizer defines in another way.
     encode: Any
+    decode: Any
+    _decode: Any
     get_special_tokens_mask: Any
     convert_tokens_to_ids: Any
     convert_added_tokens: Any
