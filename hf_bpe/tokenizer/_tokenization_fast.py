@@ -60,6 +60,8 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
     @property
     def _engine(self) -> Engine | None:
         attributes = vars(self)
+        if "_engine_slot" not in attributes:  # its class was set by other code
+            attributes["_engine_slot"] = EngineSlot()
         slot: EngineSlot = attributes["_engine_slot"]
         return slot.current(attributes)
 

@@ -249,6 +249,26 @@ def test_subclasses_of_an_accelerated_tokenizer_work_as_servers_make_them(plain,
     assert other.encode("this") == plain.encode("THIS")
 
 
+def test_a_plain_tokenizer_may_be_given_the_class_and_its_own_back(plain, fast):
+    fast.__class__ = PreTrainedTokenizerFast
+    check_same(plain, fast)
+    fast.__class__ = BPETokenizerFast
+    check_same(plain, fast)
+    loaded = copy.deepcopy(plain)
+    loaded.__class__ = BPETokenizerFast
+    assert loaded.is_accelerated
+    check_same(plain, loaded)
+
+
+def test_fingerprints_of_datasets_do_not_depend_on_calls(fast):
+    fingerprint = pytest.importorskip("datasets.fingerprint").Hasher.hash
+    before = fingerprint(fast)
+    check_same(copy.deepcopy(fast), fast)
+    assert fingerprint(fast) == before == fingerprint(pickle.loads(pickle.dumps(fast)))
+    fast.add_tokens(["<x>"])
+    assert fingerprint(fast) != before
+
+
 def test_settings_of_the_original_do_not_follow_those_of_the_accelerated_one(plain):
     fast = accelerate(plain)
     fast.pad_token = "<|eot|>"
