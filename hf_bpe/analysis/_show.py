@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.style import Style
@@ -20,9 +20,12 @@ from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import LIGHT, fragment, html_of_pieces, legend, page, pieces, plain
 from hf_bpe.analysis._merge_tree import MergeTree, merge_tree, ranks_of
 from hf_bpe.core._model import BPEModel
+from hf_bpe.core.pretokenizers import pre_tokens as pre_tokens_of
+from hf_bpe.engine._added_tokens import AddedTokenSplitter
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import AnyText, Options, as_str, tuples_of
 from hf_bpe.engine._merge_trees import parts_of_tokens
+from hf_bpe.engine._normalizers import normalizer_of
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
@@ -48,7 +51,14 @@ class ShownToken(NamedTuple):
     is_added: bool
 
 
-def show(tokenizer: BPETokenizer | BPEModel, text: AnyText, *, ids: bool = False, max_tokens: int = 5000) -> Shown:
+def show(
+    tokenizer: BPETokenizer | BPEModel,
+    text: AnyText,
+    *,
+    ids: bool = False,
+    pre_tokens: bool = False,
+    max_tokens: int = 5000,
+) -> Shown:
     r"""Show a text as its tokens.
 
     The result prints as plain text with `|` between tokens. `rich.print` and notebooks show colours instead;
@@ -62,11 +72,14 @@ def show(tokenizer: BPETokenizer | BPEModel, text: AnyText, *, ids: bool = False
         tokenizer: a tokenizer, or a model, whose special tokens are found in the text.
         text: a str is encoded as in a call with `add_special_tokens=False`; bytes, UTF-8 or not, as by `encode_bytes`.
         ids: also show the id of each token.
-        max_tokens: the most tokens to show; all are counted.
+        pre_tokens: show the pre-tokens that the pattern cuts, which no token crosses, instead of the tokens. Not with
+            `ids`.
+        max_tokens: the most tokens, or pre-tokens, to show; all are counted.
 
     Raises:
         TypeError: the tokenizer or the text has the wrong type.
-        ValueError: a byte of the text has no token; `max_tokens` is below 1.
+        ValueError: a byte of the text has no token; `max_tokens` is below 1; both `ids` and `pre_tokens` are given, or
+            the latter for a tokenizer that finds added tokens in normalized text.
 
     >>> from hf_bpe import train
     >>> model = train(["low low low lower lowest"], vocab_size=262, special_tokens=["<|endoftext|>"])
@@ -77,8 +90,15 @@ def show(tokenizer: BPETokenizer | BPEModel, text: AnyText, *, ids: bool = False
     >>> show(model, b"low\xff", ids=True)
     low 258|<ff> 255
     2 tokens, 4 bytes, 2.00 bytes a token
+    >>> show(model, "lowest low", pre_tokens=True)
+    lowest|·low
+    2 pre-tokens, 10 bytes, 5.00 bytes a pre-token
     """
     max_tokens = check_int("max_tokens", max_tokens, 1)
+    if pre_tokens:
+        if ids:
+            raise ValueError("ids: pre-tokens have no ids; give one of ids and pre_tokens")
+        return _show_pre_tokens(tokenizer, text, max_tokens)
     model, added, encoded, decoded = _encode(tokenizer, text)
     tokens = tuple(
         ShownToken(token_id, model.vocab.get(token_id) or added[token_id].content.encode(), token_id in added)
@@ -88,9 +108,28 @@ def show(tokenizer: BPETokenizer | BPEModel, text: AnyText, *, ids: bool = False
     return Shown(tokens, len(encoded), len(given), decoded == given, ids, model)
 
 
+def _show_pre_tokens(tokenizer: BPETokenizer | BPEModel, text: AnyText, most: int) -> Shown:
+    model, added, prefix = _parts_of(tokenizer)
+    given = as_str(text)
+    normalizer = None if model.normalizer is None else normalizer_of(model.normalizer)
+    if normalizer is not None and any(token.normalized for token in added.values()):
+        raise ValueError("pre_tokens: not shown if added tokens are found in normalized text")
+    found: list[ShownToken] = []
+    for part in AddedTokenSplitter(added).split(given):
+        if isinstance(part, int):
+            found.append(ShownToken(part, added[part].content.encode(), True))
+            continue
+        words = part if normalizer is None else normalizer.apply(part)
+        words = f" {words}" if prefix and words and not words.startswith(" ") else words
+        found += [ShownToken(-1, token.data, False) for token in pre_tokens_of(words, model.pattern) if token.data]
+    data = given.encode("utf-8", "surrogateescape")
+    is_exact = b"".join(token.data for token in found) == data
+    return Shown(tuple(found[:most]), len(found), len(data), is_exact, False, model, unit="pre-token")
+
+
 @dataclass(frozen=True, repr=False)
 class Shown:
-    """A text as its tokens; returned by `show`.
+    """A text as its tokens, or pre-tokens; returned by `show`.
 
     Attributes:
         tokens: the tokens shown.
@@ -98,6 +137,7 @@ class Shown:
         num_bytes: number of bytes of the text.
         is_exact: whether the tokens decode exactly to the given text.
         has_ids: whether ids are shown.
+        unit: "token" or "pre-token", which have the id -1 unless they are added tokens.
     """
 
     tokens: tuple[ShownToken, ...]
@@ -106,14 +146,15 @@ class Shown:
     is_exact: bool
     has_ids: bool
     _model: BPEModel = field(compare=False)
+    unit: Literal["token", "pre-token"] = "token"
 
     @property
     def summary(self) -> str:
         """The numbers of tokens and bytes, and notes about the display."""
-        rate = f", {self.num_bytes / self.num_tokens:.2f} bytes a token" if self.num_tokens else ""
-        cut = f"; the first {len(self.tokens)} tokens are shown" if len(self.tokens) < self.num_tokens else ""
+        rate = f", {self.num_bytes / self.num_tokens:.2f} bytes a {self.unit}" if self.num_tokens else ""
+        cut = f"; the first {len(self.tokens)} {self.unit}s are shown" if len(self.tokens) < self.num_tokens else ""
         other = "" if self.is_exact else "; the decoded text is shown, which differs from the given text"
-        return f"{_number(self.num_tokens, 'token')}, {_number(self.num_bytes, 'byte')}{rate}{cut}{other}"
+        return f"{_number(self.num_tokens, self.unit)}, {_number(self.num_bytes, 'byte')}{rate}{cut}{other}"
 
     @property
     def marked(self) -> str:
@@ -174,7 +215,8 @@ class Shown:
             )
             spans.append("<br>" if b"\n" in (token.data if self.has_ids else token.data[-1:]) else "<wbr>")
         kind = ' class="ids"' if self.has_ids else ""
-        how = " Point at a token, tap it, or press Tab, to see its id, bytes and merge." if self.tokens else ""
+        facts = "id, bytes and merge" if self.unit == "token" else "bytes"
+        how = f" Point at a {self.unit}, tap it, or press Tab, to see its {facts}." if self.tokens else ""
         return f"<p>{escape(self.summary)}.{how}</p>\n{self._legend()}<div{kind}>{''.join(spans)}</div>"
 
     def _legend(self) -> str:
@@ -187,11 +229,12 @@ class Shown:
 
     def _title(self, token: ShownToken, data: bytes, begin: int, end: int) -> str:
         """Return the description of a token, including the characters of which it has only a part."""
-        facts = [f"id {token.id}", f"{_number(len(token.data), 'byte')} {token.data.hex(' ')}"]
+        facts = [f"id {token.id}"] if token.id >= 0 else []
+        facts += [f"{_number(len(token.data), 'byte')} {token.data.hex(' ')}"]
         whole = _whole_characters(data, begin, end)
         facts += [f"of {plain(whole)}"] if whole != token.data else []
         facts += ["added token"] if token.is_added else []
-        facts += [f"merge {self._ranks[token.id]}"] if token.id in self._ranks else []
+        facts += [f"merge {self._ranks[token.id]}"] if self.unit == "token" and token.id in self._ranks else []
         return ", ".join(facts)
 
     @cached_property
@@ -199,16 +242,12 @@ class Shown:
         return ranks_of(self._model, parts_of_tokens(self._model))
 
 
-def _encode(
-    tokenizer: BPETokenizer | BPEModel, text: AnyText
-) -> tuple[BPEModel, Mapping[int, AddedToken], list[int], bytes]:
-    """Return the model, the added tokens, the ids of a text and the bytes that they decode to."""
+def _parts_of(tokenizer: BPETokenizer | BPEModel) -> tuple[BPEModel, Mapping[int, AddedToken], bool]:
+    """Return the model, the added tokens, and whether a space is put before texts."""
     if isinstance(tokenizer, BPEModel):
         special = tokenizer.special_ids().items()
         added = {token_id: AddedToken(token, normalized=False, special=True) for token, token_id in special}
-        encoder = make_encoder(tokenizer).with_added_tokens(tuples_of(added.items()))
-        ids = encoder.encode(text, Options())
-        return tokenizer, added, ids, encoder.decode(ids, b"")
+        return tokenizer, added, False
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer  # needs transformers, which models do not
 
     if not isinstance(tokenizer, BPETokenizer):
@@ -216,8 +255,20 @@ def _encode(
             f"expected a BPETokenizer or a BPEModel, got {type(tokenizer).__name__}; give "
             "BPETokenizer.from_pretrained(path), or BPETokenizer.convert_from(tokenizer) for another kind"
         )
+    return tokenizer.model, tokenizer.added_tokens_decoder, bool(tokenizer.add_prefix_space)
+
+
+def _encode(
+    tokenizer: BPETokenizer | BPEModel, text: AnyText
+) -> tuple[BPEModel, Mapping[int, AddedToken], list[int], bytes]:
+    """Return the model, the added tokens, the ids of a text and the bytes that they decode to."""
+    model, added, _ = _parts_of(tokenizer)
+    if isinstance(tokenizer, BPEModel):
+        encoder = make_encoder(model).with_added_tokens(tuples_of(added.items()))
+        ids = encoder.encode(text, Options())
+        return model, added, ids, encoder.decode(ids, b"")
     ids = tokenizer.encode_to_lists([text])[0] if isinstance(text, str) else tokenizer.encode_bytes(text)
-    return tokenizer.model, tokenizer.added_tokens_decoder, ids, tokenizer.decode_bytes(ids)
+    return model, added, ids, tokenizer.decode_bytes(ids)
 
 
 def _whole_characters(data: bytes, begin: int, end: int) -> bytes:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _TEXT_HELP = "The text itself, instead of a file."
 _IDS_HELP = "Print the id after each token."
+_PRE_TOKENS_HELP = "Show the pre-tokens that the pattern cuts, instead of the tokens."
 _MAX_HELP = "Show at most N tokens; all are counted."
 _HTML_HELP = "Write an HTML page to this file instead of printing."
 _COLOUR_HELP = "Print in colours, or as plain text."
@@ -43,6 +44,7 @@ def show(
     file: Annotated[str, argument("FILE", "The file to read; - for standard input.")] = STDIN,
     text: Annotated[str | None, option(_TEXT_HELP, metavar="TEXT", show_default="none")] = None,
     ids: Annotated[bool, option(_IDS_HELP, "--ids")] = False,
+    pre_tokens: Annotated[bool, option(_PRE_TOKENS_HELP, "--pre-tokens")] = False,
     max_tokens: Annotated[int, option(_MAX_HELP, metavar="N", min=1)] = 5000,
     html: _Html = None,
     color: _Colour = None,
@@ -59,6 +61,8 @@ def show(
 
     if text is not None and file != STDIN:
         raise typer.BadParameter("cannot be combined with a FILE", param_hint="'--text'")
+    if ids and pre_tokens:
+        raise typer.BadParameter("cannot be combined with --ids", param_hint="'--pre-tokens'")
     if text is None and file != STDIN and not Path(file).exists():
         raise FileNotFoundError(f"there is no file {file!r}; to show this text itself, give --text {file!r}")
     check_file(html, force)
@@ -68,7 +72,7 @@ def show(
     else:
         with open_input(file) as source:
             data = source.read()
-    tokens = shown(tokenizer, data, ids=ids, max_tokens=max_tokens)
+    tokens = shown(tokenizer, data, ids=ids, pre_tokens=pre_tokens, max_tokens=max_tokens)
     if html is not None:
         name = "a text" if text is not None else "standard input" if file == STDIN else Path(file).name
         _save(tokens.to_html(f"Tokens of {name} by {name_of(folder)}"), html)

@@ -13,7 +13,7 @@ from rich.color import ColorSystem
 from rich.console import Console
 from support.colours import SEEN_BY, blend, contrast, difference
 from support.samples import make_tokenizer
-from support.strategies import any_bytes, models
+from support.strategies import any_bytes, models, texts
 from transformers import AddedToken, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, train
@@ -288,3 +288,23 @@ def test_text_and_signs_are_read_on_the_colours(palette, text, faint):
     for colour in palette:
         assert contrast(colour, text) > 5.5
         assert contrast(colour, blend(text, colour, faint / 255)) > 4.5  # what WCAG asks for
+
+
+@given(texts)
+def test_pre_tokens_shown_are_the_words_of_a_call(text):
+    tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=262, special_tokens=["<|x|>"])
+    found = tokenizer(text, add_special_tokens=False)
+    shown = show(tokenizer, text, pre_tokens=True)
+    assert (shown.num_tokens, shown.is_exact) == (len({*found.word_ids()}), True)
+
+
+def test_pre_tokens_are_shown_with_added_tokens_and_normalized():
+    tokenizer = BPETokenizer.train(["low"], 258, special_tokens=["<|x|>"], add_prefix_space=True)
+    assert str(show(tokenizer, "low<|x|>er\n", pre_tokens=True)).splitlines()[0] == "·low|<|x|>|·er|↵"
+    composed = BPETokenizer(model=replace(train(["low"], 256), normalizer="NFC"))
+    assert show(composed, "e\u0301 x", pre_tokens=True).marked == "é|·x"
+    with pytest.raises(ValueError, match="give one of ids and pre_tokens"):
+        show(composed, "x", ids=True, pre_tokens=True)
+    composed.add_tokens([AddedToken("yes", normalized=True)])
+    with pytest.raises(ValueError, match="pre_tokens: not shown if added tokens are found in normalized text"):
+        show(composed, "x", pre_tokens=True)
