@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tokenizers import AddedToken
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import PaddingStrategy, TensorType
 
@@ -82,3 +84,7 @@ class _Settings:
     def trim_offsets(self) -> bool | str:
         trim: bool | str = self._engine.definition.setting("trim_offsets", False)
         return trim
+
+    @property
+    def _added_tokens_decoder(self) -> Mapping[int, AddedToken]:
+        return self._engine.definition.added_tokens

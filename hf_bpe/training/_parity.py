@@ -42,7 +42,7 @@ class Parity:
     >>> texts = {"en": ["low lower lowest newest widest"] * 9, "fi": ["alempi alin uusin levein"]}
     >>> model = train(texts, num_merges=2, parity=Parity(dev={"en": ["lower"], "fi": ["alempi"]}))
     >>> model.merges
-    [(b'i', b'n'), (b'a', b'l')]
+    [(b'i', b'n'), (b'l', b'e')]
     """
 
     dev: Mapping[str, TextSource | WordCounts] | None = None

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from support.odd_calls import Target, outcomes
+from transformers import PreTrainedTokenizerFast
 from transformers.utils import logging
 
 import hf_bpe
@@ -116,6 +117,7 @@ def targets(folder: Path) -> list[Target]:
         call("train", hf_bpe.train, **training),
         call("train", hf_bpe.train, **{**training, "vocab_size": None, "num_merges": 1}),
         call("train_bpe", hf_bpe.train_bpe, **training),
+        call("accelerate", hf_bpe.accelerate, tokenizer=PreTrainedTokenizerFast.from_pretrained(folder / "saved")),
         call("BPETokenizer.train", BPETokenizer.train, **training, normalizer=None, unk_token="<u>", errors="replace"),
         call(
             "BPETokenizer",
@@ -289,6 +291,7 @@ def targets(folder: Path) -> list[Target]:
         ),
         method("convert_to", path=output + "2", format="gpt2", drop=["pattern"], verify=False),
         method("with_model", edited=editing.truncate(MODEL, 258)),
+        method("session", text="low", split_special_tokens=False),
         method(
             "train_new_from_iterator",
             text_iterator=["low lower"],

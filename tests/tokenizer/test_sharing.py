@@ -18,7 +18,7 @@ from support.profiles import thorough
 from transformers import AddedToken, AutoTokenizer
 
 from hf_bpe import BPETokenizer
-from hf_bpe.tokenizer import _bulk
+from hf_bpe.tokenizer._token_files import documents
 
 CORPUS = ["low low low lower lower lowest widest widest newest newest newest 你好 你好 what is newer is lower\n"]
 TEXTS = [f"the {kind}est<|endoftext|> {number} 你好 👋" for number, kind in enumerate(["low", "wid", "new"] * 8)]
@@ -226,7 +226,7 @@ def test_a_folder_saved_while_tokens_are_added_is_of_one_moment(tokenizer, tmp_p
 
 
 def test_files_encoded_while_tokens_are_added_are_encoded_alike(tokenizer, tmp_path, monkeypatch):
-    read = _bulk._read_blocks
+    read = documents.follow_documents
 
     def add_and_read(*arguments):
         tokenizer.add_tokens(["newest", "low"])
@@ -235,7 +235,7 @@ def test_files_encoded_while_tokens_are_added_are_encoded_alike(tokenizer, tmp_p
     for name in "ab":
         (tmp_path / name).write_text("the newest low", encoding="utf-8")
     expected = tokenizer.encode("the newest low")
-    monkeypatch.setattr(_bulk, "_read_blocks", add_and_read)
+    monkeypatch.setattr(documents, "follow_documents", add_and_read)
     written = tokenizer.encode_file([tmp_path / "a", tmp_path / "b"], tmp_path / "ids.npy")
     assert np.load(written.ids).tolist() == expected * 2
 
