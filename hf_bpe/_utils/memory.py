@@ -44,7 +44,7 @@ def format_bytes(amount: int) -> str:
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if amount >= size:
             return f"{amount / size:.1f} {unit}"
-    return f"{amount} bytes"
+    return f"{amount} byte{'' if amount == 1 else 's'}"
 
 
 def resident_bytes() -> int:

@@ -128,7 +128,7 @@ def inspect(
     def show(found: Inspection | Refusal) -> None:
         show_result(json.dumps(found.as_json(), indent=2) if as_json else str(found))
 
-    with warnings_said():
+    with phase(f"reading {source}"), warnings_said():
         try:
             path, format, definition = _read(source, from_format, pattern, special_token)
         except PatternNeeded:

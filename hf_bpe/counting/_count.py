@@ -234,7 +234,8 @@ class _Counting:
     def _report(self) -> None:
         skipped = self._all_skipped()
         number = len({(shard.name, shard.start if self.work is None else 0) for shard in self.shards})
-        logger.info("read %s, %s", counted(number, "shard"), format_bytes(_bytes(self.shards)))
+        size = _bytes(self.shards)  # unknown for texts in memory
+        logger.info("read %s%s", counted(number, "shard"), f", {format_bytes(size)}" if size else "")
         if any(skipped.values()):
             logger.warning(
                 "skipped: the rest of %(files)d files and %(documents)d documents; shortened: %(shortened)d documents",
