@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from hf_bpe.cli.messages import report_done
-from hf_bpe.cli.outputs import check_file, is_resumed
+from hf_bpe.cli.outputs import check_file
 from hf_bpe.cli.sources import STDIN, is_found, shows_progress, text_file
 from hf_bpe.cli.tokenizers import load
 from hf_bpe.counting._sources import Source, plan
@@ -41,6 +41,7 @@ def write_token_files(
         reading: the options of each `Source`.
     """
     from hf_bpe.tokenizer._token_files.formats import Target
+    from hf_bpe.tokenizer._token_files.run import RunLog
 
     try:
         target = Target(params["format"], output)
@@ -51,15 +52,14 @@ def write_token_files(
     with contextlib.ExitStack() as stack:
         names = [name if is_found(name) else str(stack.enter_context(text_file(name))) for name in files or [STDIN]]
         sources = [Source(name, **reading) for name in names]
-        is_forced, is_ours = params["force"], is_resumed(params["work_dir"])
+        is_forced = params["force"]
+        is_ours = params["work_dir"] is not None and RunLog.is_in(params["work_dir"])
         # Fewer ids than one for eight bytes are rare.
         room = sum(shard.size or 0 for shard in plan(sources)) // 4
-        there = [target.manifest, *target.shards_there()]
-        for path in [target.folder / target.names(None)[0], *there]:
+        is_sharded = params["shard_tokens"] is not None or target.format.shard_tokens is not None
+        single = [] if is_sharded else [target.folder / name for name in target.names(None)]
+        for path in [*single, *target.about_all, *(target.shards_there() if is_sharded else [])]:
             check_file(path, is_forced or is_ours, room=room)
-        if is_forced and not is_ours:
-            for path in there:
-                path.unlink(missing_ok=True)
         options = {name: params[name] for name in ONLY_FOR_FILES}
         written = load(folder, params["pattern"]).encode_file(
             sources,
@@ -67,6 +67,7 @@ def write_token_files(
             split_special_tokens=params["split_special_tokens"] or None,  # None: the tokenizer's setting
             num_workers=params["workers"],
             show_progress=shows_progress(params["progress"]),
+            overwrite=is_forced,
             **options,
         )
     rows = "" if params["pack"] is None else f" in {written.num_rows} sequences"

@@ -54,7 +54,8 @@ class AllowedTokens:
             for token_id, token in model.vocab.items()
             if (token_id in known or len(token) == 1) and token_id not in self._added and token not in specials
         }
-        if model.ignore_merges and len(ordinary) < len({*model.vocab} - {*self._added}) - len(specials):
+        others = {token_id for token_id, token in model.vocab.items() if token not in specials} - {*self._added}
+        if model.ignore_merges and others - {*ordinary}:
             raise ValueError(f"{_REFUSED}ignore_merges makes tokens that its merges do not make")
         finder = TokenFinder(contents)
         ordinary = {token_id: token for token_id, token in ordinary.items() if not [*finder.find_all(token)]}
@@ -131,8 +132,11 @@ class AllowedTokens:
                 return ids[start + max(begins, default=0) :]
             cut = max((match.start() for match in self._safe_cut.finditer(text, 1)), default=0)
             if len(text) - cut > _LONG:
-                rest = text[cut:].decode("utf-8", "ignore")
-                cut += len(rest[: self._settled_cuts.find_last(rest)].encode())
+                # The first of the ids may begin inside a character, whose bytes are left out.
+                lead = next((at for at, byte in enumerate(text[cut : cut + 4]) if byte & 0xC0 != 0x80), 0)
+                rest = text[cut + lead :].decode("utf-8", "ignore")
+                found = len(rest[: self._settled_cuts.find_last(rest)].encode())
+                cut += lead + found if found else 0
             if cut > 0 or is_all:
                 break
             wanted *= 4
@@ -150,13 +154,30 @@ class AllowedTokens:
         beginnings = self._beginnings.get(last[-1]) if last else None
         if beginnings is None:
             return allowed
-        text = b"".join(map(self.bytes_of, ids[-64:]))
         for beginning, rest in beginnings:
-            if len(beginning) > 64:
-                text = b"".join(map(self.bytes_of, ids[-len(beginning) :]))
-            if text.endswith(beginning):
+            if self._ends_with(ids, beginning):
                 allowed = allowed & ~self._starting_with(rest)
         return allowed
+
+    def beginnings_at_end(self, ids: Sequence[int]) -> list[int]:
+        """Return the sizes of the beginnings of added tokens with which ids end."""
+        last = self.bytes_of(ids[-1]) if ids else b""
+        beginnings = self._beginnings.get(last[-1], ()) if last else ()
+        return [len(beginning) for beginning, _ in beginnings if self._ends_with(ids, beginning)]
+
+    def _ends_with(self, ids: Sequence[int], beginning: bytes) -> bool:
+        """Say whether ids end with the beginning of an added token that does not begin inside another one.
+
+        The text of an added token is taken, so none begins inside of it.
+        """
+        text = b""
+        for token_id in reversed(ids):
+            text = self.bytes_of(token_id) + text
+            if len(text) > len(beginning) and token_id in self._added:
+                return False
+            if len(text) >= len(beginning):
+                break
+        return text.endswith(beginning)
 
     def span(self, data: bytes) -> tuple[int, int]:
         """Return the range of `tokens`, in order of bytes, that begin with data."""
@@ -189,3 +210,21 @@ def _check(model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:
     for token in added_tokens:
         if token.lstrip or token.rstrip or token.single_word:
             raise ValueError(f"{_REFUSED}the added token {token.content!r} strips white space or must be a single word")
+    _check_rounds(added_tokens)
+
+
+def _check_rounds(added_tokens: Sequence[AddedTokenTuple]) -> None:
+    """Refuse added tokens that overlap others which are looked for later, in what is left of the text."""
+    rounds = [[token.content for token in added_tokens if bool(token.normalized) is later] for later in (False, True)]
+    first, second = (frozenset(contents) for contents in rounds)
+    for earlier, later in ((first, second), (second, first)):
+        beginnings = {content[:size] for content in later for size in range(1, len(content))}
+        for content in earlier:
+            if any(content[start:] in beginnings for start in range(len(content))):
+                raise ValueError(
+                    f"{_REFUSED}the added token {content!r} overlaps others that are found at another time"
+                )
+    for content in second:
+        places = range(len(content))
+        if any(content[start:stop] in first for start in places for stop in range(start + 1, len(content) + 1)):
+            raise ValueError(f"{_REFUSED}the added token {content!r} contains another that is found before it")

@@ -24,7 +24,7 @@ from hf_bpe.engine._neighbours import Bits
 
 _CLASSES = [r"[\r\n]", " ", r"\s", r"[\p{Lu}\p{Lt}]", r"\p{Ll}", r"[\p{Lm}\p{Lo}]", r"\p{M}", r"\p{N}", r"[\p{P}\p{S}]"]
 _CLASSES += [r"\p{Z}", r"\p{Han}", "[\u4e00-\u9fa5\u3040-\u30ff]", "[A-Za-z]", "[!-/:-@\\[-`{-~]", "/", "'"]
-_COUNTED = r"[\s\p{N}']"  # runs that may be cut inside
+_COUNTED = r"[\s\p{N}'\p{C}]"  # runs that may be cut inside
 _CAP = 3
 _SUFFIXES = frozenset("sdmtlvreSDMTLVRE\u017f")  # the letters of contractions
 _SPECIFIC = 1 << 20

@@ -88,7 +88,7 @@ class _Accelerating(classmethod):  # type: ignore[type-arg]
         def from_pretrained(cls: type, *args: Any, **kwargs: Any) -> Any:
             return _accelerated_if_possible(plain.__get__(None, cls)(*args, **kwargs))
 
-        from_pretrained.__doc__ = plain.__func__.__doc__
+        from_pretrained.__doc__ = getattr(plain, "__func__", plain).__doc__
         super().__init__(from_pretrained)
         self.plain = plain
 

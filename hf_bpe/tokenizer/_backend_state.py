@@ -14,9 +14,8 @@ from tokenizers.models import BPE
 
 from hf_bpe.engine._panics import panics_as_errors
 
-_SAMPLES = 13
-# Merges of most models make something of this.
-_CANARY = "ĠtheĠinternationalizationĠofĠreturnĠselfĠ12345ĠÐ¿ÑĢÐ¸Ð²ÐµÑĤĠä½łå¥½ĉĉ(){};//====ĊĊ"
+_SAMPLES = 48
+_LAST_SAMPLES = 16  # the tokens of small models that are learned are the last
 
 
 def state_of_components(backend: Tokenizer) -> tuple[Any, ...]:
@@ -42,15 +41,18 @@ def state_of_components(backend: Tokenizer) -> tuple[Any, ...]:
 
 
 def state_of_tokens(backend: Tokenizer) -> tuple[Any, ...]:
-    """Return the added tokens, and samples of the vocabulary and merges; takes about 1 µs for each added token.
+    """Return the added tokens, samples of the vocabulary, and what merges make of these.
+
+    It takes about 1 µs for each added token. A model of the same size that differs elsewhere is not noticed.
 
     Raises:
         ValueError: `tokenizers` panics, as it may after it was trained in place.
     """
     size = backend.get_vocab_size(with_added_tokens=False)
-    samples = [backend.id_to_token(number * size // _SAMPLES) for number in range(_SAMPLES)]
+    numbers = [number * size // _SAMPLES for number in range(_SAMPLES)]
+    samples = [*map(backend.id_to_token, [*numbers, *range(max(size - _LAST_SAMPLES, 0), size)])]
     with panics_as_errors():
-        canary = [token.id for token in backend.model.tokenize(_CANARY)]
+        canary = [token.id for token in backend.model.tokenize("".join(filter(None, samples)))]
     return samples, canary, backend.get_added_tokens_decoder()
 
 

@@ -133,6 +133,11 @@ class CanonicalIds:
             from hf_bpe.tokenizer._token_tree import kept_in_all
 
             kept = kept_in_all(self._allowed, given)
+            data = self._bytes(given)
+            for size in self._allowed.beginnings_at_end(given):  # an added token takes the text before its end
+                before = self._encoder.encode(data[: len(data) - size], self._options)
+                same = (number for number, pair in enumerate(zip(given, before, strict=False)) if pair[0] != pair[1])
+                kept = min(kept, next(same, min(len(given), len(before))))
         return Healing(len(given) - kept, self._bytes(given[kept:]))
 
     def allowed_next(self, ids: Sequence[int], *, packed: bool = False) -> npt.NDArray[Any]:
@@ -161,7 +166,7 @@ class CanonicalIds:
         """
         allowed = self._required
         bits = allowed.after(self._checked(ids))
-        return bits if check_flag("packed", packed) else np.unpackbits(bits, count=allowed.size).view(bool)
+        return bits.copy() if check_flag("packed", packed) else np.unpackbits(bits, count=allowed.size).view(bool)
 
     def token_tree(self, log_probabilities: LogProbabilities, ids: Sequence[int] = ()) -> TokenTree:
         """Return a tree for exact probabilities of bytes; see `TokenTree`."""

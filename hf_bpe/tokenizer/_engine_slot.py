@@ -70,7 +70,7 @@ class EngineSlot:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> EngineSlot:
         other = EngineSlot()
-        if self._snapshot is not None:
+        if self._snapshot is not None and not self.is_reached:
             other._snapshot = self._snapshot._replace(backend=None)
         return other
 

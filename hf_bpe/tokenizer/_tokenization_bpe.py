@@ -819,6 +819,7 @@ class BPETokenizer(CheckedTokenizer):
         split_special_tokens: bool | None = None,
         num_workers: int | None = None,
         work_dir: str | os.PathLike[str] | None = None,
+        overwrite: bool = False,
         show_progress: bool = False,
     ) -> EncodedFiles:
         """Encode text files to files of token ids for training models, in bounded memory.
@@ -851,6 +852,8 @@ class BPETokenizer(CheckedTokenizer):
             num_workers: number of threads, or of processes where each gets its share of files; None for one per core.
             work_dir: a folder for what is encoded, from which the same call resumes after an interruption. It needs as
                 much room as the files of ids if there is a single shard, less otherwise. It may be deleted afterwards.
+            overwrite: delete the shards that the manifest of an earlier run lists, when the first new one is whole. A
+                file of a single shard is always replaced.
             show_progress: show a bar of the bytes read, with the number of tokens, on standard error.
 
         Raises:
@@ -885,7 +888,7 @@ class BPETokenizer(CheckedTokenizer):
             options=self._options(split_special_tokens),
             threads=workers,
         )
-        return encode_sources(job, workers, None if work_dir is None else Path(work_dir), show_progress)
+        return encode_sources(job, workers, None if work_dir is None else Path(work_dir), show_progress, overwrite)
 
     def _special_id(self, name: str, token: str | None) -> int | None:
         """Return the id of a special or added token, for an argument with this name; None for None."""

@@ -45,6 +45,8 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
     ([257, 32, 257, 101, 114], True)
     """
 
+    _accelerates: Any = PreTrainedTokenizerFast  # the class in transformers
+
     # What transformers reads and changes as an attribute. Whoever gets the backend may change it.
     @property
     def _tokenizer(self) -> Tokenizer | None:
@@ -71,7 +73,8 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
         return self._engine is not None
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
-        engine = None if given.get("sanitize_control_tokens") else self._engine
+        is_left = given.get("sanitize_control_tokens") or not self._is_unchanged("_convert_encoding")
+        engine = None if is_left else self._engine
         if engine is not None:
             encoded = encode_fast_call(self, engine, text, text_pair, given)
             if encoded is not None:
@@ -89,6 +92,7 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
             and text_pair is None
             and isinstance(text, str)
             and self._is_unchanged("_encode_plus")
+            and self._is_unchanged("_convert_encoding")
         ):
             # The common case, in which the path through transformers takes longer than encoding.
             engine = self._engine
@@ -103,6 +107,8 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
         self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
     ) -> list[str]:
         """Return the tokens of a text; those of added tokens are the text that they take, as in `tokenizers`."""
+        if not self._is_unchanged("_encode_plus"):
+            return [*super().tokenize(text, pair, add_special_tokens, **kwargs)]
         given = {**kwargs, "text": text, "text_pair": pair, "add_special_tokens": add_special_tokens}
         tokens: list[str] = super()._encode_plus(**given).tokens()
         return tokens
@@ -140,10 +146,8 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
 
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> Any:
         """Save the files that `PreTrainedTokenizerFast` saves, which load without hf_bpe."""
-        if type(self) is not BPETokenizerFast:  # accelerated classes have the name of the class in transformers
-            return super().save_pretrained(save_directory, *args, **kwargs)
         plain: Any = copy.copy(self)
-        plain.__class__ = PreTrainedTokenizerFast  # whose name is saved
+        plain.__class__ = self._accelerates  # whose name, and code if it is not of transformers, is saved
         return plain.save_pretrained(save_directory, *args, **kwargs)
 
     # These are called often, and do not let others reach the backend.

@@ -77,8 +77,8 @@ class Parity:
     def description(self, dev: Mapping[str, WordCounts]) -> str:
         """Return the options for the record of a model's origin, with fingerprints for the texts."""
         options = {
-            "dev": ",".join(shortened(dev[name].fingerprint) for name in dev) or None,
-            "ratios": None if self.ratios is None else ",".join(map(str, self.ratios.values())),
+            "dev": ",".join(f"{name}:{shortened(words.fingerprint)}" for name, words in dev.items()) or None,
+            "ratios": ",".join(f"{name}:{ratio}" for name, ratio in (self.ratios or {}).items()) or None,
             "window": self.window,
             "alpha": None if self.window is None else self.alpha,
             "global_merges": self.global_merges or None,

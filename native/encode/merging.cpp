@@ -7,7 +7,9 @@
 namespace hf_bpe {
 
 const std::vector<Symbol>& Merger::merge(const Byte* word, std::size_t length, const PollFunction& poll) {
-  if (length <= 17) {
+  if (length == 0) {
+    symbols_.clear();
+  } else if (length <= 17) {
     merge_by_scan<16>(word, length);
   } else if (length <= 33) {
     merge_by_scan<32>(word, length);

@@ -287,8 +287,58 @@ def test_shards_of_another_run_are_refused(tokenizer, tmp_path):
     options = {"format": "megatron", "shard_tokens": 3}
     tokenizer.encode_file(path, tmp_path / "out", **options)
     for work in (None, tmp_path / "work", tmp_path / "work"):
-        with pytest.raises(FileExistsError, match=r"out-00000\.bin is a shard of another run"):
+        with pytest.raises(FileExistsError, match=r"out-0000[01]\.bin is a shard of another run"):
             tokenizer.encode_file(path, tmp_path / "out", work_dir=work, **options)
+    with pytest.raises(FileExistsError, match=r"out-00000\.bin is a shard of another run"):
+        tokenizer.encode_file(path, tmp_path / "out", work_dir=tmp_path / "other", **options)
+
+
+def test_overwriting_deletes_only_what_the_manifest_lists(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower", "lowest"])
+    options = {"format": "npy", "overwrite": True}
+    tokenizer.encode_file(path, tmp_path / "out.npy", shard_tokens=3, **options)
+    (tmp_path / "out-20240101.npy").write_text("precious")
+    files = {each.name for each in tmp_path.iterdir()}
+    written = tokenizer.encode_file(path, tmp_path / "out.npy", shard_tokens=100, **options)
+    assert len(written.files) == 2
+    assert {each.name for each in tmp_path.iterdir()} == files - {
+        f"out-0000{number}{suffix}" for number in (1, 2) for suffix in (".npy", ".offsets.npy")
+    }
+    (tmp_path / "out-00007.npy").write_text("precious")  # of no manifest
+    with pytest.raises(FileExistsError, match=r"out-00007\.npy is a shard of another run"):
+        tokenizer.encode_file(path, tmp_path / "out.npy", shard_tokens=3, **options)
+    (tmp_path / "out-00007.npy").unlink()
+    with pytest.raises(ValueError, match="separator: '<x>' is not"):
+        tokenizer.encode_file(path, tmp_path / "out.npy", separator="<x>", **options)
+    assert all(each.exists() for each in written.files)
+
+
+def test_source_is_not_replaced(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low"])
+    (tmp_path / "text.bin").write_text("low")
+    for source in (tmp_path / "text.bin", [path, tmp_path / "text.bin"]):
+        with pytest.raises(ValueError, match=r"output: .*text\.bin is a source; choose another output"):
+            tokenizer.encode_file(source, tmp_path / "text", format="nanogpt", overwrite=True)
+    assert (tmp_path / "text.bin").read_text() == "low"
+
+
+def test_output_of_another_run_is_not_taken_for_that_of_this_one(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower"])
+    options = {"format": "nanogpt", "work_dir": tmp_path / "work"}
+    written = tokenizer.encode_file(path, tmp_path / "out", **options)
+    content = written.ids.read_bytes()
+    written.ids.write_bytes(content[::-1])
+    with pytest.raises(ValueError, match="is missing or has changed since it was written"):
+        tokenizer.encode_file(path, tmp_path / "out", **options)
+
+
+def test_rows_that_end_a_shard_leave_no_empty_one(tokenizer, tmp_path):
+    (tmp_path / "in.txt").write_bytes(bytes(range(97, 105)))
+    options = {"format": "parquet", "append_separator": False, "pack": 4, "pack_across": False, "shard_tokens": 4}
+    plain = BPETokenizer.train(["a"], vocab_size=257, special_tokens=[END])
+    one = plain.encode_file(tmp_path / "in.txt", tmp_path / "a", **options)
+    other = plain.encode_file(tmp_path / "in.txt", tmp_path / "b", work_dir=tmp_path / "work", **options)
+    assert len(one.files) == len(other.files) == 2
 
 
 def test_a_work_folder_belongs_to_one_run(tokenizer, tmp_path):

@@ -75,9 +75,12 @@ class EncodedFiles(NamedTuple):
     num_rows: int
 
 
-def encode_sources(job: Job, workers: int, work_dir: Path | None, show_progress: bool) -> EncodedFiles:
+def encode_sources(
+    job: Job, workers: int, work_dir: Path | None, show_progress: bool, overwrite: bool = False
+) -> EncodedFiles:
     """Write the token files and the manifest."""
     target, units = job.target, in_units(job.sources)
+    _check_no_source_is_replaced(job)
     dtype = target.format.dtype(job.highest_id)
     processes = number_of_processes(units, workers) if workers > 1 else 1
     sizes = [source.size for source in job.sources]
@@ -89,10 +92,14 @@ def encode_sources(job: Job, workers: int, work_dir: Path | None, show_progress:
         work = work_dir
         if keeps_pieces and work is None:
             work = stack.enter_context(scratch_folder(target.folder))
-        if work is None or not RunLog.is_in(work):
-            _check_free(target, job.shard_tokens)
+        is_resumed = keeps_pieces and work is not None and RunLog.is_in(work)
         log = stack.enter_context(RunLog(work, _identity(job))) if keeps_pieces and work is not None else None
         records = [] if log is None else log.records
+        replaced = [] if records or not overwrite else files_of_manifest(target)
+        if job.shard_tokens is not None:
+            # After a kill, the shard after those of the log may be in place.
+            ours = [target.names(number) for number in range(len(records) + is_resumed)]
+            _check_free(target, {*replaced, *(target.folder / name for names in ours for name in names)})
         progress = EncodingProgress(len(units), total, 0 if log is None else log.totals.read, show_progress)
         stack.enter_context(progress)
         stream: DirectStream | PieceStream
@@ -105,7 +112,8 @@ def encode_sources(job: Job, workers: int, work_dir: Path | None, show_progress:
         rows = without_empty_rows(stream.chunks())
         if job.packing is not None:
             rows = pack(rows, job.packing.length, across=job.packing.across)
-        ShardWriter(target, dtype, job.shard_tokens, records, stream.committed).write(_not_nothing(rows, job, records))
+        writer = ShardWriter(target, dtype, job.shard_tokens, records, stream.committed, replaced)
+        writer.write(_not_nothing(rows, job, records))
         return _describe(job, dtype, records, stream)
 
 
@@ -168,9 +176,29 @@ def _identity(job: Job) -> dict[str, Any]:
     return {**job.settings, "shard_tokens": job.shard_tokens, "output": target, "sources": keys}
 
 
-def _check_free(target: Target, shard_tokens: int | None) -> None:
+def files_of_manifest(target: Target) -> list[Path]:
+    """Return the shards of an earlier run, as its manifest lists them; none if there is no manifest of ours."""
+    try:
+        manifest = json.loads(target.manifest.read_text("utf-8"))
+        names = [name for shard in manifest["shards"] for name in shard["files"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [path for path in target.shards_there() if path.name in names]
+
+
+def _check_no_source_is_replaced(job: Job) -> None:
+    """Raise a ValueError if a file to write is one to read."""
+    target = job.target
+    written = [*target.about_all, *(target.folder / name for name in target.names(None)), *target.shards_there()]
+    resolved = {path.resolve() for path in written}
+    for source in job.sources:
+        if source.is_file and Path(source.name).resolve() in resolved:
+            raise ValueError(f"output: {source.name} is a source; choose another output")
+
+
+def _check_free(target: Target, known: set[Path]) -> None:
     """Raise a FileExistsError for shards of another run, which could be taken for some of this one."""
-    there = target.shards_there() if shard_tokens is not None else []
+    there = [path for path in target.shards_there() if path not in known]
     if there:
         raise FileExistsError(f"{there[0]} is a shard of another run; delete its shards, or choose another output")
 

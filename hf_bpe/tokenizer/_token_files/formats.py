@@ -121,7 +121,8 @@ class Target:
             return []
         parts = [re.escape(part) for part in self.names(0)[0].split("00000")]
         suffixes = [re.escape(suffix) for suffix in self.format.suffixes[1:]]
-        pattern = re.compile("[0-9]{5,}".join([*parts[:-1], f"(?:{'|'.join([parts[-1], *suffixes])})"]))
+        # Numbers from 100,000 on are longer, but so are dates.
+        pattern = re.compile("[0-9]{5}".join([*parts[:-1], f"(?:{'|'.join([parts[-1], *suffixes])})"]))
         return sorted(path for path in self.folder.iterdir() if pattern.fullmatch(path.name))
 
     def index(self, shards: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:

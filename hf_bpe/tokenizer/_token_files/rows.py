@@ -66,5 +66,7 @@ def _pack_within(documents: Iterable[Chunk], length: int) -> Iterator[Chunk]:
         inside = np.repeat(bounds[:-1], numbers) + (np.arange(len(first)) - first + 1) * length
         found = np.unique(np.concatenate([inside, ends])).astype(np.int64)
         # A document that ends at the beginning after a full sequence has been cut there already.
-        yield Chunk(ids, found if begun else found[found > 0])
+        found = found if begun else found[found > 0]
+        if len(ids) or len(found):
+            yield Chunk(ids, found)
         begun = int(sizes[-1] % length)

@@ -18,7 +18,7 @@ from hf_bpe.tokenizer._token_files.pieces import Piece
 from hf_bpe.tokenizer._token_files.shards import ShardRecord
 
 _PATIENCE = 10.0  # seconds, in which the processes of a killed run notice that it is gone
-_FORMAT, _NAME = "hf_bpe encoding 1", "manifest.jsonl"
+_FORMAT, _NAME = "hf_bpe encoding 1", "encoding.log"  # no name of a source, in whose folder it may be
 
 
 class Position(NamedTuple):
@@ -98,6 +98,11 @@ class RunLog:
                 f"{self.folder}: expected a run with {name} {header.get(name)!r}, got {lines[0].get(name)!r}; "
                 "resume with the same sources and options, or use another folder"
             )
+        for line in lines[1:]:
+            if not isinstance(line, dict) or not {"shard", "next", "totals"} <= line.keys():
+                raise ValueError(
+                    f"{self._path} is damaged ({line!r} is no shard); delete {self.folder} to encode again"
+                )
         return lines[1:]
 
     def __enter__(self) -> RunLog:

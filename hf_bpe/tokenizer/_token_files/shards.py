@@ -23,12 +23,14 @@ class ShardRecord(NamedTuple):
         files: name → number of bytes.
         tokens, rows: how many ids and rows it holds.
         details: what the index of the format says about it.
+        modified: name → when the file was written, in nanoseconds.
     """
 
     files: dict[str, int]
     tokens: int
     rows: int
     details: dict[str, Any]
+    modified: dict[str, int]
 
 
 class ShardWriter:
@@ -40,6 +42,7 @@ class ShardWriter:
         shard_tokens: a shard ends with the row that brings it to this number of ids; None for a single shard.
         records: the shards that are in place already.
         committed: called when a shard is in place.
+        replaced: files of an earlier run, which are deleted when the first shard is whole.
     """
 
     def __init__(
@@ -49,7 +52,9 @@ class ShardWriter:
         shard_tokens: int | None,
         records: list[ShardRecord],
         committed: Callable[[ShardRecord], None],
+        replaced: Iterable[Path] = (),
     ) -> None:
+        self._replaced = [*replaced]
         self._target, self._dtype, self._shard_tokens = target, dtype, shard_tokens
         self._records, self._committed = records, committed
 
@@ -85,9 +90,12 @@ class ShardWriter:
                 chunk = next(left, None) if rest is None else None
             details = dict(writer.finish())
             files = {name: (staging / name).stat().st_size for name in names}
-            for path in self._target.about_all:  # which describe the files that are replaced now
+            modified = {name: (staging / name).stat().st_mtime_ns for name in names}
+            # Those about all shards describe the files that are replaced now.
+            for path in (*self._target.about_all, *self._replaced):
                 path.unlink(missing_ok=True)
-        record = ShardRecord(files, tokens, rows, details)
+            self._replaced = []
+        record = ShardRecord(files, tokens, rows, details, modified)
         self._records.append(record)
         self._committed(record)
         return next(left, None) if rest is not None and len(rest.ids) == 0 else rest
@@ -119,7 +127,11 @@ def check_in_place(folder: Path, records: Iterable[ShardRecord], work: Path) -> 
     for record in records:
         for name, size in record.files.items():
             path = folder / name
-            if not path.is_file() or path.stat().st_size != size:
+            if (
+                not path.is_file()
+                or path.stat().st_size != size
+                or path.stat().st_mtime_ns != record.modified.get(name)
+            ):
                 raise ValueError(
                     f"{path} is missing or has changed since it was written; delete {work} to encode again"
                 )
