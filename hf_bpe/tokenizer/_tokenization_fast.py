@@ -108,7 +108,8 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
     ) -> list[str]:
         """Return the tokens of a text; those of added tokens are the text that they take, as in `tokenizers`."""
         if not self._is_unchanged("_encode_plus"):
-            return [*super().tokenize(text, pair, add_special_tokens, **kwargs)]
+            inherited: Any = super()
+            return [*inherited.tokenize(text, pair, add_special_tokens, **kwargs)]
         given = {**kwargs, "text": text, "text_pair": pair, "add_special_tokens": add_special_tokens}
         tokens: list[str] = super()._encode_plus(**given).tokens()
         return tokens
