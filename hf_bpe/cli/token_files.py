@@ -53,7 +53,7 @@ def write_token_files(
         names = [name if is_found(name) else str(stack.enter_context(text_file(name))) for name in files or [STDIN]]
         sources = [Source(name, **reading) for name in names]
         is_forced = params["force"]
-        is_ours = params["work_dir"] is not None and RunLog.is_in(params["work_dir"])
+        is_ours = params["work_dir"] is not None and RunLog.is_in(Path(params["work_dir"]))
         # Fewer ids than one for eight bytes are rare.
         room = sum(shard.size or 0 for shard in plan(sources)) // 4
         is_sharded = params["shard_tokens"] is not None or target.format.shard_tokens is not None
