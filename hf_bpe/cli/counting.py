@@ -22,6 +22,7 @@ from hf_bpe.cli.sources import (
     sources_of,
     weights_of,
 )
+from hf_bpe.counting._checkpoint import LOG
 from hf_bpe.counting._count import count as count_shards
 from hf_bpe.counting._sources import plan
 from hf_bpe.counting._word_counts import FAN_IN, WordCounts
@@ -69,7 +70,7 @@ def count(
     once.
     """
     share = _share(shard)
-    check_file(output, force or is_resumed(running.get("work_dir")))
+    check_file(output, force or is_resumed(running.get("work_dir"), LOG))
     with sources_of(context, sources) as text:
         shards = plan(text)
         if shard != "0/1":

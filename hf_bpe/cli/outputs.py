@@ -39,9 +39,9 @@ def check_file(file: Path | None, force: bool, room: int = _LEAST_ROOM) -> None:
         _check_room(file.absolute().parent, room)
 
 
-def is_resumed(work_dir: Path | None) -> bool:
-    """Return whether a command was run before with this folder for checkpoints, so that its output may be its own."""
-    return work_dir is not None and work_dir.is_dir() and any(work_dir.iterdir())
+def is_resumed(work_dir: str | Path | None, *logs: str) -> bool:
+    """Return whether a work folder holds one of the logs of a command, so that the output may be its own."""
+    return work_dir is not None and any(Path(work_dir, log).is_file() for log in logs)
 
 
 def _check_room(folder: Path, room: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from hf_bpe.cli.messages import report_done
-from hf_bpe.cli.outputs import check_file
+from hf_bpe.cli.outputs import check_file, is_resumed
 from hf_bpe.cli.sources import STDIN, is_found, shows_progress, text_file
 from hf_bpe.cli.tokenizers import load
 from hf_bpe.counting._sources import Source, plan
@@ -41,7 +41,7 @@ def write_token_files(
         reading: the options of each `Source`.
     """
     from hf_bpe.tokenizer._token_files.formats import Target
-    from hf_bpe.tokenizer._token_files.run import RunLog
+    from hf_bpe.tokenizer._token_files.run import LOG
 
     try:
         target = Target(params["format"], output)
@@ -52,8 +52,7 @@ def write_token_files(
     with contextlib.ExitStack() as stack:
         names = [name if is_found(name) else str(stack.enter_context(text_file(name))) for name in files or [STDIN]]
         sources = [Source(name, **reading) for name in names]
-        is_forced = params["force"]
-        is_ours = params["work_dir"] is not None and RunLog.is_in(Path(params["work_dir"]))
+        is_forced, is_ours = params["force"], is_resumed(params["work_dir"], LOG)
         # Fewer ids than one for eight bytes are rare.
         room = sum(shard.size or 0 for shard in plan(sources)) // 4
         is_sharded = params["shard_tokens"] is not None or target.format.shard_tokens is not None

@@ -22,7 +22,9 @@ from hf_bpe.cli.sources import (
 )
 from hf_bpe.cli.tokenizers import FOLDER_HELP, load, save, tokenizer_class
 from hf_bpe.core.pretokenizers import canonical_pattern
+from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
 from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.training._checkpoint import LOG as MERGES_LOG
 from hf_bpe.training._train import InitialAlphabet, TieBreak
 from hf_bpe.training._train import train as train_models
 
@@ -101,7 +103,7 @@ def train(
     sizes = vocab_size or num_merges or []
     folders = [output / str(size) for size in sizes] if len(sizes) > 1 else [output]
     for folder in folders:
-        check_folder(folder, force or is_resumed(running.get("work_dir")))
+        check_folder(folder, force or is_resumed(running.get("work_dir"), COUNTING_LOG, MERGES_LOG))
     first = None if initial is None else _load_without_added_tokens(initial)
     roles = roles_of(bos_token, eos_token, pad_token, unk_token)
     listed = [*dict.fromkeys([*(special_token or []), *roles.values()])]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hf_bpe.counting._sources import Shard
 
 _FORMAT = "hf_bpe counting 1"
+LOG = "manifest.jsonl"
 
 
 class WorkFolder:
@@ -38,7 +39,7 @@ class WorkFolder:
 
     def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any]) -> None:
         self.path = Path(path)
-        self._manifest = self.path / "manifest.jsonl"
+        self._manifest = self.path / LOG
         self._lock = lock_folder(self.path)
         try:
             self._commits = self._begin({"format": _FORMAT, **settings})

@@ -17,6 +17,7 @@ from hf_bpe._utils.files import append_line, lock_folder, read_lines
 from hf_bpe.core._model import Merge
 
 _FORMAT = "hf_bpe training 1"
+LOG = "merges.log"
 _SECONDS = 10.0  # of work that an interruption can lose at most
 
 
@@ -33,7 +34,7 @@ class MergeLog:
     """
 
     def __init__(self, folder: str | os.PathLike[str], settings: dict[str, Any]) -> None:
-        self._path = Path(folder) / "merges.log"
+        self._path = Path(folder) / LOG
         self._lock = lock_folder(self._path.parent)
         try:
             self._begin({"format": _FORMAT, **settings})

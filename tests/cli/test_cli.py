@@ -239,6 +239,22 @@ class TestEncode:
         assert len(json.loads(run(*command, "--force").stdout)["files"]) < len(shards)
         assert len([*tmp_path.glob("out-*.bin")]) < len(shards)
 
+    @pytest.mark.parametrize("command", ["count", "train", "encode"])
+    def test_work_folder_of_something_else_lets_nothing_be_replaced(self, folder, tmp_path, command):
+        (tmp_path / "a.txt").write_bytes(b"ab" * 10)
+        (tmp_path / "work").mkdir()
+        (tmp_path / "work" / "notes.md").write_text("notes")
+        old = tmp_path / "old.npy" if command == "encode" else tmp_path / "old" / "vocab.json"
+        old.parent.mkdir(exist_ok=True)
+        old.write_text("precious")
+        output = old.parent if command == "train" else old
+        before = [folder] if command == "encode" else []
+        options = ["--vocab-size", 260] if command == "train" else []
+        work = ["--work-dir", tmp_path / "work"]
+        said = run(command, *before, tmp_path / "a.txt", "-o", output, *options, *work, code=1).stderr
+        assert "give --force to replace it" in said
+        assert old.read_text() == "precious"
+
     def test_options_for_printed_ids_or_arrays_are_checked(self, folder, tmp_path):
         assert "is only for printed ids" in run("encode", folder, "--lines", "-o", "x.npy", code=2).stderr
         assert "is only for --output" in run("encode", folder, "--separator", "<|x|>", code=2).stderr

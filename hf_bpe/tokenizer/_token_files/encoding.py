@@ -18,7 +18,7 @@ from hf_bpe.tokenizer._token_files.formats import Target
 from hf_bpe.tokenizer._token_files.pieces import PieceFolder
 from hf_bpe.tokenizer._token_files.progress import EncodingProgress
 from hf_bpe.tokenizer._token_files.rows import Chunk, pack
-from hf_bpe.tokenizer._token_files.run import RunLog
+from hf_bpe.tokenizer._token_files.run import LOG, RunLog
 from hf_bpe.tokenizer._token_files.shards import ShardRecord, ShardWriter, check_in_place, without_empty_rows
 from hf_bpe.tokenizer._token_files.stream import DirectStream, PieceStream, in_units, number_of_processes
 
@@ -92,7 +92,7 @@ def encode_sources(
         work = work_dir
         if keeps_pieces and work is None:
             work = stack.enter_context(scratch_folder(target.folder))
-        is_resumed = keeps_pieces and work is not None and RunLog.is_in(work)
+        is_resumed = keeps_pieces and work is not None and (work / LOG).exists()
         log = stack.enter_context(RunLog(work, _identity(job))) if keeps_pieces and work is not None else None
         records = [] if log is None else log.records
         replaced = [] if records or not overwrite else files_of_manifest(target)

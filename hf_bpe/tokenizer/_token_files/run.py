@@ -18,7 +18,8 @@ from hf_bpe.tokenizer._token_files.pieces import Piece
 from hf_bpe.tokenizer._token_files.shards import ShardRecord
 
 _PATIENCE = 10.0  # seconds, in which the processes of a killed run notice that it is gone
-_FORMAT, _NAME = "hf_bpe encoding 1", "encoding.log"  # no name of a source, in whose folder it may be
+_FORMAT = "hf_bpe encoding 1"
+LOG = "encoding.log"  # not the name of a source, in whose folder it may be
 
 
 class Position(NamedTuple):
@@ -71,18 +72,13 @@ class RunLog:
 
     def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
         self.folder = folder
-        self._path = folder / _NAME
+        self._path = folder / LOG
         self._lock = lock_folder(folder, _PATIENCE)
         try:
             self._lines = self._begin({"format": _FORMAT, **settings})
         except BaseException:
             self._lock.release()
             raise
-
-    @staticmethod
-    def is_in(folder: Path) -> bool:
-        """Return whether a folder holds a log."""
-        return (folder / _NAME).exists()
 
     def _begin(self, header: dict[str, Any]) -> list[dict[str, Any]]:
         try:

@@ -54,9 +54,8 @@ class ShardWriter:
         committed: Callable[[ShardRecord], None],
         replaced: Iterable[Path] = (),
     ) -> None:
-        self._replaced = [*replaced]
         self._target, self._dtype, self._shard_tokens = target, dtype, shard_tokens
-        self._records, self._committed = records, committed
+        self._records, self._committed, self._replaced = records, committed, [*replaced]
 
     def write(self, chunks: Iterable[Chunk]) -> None:
         """Write all rows; the last one must end with the last chunk."""
@@ -101,7 +100,7 @@ class ShardWriter:
         return next(left, None) if rest is not None and len(rest.ids) == 0 else rest
 
     def _cut(self, chunk: Chunk, tokens: int) -> tuple[Chunk, Chunk | None]:
-        """Return the part of a chunk that belongs to a shard with so many ids, and the rest; None if all does."""
+        """Return the part of a chunk that belongs to a shard with `tokens` ids, and the rest; None if all does."""
         if self._shard_tokens is None:
             return chunk, None
         last = int(np.searchsorted(chunk.ends, self._shard_tokens - tokens))
@@ -123,15 +122,12 @@ def without_empty_rows(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
 
 
 def check_in_place(folder: Path, records: Iterable[ShardRecord], work: Path) -> None:
-    """Raise a ValueError if a file of a shard is missing or has another size."""
+    """Raise a ValueError if a file of a shard is missing, or was written again."""
     for record in records:
         for name, size in record.files.items():
             path = folder / name
-            if (
-                not path.is_file()
-                or path.stat().st_size != size
-                or path.stat().st_mtime_ns != record.modified.get(name)
-            ):
+            found = path.stat() if path.is_file() else None
+            if found is None or (found.st_size, found.st_mtime_ns) != (size, record.modified[name]):
                 raise ValueError(
                     f"{path} is missing or has changed since it was written; delete {work} to encode again"
                 )
