@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 from hf_bpe.core._byte_level import to_printable
 
-__all__ = ["ParityMerges", "learn_parity_merges"]
+__all__ = ["ParityMerges", "ParityOptions", "learn_parity_merges"]
 
 Merge = tuple[bytes, bytes]
 
@@ -27,18 +28,36 @@ class ParityMerges(NamedTuple):
     chosen: list[int]
 
 
+@dataclass(frozen=True)
+class ParityOptions:
+    """How merges are learned for several languages.
+
+    Attributes:
+        max_merges: number of merges to learn.
+        global_merges: of these, the number of first merges that are chosen by the sum of the counts of all languages.
+        window: the number of last choices in which a language may have `alpha` times its equal share; 0 for no limit.
+        alpha: see `window`.
+        ratios: the compression that each language should have, relative to each other; or none. `dev` is not used then.
+        tie_break: among pairs of equal count take the greatest as (bytes, bytes), by "lexicographic"; or as printable
+            characters, by "huggingface", as ParityBpeTrainer does.
+        min_frequency: do not merge pairs that occur less often in the chosen language.
+        max_token_bytes: the longest token that a merge may make.
+    """
+
+    max_merges: int
+    global_merges: int = 0
+    window: int = 0
+    alpha: float = 2.0
+    ratios: Sequence[float] = ()
+    tie_break: str = "lexicographic"
+    min_frequency: int = 1
+    max_token_bytes: int | None = None
+
+
 def learn_parity_merges(
     languages: Sequence[Mapping[bytes, int]],
-    dev: Sequence[Mapping[bytes, int]] = (),
-    *,
-    max_merges: int,
-    global_merges: int = 0,
-    window: int = 0,
-    alpha: float = 2.0,
-    ratios: Sequence[float] = (),
-    tie_break: str = "lexicographic",
-    min_frequency: int = 1,
-    max_token_bytes: int | None = None,
+    dev: Sequence[Mapping[bytes, int]],
+    options: ParityOptions,
     progress: Callable[[int], object] | None = None,
 ) -> ParityMerges:
     """Learn merges from the pre-tokens of several languages and how often each occurs.
@@ -55,29 +74,22 @@ def learn_parity_merges(
     Args:
         languages: pre-token → number of occurrences, for each language.
         dev: the same of parallel texts, as many; or none.
-        max_merges: number of merges to learn.
-        global_merges: of these, the number of first merges that are chosen by the sum of the counts of all languages.
-        window: the number of last choices in which a language may have `alpha` times its equal share; 0 for no limit.
-        alpha: see `window`.
-        ratios: the compression that each language should have, relative to each other; or none. `dev` is not used then.
-        tie_break: among pairs of equal count take the greatest as (bytes, bytes), by "lexicographic"; or as printable
-            characters, by "huggingface", as ParityBpeTrainer does.
-        min_frequency: do not merge pairs that occur less often in the chosen language.
-        max_token_bytes: the longest token that a merge may make.
+        options: how to learn.
         progress: called with the number of merges learned, after each.
 
-    >>> learn_parity_merges([{b"aab": 9}, {b"ccd": 2}], [{b"aab": 1}, {b"ccd": 1}], max_merges=2)
+    >>> learn_parity_merges([{b"aab": 9}, {b"ccd": 2}], [{b"aab": 1}, {b"ccd": 1}], ParityOptions(max_merges=2))
     ParityMerges(merges=[(b'a', b'b'), (b'c', b'd')], chosen=[0, 1])
     """
-    texts = [_Words(words, max_token_bytes) for words in languages]
+    ratios, window = options.ratios, options.window
+    texts = [_Words(words, options.max_token_bytes) for words in languages]
     measured = texts if ratios or not dev else [_Words(words, None) for words in dev]
-    whole = _Words(sum(map(Counter, languages), Counter()), max_token_bytes)
+    whole = _Words(sum(map(Counter, languages), Counter()), options.max_token_bytes)
     first_lengths = [words.length for words in measured]
     left = [True] * len(texts)
     last: deque[int] = deque(maxlen=window or 1)
     found = ParityMerges([], [])
-    while len(found.merges) < max_merges and any(left):
-        if is_global := len(found.merges) < global_merges:
+    while len(found.merges) < options.max_merges and any(left):
+        if is_global := len(found.merges) < options.global_merges:
             chosen, words = len(texts), whole
         else:
             if ratios:
@@ -87,10 +99,10 @@ def learn_parity_merges(
                 ]
             else:
                 needs = [words.length for words in measured]
-            chosen = _worst_off(needs, left, last if window else None, alpha)
+            chosen = _worst_off(needs, left, last if window else None, options.alpha)
             words = texts[chosen]
-        pair = words.best(tie_break)
-        if pair is None or words.pairs[pair] < min_frequency:
+        pair = words.best(options.tie_break)
+        if pair is None or words.pairs[pair] < options.min_frequency:
             if is_global:
                 break
             left[chosen] = False

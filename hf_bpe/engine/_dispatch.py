@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from hf_bpe.core import _parity, reference
 from hf_bpe.core._byte_level import from_printable
+from hf_bpe.core._parity import ParityMerges, ParityOptions
 from hf_bpe.core.reference import count_pre_tokens
 from hf_bpe.engine import _runs as runs
 from hf_bpe.engine import _safe_cuts as cuts
@@ -338,18 +339,10 @@ def learn_merges(
 
 def learn_parity_merges(
     languages: Sequence[Mapping[bytes, int] | HasRun],
-    dev: Sequence[Mapping[bytes, int] | HasRun] = (),
-    *,
-    max_merges: int,
-    global_merges: int = 0,
-    window: int = 0,
-    alpha: float = 2.0,
-    ratios: Sequence[float] = (),
-    tie_break: str = "lexicographic",
-    min_frequency: int = 1,
-    max_token_bytes: int | None = None,
+    dev: Sequence[Mapping[bytes, int] | HasRun],
+    options: ParityOptions,
     progress: Callable[[int], object] | None = None,
-) -> _parity.ParityMerges:
+) -> ParityMerges:
     """Learn merges for several languages; arguments and results are those of `core._parity.learn_parity_merges`.
 
     Raises:
@@ -357,33 +350,23 @@ def learn_parity_merges(
     """
     native = native_core()
     if native is None:
-        return _parity.learn_parity_merges(
-            [dict(counts.items()) for counts in languages],
-            [dict(counts.items()) for counts in dev],
-            max_merges=max_merges,
-            global_merges=global_merges,
-            window=window,
-            alpha=alpha,
-            ratios=ratios,
-            tie_break=tie_break,
-            min_frequency=min_frequency,
-            max_token_bytes=max_token_bytes,
-            progress=progress,
-        )
+        words, dev_words = ([dict(counts.items()) for counts in each] for each in (languages, dev))
+        return _parity.learn_parity_merges(words, dev_words, options, progress)
+    most_bytes = options.max_token_bytes
     merges, chosen = native.learn_parity_merges(
         [*map(_run_of, languages)],
         [*map(_run_of, dev)],
-        max_merges=min(max_merges, 2**32),
-        global_merges=min(global_merges, 2**32),
-        window=min(window, 2**32),
-        alpha=alpha,
-        ratios=[*ratios],
-        lexicographic=tie_break == "lexicographic",
-        min_frequency=min(min_frequency, 2**64 - 1),
-        max_token_bytes=None if max_token_bytes is None else min(max_token_bytes, 2**32),
+        max_merges=min(options.max_merges, 2**32),  # there are never that many
+        global_merges=min(options.global_merges, 2**32),
+        window=min(options.window, 2**32),
+        alpha=options.alpha,
+        ratios=[*options.ratios],
+        lexicographic=options.tie_break == "lexicographic",
+        min_frequency=min(options.min_frequency, 2**64 - 1),
+        max_token_bytes=None if most_bytes is None else min(most_bytes, 2**32),
         progress=progress,
     )
-    return _parity.ParityMerges(merges, chosen)
+    return ParityMerges(merges, chosen)
 
 
 def training_bytes(counts: Mapping[bytes, int] | HasRun, max_merges: int) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hf_bpe._utils.arguments import MOST, check_int, check_mapping, check_real, short_repr, wrong_type
 from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe.core._model import Merge
+from hf_bpe.core._parity import ParityOptions
 from hf_bpe.core._provenance import shortened
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
@@ -121,14 +123,14 @@ class ParityLearning:
                 raise ValueError(f"{name}: its counts have fractional weights, which parity does not support")
         self._languages = [*languages.values()]
         self._dev = [dev[name] for name in languages if name in dev]
-        ratios = [] if parity.ratios is None else [float(parity.ratios[name]) for name in languages]
-        self._options = {
+        self._options = partial(
+            ParityOptions,
+            global_merges=parity.global_merges,
+            window=parity.window or 0,
+            alpha=float(parity.alpha),
+            ratios=[] if parity.ratios is None else [float(parity.ratios[name]) for name in languages],
             **options,
-            "global_merges": parity.global_merges,
-            "window": parity.window or 0,
-            "alpha": float(parity.alpha),
-            "ratios": ratios,
-        }
+        )
         self.merges: list[Merge] = []
         self.wanted = 0
 
@@ -143,7 +145,6 @@ class ParityLearning:
         self.wanted = number
         if number > len(self.merges):
             with Progress("merging", number, show=show_progress, listener=callback) as progress:
-                self.merges = learn_parity_merges(
-                    self._languages, self._dev, max_merges=number, **self._options, progress=progress.show
-                ).merges
+                found = learn_parity_merges(self._languages, self._dev, self._options(max_merges=number), progress.show)
+                self.merges = found.merges
         return self.merges[:number]

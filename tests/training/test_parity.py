@@ -12,6 +12,7 @@ from tokenizers.trainers import ParityBpeTrainer
 
 from hf_bpe import BPETokenizer, count, train
 from hf_bpe.core import from_printable
+from hf_bpe.core._parity import ParityOptions
 from hf_bpe.core._parity import learn_parity_merges as learn_by_definition
 from hf_bpe.engine._dispatch import learn_parity_merges
 from hf_bpe.training import Parity
@@ -20,7 +21,7 @@ TEXTS = {"en": ["low lower lowest newest widest " * 9], "fi": ["alempi alin uusi
 DEV = {"el": ["χαμηλότερα"], "en": ["lower"], "fi": ["alempi"]}
 
 texts = st.text(st.sampled_from("abcé 中\n"), max_size=60)
-# Of so many different words that no language runs out of pairs: in a window, the training of `tokenizers` may not end
+# Enough different words that no language runs out of pairs: in a window, the training of `tokenizers` may not end
 # then.
 long_texts = st.integers().map(lambda seed: "".join(random.Random(seed).choices("abcé 中\n", k=200)))
 
@@ -47,6 +48,11 @@ def learned_by_tokenizers(languages, dev, ratios, *, window=0, alpha=2.0, **opti
     return [(from_printable(first), from_printable(second)) for first, second in merges]
 
 
+def learned_here(languages, dev, ratios, **options):
+    options = ParityOptions(ratios=ratios or [], tie_break="huggingface", **options)
+    return learn_parity_merges(counts_of(languages), counts_of(dev or []), options).merges
+
+
 def counts_of(corpus):
     return [count([text]) for text in corpus]
 
@@ -64,11 +70,12 @@ def test_engine_learns_by_definition(corpus, data):
         "min_frequency": data.draw(st.integers(1, 3)),
         "max_token_bytes": data.draw(st.sampled_from([None, 2, 4])),
     }
+    options = ParityOptions(**options)
     words, dev_words = counts_of(languages), counts_of(dev or [])
     expected = learn_by_definition(
-        [dict(each.items()) for each in words], [dict(each.items()) for each in dev_words], **options
+        [dict(each.items()) for each in words], [dict(each.items()) for each in dev_words], options
     )
-    assert learn_parity_merges(words, dev_words, **options) == expected
+    assert learn_parity_merges(words, dev_words, options) == expected
 
 
 @given(corpora(texts), st.integers(0, 12), st.sampled_from([0, 3]), st.integers(0, 2))
@@ -76,10 +83,8 @@ def test_merges_are_those_of_tokenizers(corpus, max_merges, global_merges, min_f
     languages, dev, ratios = corpus
     options = {"max_merges": max_merges, "global_merges": global_merges, "min_frequency": min_frequency}
     ratios = None if dev else ratios  # which of the two `tokenizers` takes is no matter here: Parity takes one
-    ours = learn_parity_merges(
-        counts_of(languages), counts_of(dev or []), ratios=ratios or [], tie_break="huggingface", **options
-    )
-    assert ours.merges == learned_by_tokenizers(languages, dev, ratios, **options)
+    ours = learned_here(languages, dev, ratios, **options)
+    assert ours == learned_by_tokenizers(languages, dev, ratios, **options)
 
 
 @given(corpora(long_texts), st.sampled_from([3, 10]), st.sampled_from([1.0, 1.5, 2.0]))
@@ -87,10 +92,8 @@ def test_merges_of_a_window_are_those_of_tokenizers(corpus, window, alpha):
     languages, dev, ratios = corpus
     options = {"max_merges": 12, "window": window, "alpha": alpha}
     ratios = None if dev else ratios
-    ours = learn_parity_merges(
-        counts_of(languages), counts_of(dev or []), ratios=ratios or [], tie_break="huggingface", **options
-    )
-    assert ours.merges == learned_by_tokenizers(languages, dev, ratios, **options)
+    ours = learned_here(languages, dev, ratios, **options)
+    assert ours == learned_by_tokenizers(languages, dev, ratios, **options)
 
 
 def test_training_with_parity_gives_merges_to_the_language_of_the_longest_texts():
@@ -167,5 +170,5 @@ def test_merges_of_real_text_are_those_of_tokenizers(test_data):
         (test_data / "text" / f"{name}.txt").read_text("utf-8")[:400_000] for name in ("english", "code", "nonlatin")
     ]
     dev = [text[-20_000:] for text in languages]
-    ours = learn_parity_merges(counts_of(languages), counts_of(dev), max_merges=500, tie_break="huggingface")
-    assert ours.merges == learned_by_tokenizers(languages, dev, None, max_merges=500)
+    ours = learned_here(languages, dev, None, max_merges=500)
+    assert ours == learned_by_tokenizers(languages, dev, None, max_merges=500)
