@@ -14,8 +14,8 @@ from tokenizers.models import BPE
 
 from hf_bpe.engine._panics import panics_as_errors
 
-_SAMPLES = 48
-_LAST_SAMPLES = 16  # the tokens of small models that are learned are the last
+_SAMPLES = 9
+_LAST_SAMPLES = 4  # the tokens of small models that are learned are the last
 
 
 def state_of_components(backend: Tokenizer) -> tuple[Any, ...]:

@@ -351,3 +351,52 @@ def test_the_plugin_of_vllm_accelerates_on_request(monkeypatch):
     monkeypatch.setenv("HF_BPE_ACCELERATE", "yes")
     with pytest.raises(ValueError, match="expected 0 or 1, got 'yes'"):
         register()
+
+
+class Prefixed(PreTrainedTokenizerFast):
+    """A class that changes the ids of a call after the backend."""
+
+    def _convert_encoding(self, *args, **kwargs):
+        data, encodings = super()._convert_encoding(*args, **kwargs)
+        data["input_ids"] = [[0, *ids] for ids in data["input_ids"]]
+        return data, encodings
+
+
+class Lowering(PreTrainedTokenizerFast):
+    """A class that changes the text of a call before the backend."""
+
+    def _encode_plus(self, text, *args, **kwargs):
+        return super()._encode_plus(text.lower(), *args, **kwargs)
+
+
+@pytest.mark.parametrize("kind", [Prefixed, Lowering])
+def test_methods_of_a_class_rule_when_it_is_accelerated(folder, kind):
+    plain = kind.from_pretrained(folder)
+    fast = accelerate(kind.from_pretrained(folder))
+    unchanged = PreTrainedTokenizerFast.from_pretrained(folder)("LOW low").input_ids
+    assert fast("LOW low").input_ids == plain("LOW low").input_ids != unchanged
+    assert fast.encode("LOW low") == plain.encode("LOW low")
+    assert fast.tokenize("LOW low") == plain.tokenize("LOW low")
+
+
+def test_accelerated_tokenizer_of_a_class_with_code_saves_that_code(folder, tmp_path):
+    Lowering.register_for_auto_class("AutoTokenizer")
+    try:
+        saved = [accelerate(Lowering.from_pretrained(folder)), Lowering.from_pretrained(folder)]
+        for number, tokenizer in enumerate(saved):
+            tokenizer.save_pretrained(tmp_path / str(number))
+    finally:
+        Lowering._auto_class = None
+    files = [{path.name: path.read_bytes() for path in (tmp_path / str(number)).iterdir()} for number in (0, 1)]
+    assert files[0] == files[1]
+    assert "test_fast.py" in files[0]
+
+
+def test_patching_a_replaced_method_of_transformers_works(folder, monkeypatch):
+    plain = AutoTokenizer.from_pretrained
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", lambda *args, **kwargs: plain(*args, **kwargs))
+    patch_transformers()
+    try:
+        assert AutoTokenizer.from_pretrained(folder).is_accelerated
+    finally:
+        unpatch_transformers()
