@@ -28,7 +28,7 @@ from hf_bpe.conversion._llama_cpp import (
 from hf_bpe.conversion._llama_cpp_peer import peer
 from tokenizers import AddedToken
 
-from hf_bpe.core._byte_level import from_printable, to_printable
+from hf_bpe.core._byte_level import from_printable, is_utf8, to_printable
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.engine._dispatch import from_printable_all
@@ -285,20 +285,12 @@ def _checked_pre_tokenizer(definition: Definition) -> str:
     if PRE_TOKENIZERS[name].ignore_merges:
         for token_id, added in definition.added_tokens.items():
             twin = from_printable(added.content)
-            if twin is not None and twin != added.content.encode() and _is_text(twin):
+            if twin is not None and twin != added.content.encode() and is_utf8(twin):
                 raise ValueError(
                     f"added token {token_id}, {added.content!r}, is the printable form of the word {twin.decode()!r}; "
                     "llama.cpp would treat that word as the added token; choose another"
                 )
     return name
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _tokens_and_types(definition: Definition) -> tuple[list[str], list[int]]:

@@ -60,3 +60,16 @@ def repair_surrogates(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def is_utf8(data: bytes) -> bool:
+    r"""Say whether bytes are UTF-8.
+
+    >>> is_utf8("é".encode()), is_utf8(b"\xc3")
+    (True, False)
+    """
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

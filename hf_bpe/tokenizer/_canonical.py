@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hf_bpe._utils.arguments import check_flag, check_ids
 from hf_bpe._utils.cached_property import cached_property
+from hf_bpe.core._byte_level import is_utf8
 from hf_bpe.engine._allowed import AllowedTokens
 from hf_bpe.engine._encoder import AddedTokenTuple, Encoder, Options
 from hf_bpe.tokenizer._bulk import as_lists
@@ -32,7 +33,7 @@ class Healing(NamedTuple):
 
 
 class CanonicalIds:
-    """What is known of canonical ids; what `BPETokenizer.canonical_ids` returns.
+    """Checks and repairs ids; what `BPETokenizer.canonical_ids` returns.
 
     Ids are *canonical* if `tokenizer.encode(text, add_special_tokens=False)` gives them for their own text; bytes that
     are not UTF-8 are no text. Ids are *viable* if they begin the canonical ids of some text. Canonical ids are viable;
@@ -94,7 +95,7 @@ class CanonicalIds:
             stop += 1
             data = self._bytes(given[start:stop])
             found = self._encoder.encode(data, self._options)
-            if found == given[start:stop] and _is_text(data):
+            if found == given[start:stop] and is_utf8(data):
                 longest = stop
             cut = self._encoder.find_last_cut(data, self._options)
             if cut > 0:
@@ -206,11 +207,3 @@ class CanonicalIds:
             return self._encoder.decode(ids, b"")
         except (KeyError, OverflowError) as error:
             raise ValueError(f"ids: {error} is not in the vocabulary; expected ids of tokens") from None
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
