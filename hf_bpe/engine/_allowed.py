@@ -21,6 +21,7 @@ from hf_bpe.engine._token_finder import TokenFinder
 _REFUSED = "allowed tokens are not known for this tokenizer: "
 _WINDOW = 32  # ids that are looked at first
 _TAILS = 1 << 11  # results that are kept
+_LONGEST_ADDED = 1000  # characters; all beginnings are kept
 _LONG = 48  # bytes without a safe cut from which on a settled one is searched for
 
 
@@ -208,6 +209,8 @@ def _check(model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:
     if model.drop_missing_bytes and len({*model.vocab.values()} & {bytes([i]) for i in range(256)}) < 256:
         raise ValueError(f"{_REFUSED}its vocabulary lacks bytes")
     for token in added_tokens:
+        if len(token.content) > _LONGEST_ADDED:
+            raise ValueError(f"{_REFUSED}it has an added token of more than {_LONGEST_ADDED} characters")
         if token.lstrip or token.rstrip or token.single_word:
             raise ValueError(f"{_REFUSED}the added token {token.content!r} strips white space or must be a single word")
     _check_rounds(added_tokens)
@@ -224,7 +227,7 @@ def _check_rounds(added_tokens: Sequence[AddedTokenTuple]) -> None:
                 raise ValueError(
                     f"{_REFUSED}the added token {content!r} overlaps others that are found at another time"
                 )
+    finder = TokenFinder(first)
     for content in second:
-        places = range(len(content))
-        if any(content[start:stop] in first for start in places for stop in range(start + 1, len(content) + 1)):
+        if any(finder.find_all(content)):
             raise ValueError(f"{_REFUSED}the added token {content!r} contains another that is found before it")
