@@ -132,8 +132,8 @@ class Shown:
     """A text as its tokens, or pre-tokens; returned by `show`.
 
     Attributes:
-        tokens: the tokens shown.
-        num_tokens: number of tokens of the text.
+        tokens: the tokens, or pre-tokens, shown.
+        num_tokens: their number in the text.
         num_bytes: number of bytes of the text.
         is_exact: whether the tokens decode exactly to the given text.
         has_ids: whether ids are shown.

@@ -95,8 +95,8 @@ class Session:
     Appending takes the time of encoding the new text and the end of the old text from the last place where it is known
     that text may be cut, usually some words.
 
-    A session is a value with a cursor: forks share all they have in common and may be used in different threads. One
-    session is changed by one thread at a time; a second one gets a RuntimeError.
+    Forks share all that they have in common, and may be used in different threads. One session is changed by one thread
+    at a time; a second one gets a RuntimeError.
 
     Args:
         encoder: the encoder with added tokens.

@@ -794,7 +794,7 @@ class BPETokenizer(CheckedTokenizer):
         return session
 
     def canonical_ids(self) -> CanonicalIds:
-        """Return what is known of canonical ids: checks, repairs, healing of prompts, masks of allowed tokens.
+        """Return an object that checks and repairs ids, heals prompts, and masks the tokens that may not follow.
 
         >>> canonical = BPETokenizer.train(["low lower lowest"], vocab_size=260).canonical_ids()
         >>> canonical.is_canonical([108, 111, 119]), canonical.recanonicalize([108, 111, 119])

@@ -47,7 +47,7 @@ def beginnings_of(encoder, alphabet, length):
 
 
 def is_viable(encoder, ids, data):
-    """Say whether some text that goes on with any kind of character has ids that begin with these."""
+    """Say whether some text that continues with any kind of character has ids that begin with these."""
     try:
         data.decode()
         completions = [b""]

@@ -20,6 +20,7 @@ from support.profiles import by_profile
 from support.samples import CODE_POINTS
 from support.strategies import any_bytes, corpora, initial_merges, long_bytes, words
 
+from hf_bpe import BPEModel
 from hf_bpe.core import reference
 from hf_bpe.core.pretokenizers import NAMES
 from hf_bpe.engine import _dispatch as engine
@@ -344,3 +345,10 @@ def test_ctrl_c_is_heard_by_the_core(function, code):
     )
     assert "KeyboardInterrupt" in ran.stderr
     assert ran.returncode in (130, -signal.SIGINT)
+
+
+def test_empty_words_have_no_ids():
+    vocab = {**{number: bytes([number]) for number in range(256)}, 256: b"\0\0"}
+    encoder = engine.make_encoder(BPEModel(vocab, [(b"\0", b"\0")]))
+    ids, offsets = encoder.merge_words([b"", b"\0\0", b""], 0)
+    assert (ids.tolist(), offsets.tolist()) == ([256], [0, 0, 1, 1])

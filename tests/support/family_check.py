@@ -33,7 +33,7 @@ from hf_bpe import BPETokenizer
 
 _PIECE = 4096
 _BATCH = 250
-_FULLY_COMPARED = 16  # one batch of so many
+_FULLY_COMPARED = 16  # one batch of this many is compared in full
 _PARTS = 8  # in which a family sees every byte
 _SHOWN = 3
 
