@@ -22,6 +22,7 @@ from hf_bpe.engine._encoder import AnyText, Encoder, Numbers, Options, Padding, 
 from hf_bpe.tokenizer._batch_layout import Layout
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._lazy_encodings import NO_ID, Encodings, Source
+from hf_bpe.tokenizer._options import without_others
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
@@ -136,7 +137,7 @@ def checked_inputs(text: Any, text_pair: Any, given: dict[str, Any]) -> Inputs |
         if value is not None and value is not True and value is not False and name in _CHECKS:
             given[name] = _CHECKS[name](name, value)
     if not given.keys() <= _KNOWN:
-        refuse_unknown("BPETokenizer", given, _KNOWN)
+        refuse_unknown("BPETokenizer", without_others("BPETokenizer", given), _KNOWN)
     if isinstance(given.get("return_tensors"), bool):
         raise wrong_type("return_tensors", "None or the name of a kind of tensors", given["return_tensors"])
     if given.get("sanitize_control_tokens"):

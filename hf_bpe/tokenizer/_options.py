@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from tokenizers import AddedToken
+from transformers import PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from hf_bpe._utils.arguments import refuse_unknown, short_repr
@@ -115,8 +116,8 @@ _LOADING = frozenset(
         *("tokenizer_config_file", "special_tokens_map_file", "added_tokens_file", "tokenizer_type"),
     )
 )
-# Options of other classes that scripts pass to every tokenizer. False asks for what is done anyway.
-_OFF = frozenset(("do_lower_case",))
+# Options of other classes that scripts pass to every tokenizer; transformers' own tests demand that they do no harm.
+_OTHERS = frozenset(("do_lower_case", "src_lang", "tgt_lang"))
 # Of transformers' save_pretrained and push_to_hub. Scripts that save models and tokenizers alike pass those of models.
 _SAVING = frozenset(
     (
@@ -137,7 +138,18 @@ def _takes_more(cls: type, base: type) -> bool:
 def _refuse(function: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
     # Any name of a token is a setting of transformers: image_token="<image>".
     names = [name for name, value in given.items() if not _names_token(name, value)]
+    for name in names:
+        if name not in known and callable(getattr(PreTrainedTokenizerBase, name, None)):
+            raise AttributeError(f"{function}: {name} conflicts with the method {name}")  # as transformers refuses it
     refuse_unknown(function, names, known)
+
+
+def without_others(function: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options without those of other classes, each of which a warning names if it asks for anything."""
+    for name in sorted(_OTHERS & given.keys()):
+        if given[name]:
+            logger.warning_once(f"{function}: {name}={given[name]!r} has no effect")
+    return {name: value for name, value in given.items() if name not in _OTHERS}
 
 
 def _names_token(name: str, value: Any) -> bool:
@@ -170,9 +182,9 @@ def check_loading(cls: type, base: type, given: Mapping[str, Any]) -> None:
     """
     if _takes_more(cls, base):
         return
-    given = {name: value for name, value in given.items() if name not in _OFF or value is not False}
+    function = f"{cls.__name__}.from_pretrained"
     try:
-        _refuse(f"{cls.__name__}.from_pretrained", given, _SETTINGS | _LOADING)
+        _refuse(function, without_others(function, given), _SETTINGS | _LOADING)
     except TypeError as error:
         if not given.get("_from_auto"):
             raise

@@ -45,11 +45,21 @@ def test_misspelt_option_of_loading_and_saving_is_refused(tmp_path):
     assert BPETokenizer.from_pretrained(tmp_path, image_token="<|endoftext|>").image_token == "<|endoftext|>"
 
 
-def test_option_of_other_classes_is_taken_where_it_changes_nothing(tmp_path):
+def test_option_of_other_classes_changes_nothing_and_is_a_warning(tmp_path, caplog):
     TOKENIZER.save_pretrained(tmp_path)
     assert BPETokenizer.from_pretrained(tmp_path, do_lower_case=False).encode("Low") == TOKENIZER.encode("Low")
-    with pytest.raises(TypeError, match="unknown option 'do_lower_case'"):
-        BPETokenizer.from_pretrained(tmp_path, do_lower_case=True)
+    assert "do_lower_case" not in caplog.text
+    with caplog.at_level(logging.WARNING):
+        assert BPETokenizer.from_pretrained(tmp_path, do_lower_case=True).encode("Low") == TOKENIZER.encode("Low")
+        assert TOKENIZER("Low", src_lang="en_XX") == TOKENIZER("Low")
+    assert "do_lower_case=True has no effect" in caplog.text
+    assert "src_lang='en_XX' has no effect" in caplog.text
+
+
+def test_setting_with_the_name_of_a_method_is_refused_as_transformers_does(tmp_path):
+    TOKENIZER.save_pretrained(tmp_path)
+    with pytest.raises(AttributeError, match="add_special_tokens conflicts with the method"):
+        BPETokenizer.from_pretrained(tmp_path, add_special_tokens=True)
 
 
 def test_unknown_setting_in_a_file_is_kept(tmp_path):
