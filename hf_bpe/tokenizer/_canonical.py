@@ -100,7 +100,7 @@ class CanonicalIds:
             cut = self._encoder.find_last_cut(data, self._options)
             if cut > 0:
                 kept = self._encoder.encode(data[:cut], self._options)
-                if kept != given[start : start + len(kept)]:
+                if kept != given[start : start + len(kept)] or not is_utf8(data[:cut]):
                     break
                 start += len(kept)
         return given[:longest]

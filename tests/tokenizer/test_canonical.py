@@ -67,7 +67,9 @@ def test_checks_and_repairs_are_those_of_encoding(tokenizer, ids):
     assert canonical.canonical_prefix(ids) == ids[:longest]
 
 
-ALPHABET = "lower 1\n"
+def test_prefix_ends_before_bytes_that_are_no_text():
+    canonical = tokenizer_of().canonical_ids()
+    assert canonical.canonical_prefix([257, 0xC3, 32, 111, 257, 108]) == [257]
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "o200k", None])
