@@ -97,7 +97,7 @@ def result(tokenizer, *texts, **options):
         return Exception if type(error) is ValueError else type(error)
 
 
-@settings(max_examples=by_profile(quick=150, thorough=2000), deadline=None)
+@settings(max_examples=by_profile(quick=150, thorough=1000), deadline=None)
 @given(data=st.data(), options=OPTIONS)
 def test_calls_give_what_the_plain_tokenizer_gives(folder, data, options):
     plain, fast = both(folder)
