@@ -167,6 +167,10 @@ def learn_merges(
     min_frequency: int,
     max_token_bytes: int | None,
     length_penalty: float,
+    max_words: int | None = ...,
+    colon_space: bool = ...,
+    parts: str | Chain | None = ...,
+    threads: int = ...,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
     span: int = ...,
 ) -> list[tuple[bytes, bytes]]:
@@ -174,6 +178,8 @@ def learn_merges(
 
     Args:
         counts: what returns a sorted run, to be read from its beginning, twice.
+        parts: a pattern that cuts words where the initial merges do not cross, so that they are encoded fast.
+        threads: threads that encode the words with the initial merges.
         progress: called about twenty times a second and at the end, with the merges since its last call, none or more,
             and how often the last one occurred.
         span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
@@ -204,7 +210,14 @@ def learn_parity_merges(
         The merges, and for each the number of the language that it was learned for.
     """
 
-def training_bytes(counts: Callable[[], Run], max_merges: int) -> int:
+def training_bytes(
+    counts: Callable[[], Run],
+    initial: list[tuple[bytes, bytes]],
+    *,
+    max_merges: int,
+    parts: str | Chain | None,
+    threads: int,
+) -> int:
     """Return how many bytes of memory learn_merges takes beyond the words; rather too many than too few."""
 
 def pre_tokenize(text: bytes, pattern: str | Chain | None, *, simd: str | None = None) -> list[bytes]:

@@ -28,10 +28,9 @@ def signature_of(model: BPEModel) -> str:
     """Return the signature of a model; see `BPEModel.signature`."""
     origin = _origin_if_true(model) or ((_VERSION, version()), (_MERGES, digest_of(model.merges)))
     values = dict(origin)
-    pattern = model.pattern or "none"
     parts = {
         "unicode": UNICODE_VERSION,
-        "pattern": _name_of(pattern),
+        "pattern": name_of_pattern(model.pattern),
         "vocab": str(model.vocab_size),
         **{name: value for name, value in origin if name not in (_VERSION, "counts", _MERGES)},
         "specials": str(len(model.special_tokens)),
@@ -43,9 +42,10 @@ def signature_of(model: BPEModel) -> str:
     return "|".join([f"{_VERSION} {values[_VERSION]}", *(f"{name}={value}" for name, value in parts.items())])
 
 
-def _name_of(pattern: str) -> str:
-    if pattern in (*NAMES, "none"):
-        return pattern
+def name_of_pattern(pattern: str | None) -> str:
+    """Return the name of a canonical pattern in a signature: a digest of what has none."""
+    if pattern is None or pattern in NAMES:
+        return pattern or "none"
     return f"{'chain' if is_chain(pattern) else 'regex'}:{short_digest(pattern.encode())}"
 
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from hf_bpe.core._byte_level import BYTE_TO_CHAR
 from hf_bpe.core._model import BPEModel
+from hf_bpe.core._superwords import is_allowed
 from hf_bpe.core.pretokenizers import PreToken, split
 from hf_bpe.core.pretokenizers import pre_tokens as cut_into_pre_tokens
 
@@ -52,6 +53,8 @@ def learn_merges(
     min_frequency: int = 1,
     max_token_bytes: int | None = None,
     length_penalty: float = 0.0,
+    max_words: int | None = None,
+    colon_space: bool = True,
     initial: Sequence[tuple[bytes, bytes]] = (),
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
 ) -> list[tuple[bytes, bytes]]:
@@ -81,6 +84,7 @@ def learn_merges(
         max_token_bytes: the longest token that a merge may make.
         length_penalty: λ in score = count − λ·(bytes of both parts), a double unless λ is 0. It orders the pairs; it
             never ends the training.
+        max_words, colon_space: limits on the words of a token that a merge makes; see `_superwords.is_allowed`.
         initial: existing merges, in the order of their ranks. They are not returned and do not count as `max_merges`;
             their tokens are numbered after the bytes, in the order of their first occurrence.
         progress: called after each merge with a list that holds it, and the number of its occurrences.
@@ -103,6 +107,7 @@ def learn_merges(
     symbol_of = {token: symbol for symbol, token in enumerate(tokens)}
     lexicographic = tie_break == "lexicographic"
     tie_keys: list[str | int] = [*map(_descending_key, tokens)] if lexicographic else [*range(len(tokens))]
+    is_limited = max_words is not None or not colon_space
     weights = list(counts.values())
     merges: list[tuple[bytes, bytes]] = []
 
@@ -113,7 +118,11 @@ def learn_merges(
     def push(pair: Pair) -> None:
         count, (first, second) = pair_counts[pair], pair
         length = len(tokens[first]) + len(tokens[second])
-        if count >= max(min_frequency, 1) and (max_token_bytes is None or length <= max_token_bytes):
+        if (
+            count >= max(min_frequency, 1)
+            and (max_token_bytes is None or length <= max_token_bytes)
+            and (not is_limited or is_allowed(tokens[first] + tokens[second], max_words, colon_space))
+        ):
             score = count - float(length_penalty) * length if length_penalty else count
             heapq.heappush(heap, (-score, tie_keys[first], tie_keys[second], count, pair))
 

@@ -17,7 +17,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from hf_bpe.core import _parity, reference
 from hf_bpe.core._byte_level import from_printable
@@ -293,14 +293,21 @@ def learn_merges(
     min_frequency: int = 1,
     max_token_bytes: int | None = None,
     length_penalty: float = 0.0,
+    max_words: int | None = None,
+    colon_space: bool = True,
     initial: Sequence[tuple[bytes, bytes]] = (),
+    parts: str | None = "gpt2",
+    threads: int = 1,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
 ) -> list[tuple[bytes, bytes]]:
     """Learn merges; the results equal those of `reference.learn_merges`.
 
     Args:
         counts: pre-token → number of occurrences.
-        max_merges, tie_break, min_frequency, max_token_bytes, length_penalty, initial: see `reference.learn_merges`.
+        max_merges, tie_break, min_frequency, max_token_bytes, length_penalty, max_words, colon_space, initial: see
+            `reference.learn_merges`.
+        parts: native: the pattern by which the initial merges were learned, which helps to apply them to long words.
+        threads: native: threads that apply the initial merges.
         progress: called with the merges learned since its last call, possibly none, and the count of the last merge (0
             before the first); the native core calls it about twenty times a second, and once at the end. The
             concatenation of all these lists is the result. Its exceptions propagate.
@@ -319,6 +326,8 @@ def learn_merges(
             min_frequency=min_frequency,
             max_token_bytes=max_token_bytes,
             length_penalty=length_penalty,
+            max_words=max_words,
+            colon_space=colon_space,
             initial=initial,
             progress=progress,
         )
@@ -332,9 +341,20 @@ def learn_merges(
         min_frequency=min(min_frequency, 2**64 - 1),
         max_token_bytes=None if max_token_bytes is None else min(max_token_bytes, 2**32),
         length_penalty=length_penalty,
+        max_words=None if max_words is None else min(max_words, 2**32),
+        colon_space=colon_space,
+        parts=_native_or_gpt2(native, parts),
+        threads=min(threads, 2**31),
         progress=progress,
     )
     return merges
+
+
+def _native_or_gpt2(native: ModuleType, pattern: str | None) -> Any:
+    try:
+        return native_pattern(native, pattern)
+    except NotNativeError:
+        return "gpt2"
 
 
 def learn_parity_merges(
@@ -369,13 +389,20 @@ def learn_parity_merges(
     return ParityMerges(merges, chosen)
 
 
-def training_bytes(counts: Mapping[bytes, int] | HasRun, max_merges: int) -> int:
+def training_bytes(
+    counts: Mapping[bytes, int] | HasRun,
+    max_merges: int,
+    initial: Sequence[tuple[bytes, bytes]] = (),
+    *,
+    parts: str | None = "gpt2",
+    threads: int = 1,
+) -> int:
     """Return the peak memory in bytes of `learn_merges`, without the memory of the counts.
 
     The estimate is conservative: on real text up to half as much again as needed.
 
     Args:
-        counts: see `learn_merges`.
+        counts, initial, parts, threads: see `learn_merges`.
         max_merges: number of merges to learn plus the number of initial merges.
 
     Raises:
@@ -384,7 +411,13 @@ def training_bytes(counts: Mapping[bytes, int] | HasRun, max_merges: int) -> int
     native = native_core()
     if native is None:
         return reference.training_bytes(word for word, _ in counts.items())
-    needed: int = native.training_bytes(_run_of(counts), min(max_merges, 2**32))
+    needed: int = native.training_bytes(
+        _run_of(counts),
+        [*initial],
+        max_merges=min(max_merges, 2**32),
+        parts=_native_or_gpt2(native, parts),
+        threads=min(threads, 2**31),
+    )
     return needed
 
 

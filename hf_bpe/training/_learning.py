@@ -7,9 +7,10 @@ import itertools
 import logging
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from hf_bpe._utils.memory import available_bytes, format_bytes, resident_bytes
+from hf_bpe._utils.processes import usable_cores
 from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe._utils.visible import counted
 from hf_bpe.core._model import Merge
@@ -20,6 +21,13 @@ from hf_bpe.training._checkpoint import MergeLog
 logger = logging.getLogger(__name__)
 
 
+class Shown(TypedDict):
+    """How progress is shown, as in `train`."""
+
+    show_progress: bool
+    callback: Listener | None
+
+
 class Learning:
     """A resumable training on counts; a context manager.
 
@@ -28,6 +36,9 @@ class Learning:
         initial: merges with lower ranks than the learned ones.
         max_memory: limit for the memory of this process, in bytes.
         work_dir: a folder for the checkpoint log, from which training resumes.
+        parts: the pattern by which the initial merges were learned.
+        num_workers: threads that apply the initial merges, None for one per core.
+        fewer: advice on how to train on less text, None for that on pruning the counts.
         options: options of `engine.learn_merges`, for the unscaled counts.
 
     Raises:
@@ -42,9 +53,13 @@ class Learning:
         *,
         max_memory: int | None,
         work_dir: str | os.PathLike[str] | None,
+        parts: str | None,
+        num_workers: int | None,
+        fewer: str | None = None,
         **options: Any,
     ) -> None:
-        self._words, self._initial = words, initial
+        self._words, self._initial, self._fewer = words, initial, fewer
+        self._encoding: dict[str, Any] = {"parts": parts, "threads": num_workers or usable_cores()}
         self._max_memory, self._options = max_memory, options
         self.merges: list[Merge] = []
         self.wanted = 0
@@ -74,7 +89,7 @@ class Learning:
         """
         self.wanted = number
         if number > len(self.merges):
-            self._check_memory(len(self._initial) + number)
+            self._check_memory(number)
             self._resume(number, show_progress, callback)
         return self.merges[:number]
 
@@ -98,22 +113,24 @@ class Learning:
                     max_merges=number - known,
                     **self._options,
                     initial=[*self._initial, *self.merges],
+                    **self._encoding,
                     progress=note if is_heard else None,
                 )
             finally:
                 if self._log is not None:
                     self._log.write()
 
-    def _check_memory(self, max_merges: int) -> None:
+    def _check_memory(self, number: int) -> None:
         """Log how much memory training takes, and raise a MemoryError if there is less."""
-        needed = training_bytes(self._words, max_merges)
+        first = [*self._initial, *self.merges]
+        needed = training_bytes(self._words, len(self._initial) + number, first, **self._encoding)
         there = available_bytes() if self._max_memory is None else self._max_memory - resident_bytes()
         words = counted(len(self._words), "distinct pre-token")
         logger.info("training on %s takes up to %s", words, format_bytes(needed))
         if there is not None and needed > there:
             raise MemoryError(
                 f"training on {len(self._words)} distinct pre-tokens takes up to {format_bytes(needed)}, there is "
-                f"{format_bytes(max(there, 0))}; {self._advice(needed, there)}"
+                f"{format_bytes(max(there, 0))}; {self._fewer or self._advice(needed, there)}"
             )
 
     def _advice(self, needed: int, there: int) -> str:

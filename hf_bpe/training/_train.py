@@ -9,20 +9,22 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args, overload
 
 from hf_bpe._utils.arguments import MOST, check_int, check_real, checked, one_of, optional, short_repr
 from hf_bpe._utils.memory import parse_bytes
 from hf_bpe._utils.progress import Listener
 from hf_bpe.core._byte_level import from_printable
-from hf_bpe.core._model import BPEModel, check_model, check_special_tokens
+from hf_bpe.core._model import BPEModel, Merge, check_model, check_special_tokens
 from hf_bpe.core._provenance import shortened
 from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern
 from hf_bpe.counting._count import COUNTING_CHECKS, count
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import Settings, WordCounts
-from hf_bpe.training._learning import Learning
+from hf_bpe.training._learning import Learning, Shown
 from hf_bpe.training._parity import Parity, ParityLearning, check_no_parity_with, check_parity
+from hf_bpe.training._superwords import Superwords, check_superwords, reach_by_stages
 from hf_bpe.training._target_sizes import Goal, base_model
 
 if TYPE_CHECKING:
@@ -33,11 +35,6 @@ logger = logging.getLogger(__name__)
 TieBreak = Literal["lexicographic", "huggingface"]
 InitialAlphabet = Literal["bytes", "observed"]
 Input: TypeAlias = "TextSource | WordCounts | Mapping[str, TextSource | WordCounts]"
-
-
-class _Shown(TypedDict):
-    show_progress: bool
-    callback: Listener | None
 
 
 class ContinuingOptions(TypedDict, total=False):
@@ -59,6 +56,7 @@ class ContinuingOptions(TypedDict, total=False):
 class _OtherOptions(ContinuingOptions, total=False):
     initial: BPEModel | None
     parity: Parity | None
+    superwords: Superwords | None
 
 
 class TrainingOptions(_OtherOptions, total=False):
@@ -127,6 +125,7 @@ def train(
     length_penalty=lambda name, value: check_real(name, value, 0),
     initial=optional(check_model),
     parity=optional(check_parity),
+    superwords=optional(check_superwords),
     **COUNTING_CHECKS,
 )
 def train(
@@ -143,6 +142,7 @@ def train(
     initial_alphabet: InitialAlphabet = "bytes",
     initial: BPEModel | None = None,
     parity: Parity | None = None,
+    superwords: Superwords | None = None,
     num_workers: int | None = None,
     max_memory: int | str | None = None,
     work_dir: str | os.PathLike[str] | None = None,
@@ -177,6 +177,8 @@ def train(
         parity: train for several languages, each merge for the one that is worst off (`hf_bpe.training.Parity`). Not
             together with `initial`, `length_penalty` or `work_dir`. With `tie_break="huggingface"` the merges are those
             of `tokenizers.trainers.ParityBpeTrainer`.
+        superwords: learn tokens of several words in a second stage (`hf_bpe.training.Superwords`). Several numbers of
+            merges of the first stage give a list of models. Not together with `parity`.
         num_workers: threads to count in, or processes for a custom pattern; None for one per core (see `count`).
         max_memory: limit for the memory of this process, in bytes or as "2GB" (see `count`).
         work_dir: a folder for checkpoints, from which the same training resumes after an interruption: the counts, and
@@ -201,23 +203,27 @@ def train(
     languages = _languages(input, parity)
     dev = {} if parity is None or parity.dev is None else parity.dev
     if parity is not None:
-        check_no_parity_with(initial=initial, length_penalty=length_penalty, work_dir=work_dir)
+        check_no_parity_with(initial=initial, length_penalty=length_penalty, work_dir=work_dir, superwords=superwords)
     settings = _settings([*languages.values(), *dev.values()], special_tokens, pattern, initial)
     _refuse_printable_twins(settings.special_tokens)
     goal = Goal(vocab_size, num_merges)
     if initial_alphabet == "bytes":
-        goal.check_room(base_model(range(256), settings.special_tokens, settings.pattern, initial))
+        least = base_model(range(256), settings.special_tokens, settings.pattern, initial)
+        goal.check_room(least)
+        if superwords is not None:
+            superwords.check_goal(goal, least)
+    text_of_pieces = None if superwords is None else superwords.source(input)
     memory = None if max_memory is None else parse_bytes(max_memory, "max_memory")
 
-    shown: _Shown = {"show_progress": show_progress, "callback": callback}
+    shown: Shown = {"show_progress": show_progress, "callback": callback}
 
-    def counted(source: TextSource | WordCounts) -> WordCounts:
+    def counted(source: TextSource | WordCounts, pattern: AnyPattern, work_dir: Path | None) -> WordCounts:
         if isinstance(source, WordCounts):
             _check_not_inside(set(settings.special_tokens).difference(source.special_tokens), source)
             return source
         return count(
             source,
-            pattern=settings.pattern,
+            pattern=pattern,
             special_tokens=settings.special_tokens,
             num_workers=num_workers,
             max_memory=memory,
@@ -225,11 +231,18 @@ def train(
             **shown,
         )
 
-    words = {name: counted(source) for name, source in languages.items()}
-    dev_words = {name: counted(source) for name, source in dev.items()}
-    alphabet = range(256) if initial_alphabet == "bytes" else set().union(*chain.from_iterable(words.values()))
+    folder = None if work_dir is None else Path(work_dir)
+    words = {name: counted(source, settings.pattern, folder) for name, source in languages.items()}
+    dev_words = {name: counted(source, settings.pattern, folder) for name, source in dev.items()}
+    pieces = None
+    if superwords is not None and text_of_pieces is not None:
+        pieces = counted(text_of_pieces, superwords.pattern, folder and folder / "superwords")
+    learned_from = [*words.values(), *([] if pieces is None else [pieces])]
+    alphabet = range(256) if initial_alphabet == "bytes" else set().union(*chain.from_iterable(learned_from))
     base = base_model(alphabet, settings.special_tokens, settings.pattern, initial)
     goal.check_room(base)
+    if superwords is not None:
+        superwords.check_goal(goal, base)
     for source in languages.values():
         if isinstance(source, (list, tuple)) and not source and goal.wanted(base) > 0:
             raise ValueError("source: expected text to train on, got an empty list")
@@ -246,29 +259,46 @@ def train(
     origin = tuple((name, str(value)) for name, value in recorded.items() if value is not None)
 
     options: dict[str, Any] = {"tie_break": tie_break, "max_token_bytes": max_token_bytes}
+
+    def learning(words: WordCounts, first: Sequence[Merge], name: str, **limits: Any) -> Learning:
+        return Learning(
+            words,
+            [*([] if initial is None else initial.merges), *first],
+            max_memory=memory,
+            work_dir=folder and folder / name,
+            parts=settings.pattern,
+            num_workers=num_workers,
+            min_frequency=min_frequency * words.scale,
+            length_penalty=float(length_penalty) * words.scale,
+            **options,
+            **limits,
+        )
+
+    base = replace(base, origin=origin)
+    models: list[BPEModel] = []
+    if superwords is not None and pieces is not None:
+        for of_sizes, number, wanted in reach_by_stages(goal, base, superwords, words[""], pieces, learning, shown):
+            models += of_sizes
+            _warn_if_fewer(number, wanted)
+        return models if goal.is_sequence or superwords.is_sequence else models[0]
     learner: Learning | ParityLearning
     if parity is not None:
         learner = ParityLearning(words, dev_words, parity, min_frequency=max(min_frequency, 1), **options)
     else:
-        (only,) = words.values()
-        learner = Learning(
-            only,
-            [] if initial is None else initial.merges,
-            max_memory=memory,
-            work_dir=work_dir,
-            min_frequency=min_frequency * only.scale,
-            length_penalty=float(length_penalty) * only.scale,
-            **options,
-        )
-    with learner as learning:
-        models = goal.reach(replace(base, origin=origin), lambda number: learning.learn(number, **shown))
-    if len(learning.merges) < learning.wanted:
-        warnings.warn(
-            f"the text gives {len(learning.merges)} of the {learning.wanted} requested merges: no pair is left to "
-            "merge; train on more text, or change min_frequency or max_token_bytes",
-            stacklevel=2,
-        )
+        learner = learning(words[""], [], "")
+    with learner:
+        models = goal.reach(base, lambda number: learner.learn(number, **shown))
+    _warn_if_fewer(len(learner.merges), learner.wanted)
     return models if goal.is_sequence else models[0]
+
+
+def _warn_if_fewer(number: int, wanted: int) -> None:
+    if number < wanted:
+        warnings.warn(
+            f"the text gives {number} of the {wanted} requested merges: no pair is left to merge; train on more text, "
+            "or change min_frequency or max_token_bytes",
+            stacklevel=3,
+        )
 
 
 def _languages(input: Input, parity: Parity | None) -> Mapping[str, TextSource | WordCounts]:

@@ -45,10 +45,11 @@ nb::list merges_of(const Words& words, const FirstTokens::Merges& initial, const
 }
 
 // The memory of learn_merges in bytes, without the words.
-std::uint64_t training_bytes_of(const Words& words, std::size_t max_merges) {
+std::uint64_t training_bytes_of(const Words& words, const FirstTokens::Merges& initial, std::size_t max_merges,
+                                const WordEncoding& encoding) {
   Poll poll{nb::none()};
   const nb::gil_scoped_release no_gil;
-  return training_bytes(words, max_merges, [&] { poll(0); });
+  return training_bytes(words, initial, max_merges, encoding, [&] { poll(0); });
 }
 
 // The words of a run from a Python function, which reads it from its beginning each time.
@@ -209,13 +210,20 @@ NB_MODULE(_native, module) {
       "learn_merges",
       [](const nb::object& counts, const nb::list& initial, std::size_t max_merges, bool lexicographic,
          std::uint64_t min_frequency, std::optional<std::size_t> max_token_bytes, double length_penalty,
+         std::optional<std::size_t> max_words, bool colon_space, nb::handle parts, unsigned threads,
          nb::object progress, std::uint64_t span) {
-        TrainingOptions options{max_merges, lexicographic, min_frequency, {}, length_penalty, span};
-        options.max_token_bytes = max_token_bytes.value_or(std::numeric_limits<std::size_t>::max());
+        constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+        const WordLimits limits{max_words.value_or(kNoLimit), colon_space};
+        TrainingOptions options{max_merges, lexicographic, min_frequency, max_token_bytes.value_or(kNoLimit)};
+        options.length_penalty = length_penalty;
+        options.words = limits;
+        options.span = span;
+        options.encoding = {pattern_of(parts), threads};
         return merges_of(run_of(counts), merges_from(initial), options, std::move(progress));
       },
       "counts"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "lexicographic"_a, "min_frequency"_a,
-      "max_token_bytes"_a.none(), "length_penalty"_a, "progress"_a.none(), "span"_a = TrainingOptions().span);
+      "max_token_bytes"_a.none(), "length_penalty"_a, "max_words"_a = nb::none(), "colon_space"_a = true,
+      "parts"_a.none() = "gpt2", "threads"_a = 1, "progress"_a.none(), "span"_a = TrainingOptions().span);
 
   module.def(
       "learn_parity_merges",
@@ -231,8 +239,10 @@ NB_MODULE(_native, module) {
 
   module.def(
       "training_bytes",
-      [](const nb::object& counts, std::size_t max_merges) { return training_bytes_of(run_of(counts), max_merges); },
-      "counts"_a, "max_merges"_a);
+      [](const nb::object& counts, const nb::list& initial, std::size_t max_merges, nb::handle parts, unsigned threads) {
+        return training_bytes_of(run_of(counts), merges_from(initial), max_merges, {pattern_of(parts), threads});
+      },
+      "counts"_a, "initial"_a, nb::kw_only(), "max_merges"_a, "parts"_a.none(), "threads"_a);
 
   module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
   module.def("count_pre_tokens", &count_pre_tokens, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());

@@ -43,6 +43,10 @@ class Backtracking {
   // at most 2 * kMostSteps per byte.
   bool merge(const Byte* word, std::size_t length, std::vector<Symbol>& symbols, const PollFunction& poll) const;
 
+  // Whether the bytes of two symbols in a row, each the result of merging its bytes, are merged to just these two; only
+  // if it is exact. Adds to `steps`.
+  bool is_stable(Symbol first, Symbol second, std::size_t& steps) const;
+
   // Words of real text take 3 to 7 steps a byte, those of two letters up to 12. From about 16 on a heap is faster.
   static constexpr std::size_t kMostSteps = 16;
   static constexpr std::size_t kHeadStart = std::size_t{1} << 12;
@@ -63,7 +67,6 @@ class Backtracking {
   bool find_parts(std::vector<std::string>& bytes, const PollFunction& poll);
   void build_trie(const std::vector<std::string>& bytes, const PollFunction& poll);
   Symbol longest(const Byte* text, const Byte* end, std::size_t& steps) const;
-  bool is_stable(Symbol first, Symbol second, std::size_t& steps) const;
 
   const Vocabulary& vocabulary_;
   std::vector<Made> made_;     // by symbol; only for reachable symbols

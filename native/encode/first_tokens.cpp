@@ -44,26 +44,9 @@ FirstTokens::FirstTokens(const Merges& merges) {
     views.emplace_back(first, second);
   }
   vocabulary_.emplace(tokens, Vocabulary::find_tokens(tokens, views));
-  merger_.emplace(*vocabulary_);
   bytes_.reserve(vocabulary_->symbols());
   for (Symbol symbol = 256; symbol < vocabulary_->symbols(); ++symbol) {
     bytes_.emplace_back(tokens[vocabulary_->id(symbol)].second);
-  }
-}
-
-std::size_t FirstTokens::split(const Byte* word, std::size_t length, const PollFunction& poll) {
-  word_ = word;
-  length_ = length;
-  if (!merger_) return length;
-  merged_ = &merger_->merge(word, length, poll);
-  return merged_->size();
-}
-
-void FirstTokens::write(Symbol* to) const {
-  if (merged_ != nullptr) {
-    for (const Symbol symbol : *merged_) *to++ = symbol < 256 ? symbol_of_[symbol] : symbol;
-  } else {
-    for (std::size_t i = 0; i < length_; ++i) *to++ = symbol_of_[word_[i]];
   }
 }
 

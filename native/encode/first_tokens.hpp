@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "encode/merging.hpp"
-#include "support/poll.hpp"
 #include "encode/vocabulary.hpp"
 
 namespace hf_bpe {
@@ -17,7 +15,6 @@ namespace hf_bpe {
 // tokenizers.trainers.BpeTrainer numbers them.
 const Byte (&bytes_of_symbols())[256];
 
-// For one thread: owns its working memory.
 class FirstTokens {
  public:
   using Merges = std::vector<std::pair<std::string, std::string>>;
@@ -31,20 +28,15 @@ class FirstTokens {
   // The bytes of each symbol.
   const std::vector<std::string>& bytes() const { return bytes_; }
 
-  // Encodes a word and returns the number of tokens; the word must stay valid until they are written.
-  std::size_t split(const Byte* word, std::size_t length, const PollFunction& poll);
-  // Writes the tokens of the last word.
-  void write(Symbol* to) const;
+  Symbol symbol_of(Byte byte) const { return symbol_of_[byte]; }
+
+  // The merges, whose symbols are ours, except those of bytes; nullptr if there are none.
+  const Vocabulary* vocabulary() const { return vocabulary_ ? &*vocabulary_ : nullptr; }
 
  private:
-  const Byte* word_ = nullptr;  // the last word
-  std::size_t length_ = 0;
-  const std::vector<Symbol>* merged_ = nullptr;  // its tokens, if there are merges
-
   Symbol symbol_of_[256];  // of bytes
   std::vector<std::string> bytes_;
-  std::optional<Vocabulary> vocabulary_;  // if there are merges; its symbols are ours, except those of bytes
-  std::optional<Merger> merger_;
+  std::optional<Vocabulary> vocabulary_;
 };
 
 }  // namespace hf_bpe

@@ -11,6 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.min_frequency = data[1] % 8;
   if (data[1] / 8 % 4 == 0) options.max_token_bytes = data[1] / 32 + 1;
   options.length_penalty = data[2] % 4 == 0 ? data[2] / 4 * 0.1 : 0;
+  if (data[2] / 4 % 4 == 0) options.words = {data[2] / 16 % 4u, data[2] >= 128};
+  options.encoding = {data[1] % 2 == 0 ? Pattern::kGpt2 : Pattern::kNone, data[1] / 2 % 2 + 1u};
   options.span = std::uint64_t{1} << data[3] % 8;
   std::size_t at = 4;
   Merges initial;

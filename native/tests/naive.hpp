@@ -114,6 +114,15 @@ inline std::vector<std::string> merge_word(const Merges& merges, const std::stri
   return parts;
 }
 
+inline bool is_allowed(const std::string& token, const WordLimits& limits) {
+  std::size_t words = 0;
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    words += token[i] != ' ' && (i == 0 || token[i - 1] == ' ');
+    if (!limits.colon_space && token.compare(i, 2, ": ") == 0) return false;
+  }
+  return words <= limits.max_words;
+}
+
 // Counts all pairs again for each merge, in words encoded with all merges so far.
 inline Merges learn_merges(const WordMap& counts, const Merges& initial, const TrainingOptions& options) {
   Merges all = initial;
@@ -141,6 +150,7 @@ inline Merges learn_merges(const WordMap& counts, const Merges& initial, const T
       const std::uint64_t count = entry.second;
       const std::size_t length = pair.first.size() + pair.second.size();
       if (count < std::max<std::uint64_t>(options.min_frequency, 1) || length > options.max_token_bytes) continue;
+      if (!is_allowed(pair.first + pair.second, options.words)) continue;
       const double penalty = options.length_penalty * static_cast<double>(length);
       // Without a penalty counts are compared as integers; with one, as doubles.
       const bool exact = options.length_penalty == 0;

@@ -251,7 +251,7 @@ Merges draw_merges(const std::string& alphabet) {
 }
 
 void test_trainer() {
-  const std::vector<std::string> alphabets = {"a", "ab", "abc", "a\xFF", " !\xC4"};
+  const std::vector<std::string> alphabets = {"a", "ab", "abc", "a\xFF", " !\xC4", " a:"};
   for (int i = 0; i < 6000; ++i) {
     const std::string& alphabet = draw_from(alphabets);
     WordMap words;
@@ -266,6 +266,9 @@ void test_trainer() {
     options.min_frequency = draw(2) ? draw(6) : 1;
     if (draw(3) == 0) options.max_token_bytes = 1 + draw(9);
     options.length_penalty = draw_from<double>({0, 0, 0.1, 0.5, 3});
+    if (draw(3) == 0) options.words = {1 + draw(3), draw(2) == 0};
+    options.encoding = {draw_from<Pattern::Name>({Pattern::kGpt2, Pattern::kO200k, Pattern::kNone}),
+                        static_cast<unsigned>(1 + draw(3))};
     options.span = draw_from<std::uint64_t>({1, 2, 64});
     check_trainer(words, i % 2 ? Merges() : draw_merges(alphabet), options);
   }

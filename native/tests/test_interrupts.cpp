@@ -156,7 +156,9 @@ void test_training() {
     }
   }
   const WordCounts table = to_table(many_words("w"));
-  CHECK(is_interruptible([&](PollFunction poll) { training_bytes(table, 30, poll); }));
+  for (const Merges& initial : {Merges(), kModel.merges}) {
+    CHECK(is_interruptible([&](PollFunction poll) { training_bytes(table, initial, 30, {}, poll); }));
+  }
 }
 
 // Work that never ends by itself, in the calling thread or another thread.

@@ -124,7 +124,7 @@ void PairIndex::collect_pairs(Pages<std::uint64_t>& estimates) {
     ++pair.size;
   });
 
-  // The others only share a bucket, or make too long a token; they are never merged.
+  // The others only share a bucket, or make a token beyond the limits; they are never merged.
   std::erase_if(pairs_, [&](const Pair& pair) { return !is_candidate(pair); });
   pairs_.shrink_to_fit();
   numbers_.reset(pairs_.size());
@@ -174,6 +174,7 @@ std::uint64_t PairIndex::merge(Symbol first, Symbol second) {
   const std::uint32_t width = first_width + widths_[second];
   widths_.push_back(width);
   new_pairs_.emplace_back();
+  if (!order_.words.allow_all()) token_words_.emplace_back(token_words_[first], token_words_[second]);
   const std::uint32_t number = numbers_.find(first, second);
   if (number == PairTable::kNone) return 0;
   const Pair pair = pairs_[number];

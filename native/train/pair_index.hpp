@@ -20,6 +20,7 @@
 #include "support/poll.hpp"
 #include "train/pair_table.hpp"
 #include "train/token_array.hpp"
+#include "train/token_words.hpp"
 
 namespace hf_bpe {
 
@@ -29,6 +30,7 @@ struct PairOrder {
   std::uint64_t least = 1;    // rarer pairs are not merged
   std::size_t max_token_bytes = std::numeric_limits<std::size_t>::max();
   double length_penalty = 0;
+  WordLimits words;
 };
 
 class PairIndex {
@@ -48,7 +50,10 @@ class PairIndex {
         order_(order),
         poll_(poll),
         widths_(tokens.size(), 1),
-        new_pairs_(tokens.size()) {}
+        new_pairs_(tokens.size()) {
+    if (order.words.allow_all()) return;
+    for (const std::string& token : tokens) token_words_.emplace_back(token);
+  }
 
   // Indexes pairs for about `merges` merges, and at most `span` times rarer than the commonest one. To be called first,
   // and again when there is no best pair, unless all are indexed.
@@ -111,7 +116,10 @@ class PairIndex {
   }
 
   bool is_candidate(const Pair& pair) const {
-    return pair.count >= threshold_ && bytes_[pair.first].size() + bytes_[pair.second].size() <= order_.max_token_bytes;
+    if (pair.count < threshold_) return false;
+    if (bytes_[pair.first].size() + bytes_[pair.second].size() > order_.max_token_bytes) return false;
+    return order_.words.allow_all() ||
+           TokenWords(token_words_[pair.first], token_words_[pair.second]).are_within(order_.words);
   }
 
   TokenArray words_;
@@ -119,6 +127,7 @@ class PairIndex {
   const PairOrder& order_;
   const PollFunction& poll_;
   std::vector<std::uint32_t> widths_;  // the width of each token, in slots
+  std::vector<TokenWords> token_words_;  // of each token, if words are limited
 
   // Each pair that occurs at least `threshold_` times has one candidate in the heap, whose score is exact, or higher if
   // its count has fallen since.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "encode/first_tokens.hpp"
+#include "train/encoded_words.hpp"
 #include "train/pair_index.hpp"
 
 namespace hf_bpe {
@@ -101,10 +102,10 @@ Learned learn_parity_merges(const std::vector<const Words*>& languages, const st
   for (std::size_t symbol = 0; symbol < 256; ++symbol) {
     tokens.push_back(options.lexicographic ? first_tokens.bytes()[symbol] : std::string(1, static_cast<char>(symbol)));
   }
-  const PairOrder order{true, std::max<std::uint64_t>(options.min_frequency, 1), options.max_token_bytes, 0};
-  const PairOrder any{true, 1, options.max_token_bytes, 0};
+  const PairOrder order{true, std::max<std::uint64_t>(options.min_frequency, 1), options.max_token_bytes, 0, {}};
+  const PairOrder any{true, 1, options.max_token_bytes, 0, {}};
   const auto index_of = [&](const Words& words, const PairOrder& which) {
-    auto index = std::make_unique<PairIndex>(TokenArray(words, first_tokens, poll), tokens, which, poll);
+    auto index = std::make_unique<PairIndex>(TokenArray(words, first_tokens, {}, poll), tokens, which, poll);
     index->index_all();
     return index;
   };

@@ -8,20 +8,20 @@
 #include <utility>
 
 #include "encode/first_tokens.hpp"
+#include "train/encoded_words.hpp"
 
 namespace hf_bpe {
 namespace {
 
 [[noreturn]] void refuse_changed_words() { throw std::runtime_error("the words changed while a training read them"); }
 
-// Calls `visit(tokens, count)` for each word of two tokens or more, whose tokens `first_tokens` can then write.
+// Calls `visit(tokens, number of tokens, count)` for each word of two bytes or more, with a byte as a token.
 template <class Visit>
-void for_each_word(const Words& words, FirstTokens& first_tokens, const PollFunction& poll, Visit visit) {
+void for_each_word(const Words& words, const PollFunction& poll, Visit visit) {
   PollInLoop polls(poll);
   words.for_each([&](const Byte* word, std::size_t length, std::uint64_t count) {
     polls(length);
-    if (length < 2) return;
-    if (const std::size_t tokens = first_tokens.split(word, length, poll); tokens > 1) visit(tokens, count);
+    if (length > 1) visit(word, length, count);
   });
 }
 
@@ -36,9 +36,11 @@ class TokenArray::Layout {
     std::size_t end = 0;
   };
 
-  Layout(const Words& words, FirstTokens& first_tokens, const PollFunction& poll) {
+  // `for_each` calls a function with the tokens, their number and the count of each word.
+  template <class ForEach>
+  explicit Layout(ForEach for_each) {
     std::uint64_t pairs = 0;
-    for_each_word(words, first_tokens, poll, [&](std::size_t tokens, std::uint64_t count) {
+    for_each([&](auto, std::size_t tokens, std::uint64_t count) {
       group(count).size += tokens + 1;
       ++size.words;
       if (count > (std::numeric_limits<std::uint64_t>::max() - pairs) / (tokens - 1)) {
@@ -78,8 +80,27 @@ class TokenArray::Layout {
   std::unordered_map<std::uint64_t, Group> many_;
 };
 
-TokenArray::TokenArray(const Words& words, FirstTokens& first_tokens, const PollFunction& poll) {
-  Layout layout(words, first_tokens, poll);
+TokenArray::TokenArray(const Words& words, const FirstTokens& first_tokens, const WordEncoding& how,
+                       const PollFunction& poll) {
+  if (first_tokens.vocabulary() == nullptr) {
+    const auto for_each = [&](auto visit) { for_each_word(words, poll, visit); };
+    fill(Layout(for_each), for_each, [&](Byte byte) { return first_tokens.symbol_of(byte); });
+    return;
+  }
+  EncodedWords encoded(words, first_tokens, how, poll);
+  PollInLoop polls(poll);
+  const auto polling = [&](auto visit) {
+    return [&, visit](const Symbol* tokens, std::size_t number, std::uint64_t count) {
+      polls(number);
+      visit(tokens, number, count);
+    };
+  };
+  Layout layout([&](auto visit) { encoded.for_each(polling(visit)); });
+  fill(std::move(layout), [&](auto visit) { encoded.take_each(polling(visit)); }, [](Symbol symbol) { return symbol; });
+}
+
+template <class ForEach, class SymbolOf>
+void TokenArray::fill(Layout layout, ForEach for_each, SymbolOf symbol_of) {
   size = layout.size.slots;
   slots = Pages<Symbol>(size);
   counts = Pages<std::uint64_t>(size / kBlock + 1);
@@ -90,11 +111,11 @@ TokenArray::TokenArray(const Words& words, FirstTokens& first_tokens, const Poll
     to = group.end;
     set_count(group.next, group.end, count);
   });
-  for_each_word(words, first_tokens, poll, [&](std::size_t tokens, std::uint64_t count) {
+  for_each([&](auto tokens, std::size_t number, std::uint64_t count) {
     Layout::Group& group = layout.group(count);
-    if (tokens >= group.end - group.next) refuse_changed_words();
-    first_tokens.write(&slots[group.next]);
-    group.next += tokens;
+    if (number >= group.end - group.next) refuse_changed_words();
+    std::transform(tokens, tokens + number, &slots[group.next], symbol_of);
+    group.next += number;
     slots[group.next++] = kBoundary;
   });
   layout.for_each_group([](std::uint64_t, const Layout::Group& group) {
@@ -103,8 +124,7 @@ TokenArray::TokenArray(const Words& words, FirstTokens& first_tokens, const Poll
 }
 
 TokenArray::Size TokenArray::measure(const Words& words, const PollFunction& poll) {
-  FirstTokens bytes({});
-  return Layout(words, bytes, poll).size;
+  return Layout([&](auto visit) { for_each_word(words, poll, visit); }).size;
 }
 
 void TokenArray::compact(const std::vector<std::uint32_t>& widths, const PollFunction& poll) {

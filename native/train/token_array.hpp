@@ -13,6 +13,7 @@
 namespace hf_bpe {
 
 class FirstTokens;
+struct WordEncoding;
 
 using Symbol = std::uint32_t;    // a token in training
 using Position = std::uint32_t;  // the position of a slot
@@ -24,10 +25,10 @@ struct TokenArray {
   static constexpr Symbol kBoundary = 0xFFFFFFFF;
   static constexpr Symbol kInside = 0xFFFFFFFE;  // the former beginning of a token merged into its left one
 
-  // Takes each word of two tokens or more. Iterates over the words twice, with sequential access to them and to the
-  // array. `poll` is called from time to time. Throws std::overflow_error if counts of pairs could exceed 64 bits, and
-  // std::length_error if there are too few positions.
-  TokenArray(const Words& words, FirstTokens& first_tokens, const PollFunction& poll);
+  // Takes each word of two tokens or more. Iterates over the words twice if their tokens are bytes; else once, and
+  // encodes them in threads. `poll` is called from time to time. Throws std::overflow_error if counts of pairs could
+  // exceed 64 bits, and std::length_error if there are too few positions.
+  TokenArray(const Words& words, const FirstTokens& first_tokens, const WordEncoding& how, const PollFunction& poll);
 
   struct Size {
     std::size_t slots = 1, words = 0;
@@ -48,6 +49,8 @@ struct TokenArray {
 
  private:
   class Layout;
+  template <class ForEach, class SymbolOf>
+  void fill(Layout layout, ForEach for_each, SymbolOf symbol_of);
 
   // Words of equal count are grouped, and each group begins at a multiple of this many slots, so one number per block
   // is enough.

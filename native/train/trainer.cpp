@@ -14,7 +14,7 @@ namespace {
 // from the token.
 bool learn(TokenArray words, const TrainingOptions& options, const PollFunction& poll, Learned& learned) {
   const PairOrder order{options.lexicographic, std::max<std::uint64_t>(options.min_frequency, 1),
-                        options.max_token_bytes, options.length_penalty};
+                        options.max_token_bytes, options.length_penalty, options.words};
   auto& [tokens, merges, last_count] = learned;
   const std::unordered_set<std::string> known(tokens.begin() + 256, tokens.end());
   PairIndex index(std::move(words), tokens, order, poll);
@@ -45,7 +45,7 @@ Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, con
     const PollFunction poll = [&] { progress(learned); };
     FirstTokens first_tokens(merges);
     learned.tokens = first_tokens.bytes();
-    TokenArray array(words, first_tokens, poll);
+    TokenArray array(words, first_tokens, options.encoding, poll);
     if (learn(std::move(array), options, poll, learned)) return learned;
     for (std::size_t i = merges.size() - initial.size(); i < learned.merges.size(); ++i) {
       const auto [first, second] = learned.merges[i];
@@ -54,12 +54,54 @@ Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, con
   }
 }
 
+namespace {
+
+// Some words, evenly distributed.
+class Sample : public Words {
+ public:
+  Sample(const Words& words, std::size_t every) : words_(words), every_(every) {}
+  void for_each(const Visit& visit) const override {
+    std::size_t number = 0;
+    words_.for_each([&](const Byte* word, std::size_t length, std::uint64_t count) {
+      if (number++ % every_ == 0) visit(word, length, count);
+    });
+  }
+
+ private:
+  const Words& words_;
+  const std::size_t every_;
+};
+
+// The size of the array for words after merges, from a sample of at most 16 MB, with a tenth to spare.
+TokenArray::Size estimate_size(const Words& words, const FirstTokens::Merges& merges, const WordEncoding& encoding,
+                               const PollFunction& poll) {
+  constexpr std::uint64_t kSample = std::uint64_t{1} << 24;
+  PollInLoop polls(poll);
+  std::uint64_t bytes = 0;
+  TokenArray::Size size;
+  words.for_each([&](const Byte*, std::size_t length, std::uint64_t) {
+    polls();
+    bytes += length;
+    ++size.words;
+  });
+  const std::size_t every = static_cast<std::size_t>(bytes / kSample) + 1;
+  std::size_t slots = 0;
+  EncodedWords(Sample(words, every), FirstTokens(merges), encoding, poll)
+      .for_each([&](const Symbol*, std::size_t tokens, std::uint64_t) { slots += tokens + 1; });
+  size.slots += every == 1 ? slots : slots * every / 10 * 11;
+  return size;
+}
+
+}  // namespace
+
 // The constants are measured on texts of all kinds and on 5 million words. Memory that grows with the words is largest
 // at an early index, with positions for 0.6 to 0.9 of the initial slots; memory that grows with the merges, at a late
 // one. Long words come from text without a pattern, which has more pairs, and up to 1.4 times as many positions as
 // slots.
-std::uint64_t training_bytes(const Words& words, std::size_t max_merges, const PollFunction& poll) {
-  const auto [slots, number_of_words] = TokenArray::measure(words, poll);
+std::uint64_t training_bytes(const Words& words, const FirstTokens::Merges& initial, std::size_t max_merges,
+                             const WordEncoding& encoding, const PollFunction& poll) {
+  const auto [slots, number_of_words] =
+      initial.empty() ? TokenArray::measure(words, poll) : estimate_size(words, initial, encoding, poll);
   const bool is_cut = slots / 64 < number_of_words;
   const std::uint64_t merges = std::min<std::uint64_t>(max_merges, slots);  // each merge removes at least one token
   const std::uint64_t places = slots * sizeof(Position) * (is_cut ? 2 : 3) / 2;            // places_, merged_
@@ -67,7 +109,8 @@ std::uint64_t training_bytes(const Words& words, std::size_t max_merges, const P
   const std::uint64_t pairs = merges * (is_cut ? 220 : 640);  // pairs_, numbers_, heap_, and what they grow from
   const std::uint64_t learned = merges * 140;  // Learned, widths_, new_pairs_, and what Python makes of the result
   const std::uint64_t in_part = std::min<std::uint64_t>(slots * 4, std::uint64_t{4} << 20);  // pages used in part
-  return TokenArray::bytes(slots) + std::max(places, estimates + pairs) + learned + in_part;
+  const std::uint64_t encoding_bytes = initial.empty() ? 0 : EncodedWords::working_bytes(slots, encoding.threads);
+  return encoding_bytes + TokenArray::bytes(slots) + std::max(places, estimates + pairs) + learned + in_part;
 }
 
 }  // namespace hf_bpe

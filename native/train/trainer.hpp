@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "encode/first_tokens.hpp"
+#include "train/encoded_words.hpp"
 #include "train/token_array.hpp"
+#include "train/token_words.hpp"
 #include "count/words.hpp"
 
 namespace hf_bpe {
@@ -21,9 +23,11 @@ struct TrainingOptions {
   std::uint64_t min_frequency = 1;
   std::size_t max_token_bytes = std::numeric_limits<std::size_t>::max();
   double length_penalty = 0;
+  WordLimits words;
   // How many times rarer than the commonest pair an indexed pair may be. It decides how often the index is rebuilt,
   // never the result; on 70 MB and 500 MB of text anything from 32 to 1000 takes about the same time.
   std::uint64_t span = 64;
+  WordEncoding encoding;  // with initial merges
 };
 
 struct Learned {
@@ -40,8 +44,10 @@ Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, con
                      const std::function<void(const Learned&)>& progress);
 
 // The peak memory of `learn_merges`, without the words: on real text an upper bound, up to half as much again.
-// `max_merges` includes the initial merges. Iterates over the words once. `poll` is called from time to time. Throws
+// `max_merges` includes the initial merges, which a sample of the words is encoded with. Iterates over the words twice,
+// or once if there are no initial merges. `poll` is called from time to time. Throws
 // like TokenArray.
-std::uint64_t training_bytes(const Words& words, std::size_t max_merges, const PollFunction& poll);
+std::uint64_t training_bytes(const Words& words, const FirstTokens::Merges& initial, std::size_t max_merges,
+                             const WordEncoding& encoding, const PollFunction& poll);
 
 }  // namespace hf_bpe

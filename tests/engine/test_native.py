@@ -225,11 +225,28 @@ large_corpora = st.dictionaries(
             "max_token_bytes": st.none() | st.integers(1, 9),
             "length_penalty": st.sampled_from([0.0, 0.0, 0.1, 0.5, 1.0, 3.0, 1e9]),
             "initial": st.just([]) | initial_merges(),
+            "max_words": st.none() | st.integers(1, 4),
+            "colon_space": st.booleans(),
         }
     ),
+    st.sampled_from([None, "gpt2", "o200k", "qwen2"]),
 )
-def test_merges_are_those_of_the_reference(native, counts, span, options):
-    assert learn_natively(native, counts, span=span, **options) == reference.learn_merges(counts, **options)
+def test_merges_are_those_of_the_reference(native, counts, span, options, parts):
+    learned = learn_natively(native, counts, span=span, parts=parts, threads=2, **options)
+    assert learned == reference.learn_merges(counts, **options)
+
+
+def test_merges_after_others_do_not_depend_on_threads_and_parts_of_long_words(native):
+    rng = random.Random(0)
+    letters = ["a", "b", "ab", "ba", " a", " b", " ab", "\n", ", ", "!", "1", "é"]
+    counts = {"".join(rng.choices(letters, k=rng.randint(1, 300))).encode(): rng.randint(1, 3) for _ in range(2500)}
+    initial = reference.learn_merges(reference.count_pre_tokens([b" ".join(counts)][:1], "gpt2"), max_merges=60)
+    learned = [
+        learn_natively(native, counts, initial=initial, max_merges=60, parts=parts, threads=threads)
+        for parts in (None, "gpt2", "o200k")
+        for threads in (1, 3)
+    ]
+    assert learned == [reference.learn_merges(counts, initial=initial, max_merges=60)] * 6
 
 
 @pytest.mark.parametrize("tie_break", ["lexicographic", "huggingface"])

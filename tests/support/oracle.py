@@ -1,5 +1,6 @@
 """The literal algorithms, as slow and as plain as the definition: what `reference.py` is tested against."""
 
+import re
 from collections import Counter
 from itertools import pairwise
 
@@ -17,6 +18,8 @@ def learn_merges(
     min_frequency=1,
     max_token_bytes=None,
     length_penalty=0.0,
+    max_words=None,
+    colon_space=True,
     initial=(),
 ):
     """Count all pairs again before each merge, in words encoded with all merges so far, and take the best."""
@@ -40,7 +43,10 @@ def learn_merges(
         candidates = [
             pair
             for pair, count in pairs.items()
-            if count >= min_frequency and (max_token_bytes is None or len(pair[0] + pair[1]) <= max_token_bytes)
+            if count >= min_frequency
+            and (max_token_bytes is None or len(pair[0] + pair[1]) <= max_token_bytes)
+            and (max_words is None or len(re.findall(b"[^ ]+", pair[0] + pair[1])) <= max_words)
+            and (colon_space or not re.search(b": ", pair[0] + pair[1]))
         ]
         if not candidates:
             break

@@ -85,7 +85,7 @@ patterns = st.sampled_from([*NAMES, None, r"\w+|\s", r"(?:(a)|b)\s*", r"x*", r"\
 """Canonical patterns: named, none, custom ones with groups, gaps, empty matches, and chains of stages."""
 
 _WORD_BYTES = st.sampled_from(
-    [b"a", b"ab", b"abc", b"a\xff", b" !\xc4"]
+    [b"a", b"ab", b"abc", b"a\xff", b" !\xc4", b" a:"]
 )  # in and out of the order of ids of tokenizers
 
 

@@ -25,6 +25,8 @@ options = st.fixed_dictionaries(
         "min_frequency": st.integers(0, 6),
         "max_token_bytes": st.none() | st.integers(1, 9),
         "length_penalty": st.sampled_from([0.0, 0.0, 0.5, 3.0]),
+        "max_words": st.none() | st.integers(1, 3),
+        "colon_space": st.booleans(),
     }
 )
 

@@ -1,0 +1,227 @@
+#include "train/encoded_words.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "encode/backtracking.hpp"
+#include "encode/merging.hpp"
+#include "encode/word_ids.hpp"
+#include "text/chunks.hpp"
+#include "text/splitter.hpp"
+
+namespace hf_bpe {
+namespace {
+
+constexpr std::size_t kBatchBytes = std::size_t{1} << 25;  // of words that are shared out to the threads at once
+constexpr std::size_t kChunkBytes = std::size_t{1} << 18;  // that a thread takes at a time
+constexpr std::size_t kBlock = std::size_t{1} << 22;       // symbols; large enough to be mapped memory
+
+}  // namespace
+
+struct EncodedWords::Word {
+  std::size_t length;
+  std::uint64_t count;
+};
+
+// Encodes words in one thread. Long words are cut into parts whose symbols are cached; where the last symbol of a part
+// and the first of the next are not stable (native/encode/backtracking.hpp), both parts are merged as one.
+class EncodedWords::Worker {
+ public:
+  Worker(const FirstTokens& first_tokens, const std::vector<Symbol>& symbol_of_id, const LazyBacktracking& backtracking,
+         const Pattern& parts)
+      : first_tokens_(first_tokens),
+        symbol_of_id_(symbol_of_id),
+        backtracking_(backtracking),
+        merger_(*first_tokens.vocabulary()),
+        splitter_(parts),
+        part_ids_(*first_tokens.vocabulary(), backtracking) {}
+
+  // Appends the records of consecutive words; the first begins at `text`. Memory may be read up to `readable`.
+  void encode(const Byte* text, const Word* words, std::size_t count, const Byte* readable, std::vector<Symbol>& records,
+              const PollFunction& poll) {
+    cut(text, words, count, poll);
+    const Byte* const end = ends_.empty() ? text : ends_.back();
+    ids_.resize(static_cast<std::size_t>(end - text) + WordIds<std::uint32_t>::kSlack);
+    part_ids_.encode(text, ends_.data(), ends_.size(), readable, ids_.data(), poll);
+    PollInLoop polls(poll);
+    const std::uint32_t* id = ids_.data();
+    const Byte* const* part = ends_.data();
+    for (std::size_t i = 0; i < count; text += words[i++].length) {
+      symbols_.clear();
+      parts_.clear();
+      bool is_whole = false;  // whether the word had to be merged as a whole
+      const Byte* const word_end = text + words[i].length;
+      for (const Byte* at = text; at != word_end; at = *part++) {
+        part_.clear();
+        for (std::size_t left = static_cast<std::size_t>(*part - at); left > 0; left -= size_of(part_.back())) {
+          part_.push_back(symbol_of(*id++));
+        }
+        if (!is_whole) is_whole = !append(text, at, *part, poll);
+      }
+      write(is_whole ? merge(text, words[i].length, poll) : symbols_, words[i].count, records);
+      polls(words[i].length);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kLongestPart = 128;  // bytes of parts that are merged as one
+
+  void cut(const Byte* text, const Word* words, std::size_t count, const PollFunction& poll) {
+    ends_.clear();
+    for (std::size_t i = 0; i < count; text += words[i++].length) {
+      const std::size_t before = ends_.size();
+      const Byte* at = text;
+      splitter_.split(text, text + words[i].length, poll, [&](const Byte* from, const Byte* const* ends, std::size_t n) {
+        if (from != at) return;  // a chain may leave text out
+        ends_.insert(ends_.end(), ends, ends + n);
+        at = ends_.back();
+      });
+      if (at == text + words[i].length) continue;
+      ends_.resize(before);
+      ends_.push_back(text + words[i].length);
+    }
+  }
+
+  // Appends the symbols in `part_` of a part of a word; false if parts merged as one would be too long.
+  bool append(const Byte* word, const Byte* begin, const Byte* end, const PollFunction& poll) {
+    std::size_t steps = 0;
+    while (!parts_.empty()) {
+      const Backtracking& backtracking = backtracking_.get(poll);
+      if (!backtracking.is_exact()) return false;
+      if (backtracking.is_stable(symbols_.back(), part_.front(), steps)) break;
+      begin = word + parts_.back().begin;
+      symbols_.resize(parts_.back().symbols);
+      parts_.pop_back();
+      if (static_cast<std::size_t>(end - begin) > kLongestPart) return false;
+      part_ = merger_.merge(begin, static_cast<std::size_t>(end - begin), poll);
+    }
+    parts_.push_back({static_cast<std::size_t>(begin - word), symbols_.size()});
+    symbols_.insert(symbols_.end(), part_.begin(), part_.end());
+    return true;
+  }
+
+  const std::vector<Symbol>& merge(const Byte* word, std::size_t length, const PollFunction& poll) {
+    if (length > Merger::kLongestScan && backtracking_.pays_after(heap_steps_ += Merger::heap_steps(length))) {
+      const Backtracking& backtracking = backtracking_.get(poll);
+      if (backtracking.is_exact() && backtracking.merge(word, length, symbols_, poll)) return symbols_;
+    }
+    return merger_.merge(word, length, poll);
+  }
+
+  void write(const std::vector<Symbol>& symbols, std::uint64_t count, std::vector<Symbol>& records) const {
+    if (symbols.size() < 2) return;
+    records.push_back(static_cast<Symbol>(count));
+    records.push_back(static_cast<Symbol>(count >> 32));
+    records.push_back(static_cast<Symbol>(symbols.size()));
+    for (const Symbol symbol : symbols) {
+      records.push_back(symbol < 256 ? first_tokens_.symbol_of(static_cast<Byte>(symbol)) : symbol);
+    }
+  }
+
+  Symbol symbol_of(std::uint32_t id) const {
+    return id < Vocabulary::kMissing ? symbol_of_id_[id] : static_cast<Symbol>(id & 0xFF);
+  }
+  std::size_t size_of(Symbol symbol) const { return symbol < 256 ? 1 : first_tokens_.bytes()[symbol].size(); }
+
+  const FirstTokens& first_tokens_;
+  const std::vector<Symbol>& symbol_of_id_;
+  const LazyBacktracking& backtracking_;
+  Merger merger_;
+  Splitter splitter_;
+  WordIds<std::uint32_t> part_ids_;
+  std::size_t heap_steps_ = 0;  // that words took so far, or would have taken
+
+  std::vector<const Byte*> ends_;  // of all parts of a call
+  std::vector<std::uint32_t> ids_;
+  struct Part {
+    std::size_t begin, symbols;  // its first byte in the word, its first symbol
+  };
+  std::vector<Part> parts_;        // of a word
+  std::vector<Symbol> part_, symbols_;
+};
+
+// Words that wait for the threads.
+class EncodedWords::Batch {
+ public:
+  bool is_full() const { return bytes_.size() >= kBatchBytes; }
+
+  void add(const Byte* word, std::size_t length, std::uint64_t count) {
+    if (chunks_.empty() || bytes_.size() - chunks_.back().begin >= kChunkBytes) {
+      chunks_.push_back({words_.size(), words_.size(), bytes_.size(), bytes_.size()});
+    }
+    words_.push_back({length, count});
+    bytes_.insert(bytes_.end(), word, word + length);
+    chunks_.back().last_text = words_.size() - 1;
+    chunks_.back().end = bytes_.size();
+  }
+
+  // Encodes the words, calls `use` with their records, in order, and empties the batch.
+  template <class Use>
+  void encode(const std::vector<std::unique_ptr<Worker>>& workers, const PollFunction& poll, Use use) {
+    if (records_.size() < chunks_.size()) records_.resize(chunks_.size());
+    const auto work = [&](std::size_t thread, std::size_t number, const PollFunction& poll_in_chunk) {
+      const Chunk& chunk = chunks_[number];
+      workers[thread]->encode(bytes_.data() + chunk.begin, &words_[chunk.first_text],
+                              chunk.last_text - chunk.first_text + 1, bytes_.data() + bytes_.size(), records_[number],
+                              poll_in_chunk);
+      return true;
+    };
+    for_each_chunk(chunks_, workers.size(), work, [&](std::size_t) { poll(); });
+    for (std::size_t i = 0; i < chunks_.size(); ++i) {
+      use(records_[i]);
+      records_[i].clear();
+    }
+    bytes_.clear();
+    words_.clear();
+    chunks_.clear();
+  }
+
+ private:
+  std::vector<Byte> bytes_;
+  std::vector<Word> words_;
+  std::vector<Chunk> chunks_;                 // of words
+  std::vector<std::vector<Symbol>> records_;  // of each chunk
+};
+
+EncodedWords::EncodedWords(const Words& words, const FirstTokens& first_tokens, const WordEncoding& how,
+                           const PollFunction& poll) {
+  const Vocabulary& vocabulary = *first_tokens.vocabulary();
+  std::vector<Symbol> symbol_of_id;
+  for (Symbol symbol = 0; symbol < vocabulary.symbols(); ++symbol) {
+    const std::uint32_t id = vocabulary.id(symbol);
+    if (id >= Vocabulary::kMissing) continue;
+    if (id >= symbol_of_id.size()) symbol_of_id.resize(id + 1);
+    symbol_of_id[id] = symbol;
+  }
+  const LazyBacktracking backtracking(vocabulary);
+  std::vector<std::unique_ptr<Worker>> workers;
+  while (workers.size() < std::clamp<std::size_t>(how.threads, 1, kMostThreads)) {
+    workers.push_back(std::make_unique<Worker>(first_tokens, symbol_of_id, backtracking, how.parts));
+  }
+  Batch batch;
+  const auto encode = [&] { batch.encode(workers, poll, [&](const std::vector<Symbol>& records) { append(records); }); };
+  words.for_each([&](const Byte* word, std::size_t length, std::uint64_t count) {
+    if (length < 2) return;
+    batch.add(word, length, count);
+    if (batch.is_full()) encode();
+  });
+  encode();
+}
+
+// A batch, its records, and the cache of parts of each thread.
+std::uint64_t EncodedWords::working_bytes(std::uint64_t slots, unsigned threads) {
+  constexpr std::uint64_t kCache = std::uint64_t{48} << 20;
+  return std::min<std::uint64_t>(slots * 8, kBatchBytes) * 4 + std::min(slots * 32, kCache) * std::min(threads, 64u);
+}
+
+void EncodedWords::append(const std::vector<Symbol>& records) {
+  if (records.empty()) return;
+  if (blocks_.empty() || blocks_.back().records.size() - blocks_.back().size < records.size()) {
+    blocks_.push_back({Pages<Symbol>(std::max(kBlock, records.size())), 0});
+  }
+  Block& block = blocks_.back();
+  std::copy(records.begin(), records.end(), block.records.data() + block.size);
+  block.size += records.size();
+}
+
+}  // namespace hf_bpe

@@ -1,0 +1,265 @@
+"""Superwords: two stages of training, by definition, on both engines, and the tokenizer that they give."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import warnings
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import oracle
+from support.profiles import by_profile, thorough
+from tokenizers import Tokenizer
+
+from hf_bpe import BPETokenizer, Source, count, train
+from hf_bpe.core import reference
+from hf_bpe.core._superwords import PATTERN
+from hf_bpe.tokenizer._files.tokenizer_json import render_tokenizer_json
+from hf_bpe.training import Parity, Superwords
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+TEXT = "By the way: one of the best, one of the rest, and all of the others; 12345 of them!! By the way:  yes.\n\n"
+TEXTS = [TEXT * 3, "One of the rest, by the way, is one of the best: of the 99 others.\n" * 2]
+
+# Words that repeat, so that pairs of words are frequent; spaces, punctuation and digits in every order between them.
+texts = st.lists(
+    st.sampled_from(["of", "the", "of the", "a", "é", "12", "3456", ":", ", ", "!!", " ", " ", "  ", "\n"]), max_size=60
+).map("".join)
+options = st.fixed_dictionaries(
+    {
+        "tie_break": st.sampled_from(["lexicographic", "huggingface"]),
+        "min_frequency": st.integers(0, 3),
+        "max_token_bytes": st.none() | st.integers(4, 12),
+        "length_penalty": st.sampled_from([0.0, 0.0, 0.5]),
+    }
+)
+limits = st.fixed_dictionaries({"max_words": st.none() | st.integers(1, 4), "colon_space": st.booleans()})
+
+
+@pytest.fixture(autouse=True)
+def _no_warning_of_small_texts():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the text gives .* requested merges", UserWarning)
+        yield
+
+
+def by_definition(documents, after, number, first, second, limits, options):
+    """Train literally: split, count all pairs before each merge, split again, apply the merges, and so on."""
+
+    def counted(pattern):
+        return reference.count_pre_tokens([document.encode() for document in documents], pattern)
+
+    merges = oracle.learn_merges(counted(first), max_merges=after, **options)
+    options = {**options, **limits, "initial": merges}
+    return merges + oracle.learn_merges(counted(second), max_merges=number - len(merges), **options)
+
+
+@settings(max_examples=by_profile(quick=25, thorough=150), deadline=None)
+@given(
+    st.lists(texts, min_size=1, max_size=3),
+    st.integers(0, 12),
+    st.integers(0, 12),
+    st.sampled_from(["gpt2", "o200k", r"\w+", None]),
+    st.sampled_from([PATTERN, PATTERN, r"\n", None]),
+    limits,
+    options,
+    st.sampled_from([1, 2, 5]),
+)
+def test_training_is_that_of_the_definition(documents, after, more, first, second, limits, options, num_workers):
+    superwords = Superwords(after, pattern=second, **limits)
+    model = train(
+        documents, num_merges=after + more, pattern=first, superwords=superwords, num_workers=num_workers, **options
+    )
+    least = {**options, "min_frequency": max(options["min_frequency"], 1)}
+    assert model.merges == by_definition(documents, after, after + more, first, second, limits, least)
+    assert model.pattern == second
+
+
+@settings(max_examples=by_profile(quick=15, thorough=60), deadline=None)
+@given(st.lists(texts, min_size=1, max_size=3), st.integers(0, 15), st.integers(0, 15), texts)
+def test_saved_tokenizer_gives_the_ids_of_tokenizers(documents, after, more, text):
+    tokenizer = BPETokenizer.train(documents, num_merges=after + more, superwords=Superwords(after))
+    other = Tokenizer.from_str(render_tokenizer_json(tokenizer.definition))
+    assert tokenizer.encode(text) == other.encode(text).ids
+
+
+def test_saved_tokenizer_is_loaded_by_tokenizers_with_the_same_ids(tmp_path):
+    tokenizer = BPETokenizer.train(TEXTS, num_merges=60, superwords=Superwords(after=30), pad_token="<pad>")
+    tokenizer.save_pretrained(tmp_path)
+    other = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    loaded = BPETokenizer.from_pretrained(tmp_path)
+    for text in [*TEXTS, "of the: one of the 1234 others", "  by the\n\nway,  ", ""]:
+        ids = tokenizer.encode(text)
+        assert ids == other.encode(text).ids == loaded.encode(text)
+        assert tokenizer.decode(ids) == text
+    assert any(b" of the" in token for token in tokenizer.model.vocab.values())
+
+
+def test_superwords_take_fewer_tokens_than_words():
+    plain, superwords = (train(TEXTS, num_merges=60, superwords=each) for each in (None, Superwords(after=30)))
+    numbers = [len(BPETokenizer(model=model).encode(TEXTS[0])) for model in (plain, superwords)]
+    assert numbers[1] < numbers[0]
+    assert plain.merges[:30] == superwords.merges[:30]
+
+
+def test_several_numbers_or_sizes_give_what_single_trainings_give():
+    models = train(TEXTS, num_merges=50, superwords=Superwords(after=[20, 40, 0, 50]))
+    assert models == [train(TEXTS, num_merges=50, superwords=Superwords(after=n)) for n in (20, 40, 0, 50)]
+    models = train(TEXTS, [300, 280], superwords=Superwords(after=20))
+    assert models == [train(TEXTS, size, superwords=Superwords(after=20)) for size in (300, 280)]
+    assert train(TEXTS, [300], superwords=Superwords(after=20)) == models[:1]
+
+
+def test_files_counts_and_merged_counts_give_the_same_model(tmp_path):
+    expected = train(TEXTS, 300, superwords=Superwords(after=20))
+    for number, text in enumerate(TEXTS):
+        (tmp_path / f"{number}.txt").write_text(text, encoding="utf-8")
+    files = str(tmp_path / "*.txt")
+    pieces = [count([text], pattern=PATTERN) for text in TEXTS]
+    words = [count([text]) for text in TEXTS]
+    assert train(files, 300, superwords=Superwords(after=20)) == expected
+    merged = Superwords(after=20, text=pieces[1].merge(pieces[0]))
+    model = train(words[0].merge(words[1]), 300, superwords=merged)
+    assert model == expected
+    assert model.signature == expected.signature
+
+
+def test_stage_two_continues_from_an_initial_model():
+    initial = train(TEXTS, num_merges=20)
+    on_top = train(TEXTS, num_merges=30, initial=initial, superwords=Superwords(after=0))
+    assert on_top.merges == train(TEXTS, num_merges=50, superwords=Superwords(after=20)).merges
+    later = train(TEXTS, num_merges=30, initial=initial, superwords=Superwords(after=10))
+    assert later.merges == train(TEXTS, num_merges=50, superwords=Superwords(after=30)).merges
+
+
+def test_other_text_for_stage_two_and_special_tokens():
+    others = ["<|x|>of the best of the best<|x|>"] * 9
+    model = train(TEXTS, num_merges=40, special_tokens=["<|x|>"], superwords=Superwords(after=20, text=others))
+    assert b"of the best" in model.vocab.values()
+    assert not any(b"|" in second for _, second in model.merges)
+    observed = train(
+        ["low"], num_merges=2, initial_alphabet="observed", superwords=Superwords(after=1, text=["abab"] * 3)
+    )
+    assert sorted(observed.vocab.values())[:5] == [b"a", b"ab", b"b", b"l", b"o"]
+
+
+def test_weights_are_exact():
+    sources = [Source([TEXTS[0]], weight="1/3"), Source([TEXTS[1]], weight="0.5")]
+    whole = [Source([TEXTS[0]], weight=2), Source([TEXTS[1]], weight=3)]
+    models = [train(each, 300, superwords=Superwords(after=20)) for each in (sources, whole)]
+    assert models[0].merges == models[1].merges
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("stop_at", ["counting", "merging"])
+def test_interrupted_training_resumes_with_the_same_result(tmp_path, stop_at):
+    options = {"num_merges": 200, "superwords": Superwords(after=[20, 150])}
+    file = tmp_path / "text.txt"
+    file.write_text("".join(TEXTS) + " ".join(f"w{n % 37} x{n % 11}" for n in range(3000)), encoding="utf-8")
+    expected = train(file, **options)
+
+    for number in range(6):
+        events = iter(range(number))
+
+        def stop(event, events=events):
+            if event.stage == stop_at and next(events, None) is None:
+                raise Stop
+
+        with contextlib.suppress(Stop):
+            assert train(file, work_dir=tmp_path / "work", callback=stop, **options) == expected
+    assert train(file, work_dir=tmp_path / "work", **options) == expected
+    assert train(file, work_dir=tmp_path / "work", **options) == expected
+
+
+KILLED = """
+import os, sys
+from hf_bpe import train
+from hf_bpe.training import Superwords, _checkpoint
+_checkpoint._SECONDS = 0
+lines = int(sys.argv[3])
+write = _checkpoint.append_line
+def append_line(path, line):
+    global lines
+    lines -= 1
+    if lines < 0:
+        with open(path, "a") as file:
+            file.write(line[: len(line) // 2])
+        os.kill(os.getpid(), 9)
+    write(path, line)
+_checkpoint.append_line = append_line
+model = train(sys.argv[1], num_merges=120, superwords=Superwords(after=60), work_dir=sys.argv[2])
+print(model.signature)
+"""
+
+
+@thorough
+@pytest.mark.skipif(os.name == "nt", reason="kills a process")
+def test_training_killed_while_writing_its_log_resumes_with_the_same_result(tmp_path):
+    file = tmp_path / "text.txt"
+    file.write_text("".join(TEXTS), encoding="utf-8")
+    expected = train(file, num_merges=120, superwords=Superwords(after=60)).signature
+    for lines in (1, 3, 5, 1000):
+        command = [sys.executable, "-c", KILLED, str(file), str(tmp_path / "work"), str(lines)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=100)
+        assert (ended.returncode == -signal.SIGKILL) or ended.stdout.strip() == expected
+    assert ended.stdout.strip() == expected
+
+
+def test_memory_that_is_too_little_for_stage_two_is_refused_before_it(monkeypatch):
+    from hf_bpe.training import _learning as learning
+
+    monkeypatch.setattr(learning, "training_bytes", lambda words, *_, **__: 2**60 if words.pattern == PATTERN else 0)
+    with pytest.raises(MemoryError, match=r"takes up to 11529.*give less text as superwords\.text"):
+        train(TEXTS, 300, superwords=Superwords(after=20))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"superwords": 20}, TypeError, "superwords: expected a hf_bpe.training.Superwords, got 20"),
+        ({"superwords": Superwords(after=60)}, ValueError, "60 merges are too many for stage 1: the size leaves room"),
+        ({"superwords": Superwords(after=1), "input": count(TEXTS)}, ValueError, "give superwords.text, the same text"),
+        (
+            {"superwords": Superwords(after=1, text=count(TEXTS))},
+            ValueError,
+            "superwords.text: expected counts by the pattern",
+        ),
+        ({"superwords": Superwords(after=1), "input": iter(TEXTS)}, ValueError, "iterable 0 can be read only once"),
+        (
+            {"superwords": Superwords(after=[1, 2]), "vocab_size": [280, 300]},
+            ValueError,
+            "expected one number of merges, because there are several sizes",
+        ),
+        (
+            {"superwords": Superwords(after=1), "input": {"en": TEXTS}, "parity": Parity()},
+            ValueError,
+            "superwords: not supported with parity",
+        ),
+    ],
+)
+def test_wrong_input_is_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        train(**{"input": TEXTS, "vocab_size": 300, **given})
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"after": -1}, ValueError, "superwords.after: expected at least 0"),
+        ({"after": []}, ValueError, "superwords.after: expected at least one number of merges"),
+        ({"after": [3, "4"]}, TypeError, "superwords.after: expected an int"),
+        ({"after": 3, "max_words": 0}, ValueError, "superwords.max_words: expected at least 1"),
+        ({"after": 3, "colon_space": 2}, TypeError, "superwords.colon_space: expected"),
+        ({"after": 3, "pattern": "("}, ValueError, "pattern"),
+    ],
+)
+def test_wrong_option_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        Superwords(**options)
