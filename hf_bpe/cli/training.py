@@ -21,10 +21,12 @@ from hf_bpe.cli.sources import (
     text_or_counts,
 )
 from hf_bpe.cli.tokenizers import FOLDER_HELP, load, save, tokenizer_class
+from hf_bpe.core._superwords import PATTERN as SUPERWORD_PATTERN
 from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.training._checkpoint import LOG as MERGES_LOG
+from hf_bpe.training._superwords import Superwords
 from hf_bpe.training._train import InitialAlphabet, TieBreak
 from hf_bpe.training._train import train as train_models
 
@@ -49,6 +51,14 @@ _LENGTH_HELP = "Make no token longer than this many bytes."
 _PENALTY_HELP = "Prefer short tokens: subtract this for each byte of a pair from its number of occurrences."
 _ALPHABET_HELP = "Start with all 256 bytes, or only those that occur; then no other bytes can be encoded."
 _MERGES_HELP = "Number of merges, instead of --vocab-size."
+_AFTER_HELP = (
+    "Learn superwords, tokens of several words: stop after N merges, cut the text again by a pattern that keeps spaces "
+    "inside its pieces, and continue to the full size. Repeat the option for a tokenizer for each N, in FOLDER/N."
+)
+_SUPERWORD_PATTERN_HELP = f"The pattern of superwords and of the tokenizer. {SPLIT}"
+_SUPERWORD_COUNTS_HELP = "With --counts: a counts file of the same text by the pattern of superwords."
+_MOST_WORDS_HELP = "The most words of a superword; 0 for no limit."
+_COLON_HELP = "Allow superwords that hold a colon followed by a space."
 _NORMALIZER_HELP = "Normalize text first: NFC, NFD, NFKC, NFKD, Lowercase or another, as in tokenizer.json."
 
 
@@ -88,6 +98,17 @@ def train(
     max_token_bytes: LongestToken = None,
     length_penalty: Annotated[float, option(_PENALTY_HELP, metavar="X", min=0)] = 0.0,
     initial_alphabet: Annotated[InitialAlphabet, option(_ALPHABET_HELP)] = "bytes",
+    superwords_after: Annotated[
+        list[int] | None, option(_AFTER_HELP, metavar="N", parser=size_of_at_least(0), show_default="none")
+    ] = None,
+    superword_pattern: Annotated[
+        str, option(_SUPERWORD_PATTERN_HELP, metavar="PATTERN", show_default="SuperBPE's")
+    ] = SUPERWORD_PATTERN,
+    superword_counts: Annotated[
+        Path | None, option(_SUPERWORD_COUNTS_HELP, metavar="FILE", show_default="none")
+    ] = None,
+    max_words: Annotated[int, option(_MOST_WORDS_HELP, metavar="N", min=0)] = 4,
+    colon_space: Annotated[bool, option(_COLON_HELP, "--colon-space")] = False,
     force: Force = False,
     as_json: Json = False,
     **running: Any,
@@ -101,7 +122,12 @@ def train(
     if (not vocab_size) == (not num_merges):
         raise typer.BadParameter("expected exactly one of the two", param_hint="'--vocab-size' / '--num-merges'")
     sizes = vocab_size or num_merges or []
-    folders = [output / str(size) for size in sizes] if len(sizes) > 1 else [output]
+    if len(sizes) > 1 and superwords_after and len(superwords_after) > 1:
+        raise typer.BadParameter("expected one number, or one size", param_hint="'--superwords-after'")
+    if superwords_after and superword_counts is None and counts is not None:
+        raise typer.BadParameter("is required with --counts and --superwords-after", param_hint="'--superword-counts'")
+    several = sizes if len(sizes) > 1 else superwords_after or []
+    folders = [output / str(number) for number in several] if len(several) > 1 else [output]
     for folder in folders:
         check_folder(folder, force or is_resumed(running.get("work_dir"), COUNTING_LOG, MERGES_LOG))
     first = None if initial is None else _load_without_added_tokens(initial)
@@ -117,7 +143,7 @@ def train(
         "length_penalty": length_penalty,
         "initial_alphabet": initial_alphabet,
         **running,
-        "vocab_size" if vocab_size else "num_merges": sizes,
+        "vocab_size" if vocab_size else "num_merges": sizes[0] if superwords_after and len(sizes) == 1 else sizes,
     }
     if normalizer is not None and (counts is not None or first is not None):
         raise typer.BadParameter("is only for SOURCE without --initial", param_hint="'--normalizer'")
@@ -129,6 +155,14 @@ def train(
 
             how_split = canonical_pattern("gpt2" if pattern == "auto" else pattern)
             input = normalized_sources(input, listed, normalizer, how_split)
+        if superwords_after:
+            options["superwords"] = Superwords(
+                superwords_after if len(sizes) == 1 else superwords_after[0],
+                pattern=superword_pattern,
+                max_words=max_words or None,
+                colon_space=colon_space,
+                text=None if superword_counts is None else WordCounts.load(superword_counts),
+            )
         models: list[BPEModel] = train_models(input, **options)
     with phase("importing transformers"):
         tokenizer_type = tokenizer_class()

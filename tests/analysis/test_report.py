@@ -216,6 +216,9 @@ class TestTokens:
         assert [token.count for token in found.most_used] == sorted((counts[i] for i in ordinary), reverse=True)[:12]
         lengths = sorted((len(model.vocab[i]) for i in ordinary), reverse=True)
         assert [token.bytes for token in found.longest] == lengths[:12]
+        several = [i for i in ordinary if re.search(rb"[^ ] +[^ ]", model.vocab[i])]
+        assert sorted(token.id for token in found.superwords) == sorted(several)
+        assert [token.count for token in found.superwords] == sorted((counts[i] for i in several), reverse=True)
         assert found.lengths_in_vocabulary == {n: lengths.count(n) for n in range(1, max(lengths) + 1)}
         assert (
             sum(length * number for length, number in found.lengths_in_text.items())

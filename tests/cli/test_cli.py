@@ -15,9 +15,10 @@ import typer.main
 from support.commands import PROGRAM, TEXT, error, program, run
 from support.patience import PATIENCE
 
-from hf_bpe import BPETokenizer, __version__
+from hf_bpe import BPETokenizer, __version__, train
 from hf_bpe.cli import app, main
 from hf_bpe.counting._count_tables import PythonCountTable
+from hf_bpe.training import Superwords
 
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
 COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "show", "tree", "convert", "inspect", "verify"]
@@ -156,6 +157,37 @@ class TestTrain:
         assert read == "hf-bpe: read 1 shard, 1.2 kB"
         assert needed.startswith("hf-bpe: training on 16 distinct pre-tokens takes up to ")
         assert saved_in == f"hf-bpe: 265 tokens, 9 of them merges, saved in {tmp_path / 'new'}"
+
+    def test_train_learns_superwords(self, tmp_path):
+        text = tmp_path / "text.txt"
+        text.write_text("one of the best: one of the rest\n" * 9, encoding="utf-8")
+        after = ["--superwords-after", 12]
+        run("train", text, "-o", tmp_path / "one", "--num-merges", 17, *after, "--max-words", 2, "--colon-space")
+        superwords = Superwords(after=12, max_words=2, colon_space=True)
+        assert BPETokenizer.from_pretrained(tmp_path / "one").model == train(
+            [text], num_merges=17, superwords=superwords
+        )
+
+        after += ["--superwords-after", 15, "--superword-pattern", r"\n"]
+        run("train", text, "-o", tmp_path / "two", "--num-merges", 17, *after)
+        expected = train([text], num_merges=17, superwords=Superwords(after=[12, 15], pattern=r"\n"))
+        assert [BPETokenizer.from_pretrained(tmp_path / "two" / name).model for name in ("12", "15")] == expected
+
+        for name, pattern in {"words": "gpt2", "pieces": r"\n"}.items():
+            run("count", text, "-o", tmp_path / name, "--pattern", pattern)
+        counts = ["--counts", tmp_path / "words", "--superword-counts", tmp_path / "pieces"]
+        run("train", *counts, "-o", tmp_path / "three", "--num-merges", 17, *after)
+        assert [BPETokenizer.from_pretrained(tmp_path / "three" / name).model for name in ("12", "15")] == expected
+
+    def test_superwords_of_counts_alone_are_wrong_usage(self, text, tmp_path):
+        run("count", text, "-o", tmp_path / "words")
+        arguments = ["--counts", tmp_path / "words", "-o", tmp_path / "new", "--superwords-after", 2]
+        refused = run("train", *arguments, "--num-merges", 9, code=2)
+        assert "--superword-counts: is required" in refused.stderr
+        refused = run(
+            "train", text, *arguments[2:], "--superwords-after", 3, "--num-merges", 9, "--num-merges", 8, code=2
+        )
+        assert "--superwords-after: expected one number" in refused.stderr
 
     def test_train_warns_in_one_line(self, tmp_path):
         result = run("train", "-", "-o", tmp_path, "--num-merges", 9, stdin=b"low low")

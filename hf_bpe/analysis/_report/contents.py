@@ -35,6 +35,7 @@ MEANINGS = {
     "by vocabulary size": "the compression with the first merges only, as if trained to that size.",
     "Rényi efficiency": "how evenly the tokens are used: 1 if all are equally frequent.",
     "never used": "tokens that do not occur in the text.",
+    "superwords": "tokens of several words, and their share of the tokens of the text.",
     "unreachable": "tokens that no text becomes.",
     "special tokens": "are left out of text and tokens.",
 }
@@ -64,6 +65,9 @@ def other_figures(report: ReportValues) -> list[tuple[str, str]]:
         ("never used", number(len(report.never_used))),
         ("unreachable", number(len(report.unreachable))),
     ]
+    if report.superwords:
+        rows.append(("superwords", number(len(report.superwords))))
+        rows.append(("superwords in the text", share(report.share_of_superwords)))
     return [*rows, ("bytes without a token", number(report.unknown))] if report.unknown else rows
 
 
@@ -83,6 +87,10 @@ def tables_of_report(report: ReportValues) -> list[Table]:
     tables.append(by_size([report]))
     tables.append(lengths([report]))
     tables.append(_tokens("Tokens used most", report.most_used))
+    if report.superwords:
+        tables.append(
+            _tokens("Superwords used most", report.superwords[: len(report.longest)], "tokens of several words")
+        )
     tables.append(_tokens("Longest tokens", report.longest))
     if report.never_used:
         last = report.never_used[-len(report.longest) :]

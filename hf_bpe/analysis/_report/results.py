@@ -14,6 +14,7 @@ from hf_bpe.analysis._report.compression_curve import CompressionCurve
 from hf_bpe.analysis._report.figures import RENYI_ORDER, Figures, efficiency, histogram, whole
 from hf_bpe.analysis._report.measuring import Sums
 from hf_bpe.core._model import BPEModel
+from hf_bpe.core._superwords import count_words
 from hf_bpe.engine._merge_trees import unreachable
 
 if TYPE_CHECKING:
@@ -123,6 +124,17 @@ class ReportValues:
         return self._first(lambda token_id: (-len(self.model.vocab[token_id]), token_id))
 
     @cached_property
+    def superwords(self) -> tuple[Token, ...]:
+        """The tokens of several words, that is with a space inside, the commonest first."""
+        several = [token_id for token_id in self._ordinary if count_words(self.model.vocab[token_id]) > 1]
+        return tuple(map(self.token, sorted(several, key=lambda token_id: (-self._count(token_id), token_id))))
+
+    @property
+    def share_of_superwords(self) -> float | None:
+        """The share of the tokens of the text that are superwords."""
+        return sum(token.count for token in self.superwords) / self.total.tokens if self.total.tokens else None
+
+    @cached_property
     def lengths_in_vocabulary(self) -> dict[int, float]:
         """Length in bytes → number of tokens of this length, without special tokens."""
         lengths = [len(self.model.vocab[token_id]) for token_id in self._ordinary]
@@ -167,6 +179,8 @@ class ReportValues:
             "lengths_in_text": [*self.lengths_in_text.values()],
             "most_used": [vars(token) for token in self.most_used],
             "longest": [vars(token) for token in self.longest],
+            "superwords": [token.id for token in self.superwords],
+            "share_of_superwords": self.share_of_superwords,
             "never_used": [token.id for token in self.never_used],
             "unreachable": [token.id for token in self.unreachable],
             "trees": [*map(str, self.trees)],
