@@ -17,9 +17,10 @@ std::uint64_t sortable(double number) {
 
 }  // namespace
 
-// More estimates are more exact, but fit in caches less well.
+// More estimates are more exact, but fit in caches less well. Many slots have so many different pairs that with fewer
+// estimates even the rare ones would seem frequent.
 std::size_t number_of_estimates(std::size_t slots) {
-  const std::size_t most = slots < std::size_t{1} << 24 ? 1 << 19 : 1 << 20;
+  const std::size_t most = slots < std::size_t{1} << 24 ? 1 << 19 : std::max<std::size_t>(1 << 20, slots / 16);
   return std::bit_ceil(std::clamp<std::size_t>(slots / 2, 1 << 12, most));
 }
 
@@ -67,7 +68,8 @@ void PairIndex::count_pairs(Pages<std::uint64_t>& estimates) {
 }
 
 void PairIndex::choose_threshold(Pages<std::uint64_t>& estimates, std::size_t merges, std::uint64_t span) {
-  const std::uint64_t highest = *std::max_element(estimates.begin(), estimates.end());
+  // Pairs that are more frequent than the last threshold are never merged.
+  const std::uint64_t highest = std::min(*std::max_element(estimates.begin(), estimates.end()), threshold_);
 
   // In texts of all kinds an index yields 0.6 to 0.9 merges per initial pair before it is used up; so this is enough
   // for all requested merges, unless it is too many to start with.
