@@ -297,7 +297,7 @@ def _warn_if_fewer(number: int, wanted: int) -> None:
         warnings.warn(
             f"the text gives {number} of the {wanted} requested merges: no pair is left to merge; train on more text, "
             "or change min_frequency or max_token_bytes",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
