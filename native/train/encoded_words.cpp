@@ -23,18 +23,35 @@ struct EncodedWords::Word {
   std::uint64_t count;
 };
 
+// What the threads share.
+struct EncodedWords::Tables {
+  explicit Tables(const FirstTokens& first_tokens)
+      : first_tokens(first_tokens), vocabulary(*first_tokens.vocabulary()), backtracking(vocabulary) {
+    for (Symbol symbol = 0; symbol < vocabulary.symbols(); ++symbol) {
+      sizes.push_back(symbol < 256 ? 1 : static_cast<std::uint32_t>(first_tokens.bytes()[symbol].size()));
+      const std::uint32_t id = vocabulary.id(symbol);
+      if (id >= Vocabulary::kMissing) continue;
+      if (id >= symbols.size()) symbols.resize(id + 1);
+      symbols[id] = symbol;
+    }
+  }
+
+  const FirstTokens& first_tokens;
+  const Vocabulary& vocabulary;
+  const LazyBacktracking backtracking;
+  std::vector<Symbol> symbols;       // by id
+  std::vector<std::uint32_t> sizes;  // in bytes, by symbol
+};
+
 // Encodes words in one thread. Long words are cut into parts whose symbols are cached; where the last symbol of a part
 // and the first of the next are not stable (native/encode/backtracking.hpp), both parts are merged as one.
 class EncodedWords::Worker {
  public:
-  Worker(const FirstTokens& first_tokens, const std::vector<Symbol>& symbol_of_id, const LazyBacktracking& backtracking,
-         const Pattern& parts)
-      : first_tokens_(first_tokens),
-        symbol_of_id_(symbol_of_id),
-        backtracking_(backtracking),
-        merger_(*first_tokens.vocabulary()),
+  Worker(const Tables& tables, const Pattern& parts)
+      : tables_(tables),
+        merger_(tables.vocabulary),
         splitter_(parts),
-        part_ids_(*first_tokens.vocabulary(), backtracking) {}
+        part_ids_(tables.vocabulary, tables.backtracking) {}
 
   // Appends the records of consecutive words; the first begins at `text`. Memory may be read up to `readable`.
   void encode(const Byte* text, const Word* words, std::size_t count, const Byte* readable, std::vector<Symbol>& records,
@@ -53,7 +70,7 @@ class EncodedWords::Worker {
       const Byte* const word_end = text + words[i].length;
       for (const Byte* at = text; at != word_end; at = *part++) {
         part_.clear();
-        for (std::size_t left = static_cast<std::size_t>(*part - at); left > 0; left -= size_of(part_.back())) {
+        for (std::size_t left = static_cast<std::size_t>(*part - at); left > 0; left -= tables_.sizes[part_.back()]) {
           part_.push_back(symbol_of(*id++));
         }
         if (!is_whole) is_whole = !append(text, at, *part, poll);
@@ -86,7 +103,7 @@ class EncodedWords::Worker {
   bool append(const Byte* word, const Byte* begin, const Byte* end, const PollFunction& poll) {
     std::size_t steps = 0;
     while (!parts_.empty()) {
-      const Backtracking& backtracking = backtracking_.get(poll);
+      const Backtracking& backtracking = tables_.backtracking.get(poll);
       if (!backtracking.is_exact()) return false;
       if (backtracking.is_stable(symbols_.back(), part_.front(), steps)) break;
       begin = word + parts_.back().begin;
@@ -101,8 +118,8 @@ class EncodedWords::Worker {
   }
 
   const std::vector<Symbol>& merge(const Byte* word, std::size_t length, const PollFunction& poll) {
-    if (length > Merger::kLongestScan && backtracking_.pays_after(heap_steps_ += Merger::heap_steps(length))) {
-      const Backtracking& backtracking = backtracking_.get(poll);
+    if (length > Merger::kLongestScan && tables_.backtracking.pays_after(heap_steps_ += Merger::heap_steps(length))) {
+      const Backtracking& backtracking = tables_.backtracking.get(poll);
       if (backtracking.is_exact() && backtracking.merge(word, length, symbols_, poll)) return symbols_;
     }
     return merger_.merge(word, length, poll);
@@ -114,18 +131,15 @@ class EncodedWords::Worker {
     records.push_back(static_cast<Symbol>(count >> 32));
     records.push_back(static_cast<Symbol>(symbols.size()));
     for (const Symbol symbol : symbols) {
-      records.push_back(symbol < 256 ? first_tokens_.symbol_of(static_cast<Byte>(symbol)) : symbol);
+      records.push_back(symbol < 256 ? tables_.first_tokens.symbol_of(static_cast<Byte>(symbol)) : symbol);
     }
   }
 
   Symbol symbol_of(std::uint32_t id) const {
-    return id < Vocabulary::kMissing ? symbol_of_id_[id] : static_cast<Symbol>(id & 0xFF);
+    return id < Vocabulary::kMissing ? tables_.symbols[id] : static_cast<Symbol>(id & 0xFF);
   }
-  std::size_t size_of(Symbol symbol) const { return symbol < 256 ? 1 : first_tokens_.bytes()[symbol].size(); }
 
-  const FirstTokens& first_tokens_;
-  const std::vector<Symbol>& symbol_of_id_;
-  const LazyBacktracking& backtracking_;
+  const Tables& tables_;
   Merger merger_;
   Splitter splitter_;
   WordIds<std::uint32_t> part_ids_;
@@ -185,18 +199,10 @@ class EncodedWords::Batch {
 
 EncodedWords::EncodedWords(const Words& words, const FirstTokens& first_tokens, const WordEncoding& how,
                            const PollFunction& poll) {
-  const Vocabulary& vocabulary = *first_tokens.vocabulary();
-  std::vector<Symbol> symbol_of_id;
-  for (Symbol symbol = 0; symbol < vocabulary.symbols(); ++symbol) {
-    const std::uint32_t id = vocabulary.id(symbol);
-    if (id >= Vocabulary::kMissing) continue;
-    if (id >= symbol_of_id.size()) symbol_of_id.resize(id + 1);
-    symbol_of_id[id] = symbol;
-  }
-  const LazyBacktracking backtracking(vocabulary);
+  const Tables tables(first_tokens);
   std::vector<std::unique_ptr<Worker>> workers;
   while (workers.size() < std::clamp<std::size_t>(how.threads, 1, kMostThreads)) {
-    workers.push_back(std::make_unique<Worker>(first_tokens, symbol_of_id, backtracking, how.parts));
+    workers.push_back(std::make_unique<Worker>(tables, how.parts));
   }
   Batch batch;
   const auto encode = [&] { batch.encode(workers, poll, [&](const std::vector<Symbol>& records) { append(records); }); };

@@ -50,6 +50,7 @@ class EncodedWords {
   static constexpr std::size_t kHeader = 3;
 
   struct Word;
+  struct Tables;
   class Batch;
   class Worker;
   void append(const std::vector<Symbol>& records);

@@ -16,12 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.patience import PATIENCE
-from support.profiles import by_profile
+from support.profiles import by_profile, thorough
 from support.samples import CODE_POINTS
 from support.strategies import any_bytes, corpora, initial_merges, long_bytes, words
 
 from hf_bpe import BPEModel
 from hf_bpe.core import reference
+from hf_bpe.core._superwords import PATTERN as SUPERWORD_PATTERN
 from hf_bpe.core.pretokenizers import NAMES
 from hf_bpe.engine import _dispatch as engine
 from hf_bpe.engine._runs import RunMerger, read_words
@@ -273,6 +274,18 @@ def test_merges_of_real_text_are_those_of_the_reference(native, test_data, name)
     for tie_break in ("lexicographic", "huggingface"):
         options = {"max_merges": by_profile(quick=800, thorough=3000), "tie_break": tie_break}
         assert engine.learn_merges(counts, **options) == reference.learn_merges(expected, **options)
+
+
+@thorough
+@pytest.mark.parametrize("name", ["english", "code", "multilingual"])
+def test_superwords_of_real_text_are_those_of_the_reference(native, test_data, name):
+    text = (test_data / "text" / f"{name}.txt").read_text("utf-8")[:150_000].encode()
+    initial = reference.learn_merges(reference.count_pre_tokens([text], "gpt2"), max_merges=500)
+    pieces = reference.count_pre_tokens([text], SUPERWORD_PATTERN)
+    options = {"initial": initial, "max_merges": 300, "max_words": 4, "colon_space": False}
+    expected = reference.learn_merges(pieces, **options)
+    assert any(b" " in second[1:] for _, second in expected)
+    assert engine.learn_merges(pieces, threads=2, **options) == expected
 
 
 class Stop(Exception):
