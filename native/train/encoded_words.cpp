@@ -214,10 +214,12 @@ EncodedWords::EncodedWords(const Words& words, const FirstTokens& first_tokens, 
   encode();
 }
 
-// A batch, its records, and the cache of parts of each thread.
-std::uint64_t EncodedWords::working_bytes(std::uint64_t slots, unsigned threads) {
+// A batch with its words and records; for each thread the ids of a chunk or of the longest word, and the cache of parts.
+std::uint64_t EncodedWords::working_bytes(std::uint64_t bytes, std::uint64_t longest, unsigned threads) {
   constexpr std::uint64_t kCache = std::uint64_t{48} << 20;
-  return std::min<std::uint64_t>(slots * 8, kBatchBytes) * 4 + std::min(slots * 32, kCache) * std::min(threads, 64u);
+  const std::uint64_t working = std::min<std::uint64_t>(threads, 64);
+  return (std::min<std::uint64_t>(bytes, kBatchBytes) + longest) * 4 +
+         working * (std::min(bytes * 16, kCache) + std::max<std::uint64_t>(longest, std::min<std::uint64_t>(bytes, kChunkBytes)) * 16);
 }
 
 void EncodedWords::append(const std::vector<Symbol>& records) {

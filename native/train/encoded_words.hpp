@@ -38,8 +38,8 @@ class EncodedWords {
     }
   }
 
-  // The memory that encoding takes beyond an array with this many slots.
-  static std::uint64_t working_bytes(std::uint64_t slots, unsigned threads);
+  // The memory that encoding words of these many bytes in all, and at most `longest` bytes, takes beyond the records.
+  static std::uint64_t working_bytes(std::uint64_t bytes, std::uint64_t longest, unsigned threads);
 
  private:
   // Records of words: the count in two symbols, the lower one first; the number of tokens; the tokens.

@@ -72,16 +72,22 @@ class Sample : public Words {
   const std::size_t every_;
 };
 
+struct Estimate {
+  TokenArray::Size size;
+  std::uint64_t working_bytes = 0;  // of encoding
+};
+
 // The size of the array for words after merges, from a sample of at most 16 MB, with a tenth to spare.
-TokenArray::Size estimate_size(const Words& words, const FirstTokens::Merges& merges, const WordEncoding& encoding,
-                               const PollFunction& poll) {
+Estimate estimate_size(const Words& words, const FirstTokens::Merges& merges, const WordEncoding& encoding,
+                       const PollFunction& poll) {
   constexpr std::uint64_t kSample = std::uint64_t{1} << 24;
   PollInLoop polls(poll);
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, longest = 0;
   TokenArray::Size size;
   words.for_each([&](const Byte*, std::size_t length, std::uint64_t) {
     polls();
     bytes += length;
+    longest = std::max<std::uint64_t>(longest, length);
     ++size.words;
   });
   const std::size_t every = static_cast<std::size_t>(bytes / kSample) + 1;
@@ -89,7 +95,7 @@ TokenArray::Size estimate_size(const Words& words, const FirstTokens::Merges& me
   EncodedWords(Sample(words, every), FirstTokens(merges), encoding, poll)
       .for_each([&](const Symbol*, std::size_t tokens, std::uint64_t) { slots += tokens + 1; });
   size.slots += every == 1 ? slots : slots * every / 10 * 11;
-  return size;
+  return {size, EncodedWords::working_bytes(bytes, longest, encoding.threads)};
 }
 
 }  // namespace
@@ -100,8 +106,9 @@ TokenArray::Size estimate_size(const Words& words, const FirstTokens::Merges& me
 // slots.
 std::uint64_t training_bytes(const Words& words, const FirstTokens::Merges& initial, std::size_t max_merges,
                              const WordEncoding& encoding, const PollFunction& poll) {
-  const auto [slots, number_of_words] =
-      initial.empty() ? TokenArray::measure(words, poll) : estimate_size(words, initial, encoding, poll);
+  const auto [size, encoding_bytes] =
+      initial.empty() ? Estimate{TokenArray::measure(words, poll)} : estimate_size(words, initial, encoding, poll);
+  const auto [slots, number_of_words] = size;
   const bool is_cut = slots / 64 < number_of_words;
   const std::uint64_t merges = std::min<std::uint64_t>(max_merges, slots);  // each merge removes at least one token
   const std::uint64_t places = slots * sizeof(Position) * (is_cut ? 2 : 3) / 2;            // places_, merged_
@@ -109,7 +116,6 @@ std::uint64_t training_bytes(const Words& words, const FirstTokens::Merges& init
   const std::uint64_t pairs = merges * (is_cut ? 220 : 640);  // pairs_, numbers_, heap_, and what they grow from
   const std::uint64_t learned = merges * 140;  // Learned, widths_, new_pairs_, and what Python makes of the result
   const std::uint64_t in_part = std::min<std::uint64_t>(slots * 4, std::uint64_t{4} << 20);  // pages used in part
-  const std::uint64_t encoding_bytes = initial.empty() ? 0 : EncodedWords::working_bytes(slots, encoding.threads);
   return encoding_bytes + TokenArray::bytes(slots) + std::max(places, estimates + pairs) + learned + in_part;
 }
 
