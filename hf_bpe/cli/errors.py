@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import typer
@@ -35,18 +36,38 @@ def _of_value(text: str) -> str:
     return re.sub(r"^(\S+) is not in the range x>=(\S+)$", r"expected at least \2, got \1", text)
 
 
-_OPTIONS = "num_workers|max_memory|work_dir|special_tokens|vocab_size|min_frequency|max_token_bytes|max_line_bytes"
-_OF_PYTHON = {"num_workers": "workers", "special_tokens": "special-token"}
+_OF_PYTHON = {"num_workers": "workers", "special_tokens": "special_token", "paths": "files"}
+"""Arguments of the library → the parameters of commands that stand for them, where the names differ."""
 
 
-def words_of_shell(message: str) -> str:
-    """Return an error of the library with options as they are called in a shell, but not what it says of a file."""
+def words_of_shell(message: str, params: Iterable[Any]) -> str:
+    """Return an error of the library with arguments as they are called in a shell, but not what it says of a file.
+
+    Args:
+        message: the message.
+        params: the parameters of the command.
+    """
     message = message.replace("read it with Source(…, errors='replace') or errors='bytes'", "give --errors replace")
-    return re.sub(
-        rf"(?<!: )\b({_OPTIONS})(?=[:=])",
-        lambda found: "--" + _OF_PYTHON.get(found[1], found[1].replace("_", "-")),
-        message,
-    )
+    shown = {param.name: param for param in params}
+    shown |= {name: shown[own] for name, own in _OF_PYTHON.items() if own in shown}
+
+    def in_shell(found: re.Match[str]) -> str:
+        param, value = shown[found["name"]], found["value"]
+        if not param.opts[0].startswith("-"):
+            return str(param.metavar or param.name.upper())
+        if value and param.secondary_opts:
+            return str((param.opts if value == "=True" else param.secondary_opts)[0])
+        return max(param.opts, key=len) + (value or "")
+
+    # Names of one word are also ordinary words, unless the message begins with them.
+    several = "|".join(name for name in shown if "_" in name)
+    patterns = [rf"^(?P<name>{'|'.join(shown)})(?P<value>)(?=: )"] if shown else []
+    if several:
+        patterns.append(rf"(?<!: )\b(?P<name>{several})(?=[:=])(?P<value>=(?:True|False)\b)?")
+        patterns.append(rf"\b(?:(?<=give )|(?<=with ))(?P<name>{several})(?P<value>)\b")
+    for pattern in patterns:
+        message = re.sub(pattern, in_shell, message)
+    return message
 
 
 def message_of(error: Exception) -> str:

@@ -86,7 +86,8 @@ class Commands(TyperGroup):
             if not isinstance(error, BrokenPipeError):  # otherwise the reader, such as `head`, has ended
                 if messages.level() == messages.VERBOSE:
                     traceback.print_exception(error)
-                say(f"error: {words_of_shell(message_of(error))}")
+                command = self.get_command(ctx, ctx.invoked_subcommand)
+                say(f"error: {words_of_shell(message_of(error), command.params)}")
                 raise typer.Exit(1) from None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
@@ -110,21 +110,26 @@ def encode(
     """
     reading = {"format": input_format, "column": column, "errors": "bytes", "on_error": on_error}
     if output is not None:
-        if lines:
-            raise typer.BadParameter("is only for printed ids", param_hint="'--lines'")
+        _refuse_given(context, ["lines"], "for printed ids")
+        if pack is None:
+            _refuse_given(context, ["pack_across"], "with --pack")
         write_token_files(folder, files or [], output, context.params, reading)
         return
-    for name in (*ONLY_FOR_FILES, "as_json"):
-        source = context.get_parameter_source(name)
-        if source is not None and source.name != "DEFAULT":
-            shown = "json" if name == "as_json" else name.replace("_", "-")
-            raise typer.BadParameter("is only for --output", param_hint=f"'--{shown}'")
+    _refuse_given(context, [*ONLY_FOR_FILES, "workers", "progress", "force", "as_json"], "for --output")
     tokenizer = load(folder, pattern)
     for file in files or [STDIN]:
         for text in _texts(file, reading, lines):
             ids = tokenizer.encode_bytes(text, split_special_tokens=split_special_tokens or None)
             sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
             sys.stdout.buffer.flush()  # an interactive caller may wait for each answer
+
+
+def _refuse_given(context: typer.Context, names: Iterable[str], where: str) -> None:
+    """Raise an error of usage for options that were given where they mean nothing."""
+    for param in context.command.params:
+        source = context.get_parameter_source(param.name or "")
+        if param.name in names and source is not None and source.name != "DEFAULT":
+            raise typer.BadParameter(f"is only {where}", param_hint=f"'{param.opts[0]}'")
 
 
 def _texts(name: str, reading: dict[str, Any], lines: bool) -> Iterator[str | bytes]:

@@ -293,6 +293,29 @@ class TestEncode:
         assert "is only for --output" in run("encode", folder, "--format", "mds", code=2).stderr
         assert "expected a name that ends in .npy" in run("encode", folder, "-o", tmp_path / "x.bin", code=2).stderr
 
+    def test_options_that_mean_nothing_are_refused_by_name(self, folder, tmp_path):
+        for option in ("--force", "--workers=2", "--progress", "--no-progress"):
+            name = option.partition("=")[0].replace("--no-", "--")
+            assert f"{name}: is only for --output" in run("encode", folder, option, code=2).stderr
+        for option in ("--pack-across", "--no-pack-across"):
+            said = run("encode", folder, "-o", tmp_path / "x.npy", option, code=2).stderr
+            assert "--pack-across: is only with --pack" in said
+        (tmp_path / "a.txt").write_text("low")
+        packed = ["-o", tmp_path / "x", "--format", "nanogpt", "--pack", 4, "--no-pack-across", "--separator", "<|x|>"]
+        said = run("encode", folder, tmp_path / "a.txt", *packed, code=1).stderr
+        assert "error: --no-pack-across: format 'nanogpt' does not say where rows end" in said
+
+    def test_errors_name_arguments_as_the_command_does(self, folder, tmp_path):
+        (tmp_path / "a.txt").write_text("low")
+        options = ["-o", tmp_path / "x", "--format", "llm.c"]
+        said = run("encode", folder, tmp_path / "a.txt", *options, "--separator", "low", code=1).stderr
+        assert "error: --separator: 'low' is not a special" in said
+        said = run("encode", folder, tmp_path / "a.txt", *options, code=1).stderr
+        assert said.endswith("give one, or --no-append-separator\n")
+        (tmp_path / "empty.txt").touch()
+        said = run("encode", folder, tmp_path / "empty.txt", *options, "--separator", "<|x|>", code=1).stderr
+        assert "error: SOURCE: expected sources with text" in said
+
     def test_byte_without_a_token(self, tmp_path):
         run("train", "-", "-o", tmp_path, "--num-merges", 1, "--initial-alphabet", "observed", stdin=b"aa")
         assert "no token for the byte 0x62" in error("encode", tmp_path, stdin=b"b")
@@ -352,7 +375,7 @@ class TestErrors:
             (["text", "--vocab-size", "300", "--special-token", "\udcff"], "holds a lone surrogate"),
             (
                 ["text", "--vocab-size", "300", "--length-penalty", "inf"],
-                "length_penalty: expected a finite number of at least 0",
+                "--length-penalty: expected a finite number of at least 0",
             ),
             (["text", "--vocab-size", "300", "-o", "latin1"], "latin1 is a file; expected a folder"),
         ],

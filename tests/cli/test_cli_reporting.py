@@ -114,7 +114,7 @@ class TestReport:
         assert "is only for SOURCE" in " ".join(run("report", "small", *arguments, code=2).stderr.split())
 
     def test_report_errors_are_one_line(self):
-        assert error("report", "small", "a.txt", "--reference", "x") == "reference: expected one of 'text', got 'x'"
+        assert error("report", "small", "a.txt", "--reference", "x") == "--reference: expected one of 'text', got 'x'"
         assert error("report", "none", "a.txt").startswith("no file or folder 'none'; ")
         assert "not UTF-8" in error("report", "small", "latin1.txt")
 

@@ -61,7 +61,7 @@ def write_jsonl(path, texts):
     begin=st.booleans(),
 )
 def test_shards_hold_the_rows(tokenizer, tmp_path_factory, format, texts, pack, across, shard_tokens, begin):
-    across = across or format in ("nanogpt", "llm.c")
+    across = across or pack is None or format in ("nanogpt", "llm.c")
     folder = tmp_path_factory.mktemp("files")
     begin_id = [tokenizer.convert_tokens_to_ids("<|begin|>")] if begin else []
     rows = rows_of(documents_of(tokenizer, texts, begin_id), pack, across)
@@ -266,8 +266,10 @@ def test_what_a_format_cannot_hold_is_refused(tokenizer, tmp_path):
 
     with pytest.raises(ValueError, match="nanogpt files hold ids below 65536, got a tokenizer with the id 70000"):
         FORMATS["nanogpt"].dtype(70_000)
-    with pytest.raises(ValueError, match=r"pack_across: expected True for format 'llm\.c'"):
+    with pytest.raises(ValueError, match=r"pack_across=False: format 'llm\.c' does not say"):
         encode(format="llm.c", pack=2, pack_across=False)
+    with pytest.raises(ValueError, match="pack_across: False is only for packed sequences; give pack"):
+        encode(format="parquet", pack_across=False)
     with pytest.raises(
         ValueError, match=r"output: expected a name that ends in \.bin for format 'megatron', got .*out\.npy"
     ):
@@ -397,6 +399,11 @@ def test_malformed_input_leaves_no_file_that_looks_whole(tokenizer, tmp_path):
     sources = [tmp_path / "good.txt", tmp_path / "bad.jsonl"]
     with pytest.raises(ValueError, match=r"bad\.jsonl: line 2: expected a JSON object with a string as 'text'"):
         tokenizer.encode_file(sources, tmp_path / "out", format="megatron")
+    with pytest.raises(ValueError, match=r"bad\.jsonl: line 2"):
+        tokenizer.encode_file(sources, tmp_path / "out", format="mds", shard_tokens=10)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "good.txt"]
+    with pytest.raises(ValueError, match=r"bad\.jsonl: line 2"):
+        tokenizer.encode_file(sources, tmp_path / "out", format="megatron", shard_tokens=10)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "good.txt"]
     skipping = [Source(str(path), errors="bytes", on_error="skip") for path in sources]
     written = tokenizer.encode_file(skipping, tmp_path / "out", format="megatron", work_dir=tmp_path / "work")

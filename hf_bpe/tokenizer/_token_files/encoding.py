@@ -6,7 +6,7 @@ import errno
 import hashlib
 import json
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,6 +112,8 @@ def encode_sources(
         rows = without_empty_rows(stream.chunks())
         if job.packing is not None:
             rows = pack(rows, job.packing.length, across=job.packing.across)
+        if work_dir is None:
+            stack.enter_context(_removed_on_failure(target, records))
         writer = ShardWriter(target, dtype, job.shard_tokens, records, stream.committed, replaced)
         writer.write(_not_nothing(rows, job, records))
         return _describe(job, dtype, records, stream)
@@ -201,6 +203,20 @@ def _check_free(target: Target, known: set[Path]) -> None:
     there = [path for path in target.shards_there() if path not in known]
     if there:
         raise FileExistsError(f"{there[0]} is a shard of another run; delete its shards, or choose another output")
+
+
+@contextmanager
+def _removed_on_failure(target: Target, records: Sequence[ShardRecord]) -> Iterator[None]:
+    """Delete the shards in place if the body raises: no run can resume from them."""
+    try:
+        yield
+    except BaseException:
+        for path in [target.folder / name for record in records for name in record.files]:
+            path.unlink(missing_ok=True)
+        if target.format.is_folder:
+            with suppress(OSError):  # the folder has other files
+                target.folder.rmdir()
+        raise
 
 
 @contextmanager

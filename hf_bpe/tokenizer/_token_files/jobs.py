@@ -57,8 +57,10 @@ def job_of(
             f"separator: expected a token to end documents for format {format!r}, and the tokenizer has no eos_token; "
             "give one, or append_separator=False"
         )
+    if pack is None and not pack_across:
+        raise ValueError("pack_across: False is only for packed sequences; give pack")
     if pack is not None and not (pack_across or target.format.keeps_rows):
-        raise ValueError(f"pack_across: expected True for format {format!r}, whose files do not say where rows end")
+        raise ValueError(f"pack_across=False: format {format!r} does not say where rows end; choose another format")
     framing = Framing(
         -1 if separator_id is None else separator_id, appends, tokenizer._special_id("begin_token", begin_token)
     )
