@@ -24,6 +24,20 @@ class Chain:
 
     def __init__(self, stages: list[tuple[bytes, int, list[bytes], bytes, int, int, int]], cuts: bytes) -> None: ...
 
+def split_tokens(
+    ids: Ids, offsets: Numbers, steps: Numbers, numbers: Numbers, *, begins: bytes, pairs: bytes, seed: int
+) -> tuple[Ids, Numbers]:
+    """Return the ids of texts after StochasTok, and their offsets.
+
+    Args:
+        ids, offsets: the ids of the texts, like the results of `Encoder.encode_to_numpy`.
+        steps: how often a token of each text is chosen.
+        numbers: the numbers of the texts.
+        begins: uint32 by id, and the end: where the pairs of each token are.
+        pairs: uint32, two for each pair.
+        seed: the seed.
+    """
+
 class Counter:
     """Counts the pre-tokens of texts in threads, none of which outlives a call.
 

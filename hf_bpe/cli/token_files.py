@@ -24,6 +24,9 @@ ONLY_FOR_FILES = (
     "pack_across",
     "shard_tokens",
     "work_dir",
+    "dropout",
+    "stochastok",
+    "seed",
 )
 """The parameters of the command, and arguments of `encode_file`, that are not for printed ids."""
 

@@ -61,6 +61,14 @@ _WORK_HELP = (
     "With --output, a folder for what is encoded, from which the same command resumes after an interruption. Delete it "
     "when done."
 )
+_DROPOUT_HELP = (
+    "With --output, encode at random by BPE-dropout: skip a merge with this probability each time it could be applied."
+)
+_STOCHASTOK_HELP = (
+    "With --output, split random tokens by StochasTok, as often as this proportion of the tokens of a record; not for "
+    "files of text."
+)
+_SEED_HELP = "The seed for these. The ids do not depend on the number of workers."
 _ENCODE_EXAMPLE = (
     "echo 'Hello, world' | hf-bpe encode my-tokenizer\n"
     "  hf-bpe encode my-tokenizer *.txt -o tokens.npy\n"
@@ -90,6 +98,11 @@ def encode(
         option(_SHARD_HELP, metavar="N", parser=size_of_at_least(1), show_default="one file; 16Mi for mds"),
     ] = None,
     work_dir: Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", show_default="none")] = None,
+    dropout: Annotated[float | None, option(_DROPOUT_HELP, metavar="P", min=0, max=1, show_default="none")] = None,
+    stochastok: Annotated[
+        float | None, option(_STOCHASTOK_HELP, metavar="P", min=0, max=1, show_default="none")
+    ] = None,
+    seed: Annotated[int | None, option(_SEED_HELP, metavar="N", min=0, show_default="none")] = None,
     lines: Annotated[bool, option(_LINES_HELP, "--lines")] = False,
     split_special_tokens: Annotated[bool, option(_AS_TEXT_HELP, "--split-special-tokens")] = False,
     input_format: Annotated[Format | None, option(FORMAT_HELP, show_default="by the name, else text")] = None,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from hf_bpe.core._byte_level import BYTE_TO_CHAR
+from hf_bpe.core._dropout import Dropout, merge_with_dropout
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._superwords import is_allowed
 from hf_bpe.core.pretokenizers import PreToken, split
@@ -241,13 +242,23 @@ class Encoder:
         words = pre_tokenize(text, self.model.pattern)
         return self.known([token_id for word in words for token_id in self._ids_of(word)], unknown_id)
 
-    def pre_tokens(self, text: bytes) -> Iterator[tuple[PreToken, list[int]]]:
+    def pre_tokens(
+        self, text: bytes, dropout: Dropout | None = None, position: int = 0
+    ) -> Iterator[tuple[PreToken, list[int]]]:
         """Yield each pre-token of a text with its ids, where -1 - byte stands for a byte that has no token.
 
         Bytes that the model drops come after the ids of their pre-token.
+
+        Args:
+            text: UTF-8, or any bytes.
+            dropout: BPE-dropout of the text, if any.
+            position: that of the first byte, if it is not the first of the text.
         """
         for token in cut_into_pre_tokens(text.decode("utf-8", "surrogateescape"), self.model.pattern):
-            yield token, self._ids_of(token.data)
+            if dropout is None:
+                yield token, self._ids_of(token.data)
+            else:
+                yield token, self.encode_word_with_dropout(token.data, dropout, position + token.start)
 
     def _ids_of(self, word: bytes) -> list[int]:
         """Return the ids of `encode_word`, from the cache if they are there."""
@@ -289,12 +300,7 @@ class Encoder:
         """
         if word in self._whole_words:
             return [self._whole_words[word]]
-        symbols = [self._byte_ids[byte] for byte in word]
-        if self.model.drop_missing_bytes:
-            missing = [symbol for symbol in symbols if symbol < 0]
-            symbols = [symbol for symbol in symbols if symbol >= 0]
-        else:
-            missing = []
+        symbols, missing = self._symbols_of(word)
         end = len(symbols)
         following = list(range(1, end + 1))
         previous = list(range(-1, end - 1))
@@ -325,3 +331,19 @@ class Encoder:
                 if found is not None:
                     heapq.heappush(heap, (found[0], before))
         return [*(symbol for symbol in symbols if symbol != dropped), *missing]
+
+    def encode_word_with_dropout(self, word: bytes, dropout: Dropout, position: int) -> list[int]:
+        """Return the ids of the pre-token at a position of the first text of `dropout`, like `encode_word`.
+
+        As in `tokenizers`, `ignore_merges` has no effect.
+        """
+        number, start = dropout.place(0)
+        symbols, missing = self._symbols_of(word)
+        return [*merge_with_dropout(symbols, self._ranks, dropout.draws((number, start + position))), *missing]
+
+    def _symbols_of(self, word: bytes) -> tuple[list[int], list[int]]:
+        """Return the symbols of the bytes of a word, and those of the bytes that the model drops."""
+        symbols = [self._byte_ids[byte] for byte in word]
+        if not self.model.drop_missing_bytes:
+            return symbols, []
+        return [symbol for symbol in symbols if symbol >= 0], [symbol for symbol in symbols if symbol < 0]

@@ -17,6 +17,7 @@ from tokenizers import AddedToken
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._byte_level import BYTE_TO_CHAR, repair_surrogates, to_printable
+from hf_bpe.core._dropout import Dropout
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core.pretokenizers import find_safe_cuts
 from hf_bpe.core.reference import Encoder as WordsEncoder
@@ -55,11 +56,18 @@ class Options(NamedTuple):
         split_special_tokens: encode special tokens as ordinary text.
         add_prefix_space: put a space before each segment of text between added tokens that does not begin with one.
         unknown_id: the id for a byte without a token, unless the model drops such bytes; None to raise a ValueError.
+        dropout: BPE-dropout, with as many texts as are encoded; None for none. A position counts bytes of the text, in
+            UTF-8 and after normalization.
     """
 
     split_special_tokens: bool = False
     add_prefix_space: bool = False
     unknown_id: int | None = None
+    dropout: Dropout | None = None
+
+    def of_text(self, index: int) -> Options:
+        """Return the options of one of the texts alone."""
+        return self if self.dropout is None else self._replace(dropout=self.dropout.at(self.dropout.place(index)))
 
 
 TemplateIds = Sequence[Sequence[int]]
@@ -131,11 +139,11 @@ class Encoder(Protocol):
 
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
         """Return the ids of each text."""
-        return [self.encode(text, options) for text in texts]
+        return [self.encode(text, options.of_text(index)) for index, text in enumerate(texts)]
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
         """Return the number of ids of each text."""
-        return [len(self.encode(text, options)) for text in texts]
+        return [*map(len, self.encode_batch(texts, options, threads))]
 
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
         """Return the text of each row of ids, without skipped ids; `errors` is that of `bytes.decode`."""
@@ -211,6 +219,8 @@ class PythonEncoder(Encoder):
         return PythonEncoder(self._words, self._rebuild, tokens)
 
     def encode(self, text: AnyText, options: Options) -> list[int]:
+        if options.dropout is not None:
+            return self._encode_with_offsets(text, options)[0]
         ids: list[int] = []
         for part in self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens):
             if isinstance(part, int):
@@ -225,7 +235,7 @@ class PythonEncoder(Encoder):
         return in_arrays(self.encode_batch(texts, options, threads))
 
     def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
-        rows = [self._encode_with_offsets(text, options) for text in texts]
+        rows = [self._encode_with_offsets(text, options.of_text(index)) for index, text in enumerate(texts)]
         ids = [token_id for row, _ in rows for token_id in row]
         places = [place for _, row in rows for place in row]
         offsets = np.array([0, *accumulate(len(row) for row, _ in rows)], np.int64)
@@ -246,7 +256,7 @@ class PythonEncoder(Encoder):
             if options.add_prefix_space and not data.startswith(b" "):
                 data = b" " + data
                 at -= 1  # the prefix space has the position of the first character
-            for pre_token, word_ids in self._words.pre_tokens(data):
+            for pre_token, word_ids in self._words.pre_tokens(data, options.dropout, at):
                 part = next(parts)
                 begin, least = at + pre_token.start, max(at + pre_token.lowest, lowest)
                 for first, last in self._bytes_of_ids(pre_token.data, word_ids):
@@ -340,6 +350,12 @@ class WordsMergedNatively(WordsMergedInPython):
         if self.lacks_bytes:  # the reference has its own ids for missing bytes
             return super().encode_word(word)
         return self._native.encode(word, Options())
+
+    def encode_word_with_dropout(self, word: bytes, dropout: Dropout, position: int) -> list[int]:
+        if self.lacks_bytes:
+            return super().encode_word_with_dropout(word, dropout, position)
+        number, start = dropout.place(0)
+        return self._native.encode(word, Options(dropout=dropout.at((number, start + position))))
 
     def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
         return self._native.merge_words(words, unknown_id)

@@ -33,6 +33,9 @@ from hf_bpe.engine._normalizers import describe, normalizer_of, utf8
 Part = bytes | int
 """A segment of normalized text, or the id of an added token."""
 
+Place = tuple[int, int]
+"""The number of a text and a position in it, see `Dropout.places`."""
+
 Rebuild = Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder]
 
 _WINDOW = 1 << 16  # characters in which a cut is searched for first
@@ -82,7 +85,11 @@ class NormalizingEncoder(Encoder):
         parts = self._parts(text, options)
         if parts is None:
             return self._whole.encode(text, options)
-        rows = [[part] if isinstance(part, int) else self._stretches.encode(part, options) for part in parts]
+        places = self._places(text, parts, options, 0)
+        rows = [
+            [part] if isinstance(part, int) else self._stretches.encode(part, at(options, [place]))
+            for part, place in zip(parts, places, strict=True)
+        ]
         return [token_id for row in rows for token_id in row]
 
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
@@ -104,7 +111,7 @@ class NormalizingEncoder(Encoder):
     def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
         if all(map(self._is_whole, texts)):
             return self._whole.encode_with_offsets(texts, options)
-        rows = [self._row_with_offsets(text, options) for text in texts]
+        rows = [self._row_with_offsets(text, options.of_text(index)) for index, text in enumerate(texts)]
         offsets = np.array([0, *accumulate(len(ids) for ids, _ in rows)], np.int64)
         return np.concatenate([ids for ids, _ in rows]), offsets, np.concatenate([places for _, places in rows])
 
@@ -126,17 +133,46 @@ class NormalizingEncoder(Encoder):
         parts = [self._parts(text, options) for text in texts]
         if all(each is None for each in parts):
             return None
-        whole = [text for text, each in zip(texts, parts, strict=True) if each is None]
-        stretches = [part for each in parts if each for part in each if isinstance(part, bytes)]
+        whole = [index for index, each in enumerate(parts) if each is None]
+        stretches: list[AnyText] = []
+        places: list[Place] = []
+        for index, each in enumerate(parts):
+            if each is None:
+                continue
+            for part, place in zip(each, self._places(texts[index], each, options, index), strict=True):
+                if isinstance(part, bytes):
+                    stretches.append(part)
+                    places.append(place)
         # All in one batch, which threads may share.
-        of_whole = _rows_of(self._whole.encode_to_numpy(whole, options, threads))
-        of_stretches = _rows_of(self._stretches.encode_to_numpy([*stretches], options, threads))
+        of_texts = at(options, [] if options.dropout is None else [options.dropout.place(index) for index in whole])
+        of_whole = _rows_of(self._whole.encode_to_numpy([texts[index] for index in whole], of_texts, threads))
+        of_stretches = _rows_of(self._stretches.encode_to_numpy(stretches, at(options, places), threads))
 
         def row_of(parts: list[Part]) -> Ids:
             rows = [np.array([part], np.uint32) if isinstance(part, int) else next(of_stretches) for part in parts]
             return np.concatenate([np.empty(0, np.uint32), *rows])
 
         return [next(of_whole) if each is None else row_of(each) for each in parts]
+
+    def _places(self, text: AnyText, parts: list[Part], options: Options, index: int) -> list[Place]:
+        """Return the place of each part of a text for `Dropout`; all the same without dropout."""
+        if options.dropout is None:
+            return [(0, 0)] * len(parts)
+        sizes = self._sizes(as_str(text), parts, options)
+        number, position = options.dropout.place(index)
+        return [(number, position + end - size) for end, size in zip(accumulate(sizes), sizes, strict=True)]
+
+    def normalized_size(self, text: AnyText, options: Options) -> int:
+        """Return the number of bytes of a text after normalization, in which dropout counts positions."""
+        parts = self._parts(text, options)
+        return len(utf8(as_str(text))) if parts is None else sum(self._sizes(as_str(text), parts, options))
+
+    def _sizes(self, repaired: str, parts: list[Part], options: Options) -> list[int]:
+        spans = self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens)
+        return [
+            len(part) if isinstance(part, bytes) else len(utf8(repaired[start:stop]))
+            for part, (start, stop, _) in zip(parts, spans, strict=True)
+        ]
 
     def _row_with_offsets(self, text: AnyText, options: Options) -> tuple[Ids, Numbers]:
         """Return the ids of a text and their offsets, see `Encoder.encode_with_offsets`."""
@@ -147,13 +183,15 @@ class NormalizingEncoder(Encoder):
         sizes = _sizes_of(repaired)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         all_ids, all_places = [np.empty(0, np.uint32)], [np.empty((0, 3), np.int64)]  # in bytes of the repaired text
-        part = 0
+        part = position = 0  # of the next part, and of its first byte in the normalized text
         for start, stop, added in self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens):
             if added is not None:
                 ids, places = np.array([added], np.uint32), np.array([[offsets[start], offsets[stop], 0]])
+                position += int(offsets[stop] - offsets[start])
             else:
                 data, begins, ends = self._normalizer.align(repaired[start:stop])
-                ids, _, places = self._stretches.encode_with_offsets([data], options)
+                ids, _, places = self._stretches.encode_with_offsets([data], after(options, position))
+                position += len(data)
                 places[:, 0] = offsets[start] + begins[places[:, 0]]
                 places[:, 1] = offsets[start] + ends[places[:, 1] - 1]
             places[:, 2] += part
@@ -230,6 +268,24 @@ class NormalizingEncoder(Encoder):
 
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
         return self._raw.decode_batch(rows, skipped, errors)
+
+
+def normalized_size(encoder: Encoder, text: bytes, options: Options) -> int:
+    """Return the number of bytes of a text after the normalization of an encoder."""
+    return encoder.normalized_size(text, options) if isinstance(encoder, NormalizingEncoder) else len(text)
+
+
+def at(options: Options, places: list[Place]) -> Options:
+    """Return options with the places of texts, if there is dropout."""
+    return options if options.dropout is None else options._replace(dropout=options.dropout.at(*places))
+
+
+def after(options: Options, position: int) -> Options:
+    """Return options for a part of the first text that begins at a position."""
+    if options.dropout is None:
+        return options
+    number, start = options.dropout.place(0)
+    return at(options, [(number, start + position)])
 
 
 def normalized_tokens(tokens: tuple[AddedTokenTuple, ...], normalizer: str) -> dict[str, AddedTokenTuple]:

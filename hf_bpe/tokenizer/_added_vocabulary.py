@@ -15,6 +15,7 @@ from transformers.utils import logging
 
 from hf_bpe.engine._added_tokens import as_special
 from hf_bpe.engine._encoder import AddedTokenTuple, Encoder, tuples_of
+from hf_bpe.engine._stochastok import TokenSplits
 
 logger = logging.get_logger(__name__)
 
@@ -35,6 +36,7 @@ class Derived:
         self._added_tokens = added_tokens
         self._encoder: Encoder | None = None
         self._special_ids: bytes | None = None
+        self._splits: TokenSplits | None = None
 
     def __reduce__(self) -> tuple[type[Derived], tuple[Encoder, dict[int, AddedToken]]]:
         return Derived, (self.base, dict(self._added_tokens))
@@ -46,6 +48,13 @@ class Derived:
         if encoder is None:  # concurrent threads may each build one
             encoder = self._encoder = self.base.with_added_tokens(self.token_tuples)
         return encoder
+
+    @property
+    def splits(self) -> TokenSplits:
+        """The pairs that StochasTok splits tokens into."""
+        if self._splits is None:
+            self._splits = TokenSplits(self.base.model, self._added_tokens)
+        return self._splits
 
     @property
     def token_tuples(self) -> tuple[AddedTokenTuple, ...]:

@@ -21,7 +21,8 @@ from hf_bpe._utils.arguments import (
     wrong_type,
 )
 from hf_bpe._utils.processes import default_threads
-from hf_bpe.engine._encoder import AnyText, Encoder, Numbers, Options, Padding, is_skipped
+from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, is_skipped
+from hf_bpe.tokenizer import _randomness
 from hf_bpe.tokenizer._batch_layout import MOST_IDS
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ ODD_IDS = (KeyError, TypeError, OverflowError, ValueError)
 """The errors of engines for ids without a token and for values that are not ids."""
 
 ARGUMENTS: dict[str, Check] = {
+    **_randomness.ARGUMENTS,
     "split_special_tokens": optional(check_flag),
     "num_workers": optional(at_least(1)),
     "length": optional(lambda name, value: check_int(name, value, 0, MOST_IDS)),
@@ -53,11 +55,8 @@ ARGUMENTS: dict[str, Check] = {
 """Checks of the arguments of bulk methods."""
 
 
-def encode_to_padded(
-    encoder: Encoder, texts: list[AnyText], options: Options, threads: int, padding: Padding
-) -> tuple[Numbers, Numbers]:
+def to_padded(encoder: Encoder, flat: Ids, offsets: Numbers, padding: Padding) -> tuple[Numbers, Numbers]:
     """Return the ids of texts as rows of one length, and a mask; longer rows lose their last ids."""
-    flat, offsets = encoder.encode_to_numpy(texts, options, threads)
     begins, ends = offsets[:-1], offsets[1:]
     if padding.length is not None:
         ends = np.minimum(ends, begins + padding.length)

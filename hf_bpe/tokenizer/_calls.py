@@ -19,6 +19,7 @@ from transformers.utils import PaddingStrategy, TensorType, is_torch_available
 from hf_bpe._utils.arguments import check_choice, refuse_unknown, short_repr, wrong_type
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.engine._encoder import AnyText, Encoder, Numbers, Options, Padding, TemplateIds
+from hf_bpe.tokenizer import _randomness
 from hf_bpe.tokenizer._batch_layout import Layout
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._lazy_encodings import NO_ID, Encodings, Source
@@ -111,7 +112,7 @@ class Call(NamedTuple):
 _CALL_NAMES = frozenset(Call._fields)
 # transformers and its processors pass the others to every tokenizer.
 _KNOWN = _CALL_NAMES | {"padding", "truncation", "sanitize_control_tokens", "return_mm_token_type_ids"}
-_KNOWN |= {"allowed_special", "disallowed_special"}
+_KNOWN |= {"allowed_special", "disallowed_special", *_randomness.NAMES}
 # Arguments that allow the fast path for a single text: those that decide only the ids and the mask.
 _PLAIN_NAMES = {"add_special_tokens", "split_special_tokens", "return_attention_mask", "verbose", "max_length"}
 _MORE = {name: value for name, value in Call._field_defaults.items() if name not in _PLAIN_NAMES}

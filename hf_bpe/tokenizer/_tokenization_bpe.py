@@ -85,6 +85,7 @@ from hf_bpe.tokenizer._options import (
     hint_at_roles,
     with_options_of,
 )
+from hf_bpe.tokenizer._randomness import Randomness, encode_to_lists, encode_to_numpy, options_of_call
 from hf_bpe.tokenizer._saving import check_auto_class, errors_of_files, is_copied, model_of, save
 from hf_bpe.tokenizer._session import Session
 from hf_bpe.tokenizer._template import BOS_EOS_OF_PATTERN, PATTERN_OF_BOS_EOS, Template, as_template, template_ids
@@ -529,10 +530,11 @@ class BPETokenizer(CheckedTokenizer):
             add_special_tokens = given.get("add_special_tokens", True)
             template = self._template_ids(inputs.per_row, add_special_tokens)
         if inputs is None or template is None:
+            options_of_call(Options(), given, 0)
             check_inherited_call(text, text_pair, given)
             encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
             return encoded
-        options = self._options(as_text)
+        options = options_of_call(self._options(as_text), given, len(inputs.texts))
         return encode_call(self, EncodedTexts(encoder, inputs.texts, options, inputs.bounds), inputs, template, given)
 
     def encode(
@@ -671,7 +673,15 @@ class BPETokenizer(CheckedTokenizer):
 
     @checked(**bulk.ARGUMENTS)
     def encode_to_lists(
-        self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
+        self,
+        texts: Sequence[AnyText],
+        *,
+        split_special_tokens: bool | None = None,
+        num_workers: int | None = None,
+        dropout: float | None = None,
+        stochastok: float | None = None,
+        seed: int | None = None,
+        first_text: int | Sequence[int] | None = None,
     ) -> list[list[int]]:
         """Return a list of ids for each text.
 
@@ -680,6 +690,11 @@ class BPETokenizer(CheckedTokenizer):
             split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
             num_workers: number of threads, None for one per core; no result depends on it. These two arguments are the
                 same in all bulk methods.
+            dropout: encode at random for training: the probability with which BPE-dropout skips a merge each time it
+                could be applied. docs/how-to/randomized-tokens.md defines it, and the next three.
+            stochastok: the proportion of tokens that StochasTok tries to split in two.
+            seed: the seed of these; the ids depend on it, the text and the number of the text.
+            first_text: the number of the first text, by default 0; the others follow. Or a list with that of each.
 
         Raises:
             TypeError: the argument is a single text, or an element is neither str nor bytes.
@@ -688,14 +703,22 @@ class BPETokenizer(CheckedTokenizer):
         >>> BPETokenizer.train(["low"], vocab_size=256).encode_to_lists(["lo", "", b"w"])
         [[108, 111], [], [119]]
         """
-        options = self._options(split_special_tokens)
-        return self._engine.encode_batch(check_texts("texts", texts), options, threads_of(num_workers))
+        options, random = self._options(split_special_tokens), Randomness.of(dropout, stochastok, seed, first_text)
+        return encode_to_lists(self, check_texts("texts", texts), options, threads_of(num_workers), random)
 
     @checked(**bulk.ARGUMENTS)
     def encode_to_numpy(
-        self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
+        self,
+        texts: Sequence[AnyText],
+        *,
+        split_special_tokens: bool | None = None,
+        num_workers: int | None = None,
+        dropout: float | None = None,
+        stochastok: float | None = None,
+        seed: int | None = None,
+        first_text: int | Sequence[int] | None = None,
     ) -> tuple[Ids, Numbers]:
-        """Return the ids of all texts in one array.
+        """Return the ids of all texts in one array; for the arguments see `encode_to_lists`.
 
         Returns:
             ids: uint32, of shape (number of ids).
@@ -705,8 +728,8 @@ class BPETokenizer(CheckedTokenizer):
         >>> ids.tolist(), offsets.tolist()
         ([108, 111, 119], [0, 2, 2, 3])
         """
-        options = self._options(split_special_tokens)
-        return self._engine.encode_to_numpy(check_texts("texts", texts), options, threads_of(num_workers))
+        options, random = self._options(split_special_tokens), Randomness.of(dropout, stochastok, seed, first_text)
+        return encode_to_numpy(self, check_texts("texts", texts), options, threads_of(num_workers), random)
 
     @checked(**bulk.ARGUMENTS)
     def encode_to_padded(
@@ -716,11 +739,16 @@ class BPETokenizer(CheckedTokenizer):
         length: int | None = None,
         split_special_tokens: bool | None = None,
         num_workers: int | None = None,
+        dropout: float | None = None,
+        stochastok: float | None = None,
+        seed: int | None = None,
+        first_text: int | Sequence[int] | None = None,
     ) -> tuple[Numbers, Numbers]:
         """Return the ids of texts as rows of one length, padded with `pad_token` on the `padding_side`.
 
         Args:
             length: the length of each row; longer rows lose their last ids. None for the length of the longest.
+            dropout, stochastok, seed, first_text: see `encode_to_lists`.
 
         Returns:
             ids and mask, both int64 of shape (number of texts, length); the mask is 1 for ids and 0 for padding.
@@ -737,8 +765,9 @@ class BPETokenizer(CheckedTokenizer):
         check_choice("padding_side", self.padding_side, ("left", "right"))
         pad_id = self.pad_token_id
         padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
-        options, threads = self._options(split_special_tokens), threads_of(num_workers)
-        ids, mask = bulk.encode_to_padded(self._engine, check_texts("texts", texts), options, threads, padding)
+        options, random = self._options(split_special_tokens), Randomness.of(dropout, stochastok, seed, first_text)
+        encoded = encode_to_numpy(self, check_texts("texts", texts), options, threads_of(num_workers), random)
+        ids, mask = bulk.to_padded(self._engine, *encoded, padding)
         if pad_id is None and not mask.all():
             raise ValueError(
                 "rows of different length need a pad_token, but there is none; set one of the special tokens, such as "
@@ -817,6 +846,9 @@ class BPETokenizer(CheckedTokenizer):
         pack_across: bool = True,
         shard_tokens: int | None = None,
         split_special_tokens: bool | None = None,
+        dropout: float | None = None,
+        stochastok: float | None = None,
+        seed: int | None = None,
         num_workers: int | None = None,
         work_dir: str | os.PathLike[str] | None = None,
         overwrite: bool = False,
@@ -849,6 +881,8 @@ class BPETokenizer(CheckedTokenizer):
                 shorter.
             shard_tokens: end a shard with the row that brings it to this number of ids; None for a single one, or of
                 `mds` for shards of 64 MiB.
+            dropout, stochastok, seed: see `encode_to_lists`. Record r of source s, both counted from 0, is text
+                2⁴⁰·s + r; a file of text is text 2⁴⁰·s. StochasTok is only for records, because it needs whole texts.
             num_workers: number of threads, or of processes where each gets its share of files; None for one per core.
             work_dir: a folder for what is encoded, from which the same call resumes after an interruption. It needs as
                 much room as the files of ids if there is a single shard, less otherwise. It may be deleted afterwards.
@@ -886,6 +920,7 @@ class BPETokenizer(CheckedTokenizer):
             pack_across=pack_across,
             shard_tokens=shard_tokens,
             options=self._options(split_special_tokens),
+            random=Randomness.of(dropout, stochastok, seed),
             threads=workers,
         )
         return encode_sources(job, workers, None if work_dir is None else Path(work_dir), show_progress, overwrite)

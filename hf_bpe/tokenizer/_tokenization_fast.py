@@ -16,6 +16,7 @@ from hf_bpe.tokenizer._calls import plain_ids
 from hf_bpe.tokenizer._engine_slot import EngineSlot
 from hf_bpe.tokenizer._fast_calls import encode_fast_call
 from hf_bpe.tokenizer._fast_engine import Engine
+from hf_bpe.tokenizer._randomness import refuse_randomness
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer as PreTrainedTokenizerFast
@@ -73,6 +74,7 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
         return self._engine is not None
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
+        refuse_randomness(given)
         is_left = given.get("sanitize_control_tokens") or not self._is_unchanged("_convert_encoding")
         engine = None if is_left else self._engine
         if engine is not None:

@@ -11,6 +11,7 @@
 
 #include "encode/decoder.hpp"
 #include "encode/encoder.hpp"
+#include "encode/stochastok.hpp"
 #include "bindings/python.hpp"
 #include "bindings/rows.hpp"
 
@@ -88,12 +89,30 @@ using Padding = std::tuple<std::optional<std::size_t>, std::int64_t, bool>;
 using IdArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using SpanArray = nb::ndarray<const std::int64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-EncodingOptions options_of(const nb::tuple& given, unsigned threads = 1) {
+// The fields of hf_bpe.core._dropout.Dropout.
+Dropout dropout_of(nb::handle given, std::size_t texts) {
+  constexpr const char* kExpected = "dropout: expected (seed, 64 limits, number of a text, None or a place for each text)";
+  const Held fields = items_of(given, "dropout");
+  Dropout dropout{};
+  if (fields.size() != 4 || !nb::try_cast(fields[0], dropout.seed) || !nb::try_cast(fields[2], dropout.first_text)) {
+    throw nb::type_error(kExpected);
+  }
+  const Held limits = items_of(fields[1], "dropout");
+  if (limits.size() != dropout.limits.size()) throw nb::type_error(kExpected);
+  for (std::size_t i = 0; i < limits.size(); ++i) dropout.limits[i] = number_of<std::uint64_t>(limits[i], "dropout");
+  if (fields[3].is_none()) return dropout;
+  dropout.places = values_of<decltype(dropout.places)>(fields[3], kExpected);
+  if (dropout.places.size() != texts) throw nb::value_error("dropout: expected a place for each text");
+  return dropout;
+}
+
+EncodingOptions options_of(const nb::tuple& given, std::size_t texts, unsigned threads = 1) {
   EncodingOptions options;
-  const bool is_converted = given.size() == 3 && nb::try_cast(given[0], options.split_special_tokens) &&
+  const bool is_converted = given.size() == 4 && nb::try_cast(given[0], options.split_special_tokens) &&
                             nb::try_cast(given[1], options.add_prefix_space) &&
                             nb::try_cast(given[2], options.unknown_id);
-  if (!is_converted) throw nb::type_error("options: expected (bool, bool, id or None)");
+  if (!is_converted) throw nb::type_error("options: expected (bool, bool, id or None, dropout or None)");
+  if (const nb::object dropout = given[3]; !dropout.is_none()) options.dropout = dropout_of(dropout, texts);
   options.threads = threads;
   return options;
 }
@@ -140,7 +159,7 @@ class PyEncoder {
   bool lacks_bytes() const { return encoder_.lacks_bytes(); }
 
   nb::object encode(nb::object text, const nb::tuple& given) const {
-    const EncodingOptions options = options_of(given);
+    const EncodingOptions options = options_of(given, 1);
     const HeldTexts held(std::move(text), how());
     const Text& only = held.texts[0];
     if (only.end - only.begin > kShort) return lists(held, options)[0];
@@ -151,20 +170,22 @@ class PyEncoder {
   }
 
   nb::list encode_batch(const nb::list& texts, const nb::tuple& options, unsigned threads) const {
-    return lists(HeldTexts(texts, how()), options_of(options, threads));
+    const HeldTexts held(texts, how());
+    return lists(held, options_of(options, held.texts.size(), threads));
   }
 
   nb::object encode_to_numpy(const nb::list& texts, const nb::tuple& options, unsigned threads) const {
-    Encoder::Encoded encoded = run(HeldTexts(texts, how()), options_of(options, threads));
+    const HeldTexts held(texts, how());
+    Encoder::Encoded encoded = run(held, options_of(options, held.texts.size(), threads));
     const std::size_t size = encoded.ids.size();
     return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets));
   }
 
   nb::object encode_with_offsets(const nb::list& texts, const nb::tuple& given) const {
-    const EncodingOptions options = options_of(given);
     HeldTexts::Options how = this->how();
     how.most_wide_bytes = static_cast<std::size_t>(-1);  // with offsets, texts of any length are converted
     const HeldTexts held(texts, how);
+    const EncodingOptions options = options_of(given, held.texts.size());
     Encoder::EncodedWithOffsets encoded;
     {
       Poll poll{nb::none()};
@@ -210,8 +231,8 @@ class PyEncoder {
   }
 
   std::vector<std::int64_t> count_tokens(const nb::list& texts, const nb::tuple& given, unsigned threads) const {
-    const EncodingOptions options = options_of(given, threads);
     const HeldTexts held(texts, how());
+    const EncodingOptions options = options_of(given, held.texts.size(), threads);
     Poll poll{nb::none()};
     const nb::gil_scoped_release no_gil;
     return encoder_.count(held.texts, options, std::ref(poll));
@@ -233,7 +254,7 @@ class PyEncoder {
   }
 
   std::size_t find_last_cut(const nb::bytes& data, const nb::tuple& options) const {
-    return encoder_.find_last_cut({bytes_of(data), bytes_of(data) + data.size()}, options_of(options), kCheckSignals);
+    return encoder_.find_last_cut({bytes_of(data), bytes_of(data) + data.size()}, options_of(options, 1), kCheckSignals);
   }
 
   nb::bytes decode(nb::handle ids, const nb::bytes& skipped) const {
@@ -392,6 +413,55 @@ class PyEncoder {
   std::shared_ptr<const Ints> ints_;
 };
 
+// The arrays are cast last, and copied, as other arguments may run Python code.
+nb::object split_tokens(nb::handle ids, nb::handle offsets, nb::handle steps, nb::handle numbers,
+                        const nb::bytes& begins, const nb::bytes& pairs, std::uint64_t seed) {
+  using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  constexpr const char* kNumbers = "offsets, steps, numbers: expected int64 arrays of one dimension";
+  const auto numbers_of = [&](nb::handle given) {
+    Numbers array;
+    if (!nb::try_cast(given, array)) throw nb::type_error(kNumbers);
+    return std::vector<std::int64_t>(array.data(), array.data() + array.size());
+  };
+  const std::vector<std::int64_t> ends = numbers_of(offsets), all_steps = numbers_of(steps), all_numbers = numbers_of(numbers);
+  IdArray all_ids;
+  if (!nb::try_cast(ids, all_ids)) throw nb::type_error("ids: expected a uint32 array of one dimension");
+  const Ids given(all_ids.data(), all_ids.data() + all_ids.size());
+  const std::size_t texts = all_steps.size();
+  if (ends.size() != texts + 1 || all_numbers.size() != texts || ends[0] < 0 || !std::is_sorted(ends.begin(), ends.end()) ||
+      static_cast<std::size_t>(ends.back()) > given.size()) {
+    throw nb::value_error("offsets: expected one more than texts, in order and within the ids");
+  }
+  if (std::any_of(all_steps.begin(), all_steps.end(), [](std::int64_t count) { return count < 0; })) {
+    throw nb::value_error("steps: expected none below 0");
+  }
+  std::vector<std::uint32_t> all_begins(begins.size() / sizeof(std::uint32_t));
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> all_pairs(pairs.size() / sizeof(all_pairs[0]));
+  if (!all_begins.empty()) std::memcpy(all_begins.data(), begins.c_str(), all_begins.size() * sizeof(std::uint32_t));
+  for (std::size_t i = 0; i < all_pairs.size(); ++i) std::memcpy(&all_pairs[i], pairs.c_str() + i * 8, 8);
+  if (all_begins.empty() || !std::is_sorted(all_begins.begin(), all_begins.end()) || all_begins.back() > all_pairs.size()) {
+    throw nb::value_error("begins: expected one for each id and the end, in order and within the pairs");
+  }
+  const TokenSplits splits{all_begins.data(), all_begins.size() - 1, all_pairs.data()};
+  Ids split;
+  std::vector<std::int64_t> split_offsets = {0};
+  {
+    Poll poll{nb::none()};
+    const nb::gil_scoped_release no_gil;
+    for (std::size_t i = 0; i < texts; ++i) {
+      const auto size = static_cast<std::size_t>(ends[i + 1] - ends[i]);
+      const StochasticText text{given.data() + ends[i], size, static_cast<std::uint64_t>(all_steps[i]),
+                                static_cast<std::uint64_t>(all_numbers[i])};
+      apply_stochastok(text, splits, seed, split, [&] { poll(0); });
+      split_offsets.push_back(static_cast<std::int64_t>(split.size()));
+      poll(0);
+    }
+  }
+  auto array = make_array<std::uint32_t>(split.size());
+  std::copy(split.begin(), split.end(), array.get());
+  return nb::make_tuple(to_array(array.release(), {split.size()}), to_array(split_offsets));
+}
+
 void translate(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);
@@ -407,6 +477,9 @@ void translate(const std::exception_ptr& error, void*) {
 
 void bind_encoder(nb::module_& module) {
   nb::register_exception_translator(&translate);
+
+  module.def("split_tokens", &split_tokens, "ids"_a, "offsets"_a, "steps"_a, "numbers"_a, nb::kw_only(), "begins"_a,
+             "pairs"_a, "seed"_a);
 
   nb::class_<PyEncoder>(module, "Encoder", nb::is_weak_referenceable())
       .def(nb::init<nb::object, nb::object, const nb::dict&, const nb::list&, nb::handle,

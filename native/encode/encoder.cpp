@@ -23,6 +23,8 @@ class Encoder::Worker {
   // Writes the ids of words, see WordIds.
   virtual std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                                 std::uint32_t* out, const PollFunction& poll) = 0;
+  virtual std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                                std::uint32_t* out, const PollFunction& poll, const TextDraws& draws) = 0;
 
   // The text in UTF-8, valid until the next call.
   Text utf8_of(const Text& text) {
@@ -52,14 +54,23 @@ struct Encoder::Core {
   class WorkerOf : public Worker {
    public:
     explicit WorkerOf(const Core& core)
-        : Worker(core.pattern, core.simd), words_(core.vocabulary, core.backtracking, core.simd) {}
+        : Worker(core.pattern, core.simd), core_(core), words_(core.vocabulary, core.backtracking, core.simd) {}
     std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                           std::uint32_t* out, const PollFunction& poll) override {
-      return words_.encode(text, ends, count, readable, out, poll);
+      return words_.encode(text, ends, count, readable, out, poll, NoDraws{});
+    }
+    std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                          std::uint32_t* out, const PollFunction& poll, const TextDraws& draws) override {
+      if (!words_with_dropout_) {
+        words_with_dropout_ = std::make_unique<WordIds<Id>>(core_.vocabulary, core_.backtracking, core_.simd, false);
+      }
+      return words_with_dropout_->encode(text, ends, count, readable, out, poll, draws);
     }
 
    private:
+    const Core& core_;
     WordIds<Id> words_;
+    std::unique_ptr<WordIds<Id>> words_with_dropout_;  // its cache has no whole words
   };
 
   Core(Vocabulary given, Pattern pattern, Simd simd, std::size_t chunk_bytes)
@@ -128,9 +139,12 @@ CutRules Encoder::cut_rules(const EncodingOptions& options, const PollFunction& 
   return {core_->pattern, *added_tokens_, options.split_special_tokens, options.add_prefix_space, poll};
 }
 
-void Encoder::encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options, IdBuffer& ids,
-                     const PollFunction& poll, OffsetCollector* collector) const {
+void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part part, const Byte* readable,
+                     const EncodingOptions& options, IdBuffer& ids, const PollFunction& poll,
+                     OffsetCollector* collector) const {
   constexpr std::size_t kSlack = WordIds<std::uint16_t>::kSlack;
+  std::optional<TextDraws> draws;
+  if (options.dropout) draws = options.dropout->of_text(index);
   const std::size_t before = ids.size();
   PollInLoop polls(poll);
   const auto on_text = [&](const Byte* begin, const Byte* end) {
@@ -145,7 +159,12 @@ void Encoder::encode(Worker& worker, Part part, const Byte* readable, const Enco
     }
     worker.splitter.split(begin, end, poll, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
       std::uint32_t* out = ids.room(static_cast<std::size_t>(ends[count - 1] - words) + kSlack);
-      ids.set_end(worker.encode(words, ends, count, may_read, out, poll));
+      if (draws) {
+        const TextDraws from_here = draws->at(words, part.begin - text + offset + (words - begin));
+        ids.set_end(worker.encode(words, ends, count, may_read, out, poll, from_here));
+      } else {
+        ids.set_end(worker.encode(words, ends, count, may_read, out, poll));
+      }
       if (collector != nullptr) {
         collector->add_words(offset + (words - begin), lowest, words, ends, count, out, ids.end());
       }
@@ -178,7 +197,7 @@ void Encoder::encode_short(const Text& text, const EncodingOptions& options,
   const Lease worker(*core_);
   worker->scratch.clear();
   const Text utf8 = worker->utf8_of(text);
-  encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, worker->scratch, poll);
+  encode(*worker, 0, utf8.begin, {utf8.begin, utf8.end}, utf8.end, options, worker->scratch, poll);
   use(worker->scratch);
   if (worker->scratch.capacity() > kKept) worker->scratch = IdBuffer();
 }
@@ -229,7 +248,7 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
         const bool may_be_part = is_only && texts[index].width == 0;  // texts of wide units fit in a chunk
         const CutRules rules = cut_rules(options, poll_in_chunk);
         const Part part = may_be_part ? part_of(text, chunk, rules) : Part{text.begin, text.end};
-        encode(*workers[thread], part, text.end, options, ids, poll_in_chunk);
+        encode(*workers[thread], index, text.begin, part, text.end, options, ids, poll_in_chunk);
         if (!is_only) results.offsets[index + 1] = static_cast<std::int64_t>(ids.size() - before);
       }
     } catch (const MissingByte& error) {
@@ -287,11 +306,12 @@ Encoder::EncodedWithOffsets Encoder::encode_with_offsets(const std::vector<Text>
   encoded.offsets.push_back(0);
   std::size_t done = 0;
   const PollFunction poll_in_text = [&] { poll(done); };
-  for (const Text& text : texts) {
+  for (std::size_t index = 0; index < texts.size(); ++index) {
+    const Text& text = texts[index];
     const Text utf8 = worker->utf8_of(text);
     const std::size_t before = encoded.token_offsets.size();
     OffsetCollector collector(decoder, core_->vocabulary.drops_missing_bytes(), encoded.token_offsets);
-    encode(*worker, {utf8.begin, utf8.end}, utf8.end, options, encoded.ids, poll_in_text, &collector);
+    encode(*worker, index, utf8.begin, {utf8.begin, utf8.end}, utf8.end, options, encoded.ids, poll_in_text, &collector);
     if (text.width != 0) {
       const Units units(text, poll_in_text);
       for (std::size_t i = before; i < encoded.token_offsets.size(); ++i) units.convert(encoded.token_offsets[i]);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "encode/added_tokens.hpp"
+#include "encode/dropout.hpp"
 #include "text/chunks.hpp"
 #include "text/cuts.hpp"
 #include "encode/id_buffer.hpp"
@@ -25,6 +26,7 @@ struct EncodingOptions {
   bool split_special_tokens = false;  // encode special tokens as ordinary text
   bool add_prefix_space = false;      // before each segment of text that does not begin with a space
   std::optional<std::uint32_t> unknown_id;  // the id of bytes without a token
+  std::optional<Dropout> dropout;           // BPE-dropout, with as many texts as are encoded
   unsigned threads = 1;
 };
 
@@ -96,8 +98,10 @@ class Encoder {
 
   Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens);
   CutRules cut_rules(const EncodingOptions& options, const PollFunction& poll) const;
-  void encode(Worker& worker, Part part, const Byte* readable, const EncodingOptions& options, IdBuffer& ids,
-              const PollFunction& poll, OffsetCollector* collector = nullptr) const;
+  // The ids of a part of the text with a number among those of the call, which has UTF-8 from `text` on.
+  void encode(Worker& worker, std::size_t index, const Byte* text, Part part, const Byte* readable,
+              const EncodingOptions& options, IdBuffer& ids, const PollFunction& poll,
+              OffsetCollector* collector = nullptr) const;
 
   Results run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
               const std::function<void(std::size_t)>& poll) const;

@@ -6,15 +6,21 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "encode/backtracking.hpp"
+#include "encode/dropout.hpp"
+#include "encode/dropout_merging.hpp"
 #include "encode/interleaved.hpp"
 #include "encode/merging.hpp"
 #include "count/word_table.hpp"
 
 namespace hf_bpe {
+
+// The draws of words that are merged without dropout.
+struct NoDraws {};
 
 // For one thread. `Id` is an integer type that fits all ids.
 template <class Id>
@@ -25,7 +31,7 @@ class WordIds {
     Id ids[kInline];  // or their position in the list of long ones, or that of the word among those that were missed
     Id size;          // 0 for a word that is not merged yet
     Ids() = default;
-    Ids(std::size_t size, std::uint32_t place) : size(static_cast<Id>(size)) {
+    Ids(std::size_t size, std::uint32_t place) : ids{}, size(static_cast<Id>(size)) {
       std::memcpy(ids, &place, sizeof place);
     }
     std::uint32_t place() const {
@@ -35,24 +41,35 @@ class WordIds {
     }
   };
   static_assert(sizeof(Ids) == 16);
+  struct Gap {
+    std::uint32_t* begin;
+    std::size_t missed;  // the word whose ids belong here
+    const Byte* word;    // its place in the text
+  };
   using Table = WordTable<Ids, 2>;
   using Key = typename Table::Key;
   using Entry = typename Table::Entry;
 
  public:
-  WordIds(const Vocabulary& vocabulary, const LazyBacktracking& backtracking, Simd simd = widest_simd())
+  // `finds_whole_words`: whether the vocabulary's whole words are looked up before merging; not with dropout.
+  WordIds(const Vocabulary& vocabulary, const LazyBacktracking& backtracking, Simd simd = widest_simd(),
+          bool finds_whole_words = true)
       : vocabulary_(vocabulary),
         backtracking_(backtracking),
         merge_tables_(vocabulary.merge_tables()),
         merge_interleaved_(interleaved_for(simd)),
-        merger_(vocabulary) {}
+        merger_(vocabulary),
+        dropout_merger_(vocabulary),
+        finds_whole_words_(finds_whole_words) {}
 
   // Ids are also written beyond the last one: this much room is needed beyond the number of bytes.
   static constexpr std::size_t kSlack = 16;
 
-  // Writes the ids of consecutive words and returns their end.
+  // Writes the ids of consecutive words and returns their end. `draws` is NoDraws or, for BPE-dropout, TextDraws. Then
+  // the cache still has the ids without dropout: those of a word that draws no skip until its last merge.
+  template <class Draws>
   std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
-                        std::uint32_t* out, const PollFunction& poll) {
+                        std::uint32_t* out, const PollFunction& poll, const Draws& draws) {
     const bool is_full = table_.size() + count > kMostWords || bytes() - table_.slots() * sizeof(Entry) > kMostLongBytes;
     if (is_full || !missed_keys_.empty()) {  // or the last call was interrupted
       table_ = Table();
@@ -64,12 +81,12 @@ class WordIds {
     table_.look_up(text, ends, count, readable, [&](Key key, std::size_t slot, const Byte* word, std::size_t length) {
       const Entry& entry = table_[slot];
       if (entry.key.low == key.low && entry.key.high == key.high) {
-        out = write(entry.value, out);
+        out = write(entry.value, key, word, length, out, draws);
       } else {
-        out = find(key, slot, word, length, out, poll);
+        out = find(key, slot, word, length, out, poll, draws);
       }
     });
-    return gaps_.empty() ? out : fill_gaps(readable, out);
+    return gaps_.empty() ? out : fill_gaps(readable, out, draws);
   }
 
   // The memory of the cache.
@@ -83,6 +100,23 @@ class WordIds {
   static constexpr std::size_t kMostLongBytes = std::size_t{16} << 20;
   static constexpr std::size_t kLongestWord = 256;
 
+  std::uint32_t* write(const Ids& value, Key, const Byte* word, std::size_t, std::uint32_t* out, NoDraws) {
+    return value.size == 0 ? leave_gap(value.place(), word, out) : write(value, out);
+  }
+
+  std::uint32_t* write(const Ids& value, Key key, const Byte* word, std::size_t length, std::uint32_t* out,
+                       const TextDraws& draws) {
+    if (value.size == 0) return leave_gap(value.place(), word, out);
+    const WordDraws of_word(draws, word);
+    return of_word.keeps(length - value.size) ? write(value, out) : out + drop(key, word, length, of_word, out);
+  }
+
+  // Writes the ids of a word that is looked up in the cache, if it skips a merge.
+  std::size_t drop(Key key, const Byte* word, std::size_t length, const WordDraws& draws, std::uint32_t* out) {
+    if (length > DropoutMerger::kLongestRemembered) return dropout_merger_.merge(word, length, draws, out, kNoPoll);
+    return dropout_merger_.merge_remembered(key.low, key.high, word, length, draws, out);
+  }
+
   std::uint32_t* write(const Ids& value, std::uint32_t* out) {
     if (value.size - 1u < kInline) {
       Id ids[kInline + 1];
@@ -90,7 +124,6 @@ class WordIds {
       for (std::size_t i = 0; i < kInline + 1; ++i) out[i] = ids[i];
       return out + value.size;
     }
-    if (value.size == 0) return leave_gap(value.place(), out);
     const Id* ids = long_.data() + value.place();
     std::size_t i = 0;
     do {
@@ -100,36 +133,42 @@ class WordIds {
     return out + value.size;
   }
 
+  template <class Draws>
   std::uint32_t* find(Key key, std::size_t slot, const Byte* word, std::size_t length, std::uint32_t* out,
-                      const PollFunction& poll) {
+                      const PollFunction& poll, const Draws& draws) {
+    constexpr bool kDraws = std::is_same_v<Draws, TextDraws>;
     slot = table_.find_slot(key, slot, word, length);
-    if (!table_[slot].is_empty()) return write(table_[slot].value, out);
+    if (!table_[slot].is_empty()) return write(table_[slot].value, key, word, length, out, draws);
     std::size_t size = 1;
-    if (const std::uint32_t whole = vocabulary_.whole_word(word, length); whole != Vocabulary::kMissing) {
+    std::uint32_t whole = Vocabulary::kMissing;
+    if (finds_whole_words_ && (whole = vocabulary_.whole_word(word, length)) != Vocabulary::kMissing) {
       *out = whole;
     } else if (vocabulary_.lacks_bytes() && vocabulary_.drops_missing_bytes()) {
-      size = make_of_known(word, length, out, poll);
+      size = make_of_known(word, length, out, poll, draws);
+      if (kDraws) return out + size;
     } else if (length > kLongestInterleaved) {
-      size = write_merged(word, length, out, poll);
+      size = write_merged(word, length, word, out, poll, draws);
+      if (kDraws) return out + size;
     } else {
       const auto place = static_cast<std::uint32_t>(missed_.size());
       missed_keys_.push_back(key);
       missed_.push_back({word, out, length, 0});
       table_.insert(key, slot, word, length, Ids(0, place));
-      return leave_gap(place, out);
+      return leave_gap(place, word, out);
     }
     if (length <= kLongestWord) table_.insert(key, slot, word, length, ids_of(out, size));
     return out + size;
   }
 
   // Words are merged together after all have been looked up. Until then there is room for as many ids as there can be.
-  std::uint32_t* leave_gap(std::size_t missed, std::uint32_t* out) {
-    gaps_.push_back({out, missed});
+  std::uint32_t* leave_gap(std::size_t missed, const Byte* word, std::uint32_t* out) {
+    gaps_.push_back({out, missed, word});
     return out + missed_[missed].length;
   }
 
   // Fills the gaps, closes what is left of them, and returns the new end of the ids.
-  std::uint32_t* fill_gaps(const Byte* readable, const std::uint32_t* end) {
+  template <class Draws>
+  std::uint32_t* fill_gaps(const Byte* readable, const std::uint32_t* end, const Draws& draws) {
     merge_interleaved_(merge_tables_, missed_.data(), missed_.size(), readable);
     for (std::size_t i = 0; i < missed_.size(); ++i) {
       const auto& [word, ids, length, size] = missed_[i];
@@ -141,9 +180,7 @@ class WordIds {
       PendingWord& word = missed_[gaps_[i].missed];
       const std::uint32_t* const rest = gaps_[i].begin + word.length;
       const std::uint32_t* const next = i + 1 < gaps_.size() ? gaps_[i + 1].begin : end;
-      std::memmove(out, word.out, word.size * sizeof *out);
-      word.out = out;  // where the next gap for this word finds them
-      out += word.size;
+      out += fill(gaps_[i], word, out, draws);
       std::memmove(out, rest, static_cast<std::size_t>(next - rest) * sizeof *out);
       out += next - rest;
     }
@@ -153,18 +190,42 @@ class WordIds {
     return out;
   }
 
+  // Writes the ids of a gap's word, not beyond their end, and returns their number.
+  std::size_t fill(const Gap&, PendingWord& word, std::uint32_t* out, NoDraws) {
+    std::memmove(out, word.out, word.size * sizeof *out);
+    word.out = out;  // where the next gap for this word finds them
+    return word.size;
+  }
+
+  std::size_t fill(const Gap& gap, const PendingWord& word, std::uint32_t* out, const TextDraws& draws) {
+    const Key key = missed_keys_[gap.missed];
+    std::uint32_t ids[kLongestInterleaved + kSlack];
+    const Ids& value = table_[table_.find_slot(key, table_.slot_of(key), word.word, word.length)].value;
+    const std::uint32_t* ids_end = write(value, key, gap.word, word.length, ids, draws);
+    std::copy(static_cast<const std::uint32_t*>(ids), ids_end, out);
+    return static_cast<std::size_t>(ids_end - ids);
+  }
+
   // Writes the ids of a word that is merged without its bytes that have no token, and returns their number. The
   // placeholders of these come last, so that the ids still cover all bytes of the word; the encoder removes them.
-  std::size_t make_of_known(const Byte* word, std::size_t length, std::uint32_t* out, const PollFunction& poll) {
+  template <class Draws>
+  std::size_t make_of_known(const Byte* word, std::size_t length, std::uint32_t* out, const PollFunction& poll,
+                            const Draws& draws) {
     known_.clear();
     std::copy_if(word, word + length, std::back_inserter(known_),
                  [&](Byte byte) { return vocabulary_.id(byte) < Vocabulary::kMissing; });
-    std::size_t size = known_.empty() ? 0 : write_merged(known_.data(), known_.size(), out, poll);
+    std::size_t size = known_.empty() ? 0 : write_merged(known_.data(), known_.size(), word, out, poll, draws);
     for (std::size_t i = known_.size(); i < length; ++i) out[size++] = Vocabulary::kMissing;
     return size;
   }
 
-  std::size_t write_merged(const Byte* word, std::size_t length, std::uint32_t* out, const PollFunction& poll) {
+  // `place` is the place of the word in the text.
+  std::size_t write_merged(const Byte* word, std::size_t length, const Byte* place, std::uint32_t* out,
+                           const PollFunction& poll, const TextDraws& draws) {
+    return dropout_merger_.merge(word, length, WordDraws(draws, place), out, poll);
+  }
+  std::size_t write_merged(const Byte* word, std::size_t length, const Byte*, std::uint32_t* out,
+                           const PollFunction& poll, NoDraws) {
     const std::vector<Symbol>& symbols = merge(word, length, poll);
     for (std::size_t i = 0; i < symbols.size(); ++i) out[i] = vocabulary_.id(symbols[i]);
     return symbols.size();
@@ -195,10 +256,8 @@ class WordIds {
   const MergeTables merge_tables_;
   const MergeInterleaved merge_interleaved_;
   Merger merger_;
-  struct Gap {
-    std::uint32_t* begin;
-    std::size_t missed;  // the word whose ids belong here
-  };
+  DropoutMerger dropout_merger_;
+  const bool finds_whole_words_;
   std::vector<PendingWord> missed_;  // words of the current call that are not merged yet, and their keys
   std::vector<Key> missed_keys_;
   std::vector<Gap> gaps_;

@@ -171,7 +171,7 @@ def test_segments_stay_segments_under_every_local_normalizer():
     name=sequences_of(local_parts) | sequences_of(parts),
     pattern=st.sampled_from(["gpt2", "o200k", None]),
     stream=streams(),
-    options=st.builds(Options, st.booleans(), st.booleans(), st.none()),
+    options=st.builds(Options, st.booleans(), st.booleans(), st.none(), dropout=st.none()),
     data=st.data(),
 )
 def test_blocks_of_any_size_give_the_ids_of_the_whole(name, pattern, stream, options, data):

@@ -34,7 +34,7 @@ from hf_bpe.engine._streaming import encode_blocks
 
 ROOT = Path(__file__).parent.parent.parent
 UNKNOWN = 5000
-options = st.builds(Options, st.booleans(), st.booleans(), st.just(UNKNOWN))
+options = st.builds(Options, st.booleans(), st.booleans(), st.just(UNKNOWN), dropout=st.none())
 
 
 def python_encoder(model, tokens=()):

@@ -133,7 +133,7 @@ def test_bytes_that_are_not_utf8_are_left_as_they_are(model, data, other):
     model=nfc_models(),
     tokens=added_tokens(),
     texts=st.lists(texts_of(*CONTENTS) | texts_of(*CONTENTS).map(str.encode) | any_texts | any_bytes, max_size=5),
-    options=st.builds(Options, st.booleans(), st.booleans(), st.just(5000)),
+    options=st.builds(Options, st.booleans(), st.booleans(), st.just(5000), dropout=st.none()),
     threads=st.integers(1, 3),
 )
 def test_methods_of_an_encoder_give_the_same_ids(model, tokens, texts, options, threads):
@@ -190,7 +190,7 @@ def joining_model(pattern):
 
 
 JOINING_MODELS = {pattern: joining_model(pattern) for pattern in ("gpt2", "o200k", None, r"\w+|\s")}
-plain_options = st.builds(Options, st.booleans(), st.booleans(), st.none())
+plain_options = st.builds(Options, st.booleans(), st.booleans(), st.none(), dropout=st.none())
 
 
 @st.composite

@@ -289,6 +289,14 @@ def test_example_remove_drift():
 
 
 @thorough
+def test_example_randomized_tokens():
+    pytest.importorskip("datasets", reason="the example maps a dataset")
+    output = run_example("randomized_tokens.py")
+    assert "the same in batches of 7: True" in output
+    assert "the same text: True" in output
+
+
+@thorough
 def test_example_train_tiny_gpt2(tmp_path):
     pytest.importorskip("torch", reason="training a model needs torch")
     pytest.importorskip("accelerate", reason="training a model needs accelerate")

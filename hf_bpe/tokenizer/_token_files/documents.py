@@ -14,11 +14,16 @@ from hf_bpe.counting._error_policy import ErrorPolicy
 from hf_bpe.counting._readers import Skipped, follow_documents
 from hf_bpe.counting._sources import Shard
 from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options
+from hf_bpe.engine._normalizing_encoder import normalized_size
 from hf_bpe.engine._safe_cuts import cut_into_blocks
+from hf_bpe.engine._stochastok import TokenSplits
 from hf_bpe.engine._streaming import BLOCK_BYTES
+from hf_bpe.tokenizer._randomness import Randomness
 from hf_bpe.tokenizer._token_files.rows import Chunk
 
 _Item = TypeVar("_Item")
+
+_RECORD_BITS = 40  # of the number of a record as a text; the bits above are the number of its source
 
 
 class Framing(NamedTuple):
@@ -42,11 +47,13 @@ class Place(NamedTuple):
         file: the index of the source.
         done: how much of it is before the place: bytes of text, after decompression, or records.
         is_open: whether the place is inside a document.
+        position: with dropout, the bytes of normalized text before the place.
     """
 
     file: int = 0
     done: int = 0
     is_open: bool = False
+    position: int = 0
 
 
 class Encoded(NamedTuple):
@@ -62,21 +69,41 @@ class Encoded(NamedTuple):
 
 
 class DocumentEncoder(NamedTuple):
-    """How documents become ids: an encoder with its options, framing, and the number of threads."""
+    """How documents become ids.
+
+    Attributes:
+        encoder, options: what encodes texts.
+        framing: the tokens that begin and end documents.
+        threads: the number of threads.
+        random: how texts are encoded at random; `first_text` is not used.
+        splits: the pairs of StochasTok, if there is any.
+    """
 
     encoder: Encoder
     options: Options
     framing: Framing
     threads: int
+    random: Randomness = Randomness()
+    splits: TokenSplits | None = None
 
-    def encode(self, sources: Sequence[Shard], place: Place, skipped: Skipped) -> Iterator[Encoded]:
-        """Yield the ids of sources from a place on, given what was skipped in the sources before."""
+    def encode(
+        self, sources: Sequence[Shard], place: Place, skipped: Skipped, first_source: int = 0
+    ) -> Iterator[Encoded]:
+        """Yield the ids of sources from a place on.
+
+        Args:
+            sources: the sources.
+            place: the place.
+            skipped: what was skipped in the sources before.
+            first_source: the number of the first source.
+        """
         for file in range(place.file, len(sources)):
             here = place if file == place.file else Place(file)
             policy = ErrorPolicy(sources[file], Skipped())
             is_text = sources[file].is_file and sources[file].format == "text"
             read = 0
-            for chunk, after in self._text(policy, here) if is_text else self._records(policy, here):
+            text = (first_source + file) << _RECORD_BITS
+            for chunk, after in self._text(policy, here, text) if is_text else self._records(policy, here, text):
                 yield Encoded(chunk, after, policy.position - read, skipped)
                 read = policy.position
             skipped += policy.skipped
@@ -84,27 +111,36 @@ class DocumentEncoder(NamedTuple):
             nothing = Chunk(np.empty(0, np.uint32), np.empty(0, np.int64))
             yield Encoded(nothing, Place(file + 1), max(rest, 0), skipped)
 
-    def _text(self, policy: ErrorPolicy, place: Place) -> Iterator[tuple[Chunk, Place]]:
+    def _text(self, policy: ErrorPolicy, place: Place, number: int) -> Iterator[tuple[Chunk, Place]]:
         """Yield the ids of a text, which is cut where it changes no id."""
         pieces = _without_first(follow_documents(policy), place.done)
         blocks = cut_into_blocks(pieces, lambda data: self.encoder.find_last_cut(data, self.options), BLOCK_BYTES)
-        done, is_open = place.done, place.is_open
+        done, is_open, position = place.done, place.is_open, place.position
         nothing = np.empty(0, np.int64)
         with closing(self._ahead(blocks)) as ahead:
             for block in ahead:
-                ids, _ = self.encoder.encode_to_numpy([block], self.options, self.threads)
+                options = self.random._replace(first_text=number).options(self.options, 1)
+                if options.dropout is not None:
+                    options = options._replace(dropout=options.dropout.at((number, position)))
+                    position += normalized_size(self.encoder, block, options)
+                ids, _ = self.encoder.encode_to_numpy([block], options, self.threads)
                 chunk, is_open = frame(ids, nothing, is_open, self.framing)
                 done += len(block)
-                yield chunk, Place(place.file, done, is_open)
+                yield chunk, Place(place.file, done, is_open, position)
         if is_open:
             end = np.zeros(1, np.int64)
             yield frame(np.empty(0, np.uint32), end, is_open, self.framing)[0], Place(place.file, done, False)
 
-    def _records(self, policy: ErrorPolicy, place: Place) -> Iterator[tuple[Chunk, Place]]:
+    def _records(self, policy: ErrorPolicy, place: Place, number: int) -> Iterator[tuple[Chunk, Place]]:
         done = place.done
         with closing(self._ahead(_in_batches(follow_documents(policy), done))) as ahead:
             for texts in ahead:
-                ids, offsets = self.encoder.encode_to_numpy(texts, self.options, self.threads)
+                random = self.random._replace(first_text=number + done)
+                options = random.options(self.options, len(texts))
+                ids, offsets = self.encoder.encode_to_numpy(texts, options, self.threads)
+                if self.splits is not None:
+                    numbers = random.numbers(len(texts))
+                    ids, offsets = self.splits.apply(ids, offsets, random.stochastok, random.seed, numbers)
                 done += len(texts)
                 yield frame(ids, offsets[1:], False, self.framing)[0], Place(place.file, done, False)
 

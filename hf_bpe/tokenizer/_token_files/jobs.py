@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_bpe._utils.arguments import MOST, check_path, check_sequence
 from hf_bpe.counting._sources import Shard, Source, plan
 from hf_bpe.engine._encoder import Options, tuples_of
+from hf_bpe.tokenizer._randomness import Randomness
 from hf_bpe.tokenizer._token_files.documents import DocumentEncoder, Framing
 from hf_bpe.tokenizer._token_files.encoding import Job, Packing
 from hf_bpe.tokenizer._token_files.formats import Target
@@ -46,6 +47,7 @@ def job_of(
     pack_across: bool,
     shard_tokens: int | None,
     options: Options,
+    random: Randomness,
     threads: int,
 ) -> Job:
     """Return the job of `BPETokenizer.encode_file`."""
@@ -61,6 +63,12 @@ def job_of(
         raise ValueError("pack_across: False is only for packed sequences; give pack")
     if pack is not None and not (pack_across or target.format.keeps_rows):
         raise ValueError(f"pack_across=False: format {format!r} does not say where rows end; choose another format")
+    if random.stochastok > 0 and any(source.format == "text" for source in sources):
+        name = next(source.name for source in sources if source.format == "text")
+        raise ValueError(
+            f"stochastok: expected sources of records (JSON lines, Parquet), got the text file {name}, which is "
+            "one text of any length; StochasTok needs whole texts"
+        )
     framing = Framing(
         -1 if separator_id is None else separator_id, appends, tokenizer._special_id("begin_token", begin_token)
     )
@@ -76,10 +84,14 @@ def job_of(
         "pack": pack,
         "pack_across": pack_across if pack is not None else None,
     }
+    if random.dropout or random.stochastok:
+        settings |= {"dropout": random.dropout, "stochastok": random.stochastok, "seed": random.seed}
     return Job(
         sources,
         target,
-        DocumentEncoder(encoder, options, framing, threads),
+        DocumentEncoder(
+            encoder, options, framing, threads, random, tokenizer._derived.splits if random.stochastok else None
+        ),
         max([*encoder.model.vocab, *tokenizer._added_tokens_decoder], default=0),
         None if pack is None else Packing(pack, pack_across),
         target.format.shard_tokens if shard_tokens is None else shard_tokens,

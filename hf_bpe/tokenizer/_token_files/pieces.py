@@ -99,15 +99,28 @@ class PieceFolder:
                 path.unlink()
 
     def encode(
-        self, encoder: DocumentEncoder, unit: int, sources: Sequence[Shard], written: Sequence[Piece], report: Report
+        self,
+        encoder: DocumentEncoder,
+        unit: int,
+        sources: tuple[int, Sequence[Shard]],
+        written: Sequence[Piece],
+        report: Report,
     ) -> Iterator[Piece]:
-        """Encode a unit from where the pieces that are written end, and yield the pieces after them."""
+        """Encode a unit from where the pieces that are written end, and yield the pieces after them.
+
+        Args:
+            encoder: how documents are encoded.
+            unit: the index of the unit.
+            sources: the number of its first source, and its sources.
+            written: the pieces that are written.
+            report: called with what was read.
+        """
         number, place, skipped = 0, Place(), Skipped()
         if written:
             if written[-1].is_last:
                 return
             number, place, skipped = written[-1].number + 1, written[-1].place, written[-1].skipped
-        encoded = encoder.encode(sources, place, skipped)
+        encoded = encoder.encode(sources[1], place, skipped, sources[0])
         file = _PieceFile(self.path, unit, number, self.dtype)
         try:
             for chunk, place, read, skipped in encoded:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from typing import NamedTuple
 
 from hf_bpe._utils.files import flush
 from hf_bpe._utils.processes import map_in_processes
@@ -20,27 +21,32 @@ from hf_bpe.tokenizer._token_files.shards import ShardRecord
 
 _UNIT_BYTES = 1 << 26
 
-Unit = Sequence[Shard]
+
+class Unit(NamedTuple):
+    """A unit of work: some sources, and the number of the first of them."""
+
+    first: int
+    sources: Sequence[Shard]
 
 
 def in_units(sources: Sequence[Shard]) -> list[Unit]:
     """Return sources in units of work: a large one each, or several small ones."""
-    units: list[list[Shard]] = []
-    room = 0
-    for source in sources:
+    units: list[Unit] = []
+    room = first = 0
+    for number, source in enumerate(sources):
         size = _UNIT_BYTES if source.size is None else source.size
         if not units or size > room:
-            units.append([])
-            room = _UNIT_BYTES
-        units[-1].append(source)
+            first, room = number, _UNIT_BYTES
+            units.append(Unit(first, []))
+        units[-1] = Unit(first, sources[first : number + 1])
         room -= size
-    return [*units]
+    return units
 
 
 def number_of_processes(units: Sequence[Unit], workers: int) -> int:
     """Return how many processes to encode units in: one, with threads, unless each process gets its share of work."""
-    sizes = [sum(source.size or 0 for source in unit) for unit in units]
-    is_known = all(source.size is not None for unit in units for source in unit)
+    sizes = [sum(source.size or 0 for source in unit.sources) for unit in units]
+    is_known = all(source.size is not None for unit in units for source in unit.sources)
     is_even = is_known and len(units) >= workers and max(sizes, default=0) * workers <= sum(sizes)
     return workers if is_even and sys.platform.startswith("linux") else 1
 
@@ -56,7 +62,7 @@ class DirectStream:
         """Yield the ids of all units."""
         skipped = Skipped()
         for number, unit in enumerate(self._units):
-            for encoded in self._encoder.encode(unit, Place(), skipped):
+            for encoded in self._encoder.encode(unit.sources, Place(), skipped, unit.first):
                 self._report(number, encoded.read, len(encoded.chunk.ids))
                 self.totals.tokens += len(encoded.chunk.ids)
                 self.totals.documents += len(encoded.chunk.ends)

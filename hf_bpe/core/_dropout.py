@@ -1,0 +1,217 @@
+"""The definition of seeded stochastic encoding: BPE-dropout and StochasTok with a counter-based generator.
+
+A random number depends on the seed, the number of the text, and a place in the text, and on nothing else: neither on
+other texts nor on the order in which texts are encoded.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+__all__ = ["Draws", "Dropout", "apply_stochastok", "dropout_limits", "merge_with_dropout", "split_tokens", "text_key"]
+
+_BITS = (1 << 64) - 1
+_STEP = 0x9E3779B97F4A7C15
+_LIMITS = 64  # candidates that one random number decides on
+_STOCHASTOK = 0x73746F6368617374  # keeps the numbers of StochasTok apart from those of dropout
+
+
+class Dropout(NamedTuple):
+    """BPE-dropout of several texts.
+
+    Attributes:
+        seed: 64 bits.
+        limits: see `dropout_limits`.
+        first_text: the number of the first text; the others follow.
+        places: for each text its number and the position of its first byte, instead of consecutive numbers and 0.
+    """
+
+    seed: int
+    limits: tuple[int, ...]
+    first_text: int = 0
+    places: tuple[tuple[int, int], ...] | None = None
+
+    def place(self, index: int) -> tuple[int, int]:
+        """Return the number of the text with an index, and the position of its first byte."""
+        return (self.first_text + index, 0) if self.places is None else self.places[index]
+
+    def at(self, *places: tuple[int, int]) -> Dropout:
+        """Return the same for texts with other numbers and positions."""
+        return self._replace(places=places)
+
+    def draws(self, place: tuple[int, int]) -> Draws:
+        """Return the draws of the word at a position of a text with some number."""
+        number, position = place
+        return Draws(text_key(self.seed, number), position, self.limits)
+
+
+class Draws:
+    """The draws of a word: which of the candidates that follow one another are skipped, each with probability p.
+
+    A random number u of 64 bits says how many candidates are kept before the next one is skipped: the number of limits
+    that are greater than u, so at least k with probability (1 - p)^k. If all are, that many are kept, and the next
+    random number continues. The numbers of the word at a position are u₀ = mix(key + position · step) and
+    uᵢ = mix(u₀ + i · step).
+
+    Args:
+        key: the `text_key` of the text.
+        position: that of the first byte of the word; it may be -1, that of a prefix space.
+        limits: see `dropout_limits`.
+    """
+
+    def __init__(self, key: int, position: int, limits: Sequence[int]) -> None:
+        self._first = mix(key + position * _STEP)
+        self._limits = limits
+        self._number = 0
+        self._count()
+
+    def is_skipped(self) -> bool:
+        """Draw the next candidate."""
+        while self._kept == 0:
+            is_skip = not self._keeps_all
+            self._number += 1
+            self._count()
+            if is_skip:
+                return True
+        self._kept -= 1
+        return False
+
+    def _count(self) -> None:
+        number = self._first if self._number == 0 else mix(self._first + self._number * _STEP)
+        self._kept = sum(number < limit for limit in self._limits)
+        self._keeps_all = self._kept == len(self._limits)
+
+
+def mix(number: int) -> int:
+    """Return a hash of the last 64 bits of a number: the output function of SplitMix64 (Steele and others, 2014).
+
+    >>> hex(mix(1))
+    '0x5692161d100b05e5'
+    """
+    number &= _BITS
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & _BITS
+    number = (number ^ number >> 27) * 0x94D049BB133111EB & _BITS
+    return number ^ number >> 31
+
+
+def text_key(seed: int, number: int) -> int:
+    """Return what the random numbers of a text are derived from."""
+    return mix(mix(seed + _STEP) + number * _STEP)
+
+
+@functools.cache
+def dropout_limits(probability: float) -> tuple[int, ...]:
+    """Return ⌊2⁶⁴ (1 - p)ᵏ⌋ for k from 1 to 64, where p is greater than 0.
+
+    >>> [limit / 2**64 for limit in dropout_limits(0.5)[:3]]
+    [0.5, 0.25, 0.125]
+    """
+    kept = 1 - Fraction(probability)
+    return tuple(int(kept**k * 2**64) for k in range(1, _LIMITS + 1))
+
+
+def merge_with_dropout(symbols: list[int], ranks: Mapping[tuple[int, int], tuple[int, int]], draws: Draws) -> list[int]:
+    """Merge symbols with BPE-dropout: as in encoding, but at each step each candidate is skipped with probability p.
+
+    The candidates of a step are all adjacent pairs, each at its place, that a merge applies to. Of those that are not
+    skipped, the one of lowest rank, leftmost first, is merged; the next step draws all candidates again. The end is
+    reached when all are skipped, or none is left. A candidate of higher rank than the one merged makes no difference in
+    its step and takes no draw.
+
+    Source: Provilkov, Emelianenko and Voita, "BPE-Dropout: Simple and Effective Subword Regularization" (2020),
+    algorithm 1; as in `tokenizers`, one place is merged at a step.
+
+    Args:
+        symbols: the symbols of a word.
+        ranks: pair → rank and result of its merge.
+        draws: the draws of the word.
+
+    >>> ranks = {(1, 1): (0, 2), (2, 1): (1, 3)}
+    >>> [merge_with_dropout([1, 1, 1], ranks, Draws(0, at, dropout_limits(0.5))) for at in range(5)]
+    [[3], [1, 1, 1], [2, 1], [3], [1, 2]]
+    """
+    symbols = [*symbols]
+    places = [*range(len(symbols))]  # of the symbols, in order; a merge keeps the left place
+    at = dict(enumerate(symbols))
+
+    def candidate(index: int) -> tuple[int, int] | None:
+        if not 0 <= index < len(places) - 1:
+            return None
+        found = ranks.get((at[places[index]], at[places[index + 1]]))
+        return None if found is None else (found[0], places[index])
+
+    candidates = sorted(each for each in map(candidate, places) if each is not None)
+    while True:
+        chosen = next((each for each in candidates if not draws.is_skipped()), None)
+        if chosen is None:
+            return [at[place] for place in places]
+        index = bisect.bisect_left(places, chosen[1])
+        around = range(index - 1, index + 2)
+        for each in map(candidate, around):
+            if each is not None:
+                del candidates[bisect.bisect_left(candidates, each)]
+        at[places[index]] = ranks[at[places[index]], at[places[index + 1]]][1]
+        del places[index + 1]
+        for each in map(candidate, around[:2]):
+            if each is not None:
+                bisect.insort(candidates, each)
+
+
+def split_tokens(vocab: Mapping[int, bytes]) -> dict[int, list[tuple[int, int]]]:
+    """Return the pairs of tokens that each token can be split into, in the order of their lengths.
+
+    >>> split_tokens({1: b"a", 2: b"b", 3: b"ab", 4: b"aba", 5: b"ba"})
+    {3: [(1, 2)], 4: [(1, 5), (3, 1)], 5: [(2, 1)]}
+    """
+    ids = {token: token_id for token_id, token in vocab.items()}
+    found = {
+        token_id: [
+            (ids[token[:cut]], ids[token[cut:]])
+            for cut in range(1, len(token))
+            if token[:cut] in ids and token[cut:] in ids
+        ]
+        for token_id, token in vocab.items()
+    }
+    return {token_id: pairs for token_id, pairs in found.items() if pairs}
+
+
+def apply_stochastok(
+    ids: Sequence[int], pairs: Mapping[int, Sequence[tuple[int, int]]], proportion: float, seed: int, number: int
+) -> list[int]:
+    """Split random tokens of a text: ⌊p · n⌋ times for n ids, choose one, and put a random pair in its place.
+
+    All tokens that are there at the time are equally likely, and so are the pairs. One that has no pairs stays. Tokens
+    are numbered in the order in which they came to be: a first part takes the number of the token that was split, and a
+    second part the next one.
+
+    Source: Sims and others, "StochasTok: Improving Fine-Grained Subword Understanding in LLMs" (arXiv:2506.01687).
+
+    Args:
+        ids: the ids of the text.
+        pairs: see `split_tokens`.
+        proportion: p.
+        seed, number: the seed, and the number of the text.
+
+    >>> [apply_stochastok([4, 4], {4: [(1, 5), (3, 1)], 5: [(2, 1)]}, 1.0, 7, number) for number in range(3)]
+    [[3, 1, 3, 1], [3, 1, 3, 1], [4, 1, 2, 1]]
+    """
+    tokens = [*ids]
+    following = [*range(1, len(ids) + 1)]
+    key = mix(text_key(seed, number) ^ _STOCHASTOK)
+    for step in range(int(Fraction(proportion) * len(ids))):
+        chosen = mix(key + 2 * step * _STEP) % len(tokens)
+        choices = pairs.get(tokens[chosen])
+        if choices:
+            tokens[chosen], second = choices[mix(key + (2 * step + 1) * _STEP) % len(choices)]
+            following.append(following[chosen])
+            following[chosen] = len(tokens)
+            tokens.append(second)
+    in_order, at = [], 0
+    for _ in tokens:
+        in_order.append(tokens[at])
+        at = following[at]
+    return in_order

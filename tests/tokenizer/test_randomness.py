@@ -1,0 +1,210 @@
+"""`dropout`, `stochastok`, `seed` and `first_text` of the bulk methods, calls and files."""
+
+import json
+import pickle
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.commands import error, run
+from support.strategies import any_texts
+
+import hf_bpe
+from hf_bpe import BPETokenizer, Source
+
+CORPUS = ["low low low lower lower widest widest newest newest newest 你好 你好<|endoftext|>the lowest of the low"]
+SPECIALS = ["<|endoftext|>", "<pad>"]
+TEXTS = ["lowest of the low<|endoftext|>", "", "newest 你好<pad>", "lower and widest " * 40]
+RANDOM = [{"dropout": 0.3}, {"stochastok": 0.4}, {"dropout": 0.3, "stochastok": 0.4}]
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+@pytest.fixture(scope="module", params=[None, "NFKC"])
+def tokenizer(request, engine):
+    options = {"special_tokens": SPECIALS, "pad_token": "<pad>", "eos_token": "<|endoftext|>", "bos_token": "<pad>"}
+    trained = BPETokenizer.train(CORPUS, num_merges=25, **options)
+    model = replace(trained.model, normalizer=request.param)
+    return BPETokenizer(model=model, **{name: value for name, value in options.items() if name != "special_tokens"})
+
+
+@pytest.mark.parametrize("how", RANDOM)
+@given(texts=st.lists(any_texts | st.sampled_from(TEXTS), max_size=4), seed=st.integers(0, 2**64 - 1))
+def test_bulk_methods_agree_and_batches_continue(tokenizer, how, texts, seed):
+    how = {**how, "seed": seed}
+    rows = tokenizer.encode_to_lists(texts, **how)
+    assert tokenizer.decode_to_texts(rows) == tokenizer.decode_to_texts(tokenizer.encode_to_lists(texts))
+    ids, offsets = tokenizer.encode_to_numpy(texts, num_workers=2, **how)
+    assert [ids[begin:end].tolist() for begin, end in pairwise(offsets)] == rows
+    padded, mask = tokenizer.encode_to_padded(texts, **how)
+    assert [row[keep == 1].tolist() for row, keep in zip(padded, mask, strict=True)] == rows
+    for number, text in enumerate(texts):
+        assert tokenizer.encode_to_lists([text], first_text=number, **how) == [rows[number]]
+    backwards = [*range(len(texts))][::-1]
+    assert tokenizer.encode_to_lists(texts[::-1], first_text=backwards, **how) == rows[::-1]
+
+
+@pytest.mark.parametrize("zero", [{"dropout": 0.0}, {"stochastok": 0}, {"dropout": 0, "stochastok": 0.0}])
+def test_zero_is_plain_encoding(tokenizer, zero):
+    assert tokenizer.encode_to_lists(TEXTS, seed=1, **zero) == tokenizer.encode_to_lists(TEXTS)
+
+
+def test_certain_dropout_gives_bytes_and_leaves_special_tokens(tokenizer):
+    special = {*tokenizer.all_special_ids}
+    rows = tokenizer.encode_to_lists(TEXTS, dropout=1, seed=0)
+    plain = tokenizer.encode_to_lists(TEXTS)
+    assert all(token_id < 256 or token_id in special for row in rows for token_id in row)
+    assert [[i for i in row if i in special] for row in rows] == [[i for i in row if i in special] for row in plain]
+
+
+def test_seeds_and_numbers_of_texts_make_a_difference(tokenizer):
+    for how in RANDOM:
+        rows = {str(tokenizer.encode_to_lists(TEXTS[3:], seed=seed, **how)) for seed in range(5)}
+        rows |= {str(tokenizer.encode_to_lists(TEXTS[3:], seed=0, first_text=number, **how)) for number in range(5)}
+        assert len(rows) == 9
+
+
+def test_stochastok_never_splits_or_makes_special_tokens(tokenizer):
+    rows = tokenizer.encode_to_lists(["<pad>" * 50 + "low" * 50], stochastok=1.0, seed=3)
+    assert rows[0].count(tokenizer.pad_token_id) == 50
+    assert tokenizer.eos_token_id not in rows[0]
+
+
+def test_calls_draw_like_bulk_methods_and_add_the_template(tokenizer):
+    twin = pickle.loads(pickle.dumps(tokenizer))
+    twin.add_bos_token = twin.add_eos_token = True
+    how = {"dropout": 0.4, "seed": 5}
+    rows = twin.encode_to_lists(TEXTS, **how)
+    called = twin(TEXTS, padding=True, return_offsets_mapping=twin.normalizer is None, **how)
+    for row, ids, mask in zip(rows, called["input_ids"], called["attention_mask"], strict=True):
+        kept = [token_id for token_id, keep in zip(ids, mask, strict=True) if keep]
+        assert kept == [twin.bos_token_id, *row, twin.eos_token_id]
+    if twin.normalizer is None:
+        spans = [called.token_to_chars(0, at) for at in range(1, 1 + len(rows[0]))]
+        assert "".join(TEXTS[0][begin:end] for begin, end in spans) == TEXTS[0]
+    assert twin.encode(TEXTS[3], first_text=3, add_special_tokens=False, **how) == rows[3]
+    pair = twin(TEXTS[0], TEXTS[3], add_special_tokens=False, **how)["input_ids"]
+    assert pair == rows[0] + twin.encode_to_lists(TEXTS[3:], first_text=1, **how)[0]
+
+
+@pytest.mark.parametrize(
+    ("given_options", "kind", "message"),
+    [
+        ({"dropout": 0.1}, ValueError, "seed: expected an int, got None"),
+        ({"stochastok": 0.1}, ValueError, "seed: expected an int, got None"),
+        ({"seed": 1}, ValueError, "seed: expected dropout or stochastok with it"),
+        ({"first_text": 1}, ValueError, "first_text: expected dropout or stochastok with it"),
+        ({"dropout": 1.1, "seed": 1}, ValueError, "dropout: expected at most 1"),
+        ({"dropout": -0.1, "seed": 1}, ValueError, "dropout: expected a finite number of at least 0"),
+        ({"dropout": float("nan"), "seed": 1}, ValueError, "dropout"),
+        ({"stochastok": "0.1", "seed": 1}, TypeError, "stochastok: expected a number"),
+        ({"dropout": 0.1, "seed": -1}, ValueError, "seed: expected at least 0"),
+        ({"dropout": 0.1, "seed": 2**64}, ValueError, "seed: expected at most"),
+        ({"dropout": 0.1, "seed": 1.5}, TypeError, "seed: expected an int"),
+        ({"dropout": 0.1, "seed": 1, "first_text": [1]}, ValueError, "a number for each of 2 texts, got 1"),
+        ({"dropout": 0.1, "seed": 1, "first_text": "01"}, TypeError, "first_text: expected the number of the first"),
+        ({"dropout": 0.1, "seed": 1, "first_text": 2**63 - 1}, ValueError, "the number of the last text"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(tokenizer, given_options, kind, message):
+    for method in (tokenizer.encode_to_lists, tokenizer.encode_to_numpy, tokenizer.encode_to_padded):
+        with pytest.raises(kind, match=message):
+            method(["low", "lower"], **given_options)
+    if "stochastok" not in given_options:
+        with pytest.raises(kind, match=message):
+            tokenizer(["low", "lower"], **given_options)
+
+
+def test_calls_refuse_what_they_cannot_do(tokenizer):
+    with pytest.raises(ValueError, match="stochastok: expected None in a call"):
+        tokenizer("low", stochastok=0.1, seed=1)
+    fast = hf_bpe.tokenizer.BPETokenizerFast(tokenizer_object=json_backend())
+    with pytest.raises(TypeError, match="dropout: only BPETokenizer encodes at random"):
+        fast("low", dropout=0.1, seed=1)
+
+
+def json_backend():
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    backend = Tokenizer(models.BPE({"l": 0, "o": 1, "lo": 2}, [("l", "o")]))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return backend
+
+
+# Files
+
+
+@pytest.fixture
+def sources(tmp_path):
+    texts = [*TEXTS, "widest e\u0301 \ufb01n\uff41l " * 50]
+    (tmp_path / "a.txt").write_text("<|endoftext|>".join(texts))
+    (tmp_path / "b.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    return [tmp_path / "a.txt", tmp_path / "b.jsonl"], texts
+
+
+def rows_of(written):
+    ids, offsets = np.load(written.ids), np.load(written.offsets)
+    return [ids[begin:end].tolist() for begin, end in pairwise(offsets)]
+
+
+def test_files_have_the_ids_of_bulk_methods_and_the_manifest_the_options(tokenizer, sources, tmp_path, monkeypatch):
+    paths, texts = sources
+    how = {"dropout": 0.25, "seed": 11}
+    whole = tokenizer.encode_to_lists([paths[0].read_text()], first_text=0, **how)[0]
+    records = tokenizer.encode_to_lists(texts, first_text=1 << 40, **how)
+    written = tokenizer.encode_file(paths, tmp_path / "x.npy", num_workers=1, **how)
+    rows = rows_of(written)
+    text = [token_id for row in rows[: -len([*filter(None, records)])] for token_id in row]
+    assert text == whole
+    assert rows[-len([*filter(None, records)]) :] == [*filter(None, records)]
+    manifest = json.loads(written.manifest.read_text())
+    assert {name: manifest[name] for name in ("dropout", "stochastok", "seed")} == {**how, "stochastok": 0.0}
+    # Neither blocks nor workers nor work folders change an id.
+    monkeypatch.setattr("hf_bpe.tokenizer._token_files.documents.BLOCK_BYTES", 64)
+    for number, more in enumerate([{"num_workers": 1}, {"num_workers": 2}, {"work_dir": tmp_path / "work"}]):
+        again = tokenizer.encode_file(paths, tmp_path / f"y{number}.npy", **how, **more)
+        assert rows_of(again) == rows
+    with pytest.raises(ValueError, match="expected a run with dropout"):
+        tokenizer.encode_file(paths, tmp_path / "y2.npy", dropout=0.5, seed=11, work_dir=tmp_path / "work")
+    plain = json.loads(tokenizer.encode_file(paths, tmp_path / "z.npy").manifest.read_text())
+    assert "seed" not in plain
+
+
+def test_stochastok_of_files_is_for_records_only(tokenizer, sources, tmp_path):
+    paths, texts = sources
+    how = {"stochastok": 0.5, "seed": 11}
+    written = tokenizer.encode_file(Source(str(paths[1])), tmp_path / "x.npy", **how)
+    assert rows_of(written) == [*filter(None, tokenizer.encode_to_lists(texts, **how))]
+    with pytest.raises(ValueError, match=r"stochastok: expected sources of records .* got the text file .*a\.txt"):
+        tokenizer.encode_file(paths, tmp_path / "y.npy", **how)
+    assert not (tmp_path / "y.npy").exists()
+
+
+def test_command_takes_the_options(tokenizer, sources, tmp_path):
+    if tokenizer.normalizer is not None:
+        return
+    paths, _ = sources
+    tokenizer.save_pretrained(tmp_path / "saved")
+    expected = rows_of(tokenizer.encode_file(paths, tmp_path / "x.npy", dropout=0.25, seed=3))
+    run("encode", tmp_path / "saved", *paths, "-o", tmp_path / "y.npy", "--dropout", "0.25", "--seed", "3")
+    ids, offsets = np.load(tmp_path / "y.npy"), np.load(tmp_path / "y.offsets.npy")
+    assert [ids[begin:end].tolist() for begin, end in pairwise(offsets)] == expected
+    refused = error("encode", tmp_path / "saved", paths[0], "--dropout", "0.1", "--seed", "1", code=2)
+    assert "only for --output" in refused
+    assert "seed" in error("encode", tmp_path / "saved", paths[0], "-o", tmp_path / "z.npy", "--dropout", "0.1")
+
+
+def test_datasets_map_takes_the_numbers_of_rows(tokenizer):
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_dict({"text": TEXTS * 3})
+
+    def encode(batch, indices):
+        return {"input_ids": tokenizer.encode_to_lists(batch["text"], dropout=0.3, seed=2, first_text=indices)}
+
+    expected = tokenizer.encode_to_lists(TEXTS * 3, dropout=0.3, seed=2)
+    for size in (1, 5):
+        mapped = rows.map(encode, batched=True, batch_size=size, with_indices=True, load_from_cache_file=False)
+        assert mapped["input_ids"][:] == expected
