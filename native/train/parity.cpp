@@ -95,7 +95,8 @@ Learned learn_parity_merges(const std::vector<const Words*>& languages, const st
                             const ParityOptions& options, std::vector<std::size_t>& chosen,
                             const std::function<void(const Learned&)>& progress) {
   Learned learned;
-  auto& [tokens, merges, last_count] = learned;
+  std::vector<std::string>& tokens = learned.tokens;
+  auto& merges = learned.merges;
   const PollFunction poll = [&] { progress(learned); };
   FirstTokens first_tokens({});
   // Symbols of bytes are in the order of their printable characters. So is the order of tokens as strings of symbols.
@@ -144,7 +145,7 @@ Learned learn_parity_merges(const std::vector<const Words*>& languages, const st
       continue;
     }
     const auto [first, second] = merges.emplace_back(best->first, best->second);
-    last_count = best->count;
+    learned.last_count = best->count;
     chosen.push_back(language);
     tokens.push_back(tokens[first] + tokens[second]);
     if (global) global->merge(first, second);
