@@ -57,7 +57,7 @@ struct Encoder::Core {
         : Worker(core.pattern, core.simd), core_(core), words_(core.vocabulary, core.backtracking, core.simd) {}
     std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                           std::uint32_t* out, const PollFunction& poll) override {
-      return words_.encode(text, ends, count, readable, out, poll, NoDraws{});
+      return words_.encode(text, ends, count, readable, out, poll);
     }
     std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                           std::uint32_t* out, const PollFunction& poll, const TextDraws& draws) override {

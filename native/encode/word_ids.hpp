@@ -67,9 +67,9 @@ class WordIds {
 
   // Writes the ids of consecutive words and returns their end. `draws` is NoDraws or, for BPE-dropout, TextDraws. Then
   // the cache still has the ids without dropout: those of a word that draws no skip until its last merge.
-  template <class Draws>
+  template <class Draws = NoDraws>
   std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
-                        std::uint32_t* out, const PollFunction& poll, const Draws& draws) {
+                        std::uint32_t* out, const PollFunction& poll, const Draws& draws = {}) {
     const bool is_full = table_.size() + count > kMostWords || bytes() - table_.slots() * sizeof(Entry) > kMostLongBytes;
     if (is_full || !missed_keys_.empty()) {  // or the last call was interrupted
       table_ = Table();
