@@ -57,7 +57,7 @@ def words_of_shell(message: str, params: Iterable[Any]) -> str:
             return str(param.metavar or param.name.upper())
         if value and param.secondary_opts:
             return str((param.opts if value == "=True" else param.secondary_opts)[0])
-        return max(param.opts, key=len) + (value or "")
+        return str(max(param.opts, key=len)) + (value or "")
 
     # Names of one word are also ordinary words, unless the message begins with them.
     several = "|".join(name for name in shown if "_" in name)

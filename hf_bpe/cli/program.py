@@ -86,8 +86,8 @@ class Commands(TyperGroup):
             if not isinstance(error, BrokenPipeError):  # otherwise the reader, such as `head`, has ended
                 if messages.level() == messages.VERBOSE:
                     traceback.print_exception(error)
-                command = self.get_command(ctx, ctx.invoked_subcommand)
-                say(f"error: {words_of_shell(message_of(error), command.params)}")
+                command = self.get_command(ctx, ctx.invoked_subcommand or "")
+                say(f"error: {words_of_shell(message_of(error), command.params if command else [])}")
                 raise typer.Exit(1) from None
 
 
