@@ -1,5 +1,4 @@
 // Python bindings of encoding and decoding.
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 
 #include <cstdio>
@@ -11,14 +10,12 @@
 
 #include "encode/decoder.hpp"
 #include "encode/encoder.hpp"
-#include "encode/stochastok.hpp"
+#include "bindings/arrays.hpp"
 #include "bindings/python.hpp"
 #include "bindings/rows.hpp"
 
 namespace hf_bpe {
 namespace {
-
-using Ids = std::vector<std::uint32_t>;
 
 // Cached int objects of ids, so that a list costs little more than its memory.
 class Ints {
@@ -41,27 +38,6 @@ class Ints {
   static constexpr std::size_t kMost = std::size_t{1} << 22;  // so that one high id does not allocate gigabytes
   std::vector<nb::object> ints_;
 };
-
-template <class T>
-nb::object to_array(T* data, std::vector<std::size_t> shape) {
-  const nb::capsule owner(data, [](void* memory) noexcept { std::free(memory); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner));
-}
-
-// An uninitialized array of `size` numbers.
-template <class T>
-std::unique_ptr<T, decltype(&std::free)> make_array(std::size_t size) {
-  std::unique_ptr<T, decltype(&std::free)> array(static_cast<T*>(std::malloc(std::max<std::size_t>(size, 1) * sizeof(T))),
-                                                 &std::free);
-  if (!array) throw std::bad_alloc();
-  return array;
-}
-
-nb::object to_array(const std::vector<std::int64_t>& numbers) {
-  auto array = make_array<std::int64_t>(numbers.size());
-  std::copy(numbers.begin(), numbers.end(), array.get());
-  return to_array(array.release(), {numbers.size()});
-}
 
 // The values of a tuple, which unlike a list cannot change during the conversion.
 template <class Values>
@@ -86,7 +62,6 @@ std::vector<AddedToken> added_tokens(const nb::tuple& tokens) {
 
 // The options of hf_bpe.engine._encoder, converted from its tuples.
 using Padding = std::tuple<std::optional<std::size_t>, std::int64_t, bool>;
-using IdArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using SpanArray = nb::ndarray<const std::int64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 // The fields of hf_bpe.core._dropout.Dropout.
@@ -413,55 +388,6 @@ class PyEncoder {
   std::shared_ptr<const Ints> ints_;
 };
 
-// The arrays are cast last, and copied, as other arguments may run Python code.
-nb::object split_tokens(nb::handle ids, nb::handle offsets, nb::handle steps, nb::handle numbers,
-                        const nb::bytes& begins, const nb::bytes& pairs, std::uint64_t seed) {
-  using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-  constexpr const char* kNumbers = "offsets, steps, numbers: expected int64 arrays of one dimension";
-  const auto numbers_of = [&](nb::handle given) {
-    Numbers array;
-    if (!nb::try_cast(given, array)) throw nb::type_error(kNumbers);
-    return std::vector<std::int64_t>(array.data(), array.data() + array.size());
-  };
-  const std::vector<std::int64_t> ends = numbers_of(offsets), all_steps = numbers_of(steps), all_numbers = numbers_of(numbers);
-  IdArray all_ids;
-  if (!nb::try_cast(ids, all_ids)) throw nb::type_error("ids: expected a uint32 array of one dimension");
-  const Ids given(all_ids.data(), all_ids.data() + all_ids.size());
-  const std::size_t texts = all_steps.size();
-  if (ends.size() != texts + 1 || all_numbers.size() != texts || ends[0] < 0 || !std::is_sorted(ends.begin(), ends.end()) ||
-      static_cast<std::size_t>(ends.back()) > given.size()) {
-    throw nb::value_error("offsets: expected one more than texts, in order and within the ids");
-  }
-  if (std::any_of(all_steps.begin(), all_steps.end(), [](std::int64_t count) { return count < 0; })) {
-    throw nb::value_error("steps: expected none below 0");
-  }
-  std::vector<std::uint32_t> all_begins(begins.size() / sizeof(std::uint32_t));
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> all_pairs(pairs.size() / sizeof(all_pairs[0]));
-  if (!all_begins.empty()) std::memcpy(all_begins.data(), begins.c_str(), all_begins.size() * sizeof(std::uint32_t));
-  for (std::size_t i = 0; i < all_pairs.size(); ++i) std::memcpy(&all_pairs[i], pairs.c_str() + i * 8, 8);
-  if (all_begins.empty() || !std::is_sorted(all_begins.begin(), all_begins.end()) || all_begins.back() > all_pairs.size()) {
-    throw nb::value_error("begins: expected one for each id and the end, in order and within the pairs");
-  }
-  const TokenSplits splits{all_begins.data(), all_begins.size() - 1, all_pairs.data()};
-  Ids split;
-  std::vector<std::int64_t> split_offsets = {0};
-  {
-    Poll poll{nb::none()};
-    const nb::gil_scoped_release no_gil;
-    for (std::size_t i = 0; i < texts; ++i) {
-      const auto size = static_cast<std::size_t>(ends[i + 1] - ends[i]);
-      const StochasticText text{given.data() + ends[i], size, static_cast<std::uint64_t>(all_steps[i]),
-                                static_cast<std::uint64_t>(all_numbers[i])};
-      apply_stochastok(text, splits, seed, split, [&] { poll(0); });
-      split_offsets.push_back(static_cast<std::int64_t>(split.size()));
-      poll(0);
-    }
-  }
-  auto array = make_array<std::uint32_t>(split.size());
-  std::copy(split.begin(), split.end(), array.get());
-  return nb::make_tuple(to_array(array.release(), {split.size()}), to_array(split_offsets));
-}
-
 void translate(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);
@@ -477,9 +403,6 @@ void translate(const std::exception_ptr& error, void*) {
 
 void bind_encoder(nb::module_& module) {
   nb::register_exception_translator(&translate);
-
-  module.def("split_tokens", &split_tokens, "ids"_a, "offsets"_a, "steps"_a, "numbers"_a, nb::kw_only(), "begins"_a,
-             "pairs"_a, "seed"_a);
 
   nb::class_<PyEncoder>(module, "Encoder", nb::is_weak_referenceable())
       .def(nb::init<nb::object, nb::object, const nb::dict&, const nb::list&, nb::handle,

@@ -254,4 +254,5 @@ NB_MODULE(_native, module) {
   bind_encoder(module);
   bind_files(module);
   bind_runs(module);
+  bind_stochastok(module);
 }

@@ -124,6 +124,7 @@ void bind_patterns(nb::module_& module);
 void bind_encoder(nb::module_& module);
 void bind_files(nb::module_& module);
 void bind_runs(nb::module_& module);
+void bind_stochastok(nb::module_& module);
 
 // A `RunMerger` of the tables.
 nb::object merger_of(std::vector<WordCounts> tables);
