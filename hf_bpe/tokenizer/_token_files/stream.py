@@ -7,6 +7,7 @@ import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from itertools import pairwise
 from typing import NamedTuple
 
 from hf_bpe._utils.files import flush
@@ -31,16 +32,15 @@ class Unit(NamedTuple):
 
 def in_units(sources: Sequence[Shard]) -> list[Unit]:
     """Return sources in units of work: a large one each, or several small ones."""
-    units: list[Unit] = []
-    room = first = 0
+    begins: list[int] = []
+    room = 0
     for number, source in enumerate(sources):
         size = _UNIT_BYTES if source.size is None else source.size
-        if not units or size > room:
-            first, room = number, _UNIT_BYTES
-            units.append(Unit(first, []))
-        units[-1] = Unit(first, sources[first : number + 1])
+        if not begins or size > room:
+            begins.append(number)
+            room = _UNIT_BYTES
         room -= size
-    return units
+    return [Unit(begin, sources[begin:end]) for begin, end in pairwise([*begins, len(sources)])]
 
 
 def number_of_processes(units: Sequence[Unit], workers: int) -> int:
