@@ -103,7 +103,7 @@ def text_key(seed: int, number: int) -> int:
     return mix(mix(seed + _STEP) + number * _STEP)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=16)
 def dropout_limits(probability: float) -> tuple[int, ...]:
     """Return ⌊2⁶⁴ (1 - p)ᵏ⌋ for k from 1 to 64, where p is greater than 0.
 

@@ -67,7 +67,18 @@ class Options(NamedTuple):
 
     def of_text(self, index: int) -> Options:
         """Return the options of one of the texts alone."""
-        return self if self.dropout is None else self._replace(dropout=self.dropout.at(self.dropout.place(index)))
+        return self if self.dropout is None else self.at([self.dropout.place(index)])
+
+    def at(self, places: Sequence[tuple[int, int]]) -> Options:
+        """Return the options of texts, or parts of texts, at other places; see `Dropout.places`."""
+        return self if self.dropout is None else self._replace(dropout=self.dropout.at(*places))
+
+    def after(self, position: int) -> Options:
+        """Return the options of a part of the first text that begins at a position."""
+        if self.dropout is None:
+            return self
+        number, start = self.dropout.place(0)
+        return self.at([(number, start + position)])
 
 
 TemplateIds = Sequence[Sequence[int]]
@@ -143,7 +154,7 @@ class Encoder(Protocol):
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
         """Return the number of ids of each text."""
-        return [*map(len, self.encode_batch(texts, options, threads))]
+        return [len(self.encode(text, options.of_text(index))) for index, text in enumerate(texts)]
 
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
         """Return the text of each row of ids, without skipped ids; `errors` is that of `bytes.decode`."""

@@ -87,7 +87,7 @@ class NormalizingEncoder(Encoder):
             return self._whole.encode(text, options)
         places = self._places(text, parts, options, 0)
         rows = [
-            [part] if isinstance(part, int) else self._stretches.encode(part, at(options, [place]))
+            [part] if isinstance(part, int) else self._stretches.encode(part, options.at([place]))
             for part, place in zip(parts, places, strict=True)
         ]
         return [token_id for row in rows for token_id in row]
@@ -144,9 +144,9 @@ class NormalizingEncoder(Encoder):
                     stretches.append(part)
                     places.append(place)
         # All in one batch, which threads may share.
-        of_texts = at(options, [] if options.dropout is None else [options.dropout.place(index) for index in whole])
+        of_texts = options.at([] if options.dropout is None else [options.dropout.place(index) for index in whole])
         of_whole = _rows_of(self._whole.encode_to_numpy([texts[index] for index in whole], of_texts, threads))
-        of_stretches = _rows_of(self._stretches.encode_to_numpy(stretches, at(options, places), threads))
+        of_stretches = _rows_of(self._stretches.encode_to_numpy(stretches, options.at(places), threads))
 
         def row_of(parts: list[Part]) -> Ids:
             rows = [np.array([part], np.uint32) if isinstance(part, int) else next(of_stretches) for part in parts]
@@ -190,7 +190,7 @@ class NormalizingEncoder(Encoder):
                 position += int(offsets[stop] - offsets[start])
             else:
                 data, begins, ends = self._normalizer.align(repaired[start:stop])
-                ids, _, places = self._stretches.encode_with_offsets([data], after(options, position))
+                ids, _, places = self._stretches.encode_with_offsets([data], options.after(position))
                 position += len(data)
                 places[:, 0] = offsets[start] + begins[places[:, 0]]
                 places[:, 1] = offsets[start] + ends[places[:, 1] - 1]
@@ -273,19 +273,6 @@ class NormalizingEncoder(Encoder):
 def normalized_size(encoder: Encoder, text: bytes, options: Options) -> int:
     """Return the number of bytes of a text after the normalization of an encoder."""
     return encoder.normalized_size(text, options) if isinstance(encoder, NormalizingEncoder) else len(text)
-
-
-def at(options: Options, places: list[Place]) -> Options:
-    """Return options with the places of texts, if there is dropout."""
-    return options if options.dropout is None else options._replace(dropout=options.dropout.at(*places))
-
-
-def after(options: Options, position: int) -> Options:
-    """Return options for a part of the first text that begins at a position."""
-    if options.dropout is None:
-        return options
-    number, start = options.dropout.place(0)
-    return at(options, [(number, start + position)])
 
 
 def normalized_tokens(tokens: tuple[AddedTokenTuple, ...], normalizer: str) -> dict[str, AddedTokenTuple]:
