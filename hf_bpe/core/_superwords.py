@@ -28,5 +28,5 @@ def count_words(token: bytes) -> int:
 
 
 def is_allowed(token: bytes, max_words: int | None, colon_space: bool) -> bool:
-    """Return whether a merge may make a token of so many words, or one that holds a colon followed by a space."""
+    """Return whether a merge may make a token, for its number of words and whether it holds a colon and a space."""
     return (max_words is None or count_words(token) <= max_words) and (colon_space or b": " not in token)

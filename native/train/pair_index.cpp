@@ -17,7 +17,7 @@ std::uint64_t sortable(double number) {
 
 }  // namespace
 
-// More estimates are more exact, but fit in caches less well. Many slots have so many different pairs that with fewer
+// More estimates are more exact, but fit in caches less well. Many slots have many different pairs, and with fewer
 // estimates even the rare ones would seem frequent.
 std::size_t number_of_estimates(std::size_t slots) {
   const std::size_t most = slots < std::size_t{1} << 24 ? 1 << 19 : std::max<std::size_t>(1 << 20, slots / 16);

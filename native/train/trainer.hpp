@@ -45,8 +45,7 @@ Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, con
 
 // The peak memory of `learn_merges`, without the words: on real text an upper bound, up to half as much again.
 // `max_merges` includes the initial merges, which a sample of the words is encoded with. Iterates over the words twice,
-// or once if there are no initial merges. `poll` is called from time to time. Throws
-// like TokenArray.
+// or once if there are no initial merges. `poll` is called from time to time. Throws like TokenArray.
 std::uint64_t training_bytes(const Words& words, const FirstTokens::Merges& initial, std::size_t max_merges,
                              const WordEncoding& encoding, const PollFunction& poll);
 
