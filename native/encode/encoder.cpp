@@ -54,7 +54,7 @@ struct Encoder::Core {
   class WorkerOf : public Worker {
    public:
     explicit WorkerOf(const Core& core)
-        : Worker(core.pattern, core.simd), core_(core), words_(core.vocabulary, core.backtracking, core.simd) {}
+        : Worker(core.pattern, core.simd), core_(core), words_(core.vocabulary, core.backtracking, &core.long_pieces, core.simd) {}
     std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                           std::uint32_t* out, const PollFunction& poll) override {
       return words_.encode(text, ends, count, readable, out, poll);
@@ -62,7 +62,7 @@ struct Encoder::Core {
     std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                           std::uint32_t* out, const PollFunction& poll, const TextDraws& draws) override {
       if (!words_with_dropout_) {
-        words_with_dropout_ = std::make_unique<WordIds<Id>>(core_.vocabulary, core_.backtracking, core_.simd, false);
+        words_with_dropout_ = std::make_unique<WordIds<Id>>(core_.vocabulary, core_.backtracking, nullptr, core_.simd, false);
       }
       return words_with_dropout_->encode(text, ends, count, readable, out, poll, draws);
     }
@@ -78,7 +78,8 @@ struct Encoder::Core {
         pattern(std::move(pattern)),
         simd(simd),
         chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)),
-        backtracking(vocabulary) {}
+        backtracking(vocabulary),
+        long_pieces(vocabulary) {}
   ~Core() {
     for (std::atomic<Worker*>& worker : idle) delete worker.load();
   }
@@ -93,6 +94,7 @@ struct Encoder::Core {
   const Simd simd;
   const std::size_t chunk_bytes;
   const LazyBacktracking backtracking;
+  const LazyLongPieces long_pieces;
   // Idle workers. There is no lock, so a process may fork at any time; no more are kept than fit here.
   std::array<std::atomic<Worker*>, 64> idle{};
 };

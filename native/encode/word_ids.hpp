@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "encode/dropout.hpp"
 #include "encode/dropout_merging.hpp"
 #include "encode/interleaved.hpp"
+#include "encode/long_pieces.hpp"
 #include "encode/merging.hpp"
 #include "count/word_table.hpp"
 
@@ -51,11 +53,14 @@ class WordIds {
   using Entry = typename Table::Entry;
 
  public:
-  // `finds_whole_words`: whether the vocabulary's whole words are looked up before merging; not with dropout.
-  WordIds(const Vocabulary& vocabulary, const LazyBacktracking& backtracking, Simd simd = widest_simd(),
-          bool finds_whole_words = true)
+  // `long_pieces`: null if long words are merged as a whole. `finds_whole_words`: whether the vocabulary's whole words
+  // are looked up before merging; not with dropout.
+  WordIds(const Vocabulary& vocabulary, const LazyBacktracking& backtracking, const LazyLongPieces* long_pieces,
+          Simd simd = widest_simd(), bool finds_whole_words = true)
       : vocabulary_(vocabulary),
         backtracking_(backtracking),
+        long_pieces_(long_pieces),
+        simd_(simd),
         merge_tables_(vocabulary.merge_tables()),
         merge_interleaved_(interleaved_for(simd)),
         merger_(vocabulary),
@@ -156,7 +161,9 @@ class WordIds {
       table_.insert(key, slot, word, length, Ids(0, place));
       return leave_gap(place, word, out);
     }
-    if (length <= kLongestWord) table_.insert(key, slot, word, length, ids_of(out, size));
+    // Long pieces are as many as sentences, and have a cache of words.
+    const bool recurs = length <= kLongestInterleaved || (length <= kLongestWord && !long_piece_merger_);
+    if (recurs) table_.insert(key, slot, word, length, ids_of(out, size));
     return out + size;
   }
 
@@ -244,7 +251,21 @@ class WordIds {
   }
 
   const std::vector<Symbol>& merge(const Byte* word, std::size_t length, const PollFunction& poll) {
-    if (length > Merger::kLongestScan && backtracking_.pays_after(heap_steps_ += Merger::heap_steps(length))) {
+    const bool pays = length > Merger::kLongestScan && backtracking_.pays_after(heap_steps_ += Merger::heap_steps(length));
+    const LongPieces* const pieces = pays && long_pieces_ != nullptr ? long_pieces_->get(poll) : nullptr;
+    if (pieces == nullptr) return merge_whole(word, length, poll);
+    if (!long_piece_merger_) long_piece_merger_ = std::make_unique<LongPieceMerger>(*pieces, simd_);
+    pieces_.clear();
+    const auto merge_stretch = [&](const Byte* begin, std::size_t size) {
+      const std::vector<Symbol>& merged = merge_whole(begin, size, poll);
+      pieces_.insert(pieces_.end(), merged.begin(), merged.end());
+    };
+    long_piece_merger_->merge(word, length, pieces_, merge_stretch, poll);
+    return pieces_;
+  }
+
+  const std::vector<Symbol>& merge_whole(const Byte* word, std::size_t length, const PollFunction& poll) {
+    if (length > Merger::kLongestScan && backtracking_.pays_after(heap_steps_)) {
       const Backtracking& backtracking = backtracking_.get(poll);
       if (backtracking.is_exact() && backtracking.merge(word, length, symbols_, poll)) return symbols_;
     }
@@ -253,6 +274,8 @@ class WordIds {
 
   const Vocabulary& vocabulary_;
   const LazyBacktracking& backtracking_;
+  const LazyLongPieces* const long_pieces_;
+  const Simd simd_;
   const MergeTables merge_tables_;
   const MergeInterleaved merge_interleaved_;
   Merger merger_;
@@ -261,7 +284,8 @@ class WordIds {
   std::vector<PendingWord> missed_;  // words of the current call that are not merged yet, and their keys
   std::vector<Key> missed_keys_;
   std::vector<Gap> gaps_;
-  std::vector<Symbol> symbols_;
+  std::unique_ptr<LongPieceMerger> long_piece_merger_;
+  std::vector<Symbol> symbols_, pieces_;
   std::vector<Byte> known_;     // the bytes of a word that have a token
   std::size_t heap_steps_ = 0;  // steps that words took so far, or would have taken
   Table table_;

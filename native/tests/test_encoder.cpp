@@ -209,7 +209,7 @@ void test_full_cache_is_flushed() {
   const Model model = make_model("ab", 20, true, 0, draw);
   const Vocabulary vocabulary = model.vocabulary();
   const LazyBacktracking backtracking(vocabulary);
-  WordIds<std::uint16_t> words(vocabulary, backtracking);
+  WordIds<std::uint16_t> words(vocabulary, backtracking, nullptr);
   std::vector<std::uint32_t> out(4096);
   std::size_t most = 0;
   for (int i = 0; i < 250'000; ++i) {  // words that never repeat, some of them long
@@ -295,7 +295,7 @@ template <class Id>
 void check_word_ids(const Model& model, Simd simd) {
   const Vocabulary vocabulary = model.vocabulary();
   const LazyBacktracking backtracking(vocabulary);
-  WordIds<Id> words(vocabulary, backtracking, simd);
+  WordIds<Id> words(vocabulary, backtracking, nullptr, simd);
   std::vector<std::string> known;
   for (int call = 0; call < 6; ++call) {
     std::vector<std::string> drawn;

@@ -51,7 +51,7 @@ class EncodedWords::Worker {
       : tables_(tables),
         merger_(tables.vocabulary),
         splitter_(parts),
-        part_ids_(tables.vocabulary, tables.backtracking) {}
+        part_ids_(tables.vocabulary, tables.backtracking, nullptr) {}
 
   // Appends the records of consecutive words; the first begins at `text`. Memory may be read up to `readable`.
   void encode(const Byte* text, const Word* words, std::size_t count, const Byte* readable, std::vector<Symbol>& records,
