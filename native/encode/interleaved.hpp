@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "encode/compact_ranks.hpp"
 #include "encode/packed_table.hpp"
 #include "encode/small_ranks.hpp"
 #include "text/windows.hpp"
@@ -12,7 +13,8 @@ namespace hf_bpe {
 
 // The tables of a vocabulary that merging reads.
 struct MergeTables {
-  const SmallRanks* small;  // null if the model is too large
+  const SmallRanks* small;      // null if the model is too large
+  const CompactRanks* compact;  // null if it is not
   const RankTable* ranks;
   const std::uint32_t* ranks_of_bytes;
   const std::uint32_t* results;  // null if the result of the first merge is symbol 256, and so on

@@ -27,7 +27,10 @@ void Merger::merge_by_scan(const Byte* word, std::size_t length) {
   const LargeRanks ranks(tables);
   Lane<kPairs, LargeRanks> lane;
   lane.begin(ranks, word, length, word + length);
-  while (lane.merge(ranks, tables.results)) last_rank_ = lane.last_rank();
+  while (lane.choose(ranks)) {
+    lane.merge(ranks, tables.results);
+    last_rank_ = lane.last_rank();
+  }
   symbols_.clear();
   lane.for_each([&](Symbol symbol) { symbols_.push_back(symbol); });
 }

@@ -26,6 +26,7 @@ inline std::size_t place_of_bytes(const Byte* pair) {
 // all pairs, and a slot stores what its own number does not tell of it. So results are exact, without any branch.
 class SmallRanks {
  public:
+  static constexpr bool kAreExact = true;
   static constexpr unsigned kFirstBits = 16;       // of a symbol; the highest merges with nothing
   static constexpr std::uint32_t kNone = 0xFFFF;  // ranks are lower
 
@@ -54,6 +55,7 @@ class SmallRanks {
     pair ^= pair >> 15;
     return {{pair * multipliers_[1], pair * multipliers_[2]}};
   }
+  Key key_of_none() const { return key_of(kNone, kNone); }
   void prefetch(Key key) const {
     for (std::size_t which : {0, 1}) hf_bpe::prefetch(&slots_[slot_of(which, key.hashes[which])]);
   }

@@ -73,6 +73,7 @@ Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, c
   }
   if (ids_.size() >= kNoSymbol) throw std::invalid_argument("more than 2**21 tokens are not supported");
   small_ranks_ = SmallRanks::make(merges_, ids_.size());
+  if (!small_ranks_) compact_ranks_.emplace(merges_);
   bool is_in_order = true;
   for (Rank rank = 0; rank < results_.size(); ++rank) is_in_order &= results_[rank] == rank + 256;
   if (is_in_order) results_.clear();

@@ -65,7 +65,7 @@ class Vocabulary {
   const std::vector<std::pair<Symbol, Symbol>>& merges() const { return merges_; }  // by rank
   // The tables of the same, valid while the vocabulary is neither moved nor destroyed.
   MergeTables merge_tables() const {
-    return {small_ranks_ ? &*small_ranks_ : nullptr, &ranks_, ranks_of_bytes_.data(),
+    return {small_ranks_ ? &*small_ranks_ : nullptr, compact_ranks_ ? &*compact_ranks_ : nullptr, &ranks_, ranks_of_bytes_.data(),
             results_.empty() ? nullptr : results_.data(), ids_.data()};
   }
 
@@ -77,6 +77,7 @@ class Vocabulary {
 
   RankTable ranks_;
   std::optional<SmallRanks> small_ranks_;
+  std::optional<CompactRanks> compact_ranks_;  // of a model without small ones
   std::vector<std::pair<Symbol, Symbol>> merges_;
   std::vector<Rank> ranks_of_bytes_;   // for all pairs of bytes
   std::vector<Symbol> results_;        // by rank; empty if no two merges make the same: then symbols are in rank order

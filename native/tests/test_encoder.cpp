@@ -263,10 +263,12 @@ void test_words_merged_in_turn_equal_the_definition() {
     }
     const std::vector<Byte> bytes(begin_of(text), end_of(text));
     for (const Simd simd : {Simd::kScalar, widest_simd()}) {
-      for (const bool is_small : {true, false}) {
+      for (const int rank_bits : {0, 1, 31}) {  // none for small ranks, 31 to mistake many pairs for others
         MergeTables tables = vocabulary.merge_tables();
         CHECK(tables.small != nullptr);
-        if (!is_small) tables.small = nullptr;
+        CHECK(tables.compact == nullptr);
+        const CompactRanks compact(vocabulary.merges(), rank_bits);
+        if (rank_bits != 0) tables.small = nullptr, tables.compact = &compact;
         constexpr std::uint32_t kUntouched = 0xABCD'1234;
         std::vector<std::uint32_t> ids(text.size(), kUntouched);
         for (std::size_t at = 0; PendingWord& word : words) {
@@ -377,6 +379,39 @@ void test_models_of_65536_symbols_or_merges_have_no_small_ranks() {
   CHECK(!SmallRanks::make(merges, 0xFFFF));
 }
 
+std::uint32_t least_slot(const std::uint32_t* slots, std::uint32_t inverted) {
+  std::uint32_t least = ~std::uint32_t{0};
+  for (std::size_t i = 0; i < CompactRanks::kSlots; ++i) least = std::min(least, slots[i] ^ inverted);
+  return least;
+}
+
+void test_compact_ranks_are_never_too_high() {
+  constexpr std::uint32_t kNone = RankTable::kNone;
+  for (const std::size_t size : {0, 1, 15, 16, 17, 255, 256, 1'000, 70'000, 131'072}) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> expected;
+    const std::uint32_t symbols = draw(2) ? 1 << 9 : 1 << 21;
+    while (expected.size() < size) expected.emplace(std::pair{draw(symbols), draw(symbols)}, 0);
+    CompactRanks::Merges merges;
+    for (const auto& [pair, rank] : expected) merges.push_back(pair);
+    std::shuffle(merges.begin(), merges.end(), source);
+    for (std::uint32_t rank = 0; rank < size; ++rank) expected[merges[rank]] = rank;
+    const CompactRanks ranks(merges, draw_from<int>({1, 12, 31}));
+    const auto check = [&](std::uint32_t first, std::uint32_t second) {
+      const auto found = expected.find({first, second});
+      const std::uint32_t rank = found == expected.end() ? kNone : found->second;
+      const std::uint32_t likely = ranks.find(ranks.key_of(first, second), kNone, least_slot);
+      CHECK(likely <= rank);
+      CHECK(likely == kNone || likely < size);
+      CHECK(likely == kNone || ranks.is_rank_of(likely, first, second) == (likely == rank));
+    };
+    for (const auto& [first, second] : merges) {
+      check(first, second);
+      check(second, first);
+    }
+    for (int i = 0; i < 5'000; ++i) check(static_cast<std::uint32_t>(draw(symbols)), static_cast<std::uint32_t>(draw(symbols)));
+  }
+}
+
 void test_decoder() {
   for (int i = 0; i < 500; ++i) {
     const Model model = draw_model();
@@ -430,6 +465,7 @@ int main() {
   test_ids_of_words_equal_the_definition_found_or_missed();
   test_small_ranks_are_exact_for_every_number_and_kind_of_merges();
   test_models_of_65536_symbols_or_merges_have_no_small_ranks();
+  test_compact_ranks_are_never_too_high();
   test_decoder();
   test_merges_are_read_or_not_whatever_the_text();
 }
