@@ -79,12 +79,11 @@ class Normalizer:
         self._parts = parts_of_normalizer(name)
         kinds = [part["type"] for part in self._parts]
         self.is_local = {*kinds} <= {*_LOCAL}
-        self._is_nfc = name == "NFC"
         self._forms: list[Literal["NFC", "NFD", "NFKC", "NFKD"]] = [kind for kind in kinds if kind in _FORMS]
         self._is_forms = len(self._forms) == len(kinds)
         self._lowers = "Lowercase" in kinds
         self._has_expression = any("Regex" in part.get("pattern", ()) for part in self._parts)
-        joined = f"[{_JOINED}]" if self._is_nfc else f"[{_JOINED}{_JOINED_LATER}]"
+        joined = f"[{_JOINED}]" if name == "NFC" else f"[{_JOINED}{_JOINED_LATER}]"
         self._joined = regex.compile(joined)
         self._segment = regex.compile(rf"(?s:.){joined}*+")
         self._part = regex.compile(rf"(?:[\x00-\x7f](?!{joined}))++|(?s:.){joined}*+")
@@ -109,13 +108,13 @@ class Normalizer:
         return self._is_forms and is_normalized(text, self._forms)
 
     def align(self, text: str) -> Alignment:
-        """Return normalized text with the places it comes from, which for NFC are those of the whole segment.
+        """Return normalized text with the places it comes from, as `tokenizers` gives them.
+
+        A character that is made of several has the place of the first.
 
         Raises:
             ValueError: see `apply`.
         """
-        if self._is_nfc:
-            return self.align_segments(text)
         parts = self._part.findall(text) if self.is_local else _STRETCH.findall(text)
         return _joined((part, self._align_part(part)) for part in parts)
 

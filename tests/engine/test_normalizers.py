@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.profiles import by_profile
 from support.samples import CORPUS, SPECIALS, reload
 from support.strategies import any_bytes, any_texts, decomposed_fragments, models
+from tokenizers import PreTokenizedString, Regex, normalizers, pre_tokenizers
 from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
 
 import hf_bpe.engine._normalizing_encoder
@@ -19,6 +20,7 @@ from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.engine import NormalizedTexts, to_nfc
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options, tuples_of
+from hf_bpe.engine._normalizers import normalizer_of
 from hf_bpe.engine._streaming import encode_blocks
 from hf_bpe.tokenizer._files.verification import verify_folder
 
@@ -313,29 +315,41 @@ def places_of(text, *tokens, **options):
 
 
 def test_places_are_those_of_the_original_characters():
-    assert places_of("xe\u0301 y") == [(120, 0, 1, 0), (195, 1, 3, 0), (169, 1, 3, 0), (32, 3, 4, 1), (121, 4, 5, 1)]
+    """A character that is composed of several has the place of the first, as in `tokenizers`."""
+    assert places_of("xe\u0301 y") == [(120, 0, 1, 0), (195, 1, 2, 0), (169, 1, 2, 0), (32, 3, 4, 1), (121, 4, 5, 1)]
     assert places_of("\u037ex") == [(59, 0, 1, 0), (120, 1, 2, 1)]
-    assert places_of("xe\u0301".encode()) == [(120, 0, 1, 0), (195, 1, 4, 0), (169, 1, 4, 0)]
+    assert places_of("xe\u0301".encode()) == [(120, 0, 1, 0), (195, 1, 2, 0), (169, 1, 2, 0)]
     assert places_of("e\u0301x\ud83d\ude00")[2:] == [(120, 2, 3, 0)] + [(byte, 3, 5, 1) for byte in "😀".encode()]
-    assert places_of("e\u0301", add_prefix_space=True) == [(32, 0, 2, 0), (195, 0, 2, 0), (169, 0, 2, 0)]
+    assert places_of("e\u0301", add_prefix_space=True) == [(32, 0, 1, 0), (195, 0, 1, 0), (169, 0, 1, 0)]
     raw, normalized = AddedToken("<t>", normalized=False, lstrip=True), AddedToken("\xe9", normalized=True)
     assert places_of("e\u0301 <t>\u0301e\u0301", raw, normalized) == [
-        *[(2001, 0, 2, 0), (2000, 2, 6, 1)],
-        *[(204, 6, 7, 2), (129, 6, 7, 2), (2001, 7, 9, 3)],
+        *[(2001, 0, 1, 0), (2000, 2, 6, 1)],
+        *[(204, 6, 7, 2), (129, 6, 7, 2), (2001, 7, 8, 3)],
     ]
 
 
 @settings(max_examples=by_profile(quick=25, thorough=80))
 @given(nfc_models(all_bytes=True), added_tokens(), texts_of(*CONTENTS))
-def test_offsets_are_those_of_tokenizers_but_for_all_of_what_normalizing_has_changed(model, later, text):
+def test_offsets_are_those_of_tokenizers(model, later, text):
     tokenizer = BPETokenizer(model=model)
     tokenizer.add_tokens(later)
     ours = tokenizer(text, return_offsets_mapping=True)
     theirs = tokenizer.backend_tokenizer.encode(text)
-    assert ours["input_ids"] == theirs.ids
-    for (begin, end), (first, last), token_id in zip(ours["offset_mapping"], theirs.offsets, theirs.ids, strict=True):
-        if to_nfc(text[begin:end]) == text[begin:end]:
-            assert (begin, end) == (first, last), token_id
+    assert (ours["input_ids"], ours["offset_mapping"]) == (theirs.ids, theirs.offsets)
+
+
+@settings(max_examples=by_profile(quick=300, thorough=10_000))
+@given(st.lists(st.one_of(decomposed_fragments, st.characters(codec="utf-8")), max_size=10).map("".join))
+def test_places_are_those_of_tokenizers_for_any_text(text):
+    """Align all text at once with `tokenizers`, and segment by segment here."""
+    string = PreTokenizedString(text)
+    string.normalize(normalizers.NFC().normalize)
+    pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated").pre_tokenize(string)
+    parts = string.get_splits("original", "byte")
+    data, begins, ends = normalizer_of("NFC").align(text)
+    assert data == "".join(char for char, _, _ in parts).encode()
+    expected = [place for char, place, _ in parts for _ in char.encode()]
+    assert [*zip(begins.tolist(), ends.tolist(), strict=True)] == expected
 
 
 # Saving, loading, training

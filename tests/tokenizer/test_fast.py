@@ -19,6 +19,7 @@ from tokenizers.decoders import DecodeStream
 from transformers import AutoTokenizer, GPT2Tokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate, patch_transformers, unpatch_transformers
+from hf_bpe.engine import NormalizedTexts
 
 CORPUS = ["This is the first sentence, and this sentence is the second one.", "Numbers 12 3 and 92000; falsé 生活."] * 3
 TEXTS = ["", " ", "This is<|endoftext|> the first", "falsé 生活 12  \n\t x", "<x> low<pad> <|eot|>é", "👩🏽‍🚀\x00" * 3]
@@ -114,6 +115,29 @@ def test_calls_give_what_the_plain_tokenizer_gives(folder, data, options):
         texts = [data.draw(WORDS if kind == "words" else st.lists(WORDS, max_size=3))]
         options["is_split_into_words"] = True
     assert result(fast, *texts, **options) == result(plain, *texts, **options)
+
+
+DECOMPOSED = st.lists(st.sampled_from(["e\u0301", "\u1112\u1161\u11ab", "\u0323", "a", " ", "\u212b", "<|eot|>", "生"]))
+
+
+@pytest.fixture(scope="module")
+def nfc_folder(tmp_path_factory):
+    """A tokenizer that normalizes text to NFC, as Qwen's do."""
+    folder = tmp_path_factory.mktemp("nfc")
+    options = {"normalizer": "NFC", "pattern": "qwen2", "extra_special_tokens": ["<|eot|>"]}
+    texts = NormalizedTexts(CORPUS, ["<|endoftext|>"])
+    tokenizer = BPETokenizer.train(texts, num_merges=40, special_tokens=["<|endoftext|>"], **options)
+    tokenizer.save_pretrained(folder, portable=True, verify=False)
+    return folder
+
+
+@settings(max_examples=by_profile(quick=60, thorough=2000), deadline=None)
+@given(texts=st.lists(st.one_of(TEXT, DECOMPOSED.map("".join)), min_size=1, max_size=3), options=OPTIONS)
+def test_calls_with_normalized_text_give_what_the_plain_tokenizer_gives(nfc_folder, texts, options):
+    plain, fast = both(nfc_folder)
+    assert fast.is_accelerated
+    assert result(fast, texts, **options) == result(plain, texts, **options)
+    assert [fast.encode(text) for text in texts] == [plain.encode(text) for text in texts]
 
 
 @cache
