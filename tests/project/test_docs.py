@@ -306,6 +306,15 @@ def test_example_train_tiny_gpt2(tmp_path):
 
 
 @thorough
+def test_example_stream_packed():
+    pytest.importorskip("torch", reason="training a model needs torch")
+    begin, end = map(
+        float, re.search(r"^20 steps, loss (\S+) to (\S+)$", run_example("stream_packed.py"), re.MULTILINE).groups()
+    )
+    assert end < begin
+
+
+@thorough
 def test_example_add_domain_words(tmp_path):
     pytest.importorskip("torch", reason="a model needs torch")
     output = run_example("add_domain_words.py", "--add", 100, "--output", tmp_path / "extended")
