@@ -171,7 +171,7 @@ def test_ranges_sum_to_the_whole_and_a_mapping_is_the_same_as_a_stream(
         assert sum(parts, Counter()) == expected
 
 
-@settings(max_examples=by_profile(quick=15, thorough=80))
+@settings(max_examples=by_profile(quick=15, thorough=40))
 @given(
     st.lists(texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode), max_size=8).map(b"".join),
     patterns,

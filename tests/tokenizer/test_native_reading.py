@@ -77,7 +77,7 @@ def read_text(text, path):
     return tokenizer_json.definition_of_json(tokenizer_json.parse_tokenizer_json(path, text))
 
 
-@settings(max_examples=by_profile(quick=150, thorough=3000))
+@settings(max_examples=by_profile(quick=150, thorough=1500))
 @given(contents(), st.booleans(), st.data())
 def test_a_tokenizer_json_gives_the_same_read_natively(text, is_damaged, data):
     content = text.encode()
