@@ -24,6 +24,7 @@ import numpy as np
 
 from hf_bpe import BPEModel
 from hf_bpe import _native as native
+from hf_bpe.core._dropout import Dropout, dropout_limits
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import AddedTokenTuple, Options, Padding
 
@@ -33,6 +34,8 @@ MERGES = [(b"l", b"o"), (b"lo", b"w"), (b" ", b"low"), (b"e", b"r"), (b"\xd0", b
 VOCAB = {i: bytes([i]) for i in range(256)} | {256 + i: first + second for i, (first, second) in enumerate(MERGES)}
 PIECES = ["low", " lower", "12", "é", "жж", "\U0001f44b", "\n", "<x>", "'ll", "\ud800", " ", "0", "abc" * 20]
 TOKENS = (AddedTokenTuple("<x>", 300, True, False, False, False, False),)
+DROPOUT = Dropout(5, tuple(dropout_limits(0.3)))
+PLACE = (7, 0)  # of every text, so that its random ids are the same in any batch
 NUMBERS = [0, 1, -1, 2, 7, 255, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 1, 2**64, 10**30, math.nan, math.inf, True]
 
 
@@ -70,6 +73,8 @@ class World:
         self.encoders = [self.make_encoder(chunk_bytes=size) for size in (1, 50, 1000, 1 << 18)]
         self.ids = {text: self.encoders[0].encode(text, Options()) for text in (*self.texts, *self.long)}
         self.rows = {*map(tuple, self.ids.values())}
+        at_random = Options(dropout=DROPOUT.at(PLACE))
+        self.random_rows = {tuple(self.encoders[0].encode(text, at_random)) for text in self.ids}
 
     def make_encoder(self, **options: object) -> native.Encoder:
         """Return an encoder of the model and the tokens."""
@@ -139,10 +144,10 @@ def texts_of(world: World) -> list[object]:
     return texts
 
 
-def check(world: World, rows: list[list[int]]) -> None:
+def check(expected: set[tuple[int, ...]], rows: list[list[int]]) -> None:
     """Raise an error for rows of ids that no text has."""
     for row in rows:
-        if tuple(row) not in world.rows:
+        if tuple(row) not in expected:
             raise SystemExit(f"wrong ids: {row[:50]}")
 
 
@@ -153,21 +158,40 @@ def encode(world: World) -> None:
     options = Options() if rng.randrange(9) else world.odd()
     way = rng.randrange(5)
     if way == 0:
-        check(world, encoder.encode_batch(texts, options, threads))
+        check(world.rows, encoder.encode_batch(texts, options, threads))
     elif way == 1:
         ids, offsets = encoder.encode_to_numpy(texts, options, threads)
-        check(world, [row.tolist() for row in np.split(ids, offsets[1:-1])])
+        check(world.rows, [row.tolist() for row in np.split(ids, offsets[1:-1])])
     elif way == 2:
         counts = encoder.count_tokens(texts, options, threads)
         if not {*counts} <= {*map(len, world.rows)}:
             raise SystemExit(f"wrong counts: {counts}")
     elif way == 3:
         ids, offsets, places = encoder.encode_with_offsets(texts, options)
-        check(world, [row.tolist() for row in np.split(ids, offsets[1:-1])])
+        check(world.rows, [row.tolist() for row in np.split(ids, offsets[1:-1])])
         assert places.shape == (len(ids), 3)
     else:
         text = rng.choice([*texts, ""])
-        check(world, [encoder.encode(text, options), encoder.encode(b"", Options())])
+        check(world.rows, [encoder.encode(text, options), encoder.encode(b"", Options())])
+
+
+def encode_at_random(world: World) -> None:
+    """Encode texts with BPE-dropout, and split their tokens by arrays that change."""
+    rng = world.rng
+    encoder, texts = rng.choice(world.encoders), texts_of(world)
+    places = world.keep([PLACE] * len(texts))
+    dropout = DROPOUT._replace(places=rng.choice([places, tuple(places), world.odd()]))
+    ids, offsets = encoder.encode_to_numpy(texts, Options(dropout=dropout), rng.choice([1, 2, 3]))
+    if dropout.places is not None:  # else each text has a number of its own
+        check(world.random_rows, [row.tolist() for row in np.split(ids, offsets[1:-1])])
+    steps, numbers = (rng.choice([np.arange(len(offsets) - 1), world.odd()]) for _ in range(2))
+    begins = np.arange(rng.choice([0, 1, 300]), dtype=np.uint32)  # each id is split into the pair that has its number
+    pairs = np.arange(2 * len(begins), dtype=np.uint32) % 200
+    given = [ids, rng.choice([offsets, offsets, offsets[::-1].copy(), world.odd()]), steps, numbers]
+    world.keep(*given)
+    split, ends = native.split_tokens(*given, begins=begins.tobytes(), pairs=pairs.tobytes(), seed=3)
+    assert ends[[0, -1]].tolist() == [0, len(split)]
+    assert np.all(np.diff(ends) >= 0)
 
 
 def decode(world: World) -> None:
@@ -268,6 +292,7 @@ def use_oddly(world: World) -> None:
             native.find_last_cut,
             native.pre_tokenize,
             native.training_bytes,
+            native.split_tokens,
         ),
         *(native.count_pre_tokens, encoder.find_last_cut, encoder.with_added_tokens, encoder.encode, encoder.decode),
         *(encoder.encode_batch, encoder.rows_to_lists, encoder.decode_batch, encoder.encode_to_numpy, encoder.__init__),
@@ -286,7 +311,7 @@ def use_oddly(world: World) -> None:
 def main(seconds: float, seed: int) -> None:
     """Run random actions until the time is over."""
     world = World(seed)
-    actions = [encode, encode, decode, write_rows, count, merge_runs, use_oddly]
+    actions = [encode, encode, encode_at_random, decode, write_rows, count, merge_runs, use_oddly]
     done: Counter[str] = Counter()
     errors: Counter[str] = Counter()
 
@@ -320,7 +345,9 @@ def main(seconds: float, seed: int) -> None:
         world.is_over = True
         for thread in threads:
             thread.join()
-    check(world, [world.encoders[0].encode(text, Options()) for text in world.texts])  # what is remembered is right
+    check(
+        world.rows, [world.encoders[0].encode(text, Options()) for text in world.texts]
+    )  # what is remembered is right
     print(f"seed {seed}: {dict(done)}; errors, as they should be: {dict(errors)}")
 
 
