@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "encode/backtracking.hpp"
 #include "encode/decoder.hpp"
+#include "encode/dropout.hpp"
 #include "encode/encoder.hpp"
 #include "encode/merging.hpp"
 #include "naive.hpp"
@@ -37,13 +39,36 @@ struct Model {
 
 constexpr std::uint32_t kUnknown = 5000;
 
-inline void encode_word(const Model& model, const std::string& word, std::vector<std::uint32_t>& ids) {
+// At each step all candidates are drawn again, by rank and from left to right, until one is not skipped.
+inline std::vector<std::string> merge_word_with_dropout(const Merges& merges, const std::string& word, Skips skips) {
+  std::vector<std::string> parts;
+  for (const char byte : word) parts.emplace_back(1, byte);
+  const auto merge_one = [&] {
+    for (const auto& [first, second] : merges) {
+      for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+        if (parts[i] != first || parts[i + 1] != second || skips()) continue;
+        parts[i] += second;
+        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        return true;
+      }
+    }
+    return false;
+  };
+  while (merge_one()) {
+  }
+  return parts;
+}
+
+// With dropout, whole words are not looked up.
+inline void encode_word(const Model& model, const std::string& word, std::vector<std::uint32_t>& ids,
+                        const WordDraws* draws = nullptr) {
   for (const auto& [id, token] : model.whole_words) {
-    if (token == word) return ids.push_back(id);
+    if (token == word && draws == nullptr) return ids.push_back(id);
   }
   std::string known = word;
   if (model.drops_missing_bytes) std::erase_if(known, [&](char byte) { return !model.has_byte(byte); });
-  for (const std::string& part : merge_word(model.merges, known)) {
+  for (const std::string& part : draws == nullptr ? merge_word(model.merges, known)
+                                                  : merge_word_with_dropout(model.merges, known, Skips(*draws))) {
     std::uint32_t id = kUnknown;
     for (const auto& [token_id, token] : model.tokens) {
       if (token == part) id = token_id;
@@ -54,11 +79,17 @@ inline void encode_word(const Model& model, const std::string& word, std::vector
 
 // The leftmost special token, the longest of several, is one id; text between them is split and encoded.
 inline std::vector<std::uint32_t> encode(const Model& model, Pattern pattern, const std::vector<std::string>& specials,
-                                         const std::string& text) {
+                                         const std::string& text, const TextDraws* text_draws = nullptr) {
   std::vector<std::uint32_t> ids;
   std::string stretch;
+  const Byte* next = begin_of(text);  // the word to be encoded
   const auto flush = [&] {
-    for (const std::string& word : split(pattern, stretch)) encode_word(model, word, ids);
+    for (const std::string& word : split(pattern, stretch)) {
+      std::optional<WordDraws> draws;
+      if (text_draws != nullptr) draws.emplace(*text_draws, next);
+      encode_word(model, word, ids, draws ? &*draws : nullptr);
+      next += word.size();
+    }
     stretch.clear();
   };
   for (std::size_t at = 0; at < text.size();) {
@@ -72,6 +103,7 @@ inline std::vector<std::uint32_t> encode(const Model& model, Pattern pattern, co
     } else {
       flush();
       ids.push_back(static_cast<std::uint32_t>(2000 + found));
+      next += specials[found].size();
       at += specials[found].size();
     }
   }
@@ -88,6 +120,25 @@ inline Decoder decoder_of(const Model& model) {
   decoder.add(tokens);
   decoder.add(tokens);  // changes nothing
   return decoder;
+}
+
+inline void check_dropout(const Encoder& encoder, const Model& model, Pattern pattern,
+                          const std::vector<std::string>& specials, const std::vector<std::string>& texts,
+                          EncodingOptions options) {
+  Dropout& dropout = options.dropout.emplace();
+  dropout.seed = dropout.first_text = texts[0].size();
+  double kept = 1;
+  for (std::uint64_t& limit : dropout.limits) limit = static_cast<std::uint64_t>((kept *= 0.8) * 0x1p64);
+  std::vector<std::uint32_t> expected;
+  std::vector<Text> borrowed;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const TextDraws draws = dropout.of_text(i).at(begin_of(texts[i]), 0);
+    const std::vector<std::uint32_t> ids = encode(model, pattern, specials, texts[i], &draws);
+    expected.insert(expected.end(), ids.begin(), ids.end());
+    borrowed.push_back(text_of(texts[i]));
+  }
+  const Encoder::Encoded encoded = encoder.encode(borrowed, options, [](std::size_t) {});
+  CHECK(std::equal(encoded.ids.begin(), encoded.ids.end(), expected.begin(), expected.end()));
 }
 
 inline void check_encoder(const Model& model, Pattern pattern, const std::vector<std::string>& specials,
@@ -137,6 +188,8 @@ inline void check_encoder(const Model& model, Pattern pattern, const std::vector
     }
     CHECK(end == static_cast<std::int64_t>(texts[text].size()));
   }
+
+  check_dropout(encoder, model, pattern, specials, texts, options);
 
   // Whatever follows the end, a cut changes nothing.
   for (const std::string& text : texts) {
