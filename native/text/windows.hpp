@@ -1,4 +1,4 @@
-// Scanners that split ASCII text 64 bytes at a time; each is compiled with its own vector instructions, and may only be
+// Scanners that split text 64 bytes at a time; each is compiled with its own vector instructions, and may only be
 // called on machines with these. Their results equal those of `next_pre_token`, for all patterns except kNone.
 #pragma once
 

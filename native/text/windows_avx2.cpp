@@ -7,6 +7,9 @@
 namespace hf_bpe {
 namespace {
 
+// The place of the lowest bit, 64 if none is set.
+inline std::uint64_t lowest(std::uint64_t mask) { return _tzcnt_u64(mask); }
+
 struct Block {
   __m256i low, high;
 
@@ -30,6 +33,17 @@ struct Block {
       return _mm256_cmpeq_epi8(_mm256_min_epu8(distance, length), distance);
     };
     return mask(is_within(low), is_within(high));
+  }
+  std::uint64_t next_within(const Byte* next, const Byte (&least)[16], const Byte (&distance)[16]) const {
+    const __m256i all_least = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(least)));
+    const __m256i most = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(distance)));
+    const auto is_within = [&](__m256i bytes, __m256i nexts) {
+      const __m256i half = _mm256_and_si256(bytes, _mm256_set1_epi8(0x0F));
+      const __m256i far = _mm256_sub_epi8(nexts, _mm256_shuffle_epi8(all_least, half));
+      return _mm256_cmpeq_epi8(_mm256_min_epu8(far, _mm256_shuffle_epi8(most, half)), far);
+    };
+    const Block nexts = load(next);
+    return mask(is_within(low, nexts.low), is_within(high, nexts.high));
   }
   std::uint64_t non_ascii() const { return mask(low, high); }
 

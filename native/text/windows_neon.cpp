@@ -2,10 +2,14 @@
 #include "text/windows.hpp"
 
 #if defined(HF_BPE_NEON)
+#include <arm_acle.h>
 #include <arm_neon.h>
 
 namespace hf_bpe {
 namespace {
+
+// The place of the lowest bit, 64 if none is set.
+inline std::uint64_t lowest(std::uint64_t mask) { return __clzll(__rbitll(mask)); }
 
 struct Block {
   uint8x16_t part[4];
@@ -19,16 +23,24 @@ struct Block {
   }
   std::uint64_t equal(Byte byte) const {
     const uint8x16_t bytes = vdupq_n_u8(byte);
-    return mask([&](uint8x16_t some) { return vceqq_u8(some, bytes); });
+    return mask([&](int i) { return vceqq_u8(part[i], bytes); });
   }
   std::uint64_t within(Byte low, Byte high) const {
     const uint8x16_t start = vdupq_n_u8(low);
     const uint8x16_t length = vdupq_n_u8(high - low);
-    return mask([&](uint8x16_t some) { return vcleq_u8(vsubq_u8(some, start), length); });
+    return mask([&](int i) { return vcleq_u8(vsubq_u8(part[i], start), length); });
+  }
+  std::uint64_t next_within(const Byte* next, const Byte (&least)[16], const Byte (&distance)[16]) const {
+    const uint8x16_t all_least = vld1q_u8(least), most = vld1q_u8(distance);
+    const Block nexts = load(next);
+    return mask([&](int i) {
+      const uint8x16_t half = vandq_u8(part[i], vdupq_n_u8(0x0F));
+      return vcleq_u8(vsubq_u8(nexts.part[i], vqtbl1q_u8(all_least, half)), vqtbl1q_u8(most, half));
+    });
   }
   std::uint64_t non_ascii() const {
     const uint8x16_t bit = vdupq_n_u8(0x80);
-    return mask([&](uint8x16_t some) { return vcgeq_u8(some, bit); });
+    return mask([&](int i) { return vcgeq_u8(part[i], bit); });
   }
 
  private:
@@ -36,8 +48,8 @@ struct Block {
   template <class Compare>
   std::uint64_t mask(Compare compare) const {
     const uint8x16_t place = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-    const uint8x16_t low = vpaddq_u8(vandq_u8(compare(part[0]), place), vandq_u8(compare(part[1]), place));
-    const uint8x16_t high = vpaddq_u8(vandq_u8(compare(part[2]), place), vandq_u8(compare(part[3]), place));
+    const uint8x16_t low = vpaddq_u8(vandq_u8(compare(0), place), vandq_u8(compare(1), place));
+    const uint8x16_t high = vpaddq_u8(vandq_u8(compare(2), place), vandq_u8(compare(3), place));
     const uint8x16_t all = vpaddq_u8(low, high);
     return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(all, all)), 0);
   }
