@@ -23,6 +23,7 @@ ONLY_FOR_FILES = (
     "pack",
     "pack_across",
     "shard_tokens",
+    "copy_columns",
     "work_dir",
     "dropout",
     "stochastok",
@@ -63,6 +64,7 @@ def write_token_files(
         for path in [*single, *target.about_all, *(target.shards_there() if is_sharded else [])]:
             check_file(path, is_forced or is_ours, room=room)
         options = {name: params[name] for name in ONLY_FOR_FILES}
+        options["copy_columns"] = params["copy_columns"] or ()
         written = load(folder, params["pattern"]).encode_file(
             sources,
             output,

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any, BinaryIO
 
+from hf_bpe.counting._copied_columns import as_texts
 from hf_bpe.counting._error_policy import ErrorPolicy
 from hf_bpe.counting._locations import open_file
 from hf_bpe.counting._sources import Shard
@@ -152,12 +153,28 @@ def read_json_lines(policy: ErrorPolicy) -> Iterator[Document]:
             problem = f"expected a JSON object, got {line[:40].decode(errors='replace')!r}: {error}"
         else:
             text = row.get(column) if isinstance(row, dict) else None
-            if isinstance(text, str):
-                yield text.encode("utf-8", "surrogateescape") if errors == "bytes" else text
-                continue
-            got = _what_is(row, column) if isinstance(row, dict) else type(row).__name__
-            problem = f"expected a JSON object with a string as {column!r}, got {got}"
+            if not isinstance(text, str):
+                got = _what_is(row, column) if isinstance(row, dict) else type(row).__name__
+                problem = f"expected a JSON object with a string as {column!r}, got {got}"
+            else:
+                wrong = _read_values(policy, row) if policy.copied else None
+                if wrong is None:
+                    yield text.encode("utf-8", "surrogateescape") if errors == "bytes" else text
+                    continue
+                problem = wrong
         policy.leave_out(_line(policy, number), problem)
+
+
+def _read_values(policy: ErrorPolicy, row: dict[str, Any]) -> str | None:
+    """Set the values of the columns to copy; return what is wrong with them, None if nothing is."""
+    missing = next((name for name in policy.copied if name not in row), None)
+    if missing is not None:
+        return f"expected a JSON object with the columns to copy, {missing!r} among them, got {_names(row)}"
+    try:
+        policy.values = as_texts(row[name] for name in policy.copied)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _without_lone_surrogates(json_text: str) -> str:
@@ -193,8 +210,12 @@ def _read_lines(policy: ErrorPolicy) -> Iterator[bytes | None]:
 
 def _what_is(row: dict[str, Any], column: str) -> str:
     if column not in row:
-        return f"an object with {', '.join(map(repr, [*row][:20])) or 'nothing'}; give the column of the text"
+        return f"an object with {_names(row)}; give the column of the text"
     return "null" if row[column] is None else type(row[column]).__name__
+
+
+def _names(columns: Iterable[str]) -> str:
+    return ", ".join(map(repr, [*columns][:20])) or "nothing"
 
 
 def read_parquet(policy: ErrorPolicy) -> Iterator[Document]:
@@ -221,9 +242,15 @@ def _read_column(policy: ErrorPolicy) -> Iterator[tuple[bytes | None, bool]]:
             file = importlib.import_module("pyarrow.parquet").ParquetFile(
                 opened, pre_buffer=False, buffer_size=_ARROW_BYTES
             )
-            if column not in file.schema_arrow.names:
-                names = ", ".join(map(repr, file.schema_arrow.names[:20]))
-                return policy.give_up(f"there is no column {column!r}; give the column of the text: {names}")
+            there = file.schema_arrow.names
+            if column not in there:
+                return policy.give_up(f"there is no column {column!r}; give the column of the text: {_names(there)}")
+            missing = [name for name in policy.copied if name not in there]
+            if missing:
+                return policy.give_up(f"there is no column {missing[0]!r} to copy; there are {_names(there)}")
+            doubled = [name for name in (column, *policy.copied) if there.count(name) > 1]
+            if doubled:
+                return policy.give_up(f"expected one column {doubled[0]!r}, got {there.count(doubled[0])}; rename them")
             kind = file.schema_arrow.field(column).type
             kind = kind.value_type if arrow.types.is_dictionary(kind) else kind
             if not _ARROW_TEXT.fullmatch(str(kind)):
@@ -232,8 +259,14 @@ def _read_column(policy: ErrorPolicy) -> Iterator[tuple[bytes | None, bool]]:
             groups = [file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups)]
             rows = max(min(_ARROW_BYTES * total // max(sum(groups), 1), _ARROW_ROWS), 1)
             done = 0
-            for batch in file.iter_batches(batch_size=rows, columns=[column], use_threads=False):
-                for value in batch.column(0).cast(arrow.large_binary()).to_pylist():
+            for batch in file.iter_batches(batch_size=rows, columns=[*{column, *policy.copied}], use_threads=False):
+                try:
+                    copied = [batch.column(name).to_pylist() for name in policy.copied]
+                except (ValueError, LookupError) as error:  # times that Python has no type for
+                    return policy.give_up(f"a column to copy has values that cannot be read: {error}")
+                for number, value in enumerate(batch.column(column).cast(arrow.large_binary()).to_pylist()):
+                    if copied:
+                        policy.values = as_texts(values[number] for values in copied)
                     yield value, "string" in str(kind)
                 done += batch.num_rows
                 policy.position = size * done // total
@@ -253,7 +286,7 @@ def read_dataset(policy: ErrorPolicy) -> Iterator[Document]:
         batches = data.select_columns(column).iter(batch_size=_ROWS)
         rows = ({column: value} for batch in batches for value in batch[column])
     else:
-        names = ", ".join(map(repr, data.column_names[:20]))
+        names = _names(data.column_names)
         raise ValueError(f"{policy.shard.name}: there is no column {column!r}; give the column of the text: {names}")
     for number, row in enumerate(rows):
         if isinstance(row.get(column), (str, bytes)):

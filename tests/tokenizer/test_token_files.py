@@ -20,6 +20,7 @@ from support.token_files import LAYOUTS, content, contents, rows_of, shards_of
 
 from hf_bpe import BPETokenizer, Source
 from hf_bpe.tokenizer._token_files.formats import FORMATS
+from hf_bpe.tokenizer._token_files.rows import Chunk
 
 END = "<|endoftext|>"
 CORPUS = ["low low low lower lower widest widest newest newest 你好 你好 42 42!" + END]
@@ -99,7 +100,7 @@ def test_writers_take_rows_in_any_parts(tmp_path_factory, format, is_wide, rows,
         begin = 0  # an end at a cut comes with the ids before it
         for start, stop in pairwise(bounds):
             end = int(np.searchsorted(ends, stop, "right"))
-            writer.append(stream[start:stop], ends[begin:end] - start)
+            writer.append(Chunk(stream[start:stop], ends[begin:end] - start))
             begin = end
         writer.finish()
     assert [content(path) for path in paths if path.suffix != ".metadata"] == LAYOUTS[format](rows, is_wide)

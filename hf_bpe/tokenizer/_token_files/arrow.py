@@ -1,4 +1,7 @@
-"""Parquet and Arrow files with the ids of a row as the column `input_ids`, as datasets and trl read them."""
+"""Parquet and Arrow files with the ids of a row as the column `input_ids`, as datasets and trl read them.
+
+The columns that are copied from documents follow it, as strings.
+"""
 
 from __future__ import annotations
 
@@ -10,44 +13,52 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hf_bpe.engine._encoder import Ids, Numbers
+from hf_bpe.engine._encoder import Ids
+from hf_bpe.tokenizer._token_files.rows import Chunk, Values
 from hf_bpe.tokenizer._token_files.writer import TokenWriter, WholeRows
 
 COLUMN = "input_ids"
 
 _GROUP_ROWS, _GROUP_IDS = 1 << 16, 1 << 24  # of a group of rows; whichever is reached first
+_GROUP_CHARACTERS = 1 << 26  # of the values of copied columns, which Arrow limits to 2 GiB a column
 
 
 class _Table(TokenWriter):
     """Rows in groups, whose limits depend on the rows alone."""
 
-    def __init__(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> None:
+    def __init__(self, paths: Sequence[Path], dtype: npt.DTypeLike, copied: Sequence[str] = ()) -> None:
         try:
             self._pyarrow = importlib.import_module("pyarrow")
         except ImportError:
             raise ImportError(
                 f"writing {paths[0].suffix} files needs pyarrow, which is not installed; pip install 'hf_bpe[parquet]'"
             ) from None
-        self._schema = self._pyarrow.schema([(COLUMN, self._pyarrow.list_(self._pyarrow.uint32()))])
+        texts = [(name, self._pyarrow.string()) for name in copied]
+        self._schema = self._pyarrow.schema([(COLUMN, self._pyarrow.list_(self._pyarrow.uint32())), *texts])
         self._rows = WholeRows()
+        self._values: list[Values] = []
         self._group: list[Ids] = []
         self._lengths: list[int] = []
-        self._ids = 0
+        self._ids = self._characters = 0
         self._writer = self._open(paths[0])
 
     def _open(self, path: Path) -> Any:
         raise NotImplementedError
 
-    def append(self, ids: Ids, ends: Numbers) -> None:
-        """Append ids; see `TokenWriter`."""
-        whole, ends = self._rows.of(np.ascontiguousarray(ids, np.uint32), ends)
+    def append(self, chunk: Chunk) -> None:
+        """Append rows; see `TokenWriter`."""
+        whole, ends = self._rows.of(np.ascontiguousarray(chunk.ids, np.uint32), chunk.ends)
         start = 0
-        for end in ends.tolist():
+        for number, end in enumerate(ends.tolist()):
+            for row in chunk.values[number : number + 1]:
+                self._values.append(row)
+                self._characters += sum(map(len, filter(None, row)))
             self._group.append(whole[start:end])
             self._lengths.append(end - start)
             self._ids += end - start
             start = end
-            if len(self._lengths) == _GROUP_ROWS or self._ids >= _GROUP_IDS:
+            is_full = len(self._lengths) == _GROUP_ROWS or self._ids >= _GROUP_IDS
+            if is_full or self._characters >= _GROUP_CHARACTERS:
                 self._write_group()
 
     def _write_group(self) -> None:
@@ -55,8 +66,10 @@ class _Table(TokenWriter):
         offsets = arrow.array(np.cumsum([0, *self._lengths]), arrow.int32())
         values = arrow.array(np.concatenate([np.empty(0, np.uint32), *self._group]))
         column = arrow.ListArray.from_arrays(offsets, values)
-        self._writer.write_batch(arrow.record_batch([column], schema=self._schema))
-        self._group, self._lengths, self._ids = [], [], 0
+        texts = [arrow.array(values, arrow.string()) for values in zip(*self._values, strict=True)]
+        self._writer.write_batch(arrow.record_batch([column, *texts], schema=self._schema))
+        self._values, self._group, self._lengths = [], [], []
+        self._ids = self._characters = 0
 
     def finish(self) -> Mapping[str, Any]:
         """Write the last group."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hf_bpe.engine._encoder import Ids, Numbers
 from hf_bpe.engine._streaming import NpyWriter
+from hf_bpe.tokenizer._token_files.rows import Chunk
 from hf_bpe.tokenizer._token_files.writer import TokenWriter
 
 MOST_LLMC_IDS = 2**31 - 1
@@ -27,8 +27,9 @@ class NpyFiles(TokenWriter):
         self._offsets.append(np.zeros(1, np.int64))
         self._is_done = False
 
-    def append(self, ids: Ids, ends: Numbers) -> None:
-        """Append ids; see `TokenWriter`."""
+    def append(self, chunk: Chunk) -> None:
+        """Append rows; see `TokenWriter`."""
+        ids, ends, _ = chunk
         self._offsets.append(ends + self._ids.size)
         self._ids.append(ids)
 
@@ -58,8 +59,9 @@ class FlatFile(TokenWriter):
     def _header(self) -> bytes:
         return b""
 
-    def append(self, ids: Ids, ends: Numbers) -> None:
-        """Append ids; where rows end is not stored."""
+    def append(self, chunk: Chunk) -> None:
+        """Append rows; where they end is not stored."""
+        ids = chunk.ids
         self._file.write(np.ascontiguousarray(ids, self._dtype).data)
         self._size += len(ids)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hf_bpe.engine._encoder import Ids, Numbers
+from hf_bpe.tokenizer._token_files.rows import Chunk
 from hf_bpe.tokenizer._token_files.writer import TokenWriter
 
 _NAME = "Unknown Tokenizer"  # what datatrove writes for a tokenizer without a name
@@ -25,8 +25,9 @@ class DatatroveFiles(TokenWriter):
         self._ids = paths[0].open("wb")
         self._index = paths[1].open("wb")
 
-    def append(self, ids: Ids, ends: Numbers) -> None:
-        """Append ids; see `TokenWriter`."""
+    def append(self, chunk: Chunk) -> None:
+        """Append rows; see `TokenWriter`."""
+        ids, ends, _ = chunk
         self._index.write((ends + self._size).astype("<u8").data)
         self._ids.write(np.ascontiguousarray(ids, self._dtype).data)
         self._size += len(ids)

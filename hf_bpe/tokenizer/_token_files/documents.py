@@ -19,7 +19,7 @@ from hf_bpe.engine._safe_cuts import cut_into_blocks
 from hf_bpe.engine._stochastok import TokenSplits
 from hf_bpe.engine._streaming import BLOCK_BYTES
 from hf_bpe.tokenizer._randomness import Randomness
-from hf_bpe.tokenizer._token_files.rows import Chunk
+from hf_bpe.tokenizer._token_files.rows import Chunk, Values
 
 _Item = TypeVar("_Item")
 
@@ -77,6 +77,7 @@ class DocumentEncoder(NamedTuple):
         threads: the number of threads.
         random: how texts are encoded at random; `first_text` is not used.
         splits: the pairs of StochasTok, if there is any.
+        copied: the columns of records whose values go with the ids.
     """
 
     encoder: Encoder
@@ -85,6 +86,7 @@ class DocumentEncoder(NamedTuple):
     threads: int
     random: Randomness = Randomness()
     splits: TokenSplits | None = None
+    copied: tuple[str, ...] = ()
 
     def encode(
         self, sources: Sequence[Shard], place: Place, skipped: Skipped, first_source: int = 0
@@ -99,7 +101,7 @@ class DocumentEncoder(NamedTuple):
         """
         for file in range(place.file, len(sources)):
             here = place if file == place.file else Place(file)
-            policy = ErrorPolicy(sources[file], Skipped())
+            policy = ErrorPolicy(sources[file], Skipped(), copied=self.copied)
             is_text = sources[file].is_file and sources[file].format == "text"
             read = 0
             text = (first_source + file) << _RECORD_BITS
@@ -133,8 +135,8 @@ class DocumentEncoder(NamedTuple):
 
     def _records(self, policy: ErrorPolicy, place: Place, number: int) -> Iterator[tuple[Chunk, Place]]:
         done = place.done
-        with closing(self._ahead(_in_batches(follow_documents(policy), done))) as ahead:
-            for texts in ahead:
+        with closing(self._ahead(_in_batches(policy, done))) as ahead:
+            for texts, rows in ahead:
                 random = self.random._replace(first_text=number + done)
                 options = random.options(self.options, len(texts))
                 ids, offsets = self.encoder.encode_to_numpy(texts, options, self.threads)
@@ -142,7 +144,11 @@ class DocumentEncoder(NamedTuple):
                     numbers = random.numbers(len(texts))
                     ids, offsets = self.splits.apply(ids, offsets, random.stochastok, random.seed, numbers)
                 done += len(texts)
-                yield frame(ids, offsets[1:], False, self.framing)[0], Place(place.file, done, False)
+                chunk, _ = frame(ids, offsets[1:], False, self.framing)
+                if rows:
+                    ends, _ = _ends_of_documents(ids, offsets[1:], False, self.framing)
+                    chunk = chunk._replace(values=[rows[record] for record in np.searchsorted(offsets[1:], ends)])
+                yield chunk, Place(place.file, done, False)
 
     def _ahead(self, items: Iterator[_Item]) -> Generator[_Item, None, None]:
         """Yield items, each read while the one before is used, if there is a thread for it."""
@@ -162,10 +168,7 @@ def frame(ids: Ids, ends: Numbers, is_open: bool, framing: Framing) -> tuple[Chu
     >>> chunk.ids.tolist(), chunk.ends.tolist(), is_open
     ([1, 7, 0, 1, 8, 0], [3, 6], False)
     """
-    separators = np.flatnonzero(ids == framing.separator_id) + 1
-    ends = np.union1d(separators, ends).astype(np.int64)
-    if not is_open:
-        ends = ends[ends > 0]  # an empty document
+    ends, separators = _ends_of_documents(ids, ends, is_open, framing)
     stays_open = bool(len(ids) > ends[-1]) if len(ends) else is_open or len(ids) > 0
     ended = np.zeros(len(ends), bool) if not framing.appends else ~np.isin(ends, separators)
     starts = np.empty(0, np.int64)
@@ -182,6 +185,13 @@ def frame(ids: Ids, ends: Numbers, is_open: bool, framing: Framing) -> tuple[Chu
     return Chunk(framed, ends + np.cumsum(ended) + np.searchsorted(starts, ends)), stays_open
 
 
+def _ends_of_documents(ids: Ids, ends: Numbers, is_open: bool, framing: Framing) -> tuple[Numbers, Numbers]:
+    """Return where documents that are not empty end in encoded text, and where separators do; see `frame`."""
+    separators = np.flatnonzero(ids == framing.separator_id) + 1
+    ends = np.union1d(separators, ends).astype(np.int64)
+    return ends if is_open else ends[ends > 0], separators
+
+
 def _without_first(pieces: Iterable[AnyText], size: int) -> Iterator[bytes]:
     """Yield pieces of text without the first bytes."""
     for piece in pieces:
@@ -190,20 +200,24 @@ def _without_first(pieces: Iterable[AnyText], size: int) -> Iterator[bytes]:
         size = max(size - len(data), 0)
 
 
-def _in_batches(documents: Iterable[AnyText], passed: int) -> Iterator[list[AnyText]]:
-    """Yield lists of documents, without the first ones."""
+def _in_batches(policy: ErrorPolicy, passed: int) -> Iterator[tuple[list[AnyText], list[Values]]]:
+    """Yield documents of a source in lists, without the first ones, and the values of their copied columns."""
     batch: list[AnyText] = []
+    rows: list[Values] = []
     size = 0
-    for number, document in enumerate(documents):
+    for number, document in enumerate(follow_documents(policy)):
         if number < passed:
             continue
         batch.append(document)
         size += len(document)
+        if policy.copied:
+            rows.append(policy.values)
+            size += sum(map(len, filter(None, policy.values)))
         if size >= BLOCK_BYTES:
-            yield batch
-            batch, size = [], 0
+            yield batch, rows
+            batch, rows, size = [], [], 0
     if batch:
-        yield batch
+        yield batch, rows
 
 
 def _read_ahead(items: Iterator[_Item]) -> Generator[_Item, None, None]:

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -114,7 +115,10 @@ def encode_sources(
             rows = pack(rows, job.packing.length, across=job.packing.across)
         if work_dir is None:
             stack.enter_context(_removed_on_failure(target, records))
-        writer = ShardWriter(target, dtype, job.shard_tokens, records, stream.committed, replaced)
+        make = partial(target.format.make, dtype=dtype)
+        if job.encoder.copied:
+            make = partial(make, copied=job.encoder.copied)
+        writer = ShardWriter(target, make, job.shard_tokens, records, stream.committed, replaced)
         writer.write(_not_nothing(rows, job, records))
         return _describe(job, dtype, records, stream)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hf_bpe._utils.arguments import check_choice
 from hf_bpe.tokenizer._token_files import arrow, binary, datatrove, mds, megatron
@@ -33,10 +32,11 @@ class TokenFormat(NamedTuple):
         is_folder: whether the output is a folder, with fixed names of files.
         shard_tokens: the default size of a shard; None for one file.
         index_of: returns the content of a JSON file about all shards, given what the writers said about each.
+        holds_columns: whether `make` takes the names of columns of text, whose values the rows bring.
     """
 
     suffixes: tuple[str, ...]
-    make: Callable[[Sequence[Path], npt.DTypeLike], TokenWriter]
+    make: Callable[..., TokenWriter]
     dtype: Callable[[int], np.dtype[Any]]
     keeps_rows: bool = True
     appends_separator: bool = True
@@ -44,6 +44,7 @@ class TokenFormat(NamedTuple):
     is_folder: bool = False
     shard_tokens: int | None = None
     index_of: IndexOf | None = None
+    holds_columns: bool = False
 
 
 def _smallest(highest_id: int) -> np.dtype[Any]:
@@ -68,8 +69,8 @@ FORMATS: dict[str, TokenFormat] = {
     "mds": TokenFormat(
         (".mds",), mds.MdsFile, lambda _: np.dtype("<u4"), is_folder=True, shard_tokens=1 << 24, index_of=mds.index_of
     ),
-    "parquet": TokenFormat((".parquet",), arrow.ParquetFile, lambda _: np.dtype("<u4")),
-    "arrow": TokenFormat((".arrow",), arrow.ArrowFile, lambda _: np.dtype("<u4")),
+    "parquet": TokenFormat((".parquet",), arrow.ParquetFile, lambda _: np.dtype("<u4"), holds_columns=True),
+    "arrow": TokenFormat((".arrow",), arrow.ArrowFile, lambda _: np.dtype("<u4"), holds_columns=True),
 }
 """Name → format."""
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_bpe._utils.arguments import MOST, check_path, check_sequence
+from hf_bpe._utils.arguments import MOST, check_path, check_sequence, check_strs
 from hf_bpe.counting._sources import Shard, Source, plan
 from hf_bpe.engine._encoder import Options, tuples_of
 from hf_bpe.tokenizer._randomness import Randomness
+from hf_bpe.tokenizer._token_files.arrow import COLUMN
 from hf_bpe.tokenizer._token_files.documents import DocumentEncoder, Framing
 from hf_bpe.tokenizer._token_files.encoding import Job, Packing
-from hf_bpe.tokenizer._token_files.formats import Target
+from hf_bpe.tokenizer._token_files.formats import FORMATS, Target
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
@@ -46,6 +48,7 @@ def job_of(
     pack: int | None,
     pack_across: bool,
     shard_tokens: int | None,
+    copy_columns: Sequence[str],
     options: Options,
     random: Randomness,
     threads: int,
@@ -63,6 +66,7 @@ def job_of(
         raise ValueError("pack_across: False is only for packed sequences; give pack")
     if pack is not None and not (pack_across or target.format.keeps_rows):
         raise ValueError(f"pack_across=False: format {format!r} does not say where rows end; choose another format")
+    copied = _check_copied(copy_columns, target, sources, is_across=pack is not None and pack_across)
     if random.stochastok > 0 and any(source.format == "text" for source in sources):
         name = next(source.name for source in sources if source.format == "text")
         raise ValueError(
@@ -86,14 +90,42 @@ def job_of(
     }
     if random.dropout or random.stochastok:
         settings |= {"dropout": random.dropout, "stochastok": random.stochastok, "seed": random.seed}
+    if copied:
+        settings["copy_columns"] = [*copied]
     return Job(
         sources,
         target,
         DocumentEncoder(
-            encoder, options, framing, threads, random, tokenizer._derived.splits if random.stochastok else None
+            encoder,
+            options,
+            framing,
+            threads,
+            random,
+            tokenizer._derived.splits if random.stochastok else None,
+            copied,
         ),
         max([*encoder.model.vocab, *tokenizer._added_tokens_decoder], default=0),
         None if pack is None else Packing(pack, pack_across),
         target.format.shard_tokens if shard_tokens is None else shard_tokens,
         settings,
     )
+
+
+def _check_copied(columns: Any, target: Target, sources: Sequence[Shard], *, is_across: bool) -> tuple[str, ...]:
+    """Return the columns to copy, after checks that the format, the rows and the sources have a place for them."""
+    copied = tuple(check_strs("copy_columns", columns))
+    if not copied:
+        return copied
+    if not target.format.holds_columns:
+        able = " or ".join(repr(name) for name, format in FORMATS.items() if format.holds_columns)
+        raise ValueError(f"copy_columns: expected a format with columns of text, {able}; choose one of them")
+    if is_across:
+        raise ValueError("copy_columns: a packed sequence may hold several documents; give pack_across=False as well")
+    if len({*copied, COLUMN}) <= len(copied):
+        raise ValueError(f"copy_columns: expected different names other than {COLUMN!r}, got {[*copied]}")
+    for source in sources:
+        if source.format == "text":
+            raise ValueError(
+                f"copy_columns: expected sources of records (JSON lines, Parquet), got the text file {source.name}"
+            )
+    return copied

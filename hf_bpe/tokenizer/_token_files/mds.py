@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hf_bpe.engine._encoder import Ids, Numbers
+from hf_bpe.engine._encoder import Ids
+from hf_bpe.tokenizer._token_files.rows import Chunk
 from hf_bpe.tokenizer._token_files.writer import Spool, TokenWriter, WholeRows
 
 _CONFIG: dict[str, Any] = {
@@ -42,8 +43,9 @@ class MdsFile(TokenWriter):
         self._samples = tempfile.TemporaryFile(dir=self._path.parent)  # noqa: SIM115
         self._bytes = 0
 
-    def append(self, ids: Ids, ends: Numbers) -> None:
-        """Append ids; see `TokenWriter`."""
+    def append(self, chunk: Chunk) -> None:
+        """Append rows; see `TokenWriter`."""
+        ids, ends, _ = chunk
         whole, ends = self._rows.of(np.ascontiguousarray(ids, "<u4"), ends)
         samples = [_sample(whole[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=False)]
         sizes = [*map(len, samples)]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hf_bpe.engine._encoder import Ids, Numbers
+from hf_bpe.tokenizer._token_files.rows import Chunk
 from hf_bpe.tokenizer._token_files.writer import RowLengths, Spool, TokenWriter
 
 _MAGIC, _VERSION = b"MMIDIDX\x00\x00", 1
@@ -35,8 +35,9 @@ class MegatronFiles(TokenWriter):
         self._index = paths[1]
         self._file = paths[0].open("wb")
 
-    def append(self, ids: Ids, ends: Numbers) -> None:
-        """Append ids; see `TokenWriter`."""
+    def append(self, chunk: Chunk) -> None:
+        """Append rows; see `TokenWriter`."""
+        ids, ends, _ = chunk
         lengths = self._rows.of(ids, ends)
         if len(lengths) and lengths.max() > _MOST_LENGTH:
             raise ValueError(

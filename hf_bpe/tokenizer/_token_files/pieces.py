@@ -1,7 +1,7 @@
 """Encoded parts of sources on disk, from which the token files are put together.
 
-A piece is a file with ids, the ends of documents and a description. It gets its name when it is complete, so every file
-with such a name is whole, and encoding resumes after the last piece of each unit of work.
+A piece is a file with ids, the ends of documents, the values of copied columns and a description. It gets its name when
+it is complete, so every file with such a name is whole, and encoding resumes after the last piece of each unit of work.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from hf_bpe.tokenizer._token_files.documents import DocumentEncoder, Place
 from hf_bpe.tokenizer._token_files.rows import Chunk
 
 _MOST_IDS, _MOST_DOCUMENTS = 1 << 26, 1 << 22
+_MOST_VALUES = 1 << 24  # bytes of the values of copied columns
 _READ_IDS = 1 << 22
 _NAME = re.compile(r"([0-9]{6,})-([0-9]{6,})\.piece")
 _TRAILER = struct.Struct("<Q")
@@ -46,6 +47,7 @@ class Piece(NamedTuple):
         is_last: whether there is no next piece.
         skipped: what was skipped in the sources of the unit before that of the place.
         read: stored bytes of the sources that were read for it.
+        values: the size in bytes of the values of copied columns.
     """
 
     path: Path
@@ -57,6 +59,7 @@ class Piece(NamedTuple):
     is_last: bool
     skipped: Skipped
     read: int
+    values: int = 0
 
     def chunks(self, dtype: npt.DTypeLike, first: int = 0) -> Iterator[Chunk]:
         """Yield the ids from the id with the index `first` on."""
@@ -64,12 +67,13 @@ class Piece(NamedTuple):
         with self.path.open("rb") as file:
             file.seek(self.ids * dtype.itemsize)
             ends = np.fromfile(file, "<i8", self.documents)
+            values = [tuple(row) for line in file.read(self.values).splitlines() for row in json.loads(line)]
             file.seek(first * dtype.itemsize)
             low = int(np.searchsorted(ends, first))
             for start in range(first, max(self.ids, first + 1), _READ_IDS):  # a document may end with nothing more
                 stop = min(start + _READ_IDS, self.ids)
                 high = int(np.searchsorted(ends, stop, "right"))
-                yield Chunk(np.fromfile(file, dtype, stop - start), ends[low:high] - start)
+                yield Chunk(np.fromfile(file, dtype, stop - start), ends[low:high] - start, values[low : high + 1])
                 low = high
 
 
@@ -126,7 +130,7 @@ class PieceFolder:
             for chunk, place, read, skipped in encoded:
                 file.append(chunk, read)
                 report(unit, read, len(chunk.ids))
-                if file.ids >= _MOST_IDS or file.documents >= _MOST_DOCUMENTS:
+                if file.is_full:
                     yield file.commit(place, False, skipped, self._is_durable)
                     number += 1
                     file = _PieceFile(self.path, unit, number, self.dtype)
@@ -144,7 +148,12 @@ class _PieceFile:
         self._file = self._part.open("wb")
         self._dtype = np.dtype(dtype)
         self._ends: list[npt.NDArray[np.int64]] = []
-        self.ids = self.documents = self.read = 0
+        self._values: list[bytes] = []  # lines of JSON
+        self.ids = self.documents = self.read = self.values = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.ids >= _MOST_IDS or self.documents >= _MOST_DOCUMENTS or self.values >= _MOST_VALUES
 
     def append(self, chunk: Chunk, read: int) -> None:
         self._file.write(np.ascontiguousarray(chunk.ids, self._dtype).data)
@@ -152,12 +161,17 @@ class _PieceFile:
         self.ids += len(chunk.ids)
         self.documents += len(chunk.ends)
         self.read += read
+        if chunk.values:
+            self._values.append(json.dumps(chunk.values).encode() + b"\n")
+            self.values += len(self._values[-1])
 
     def commit(self, place: Place, is_last: bool, skipped: Skipped, is_durable: bool) -> Piece:
         for ends in self._ends:
             self._file.write(ends.astype("<i8").data)
+        self._file.writelines(self._values)
         content: dict[str, Any] = {"ids": self.ids, "documents": self.documents, "place": place, "is_last": is_last}
-        trailer = json.dumps({**content, "skipped": asdict(skipped), "read": self.read}).encode()
+        content |= {"skipped": asdict(skipped), "read": self.read, "values": self.values}
+        trailer = json.dumps(content).encode()
         self._file.write(trailer + _TRAILER.pack(len(trailer)))
         self._file.close()
         if is_durable:

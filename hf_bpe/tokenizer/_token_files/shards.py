@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hf_bpe._utils.files import staged_folder
 from hf_bpe.tokenizer._token_files.formats import Target
@@ -38,7 +37,7 @@ class ShardWriter:
 
     Args:
         target: the format and the names of files.
-        dtype: the type of ids.
+        make: returns a writer for files with these names.
         shard_tokens: a shard ends with the row that brings it to this number of ids; None for a single shard.
         records: the shards that are in place already.
         committed: called when a shard is in place.
@@ -48,13 +47,13 @@ class ShardWriter:
     def __init__(
         self,
         target: Target,
-        dtype: npt.DTypeLike,
+        make: Callable[[Sequence[Path]], TokenWriter],
         shard_tokens: int | None,
         records: list[ShardRecord],
         committed: Callable[[ShardRecord], None],
         replaced: Iterable[Path] = (),
     ) -> None:
-        self._target, self._dtype, self._shard_tokens = target, dtype, shard_tokens
+        self._target, self._make, self._shard_tokens = target, make, shard_tokens
         self._records, self._committed, self._replaced = records, committed, [*replaced]
 
     def write(self, chunks: Iterable[Chunk]) -> None:
@@ -74,13 +73,11 @@ class ShardWriter:
         rest: Chunk | None = None
         with ExitStack() as stack:
             staging = stack.enter_context(staged_folder(self._target.folder, last=names[:1]))
-            writer: TokenWriter = stack.enter_context(
-                self._target.format.make([staging / name for name in names], self._dtype)
-            )
+            writer = stack.enter_context(self._make([staging / name for name in names]))
             chunk = first
             while chunk is not None:
                 chunk, rest = self._cut(chunk, tokens)
-                writer.append(*chunk)
+                writer.append(chunk)
                 tokens += len(chunk.ids)
                 rows += len(chunk.ends)
                 most = self._target.format.most_ids
@@ -107,17 +104,18 @@ class ShardWriter:
         if last == len(chunk.ends):
             return chunk, None
         end = int(chunk.ends[last])
-        ids, ends = chunk
-        return Chunk(ids[:end], ends[: last + 1]), Chunk(ids[end:], ends[last + 1 :] - end)
+        ids, ends, values = chunk
+        rest = Chunk(ids[end:], ends[last + 1 :] - end, values[last + 1 :])
+        return Chunk(ids[:end], ends[: last + 1], values[: last + 1]), rest
 
 
 def without_empty_rows(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """Yield chunks that begin at the end of a row, without empty ones and without that end."""
     is_first = True
-    for ids, ends in chunks:
-        ends = ends[ends > 0] if is_first else ends
-        if len(ids) or len(ends):
-            yield Chunk(ids, ends)
+    for ids, ends, values in chunks:
+        left_out = int(np.searchsorted(ends, 0, "right")) if is_first else 0
+        if len(ids) or len(ends) > left_out:
+            yield Chunk(ids, ends[left_out:], values[left_out:])
             is_first = False
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe.engine._encoder import Ids, Numbers
+from hf_bpe.tokenizer._token_files.rows import Chunk
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -22,8 +23,8 @@ _SPOOL_BYTES = 1 << 20
 class TokenWriter:
     """Write the files of one shard, in bounded memory; as a context manager, it closes them."""
 
-    def append(self, ids: Ids, ends: Numbers) -> None:
-        """Append ids, with the positions in them at which rows end; see `Chunk`."""
+    def append(self, chunk: Chunk) -> None:
+        """Append a part of the stream of rows."""
         raise NotImplementedError
 
     def finish(self) -> Mapping[str, Any]:
