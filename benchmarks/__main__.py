@@ -18,6 +18,7 @@ from benchmarks.job import GPT2, Job
 from benchmarks.options import parse
 from benchmarks.runner import RunError, benchmark
 from benchmarks.table import table
+from benchmarks.tasks import COLD
 from benchmarks.vocabulary import prepare
 
 
@@ -63,7 +64,8 @@ def _vocabulary(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, An
         yield "", {}
         return
     with tempfile.TemporaryDirectory() as folder:
-        yield folder, prepare(Path(folder), options.vocabulary, gpt2=options.gpt2, ranks=options.ranks)
+        sources = {name: getattr(options, name) for name in ("gpt2", "ranks", "tokenizer_json")}
+        yield folder, prepare(Path(folder), options.vocabulary, **sources)
 
 
 def _jobs(name: str, options: argparse.Namespace, folder: str, vocabulary: dict[str, Any]) -> Iterator[Job]:
@@ -77,7 +79,12 @@ def _jobs(name: str, options: argparse.Namespace, folder: str, vocabulary: dict[
         yield dataclasses.replace(job, ties=way or None, vocab_size=options.vocab_size)
     elif options.task == "encoding":
         for file in files:
-            yield dataclasses.replace(job, files=(file,), into=way or options.into, warm=options.warm)
+            into = way or options.into
+            yield dataclasses.replace(job, files=(file,), into=into, warm=options.warm, size=options.size)
+    elif options.task == "cold":
+        for file in files:
+            for case in COLD:
+                yield dataclasses.replace(job, files=(file,), into=way or "numpy", case=case)
     elif options.task == "decoding":
         for file in files:
             yield dataclasses.replace(job, files=(file,))

@@ -25,14 +25,15 @@ class Job:
         ties: training only: how the peer is to order pairs of equal count; None for its first way.
         vocab_size: training only: bytes, SEPARATOR and merges.
         vocabulary: all but training and splitting: a folder made by `benchmarks.vocabulary.prepare`.
-        pattern: the name of the vocabulary's split pattern, "gpt2" or "cl100k".
+        pattern: the kind of the vocabulary, of `benchmarks.vocabulary.PATTERNS`.
         separator_id: the id of SEPARATOR in the vocabulary.
-        into: encoding only: what the ids are to come in, "lists" or "numpy".
+        into: encoding and cold: what the ids are to come in, "lists" or "numpy".
         rounds: encoding, decoding and calls: how many slices of the text are timed, one a round.
         round: which round this is. 0 is the run before them: it does all the text, to be compared.
         warm: encoding and calls: do the same slice once untimed before it is timed.
-        case: worst: which of `benchmarks.worst_cases.CASES`; calls: which of `benchmarks.calls.CASES`.
-        size: worst: how many bytes of it; calls: how many bytes of each text.
+        case: worst: which of `benchmarks.worst_cases.CASES`; calls: which of `benchmarks.calls.CASES`; cold: which of
+            `benchmarks.tasks.COLD`.
+        size: worst: how many bytes of it; calls, encoding: how many bytes of each text; 0 for the usual 1 to 9 kB.
         texts: calls only: how many texts a call has, or how many calls a text.
         calls: latency only: how many calls.
         limit: seconds after which the work is given up, 0 for never.
@@ -70,6 +71,8 @@ class Job:
             return f"{self.case}, {self.size / 1e6:g} MB"
         if self.task == "calls":
             return self.case
+        if self.task == "cold":
+            return f"{Path(self.files[0]).stem}, {self.case}"
         return Path(self.files[0]).stem if self.task in ("encoding", "decoding") else ""
 
 

@@ -18,13 +18,14 @@ TRAINING_WITNESSES = ["gigatoken:raw_ids", "ffbpe:lexicographic"]
 SPLITTING = ["hf_bpe", "gigatoken", "regex", "tokenizers"]
 # The last two have no API for arrays, so their lists are compared with the arrays of the others.
 ENCODING = {
-    "lists": ["hf_bpe", "tiktoken", "gigatoken", "fastokens", "tokenizers", "transformers"],
-    "numpy": ["hf_bpe", "tiktoken", "gigatoken", "fastokens", "tokenizers:lists", "transformers:lists"],
+    "lists": ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers", "transformers"],
+    "numpy": ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers:lists", "transformers:lists"],
 }
 # These have no vocabulary of GPT-2's.
-ENCODING_CL100K = ["quicktok"]
+ENCODING_OTHERS = ["quicktok"]
+COLD = ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers:lists"]
 DECODING = ["hf_bpe", "tiktoken", "gigatoken", "tokenizers", "transformers"]
-LATENCY = LOADING = ["hf_bpe", "tiktoken", "gigatoken", "fastokens", "tokenizers", "transformers"]
+LATENCY = LOADING = ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers", "transformers"]
 CALLING = ["hf_bpe", "transformers", "gigatoken", "fastokens"]
 WORST = ["hf_bpe", "tiktoken", "gigatoken", "wordchipper"]
 
@@ -32,8 +33,9 @@ WORST = ["hf_bpe", "tiktoken", "gigatoken", "wordchipper"]
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the options. Every task has `files`, `peers`, `witnesses`, `threads` and `repeats`; `chart` has none."""
     options = _parser().parse_args(arguments)
-    if options.task == "encoding" and options.peers is None:
-        options.peers = ENCODING[options.into] + (ENCODING_CL100K if options.vocabulary == "cl100k" else [])
+    if options.task in ("encoding", "cold") and options.peers is None:
+        peers = ENCODING[options.into] if options.task == "encoding" else COLD
+        options.peers = peers + (ENCODING_OTHERS if options.vocabulary in ("cl100k", "o200k") else [])
     return options
 
 
@@ -64,6 +66,14 @@ def _parser() -> argparse.ArgumentParser:
     encoding.add_argument("--into", choices=list(ENCODING), default="lists", help="what the ids come in")
     encoding.add_argument("--warm", action="store_true", help="encode each text once before, not fresh text")
 
+    encoding.add_argument("--size", type=int, default=0, help="bytes of each text (default: 1 to 9 kB, cut at lines)")
+
+    cold = tasks.add_parser("cold", help="from the first texts of a process to ids, each FILE for itself")
+    _add_files(cold)
+    _add_common(cold, None, "PEER[:INTO]")
+    _add_vocabulary(cold)
+    _add_threads(cold)
+
     decoding = tasks.add_parser("decoding", help="from lists of ids to text, each FILE for itself")
     _add_files(decoding)
     _add_common(decoding, DECODING)
@@ -83,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_files(calls)
     _add_common(calls, CALLING)
     calls.add_argument("--gpt2", type=Path, metavar="FOLDER", required=True, help="with vocab.json and merges.txt")
-    calls.set_defaults(ranks=None, vocabulary="gpt2")
+    calls.set_defaults(ranks=None, tokenizer_json=None, vocabulary="gpt2")
     _add_threads(calls)
     calls.add_argument("--texts", type=_positive, default=1000, help="in a list, and calls on one (default 1000)")
     calls.add_argument("--size", type=_positive, default=2000, help="bytes of each (default 2000)")
@@ -125,6 +135,7 @@ def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--gpt2", type=Path, metavar="FOLDER", help="with vocab.json and merges.txt")
     source.add_argument("--ranks", type=_file, metavar="FILE", help="tiktoken's ranks, instead")
+    source.add_argument("--tokenizer-json", type=_file, metavar="FILE", help="Llama 3's tokenizer.json, instead")
     parser.add_argument("--vocabulary", choices=list(PATTERNS), default="gpt2", help="its kind (default gpt2)")
 
 

@@ -11,8 +11,10 @@ from benchmarks.job import read_documents
 SHORTEST, LONGEST = 1_000, 9_000  # bytes
 
 
-def read_slices(files: tuple[str, ...], count: int) -> list[dict[str, str]]:
+def read_slices(files: tuple[str, ...], count: int, size: int = 0) -> list[dict[str, str]]:
     """Return the texts in slices of about equal size: name → text, the same names whatever the number of slices.
+
+    The texts have 1 to 9 kB, or `size` bytes if it is given, of which three more may end a character.
 
     Whole documents are dealt out, each to the slice that is smallest so far: the slices are of the same kind of text,
     and no two have parts of one document, which would repeat its words.
@@ -26,7 +28,7 @@ def read_slices(files: tuple[str, ...], count: int) -> list[dict[str, str]]:
     number = 0
     for document in read_documents(files):
         smallest = sizes.index(min(sizes))
-        for text in _cut(document.encode(), lengths):
+        for text in _cut_evenly(document.encode(), size) if size else _cut(document.encode(), lengths):
             number += 1
             slices[smallest][f"text {number}, {text[:40]!r}"] = text
         sizes[smallest] += len(document)

@@ -48,7 +48,7 @@ def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
     unit, scale, form = "seconds", 1.0, "{:.3f}"
     if task == "latency":
         unit, scale, form = "microseconds", 1e6 / result["options"]["calls"], "{:.2f}"
-    elif task == "calls":
+    elif task in ("calls", "cold"):
         unit, scale, form = "milliseconds", 1e3, "{:.2f}"
 
     def spread(row: dict[str, Any]) -> str:

@@ -17,6 +17,8 @@ from benchmarks.job import Job
 from benchmarks.slices import read_slices
 
 GREETING = "Hello world"
+COLD = {"first 4 kB": slice(0, 1), "next 1 MB": slice(1, 251)}
+"""Case of `cold` → which of the texts, of 4 kB each, are timed; those before them are encoded untimed."""
 
 
 class _Slice:
@@ -26,7 +28,7 @@ class _Slice:
     """
 
     def __init__(self, job: Job) -> None:
-        slices = read_slices(job.files, job.rounds + 1)
+        slices = read_slices(job.files, job.rounds + 1, job.size)
         chosen = slices[job.round] if job.round else {name: text for part in slices for name, text in part.items()}
         self.names = list(chosen)
         self.texts = list(chosen.values())
@@ -55,6 +57,36 @@ class Encoding:
     def outcome(self) -> dict[str, str]:
         sequences = self.encoded if self.into == "lists" else self.tokenizer.sequences(self.encoded)
         return {name: digest(ids) for name, ids in zip(self.slice.names, sequences, strict=True)}
+
+
+class Cold:
+    """The first texts of a process to ids: what is prepared when a tokenizer is first used is part of the time.
+
+    The tokenizer has been loaded, and has encoded a few words. The run before all rounds has the texts of every round.
+    """
+
+    def __init__(self, job: Job, make: type[Tokenizer]) -> None:
+        which = COLD[job.case]
+        slices = [[*texts.items()] for texts in read_slices(job.files, job.rounds, size=4000)]
+        if min(map(len, slices)) < which.stop:
+            raise ValueError(f"{job.files[0]}: too little text for {job.rounds} rounds of 1 MB; give fewer repeats")
+        chosen = [slices[job.round - 1]] if job.round else slices
+        self.names, self.texts = zip(*(named for texts in chosen for named in texts[which]), strict=True)
+        self.bytes = sum(len(text.encode()) for text in self.texts)
+        self.tokenizer = make(job)
+        self.into = job.into
+        method = f"encode_{job.into}"
+        self.encode = _entry_point(self.tokenizer, method, job)
+        self.entry_point = self.tokenizer.entry_points[method]
+        for text in [GREETING, *(text for _, text in chosen[0][: which.start])]:
+            self.encode([text])
+
+    def run(self) -> None:
+        self.encoded = self.encode([*self.texts])
+
+    def outcome(self) -> dict[str, str]:
+        sequences = self.encoded if self.into == "lists" else self.tokenizer.sequences(self.encoded)
+        return {name: digest(ids) for name, ids in zip(self.names, sequences, strict=True)}
 
 
 class Decoding:

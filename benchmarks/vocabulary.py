@@ -15,7 +15,13 @@ from benchmarks.peers._merges import from_ranks
 CL100K = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
-PATTERNS = {"gpt2": GPT2, "cl100k": CL100K}
+O200K = (
+    r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
+    r"""|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
+    r"""|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
+PATTERNS = {"gpt2": GPT2, "cl100k": CL100K, "o200k": O200K, "llama3": CL100K}
+"""Kind of a vocabulary → its split pattern. Llama 3's is written in another way in its files, and cuts alike."""
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
 RANKS = "ranks.tiktoken"
@@ -24,18 +30,35 @@ TWO_FILES = "gpt2"
 """A folder with nothing but VOCAB and MERGES, as they were given; not made from ranks."""
 
 
-def prepare(folder: Path, pattern: str, *, gpt2: Path | None = None, ranks: Path | None = None) -> dict[str, Any]:
+def prepare(
+    folder: Path,
+    pattern: str,
+    *,
+    gpt2: Path | None = None,
+    ranks: Path | None = None,
+    tokenizer_json: Path | None = None,
+) -> dict[str, Any]:
     """Write a vocabulary to a folder in every format named above; return what to say of it in results.
 
     Args:
         folder: an empty folder.
-        pattern: the name of its split pattern, one of PATTERNS.
+        pattern: its kind, one of PATTERNS.
         gpt2: a folder with `vocab.json` and `merges.txt`, of which a token SEPARATOR may be part; or
-        ranks: a rank file of tiktoken.
+        ranks: a rank file of tiktoken; or
+        tokenizer_json: a `tokenizer.json` that takes whole words from the vocabulary before it merges, as Llama 3's.
+            It is copied, and only RANKS are made of it, because no list of merges with its ids says the same.
 
     Raises:
         ValueError: merges whose tokens are not numbered in their order, so that ranks cannot say the same.
     """
+    if tokenizer_json is not None:
+        model = json.loads(tokenizer_json.read_text(encoding="utf-8"))["model"]
+        if not model.get("ignore_merges"):
+            raise ValueError(f"{tokenizer_json}: expected a model that takes whole words first; give its ranks")
+        vocab = model["vocab"]
+        vocab.setdefault(SEPARATOR, max(vocab.values()) + 1)
+        shutil.copy(tokenizer_json, folder / TOKENIZER)
+        return _describe(folder, pattern, vocab)
     if gpt2 is not None:
         vocab = json.loads((gpt2 / VOCAB).read_text(encoding="utf-8"))
         lines = (gpt2 / MERGES).read_text(encoding="utf-8").split("\n")
@@ -51,15 +74,20 @@ def prepare(folder: Path, pattern: str, *, gpt2: Path | None = None, ranks: Path
         vocab = {_printable(token): rank for token, rank in tokens.items()}
         merges = [f"{_printable(one)} {_printable(two)}" for one, two in from_ranks(tokens)]
     else:
-        raise ValueError("no vocabulary: expected the folder of GPT-2's two files, or a rank file")
+        raise ValueError("no vocabulary: expected the folder of GPT-2's two files, a rank file, or a tokenizer.json")
     vocab.setdefault(SEPARATOR, max(vocab.values()) + 1)  # rank files leave it to the code around them
 
     (folder / VOCAB).write_text(json.dumps(vocab, ensure_ascii=False), encoding="utf-8")
     (folder / MERGES).write_text("\n".join(["#version: 0.2", *merges, ""]), encoding="utf-8")
+    _save_tokenizer(folder, pattern)
+    return _describe(folder, pattern, vocab)
+
+
+def _describe(folder: Path, pattern: str, vocab: dict[str, int]) -> dict[str, Any]:
+    """Write RANKS, and return what to say of the vocabulary."""
     by_rank = sorted((rank, _raw(token)) for token, rank in vocab.items() if token != SEPARATOR)
     lines = [f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in by_rank]
     (folder / RANKS).write_text("".join(lines), encoding="utf-8")
-    _save_tokenizer(folder, pattern)
     digest = hashlib.sha256((folder / RANKS).read_bytes()).hexdigest()
     return {"pattern": pattern, "separator_id": vocab[SEPARATOR], "tokens": len(vocab), "ranks_sha256": digest}
 

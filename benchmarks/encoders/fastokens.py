@@ -14,6 +14,8 @@ from benchmarks.vocabulary import RANKS, TOKENIZER
 
 DISTRIBUTION = "fastokens"
 
+_ENCODINGS = {"cl100k": "cl100k_base", "o200k": "o200k_base"}
+
 
 class Tokenizer:
     """`encode_ordinary` of each text with one thread: its batches, of as many as the environment says, are slower."""
@@ -27,10 +29,10 @@ class Tokenizer:
 
     def __init__(self, job: Job) -> None:
         folder = Path(job.vocabulary)
-        if job.pattern == "gpt2":
+        if job.pattern in ("gpt2", "llama3"):
             self.tokenizer = fastokens.Tokenizer.from_file(str(folder / TOKENIZER))
-        else:  # whose tokenizer.json it refuses
-            self.tokenizer = fastokens.Tokenizer.from_tiktoken(str(folder / RANKS), encoding="cl100k_base")
+        else:  # it refuses their tokenizer.json
+            self.tokenizer = fastokens.Tokenizer.from_tiktoken(str(folder / RANKS), encoding=_ENCODINGS[job.pattern])
         self.threads = job.threads
 
     def encode_one(self, text: str) -> list[int]:

@@ -9,7 +9,7 @@ import gigatoken
 
 from benchmarks.encoders import _flat
 from benchmarks.job import SEPARATOR, Job
-from benchmarks.vocabulary import RANKS
+from benchmarks.vocabulary import RANKS, TOKENIZER
 
 DISTRIBUTION = "gigatoken"
 
@@ -25,8 +25,12 @@ class Tokenizer:
     }
 
     def __init__(self, job: Job) -> None:
-        path = Path(job.vocabulary, RANKS)
-        self.tokenizer = gigatoken.Tokenizer.from_tiktoken(path, job.pattern, {SEPARATOR: job.separator_id})
+        folder = Path(job.vocabulary)
+        if job.pattern == "llama3":  # it takes ranks for merges only
+            self.tokenizer = gigatoken.Tokenizer.from_json((folder / TOKENIZER).read_bytes())
+        else:
+            special = {SEPARATOR: job.separator_id}
+            self.tokenizer = gigatoken.Tokenizer.from_tiktoken(folder / RANKS, job.pattern, special)
         self.parallel = job.threads > 1
         self.encode = self.tokenizer.backend.encode  # without a frame of its Python between
 

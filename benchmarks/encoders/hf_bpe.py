@@ -8,17 +8,16 @@ from typing import Any
 import hf_bpe
 import hf_bpe.engine._dispatch
 from benchmarks.encoders import _flat
-from benchmarks.job import SEPARATOR, Job
-from benchmarks.peers._merges import from_ranks
-from benchmarks.vocabulary import MERGES, RANKS, VOCAB, read_ranks
-from hf_bpe import BPEModel, BPETokenizer
+from benchmarks.job import Job
+from benchmarks.vocabulary import MERGES, TOKENIZER, VOCAB
+from hf_bpe import BPETokenizer
 
 DISTRIBUTION = "hf_bpe"
 ENGINE = "Python" if hf_bpe.engine._dispatch.native_core() is None else "native"
 
 
 class Tokenizer:
-    """The bulk API of `BPETokenizer`; loaded from GPT-2's two files for GPT-2's pattern."""
+    """The bulk API of `BPETokenizer`; loaded from GPT-2's two files, or from `tokenizer.json`."""
 
     entry_points = {
         "encode_one": "encode_bytes",
@@ -32,9 +31,7 @@ class Tokenizer:
         if job.pattern == "gpt2":
             self.tokenizer = BPETokenizer(folder / VOCAB, folder / MERGES)
         else:
-            ranks = read_ranks(folder / RANKS)
-            vocab = {rank: token for token, rank in ranks.items()} | {job.separator_id: SEPARATOR.encode()}
-            self.tokenizer = BPETokenizer(model=BPEModel(vocab, from_ranks(ranks), (SEPARATOR,), job.pattern))
+            self.tokenizer = BPETokenizer.convert_from(folder / TOKENIZER)
         self.threads = job.threads
         self.encode_one = self.tokenizer.encode_bytes
 

@@ -12,9 +12,14 @@ from benchmarks.job import Job
 
 DISTRIBUTION = "quicktok-v1"
 
+_ENCODINGS = {"cl100k": "cl100k_base", "o200k": "o200k_base"}
+
 
 class Tokenizer:
-    """The encoding that it brings; that it is the one of the rank file is seen when ids are compared."""
+    """The encoding that it brings; that it is the one of the rank file is seen when ids are compared.
+
+    Its own "llama3" gives other ids than Llama 3's tokenizer.json and ranks do, in text of many languages.
+    """
 
     entry_points = {
         "encode_one": "encode_ordinary",
@@ -24,9 +29,9 @@ class Tokenizer:
     }
 
     def __init__(self, job: Job) -> None:
-        if job.pattern != "cl100k":
-            raise ValueError(f"quicktok has no vocabulary of {job.pattern}'s kind here: expected cl100k")
-        self.tokenizer = quicktok.get_encoding("cl100k_base")
+        if job.pattern not in _ENCODINGS:
+            raise ValueError(f"quicktok has no vocabulary of {job.pattern}'s kind: expected {', '.join(_ENCODINGS)}")
+        self.tokenizer = quicktok.get_encoding(_ENCODINGS[job.pattern])
         self.threads = job.threads
         self.encode_one = self.tokenizer.encode_ordinary
 

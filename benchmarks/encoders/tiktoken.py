@@ -10,7 +10,7 @@ import numpy  # noqa: F401 - before the work, as encode_to_numpy imports it when
 import tiktoken
 
 from benchmarks.job import SEPARATOR, Job
-from benchmarks.vocabulary import RANKS, read_ranks
+from benchmarks.vocabulary import PATTERNS, RANKS, read_ranks
 
 DISTRIBUTION = "tiktoken"
 
@@ -21,7 +21,9 @@ _PATTERNS = {
         r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"""
         r"""|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
     ),
+    "o200k": PATTERNS["o200k"],
 }
+_PATTERNS["llama3"] = _PATTERNS["cl100k"]  # which cuts alike
 
 
 class Tokenizer:

@@ -14,7 +14,7 @@ from benchmarks.vocabulary import RANKS
 
 DISTRIBUTION = "wordchipper"
 
-_NAMES = {"gpt2": "r50k_base", "cl100k": "cl100k_base"}
+_NAMES = {"gpt2": "r50k_base", "cl100k": "cl100k_base", "o200k": "o200k_base"}
 
 
 class Tokenizer:

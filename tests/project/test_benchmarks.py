@@ -1,10 +1,15 @@
 import base64
+import gzip
 import json
+import os
+import shutil
+import subprocess
 
 import pytest
 from support.benchmarking import ROOT, measure, run, write_gpt2_folder, write_text
 from support.profiles import by_profile, thorough
 
+import hf_bpe
 from hf_bpe import train_bpe
 
 WRONG_PEER = """
@@ -180,6 +185,23 @@ def test_rank_files_are_another_way_to_give_a_vocabulary(tmp_path, text):
 
 
 @thorough
+def test_a_tokenizer_json_that_takes_whole_words_first_is_a_third_way(tmp_path, text, gpt2):
+    hf_bpe.BPETokenizer.train(
+        [text], vocab_size=600, special_tokens=["<|endoftext|>"], pattern="llama3"
+    ).save_pretrained(tmp_path)
+    path = tmp_path / "tokenizer.json"
+    options = ["--tokenizer-json", path, "--vocabulary", "llama3", "--peers", "hf_bpe", "tiktoken", "tokenizers"]
+    done, _ = measure(tmp_path, "encoding", text, *options)
+    assert done.returncode == 1
+    assert "expected a model that takes whole words first; give its ranks" in done.stderr
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["model"]["ignore_merges"] = True
+    path.write_text(json.dumps(content), encoding="utf-8")
+    done, _ = measure(tmp_path, "encoding", text, *options)
+    assert done.returncode == 0, done.stderr
+
+
+@thorough
 @pytest.mark.parametrize("task", ["encoding", "decoding"])
 def test_wrong_ids_and_texts_are_refused_before_anything_is_timed(tmp_path, text, gpt2, task):
     (tmp_path / "wrong_peer.py").write_text(WRONG_ENCODER, encoding="utf-8")
@@ -254,3 +276,54 @@ def test_slices_are_of_equal_size_and_hold_all_the_text(monkeypatch, tmp_path):
     assert {name: text for part in slices for name, text in part.items()} == whole
     with pytest.raises(ValueError, match="fewer documents than the 9 slices"):
         read_slices((str(path),), 9)
+
+
+def test_cold_runs_need_text_for_every_round(tmp_path, text, gpt2):
+    done, _ = measure(tmp_path, "cold", text, "--gpt2", gpt2, "--peers", "hf_bpe")
+    assert done.returncode == 1
+    assert "too little text for 1 rounds of 1 MB; give fewer repeats" in done.stderr
+
+
+@thorough
+def test_the_first_texts_of_a_process_are_compared_and_timed(tmp_path, gpt2):
+    long = tmp_path / "long.txt"
+    long.write_text("<|endoftext|>".join(f"Text {number} of many. " * 300 for number in range(300)), encoding="utf-8")
+    done, result = measure(tmp_path, "cold", long, "--gpt2", gpt2, "--peers", "hf_bpe", "tokenizers:lists")
+    assert done.returncode == 0, done.stderr
+    assert "long, first 4 kB: hf_bpe, tokenizers give the same for 1 text." in done.stderr
+    assert "long, next 1 MB: hf_bpe, tokenizers give the same for 250 texts." in done.stderr
+    assert {one["bytes"] for one in result["runs"]} == {4_000, 1_000_000}
+
+
+@pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="dpkg-deb is not installed")
+def test_corpora_are_made_of_the_texts_in_packages(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks import corpora
+
+    files = tmp_path / "package" / "usr"
+    (tmp_path / "package" / "DEBIAN").mkdir(parents=True)
+    (tmp_path / "package" / "DEBIAN" / "control").write_text(
+        "Package: words\nVersion: 1\nArchitecture: all\nMaintainer: me\nDescription: words\n"
+    )
+    files.mkdir()
+    pages = {f"{name}.html": f"<p>{name} &amp; more </p>\n\n\n" * 60 for name in ("one", "two")}
+    others = {"short.txt": "too short", "same.html": pages["one.html"], "main.c": "int x;\n" * 100, "x.bin": "\0" * 900}
+    for name, content in {**pages, **others}.items():
+        (files / name).write_text(content)
+    (files / "three.txt.gz").write_bytes(gzip.compress(b"three words\n" * 60))
+    subprocess.run(
+        ["dpkg-deb", "--build", tmp_path / "package", tmp_path / "words.deb"], check=True, capture_output=True
+    )
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "apt-get").write_text(f'#!/bin/sh\n[ "$2" = words ] && cp {tmp_path}/words.deb .\n')
+    (programs / "apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(corpora, "PACKAGES", {"english": ["words", "missing"], "code": ["words"]})
+
+    assert corpora.make("english", tmp_path / "english.txt", 100_000) == 3
+    texts = (tmp_path / "english.txt").read_text().split("<|endoftext|>")
+    paragraphs = {"\n\n".join([f"{name} & more"] * 60) for name in ("one", "two")}
+    assert {*texts} == paragraphs | {"\n".join(["three words"] * 60), ""}
+    assert corpora.make("code", tmp_path / "code.txt", 100_000) == 1
+    assert corpora.make("english", tmp_path / "english.txt", 500) == 1
