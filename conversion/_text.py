@@ -270,6 +270,6 @@ FORMAT = Format(
     matches=matches,
     read=read,
     write=write,
-    sidecar=frozenset(FEATURES.keys() - {"special_tokens"}),
+    sidecar=frozenset(FEATURES.keys() - {"special_tokens", "supermerges"}),
     last=(VOCAB_FILE,),
 )

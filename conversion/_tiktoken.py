@@ -207,7 +207,8 @@ FORMAT = Format(
     write=_write,
     has_chains=False,
     sidecar=frozenset(FEATURES)
-    - {"ignore_merges", "flags", "added_tokens", "prefix_space", "split_special_tokens", "normalizer", "missing_bytes"},
+    - {"ignore_merges", "flags", "added_tokens", "prefix_space", "split_special_tokens", "normalizer", "missing_bytes"}
+    - {"supermerges"},
     peer=_peer,
     suffix=".tiktoken",
 )

@@ -24,6 +24,9 @@ class Chain:
 
     def __init__(self, stages: list[tuple[bytes, int, list[bytes], bytes, int, int, int]], cuts: bytes) -> None: ...
 
+NativePattern = str | Chain | None | tuple[str | Chain | None]
+"""A pattern that is built in, a chain, None for no pre-tokenization, or a tuple of one of these for its phrases."""
+
 def split_tokens(
     ids: Ids, offsets: Numbers, steps: Numbers, numbers: Numbers, *, begins: bytes, pairs: bytes, seed: int
 ) -> tuple[Ids, Numbers]:
@@ -44,7 +47,7 @@ class Counter:
     One thread at a time may call it; a second gets a RuntimeError.
 
     Args:
-        pattern: the name of a pattern that is built in, a chain, or None for no pre-tokenization.
+        pattern: how text is cut, or a tuple of it to count its phrases.
         special_tokens: text is split at them first, at the longest where several begin.
         threads: number of threads, at most; the result does not depend on it.
         memory: what the counts may take, in bytes; 0 for as much as they need.
@@ -54,7 +57,7 @@ class Counter:
 
     def __init__(
         self,
-        pattern: str | Chain | None,
+        pattern: NativePattern,
         special_tokens: list[bytes],
         *,
         threads: int,
@@ -132,6 +135,7 @@ class Encoder:
         drop_missing_bytes: that of the model.
         merge_ids: the ids of the tokens of each merge (see `hf_bpe.core._model.CheckedMerges`), for which `merges` are
             not read; their bytes are compared.
+        supermerges: those of the model.
         simd: one of `simd_names()`, None for the best; the result does not depend on it.
         chunk_bytes: what a thread takes at a time; the result does not depend on it.
 
@@ -150,6 +154,7 @@ class Encoder:
         no_words: list[bytes] | None = None,
         drop_missing_bytes: bool = False,
         merge_ids: bytes | None = None,
+        supermerges: list[tuple[bytes, bytes]] = ...,
         simd: str | None = None,
         chunk_bytes: int = ...,
     ) -> None: ...
@@ -158,6 +163,7 @@ class Encoder:
     @property
     def lacks_bytes(self) -> bool: ...
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder: ...
+    def with_model(self, model: BPEModel) -> Encoder: ...
     def encode(self, text: AnyText, options: Options) -> list[int]: ...
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]: ...
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]: ...
@@ -187,17 +193,41 @@ def learn_merges(
     threads: int = ...,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
     span: int = ...,
+    least_slots: int = ...,
 ) -> list[tuple[bytes, bytes]]:
     """Learn merges as hf_bpe.core.reference does.
 
     Args:
         counts: what returns a sorted run, to be read from its beginning, twice.
         parts: a pattern that cuts words where the initial merges do not cross, so that they are encoded fast.
-        threads: threads that encode the words with the initial merges.
+        threads: threads that encode the words with the initial merges, and index pairs.
         progress: called about twenty times a second and at the end, with the merges since its last call, none or more,
             and how often the last one occurred.
         span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
+        least_slots: how many tokens a thread that indexes pairs has at least; the result is always the same.
     """
+
+def learn_supermerges(
+    phrases: Callable[[], Run],
+    *,
+    merges: list[tuple[bytes, bytes]],
+    initial: list[tuple[bytes, bytes]],
+    max_merges: int,
+    lexicographic: bool,
+    min_frequency: int,
+    max_token_bytes: int | None,
+    length_penalty: float,
+    max_words: int | None,
+    colon_space: bool,
+    threads: int,
+    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
+    span: int = ...,
+    least_slots: int = ...,
+) -> list[tuple[bytes, bytes]]:
+    """Learn supermerges as hf_bpe.core._supermerge_learning does; see `learn_merges` for the arguments."""
+
+def supertraining_bytes(phrases: Callable[[], Run], *, max_merges: int, threads: int) -> int:
+    """Return how many bytes of memory learn_supermerges takes beyond the phrases; rather too many than too few."""
 
 def learn_parity_merges(
     counts: list[Callable[[], Run]],
@@ -288,7 +318,7 @@ def read_model(
         `read_vocab`, and that of `read_merges`. None if either is missing or irregular.
     """
 
-def find_last_cut(text: bytes, pattern: str | Chain | None, special_tokens: list[bytes]) -> int:
+def find_last_cut(text: bytes, pattern: NativePattern, special_tokens: list[bytes]) -> int:
     """Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none."""
 
 def simd_names() -> list[str]:

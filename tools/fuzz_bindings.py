@@ -219,7 +219,7 @@ def write_rows(world: World) -> None:
         given[rng.randrange(4)] = world.odd()
     encoder = rng.choice(world.encoders)
     encoder.rows_to_arrays(*given)
-    encoder.rows_to_lists(*given[:3])
+    encoder.rows_to_lists(*given[:3], rng.choice([None, given[3]]))
 
 
 def count(world: World) -> None:

@@ -61,6 +61,10 @@ _WORK_HELP = (
     "With --output, a folder for what is encoded, from which the same command resumes after an interruption. Delete it "
     "when done."
 )
+_COPY_HELP = (
+    "With --output and --format parquet or arrow, copy a column of JSON lines or Parquet next to the ids, as text. "
+    "Give it once for each column."
+)
 _DROPOUT_HELP = (
     "With --output, encode at random by BPE-dropout: skip a merge with this probability each time it could be applied."
 )
@@ -96,6 +100,9 @@ def encode(
     shard_tokens: Annotated[
         int | None,
         option(_SHARD_HELP, metavar="N", parser=size_of_at_least(1), show_default="one file; 16Mi for mds"),
+    ] = None,
+    copy_columns: Annotated[
+        list[str] | None, option(_COPY_HELP, "--copy-column", metavar="NAME", show_default="none")
     ] = None,
     work_dir: Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", show_default="none")] = None,
     dropout: Annotated[float | None, option(_DROPOUT_HELP, metavar="P", min=0, max=1, show_default="none")] = None,

@@ -26,7 +26,10 @@ _TOLD_BY_MODEL = ("unicode", "pattern", "vocab", "specials", "ignore_merges", "n
 
 def signature_of(model: BPEModel) -> str:
     """Return the signature of a model; see `BPEModel.signature`."""
-    origin = _origin_if_true(model) or ((_VERSION, version()), (_MERGES, digest_of(model.merges)))
+    origin = _origin_if_true(model) or (
+        (_VERSION, version()),
+        (_MERGES, digest_of([*model.merges, *model.supermerges])),
+    )
     values = dict(origin)
     parts = {
         "unicode": UNICODE_VERSION,
@@ -105,4 +108,6 @@ def version() -> str:
 
 def _origin_if_true(model: BPEModel) -> Origin:
     """Return the origin of a model if it describes the merges that the model has, else an empty origin."""
-    return model.origin if model.origin and model.origin[-1] == (_MERGES, digest_of(model.merges)) else ()
+    if not model.origin:
+        return ()
+    return model.origin if model.origin[-1] == (_MERGES, digest_of([*model.merges, *model.supermerges])) else ()

@@ -26,6 +26,7 @@ from hf_bpe.core._chains import PreToken, PreTokenizer
 from hf_bpe.core._matching import Matcher, check_expression
 from hf_bpe.core._named_patterns import PATTERNS, SPELLINGS, TIKTOKEN_CL100K
 from hf_bpe.core._newer_characters import hide_newer
+from hf_bpe.core._phrases import pattern_of_phrases, phrases_pattern
 from hf_bpe.core._stages import (
     ByteLevel,
     CharDelimiterSplit,
@@ -74,7 +75,11 @@ WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200
 # its text between matches, because white space is always matched.
 _SAFE_CUT = regex.compile(r"(?<=\S)(?= )|(?<=[\p{L}\p{N}])(?=\s)")
 
-# The same for UTF-8, or any bytes, where ASCII is before the cut, or a space after it.
+# The same between phrases; see `_phrases`.
+_CUT_OF_PHRASES = regex.compile(r"(?<=[!-@\[-`{-~])(?= )|(?<=[0-9])(?=\s)|(?<=[\p{L}\p{N}])(?=\n)")
+_CUT_OF_PHRASES_IN_BYTES = re.compile(rb"(?<=[!-@\[-`{-~])(?= )|(?<=[0-9])(?=[\t-\r])|(?<=[A-Za-z])(?=\n)")
+
+# The same as _SAFE_CUT for UTF-8, or any bytes, where ASCII is before the cut, or a space after it.
 _SAFE_CUT_IN_BYTES = re.compile(
     rb"[\t-\r ](?:(?<=[0-9A-Za-z][\t-\r ])|(?<=[^\t-\r ] )"
     # The other characters of WHITE_SPACE: none of their bytes is part of a longer character.
@@ -106,12 +111,26 @@ def canonical_pattern(pattern: AnyPattern) -> str | None:
     """
     if pattern is None:
         return None
+    if isinstance(pattern, str) and (inner := pattern_of_phrases(pattern)) is not None:
+        return phrases_pattern(check_has_phrases(canonical_pattern(inner)))
     if isinstance(pattern, str) and not _LIKE_JSON.match(pattern):
         return None if pattern == "none" else _canonical_expression(pattern)
     try:
         return _canonical_chain(_chain_of(pattern))
     except (TypeError, ValueError) as error:
         raise type(error)(f"pattern: {str(error).removeprefix('pattern: ')}") from None
+
+
+def check_has_phrases(pattern: str | None) -> str:
+    """Return a canonical pattern by which text has phrases: a named one, or an expression.
+
+    Raises:
+        ValueError: the pattern does not split, or is a chain without a name, whose stages may leave text out.
+    """
+    if pattern is None or (is_chain(pattern) and pattern not in CHAINS):
+        what = "does not split" if pattern is None else "is a chain of stages"
+        raise ValueError(f"phrases: expected a named pattern or an expression, got {pattern!r:.80}, which {what}")
+    return pattern
 
 
 def _chain_of(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, Any]) -> PreTokenizer:
@@ -320,8 +339,9 @@ def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
     >>> [*find_safe_cuts("Hello world, again", "gpt2")]
     [5, 12]
     """
-    if pattern in NAMES:
-        for match in _SAFE_CUT.finditer(hide_newer(text)):
+    if pattern in NAMES or pattern_of_phrases(pattern) in NAMES:
+        cuts = _SAFE_CUT if pattern in NAMES else _CUT_OF_PHRASES
+        for match in cuts.finditer(hide_newer(text)):
             yield match.start()
     elif pattern is not None:
         for match in re.finditer(_safe_cut_of(pattern), text):
@@ -335,6 +355,8 @@ def safe_cut_in_bytes(pattern: str | None) -> re.Pattern[bytes]:
     """
     if pattern in NAMES:
         return _SAFE_CUT_IN_BYTES
+    if pattern_of_phrases(pattern) in NAMES:
+        return _CUT_OF_PHRASES_IN_BYTES
     return re.compile((_NO_CUT if pattern is None else _safe_cut_of(pattern)).encode())
 
 
@@ -347,11 +369,16 @@ def _safe_cut_of(pattern: str) -> str:
     from hf_bpe.core._chain_programs import compile_chain  # which named patterns do not need
     from hf_bpe.core._expression_program import TooComplexError
 
+    of_phrases = pattern_of_phrases(pattern)
     try:
-        cuts = compile_chain(pre_tokenizer(pattern)).cuts
+        cuts = compile_chain(pre_tokenizer(of_phrases or pattern)).cuts
     except TooComplexError:
         return _NO_CUT
     before: dict[str, str] = {}
     for left, right in cuts.items():
+        if of_phrases is not None:  # `left` is never white space
+            if "\n" not in right:
+                continue
+            right = "\n"
         before[right] = before.get(right, "") + left
     return "|".join(f"(?<=[{re.escape(left)}])(?=[{re.escape(right)}])" for right, left in before.items()) or _NO_CUT

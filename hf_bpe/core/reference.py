@@ -14,7 +14,10 @@ from itertools import pairwise
 
 from hf_bpe.core._byte_level import BYTE_TO_CHAR
 from hf_bpe.core._dropout import Dropout, merge_with_dropout
+from hf_bpe.core._merging import merge_symbols
 from hf_bpe.core._model import BPEModel
+from hf_bpe.core._phrases import join, pattern_of_phrases, runs_of_mergeable
+from hf_bpe.core._supermerges import Supermerges
 from hf_bpe.core._superwords import is_allowed
 from hf_bpe.core.pretokenizers import PreToken, split
 from hf_bpe.core.pretokenizers import pre_tokens as cut_into_pre_tokens
@@ -37,8 +40,12 @@ def pre_tokenize(text: bytes, pattern: str | None) -> list[bytes]:
 
 
 def count_pre_tokens(documents: Iterable[bytes], pattern: str | None) -> Counter[bytes]:
-    """Return how often each pre-token occurs in documents without special tokens."""
+    """Return how often each pre-token, or phrase, occurs in documents without special tokens."""
     counts: Counter[bytes] = Counter()
+    if (of_phrases := pattern_of_phrases(pattern)) is not None:
+        for document in documents:
+            counts.update(map(join, runs_of_mergeable(pre_tokenize(document, of_phrases))))
+        return counts
     for document in documents:
         # Counting str first avoids encoding every occurrence.
         for piece, count in Counter(split(document.decode("utf-8", "surrogateescape"), pattern)).items():
@@ -102,14 +109,58 @@ def learn_merges(
     >>> learn_merges(counts, max_merges=1, initial=[(b"s", b"t"), (b"e", b"st")])
     [(b'o', b'w')]
     """
+
+    def encode(tokens: list[bytes], merges: list[tuple[bytes, bytes]]) -> tuple[list[list[int]], list[int]]:
+        encoder = Encoder(BPEModel(dict(enumerate(tokens)), [*initial, *merges]))
+        return [encoder.encode_word(word) for word in counts], list(counts.values())
+
+    return learn_pairs(
+        numbered_tokens(initial),
+        encode,
+        max_merges=max_merges,
+        tie_break=tie_break,
+        min_frequency=min_frequency,
+        max_token_bytes=max_token_bytes,
+        length_penalty=length_penalty,
+        max_words=max_words,
+        colon_space=colon_space,
+        progress=progress,
+    )
+
+
+def numbered_tokens(merges: Iterable[tuple[bytes, bytes]]) -> list[bytes]:
+    """Return the bytes and the tokens of merges in the order in which training numbers them."""
     alphabet = [bytes([byte]) for byte in sorted(range(256), key=BYTE_TO_CHAR.__getitem__)]
-    parts_and_results = [token for first, second in initial for token in (first, second, first + second)]
-    tokens = list(dict.fromkeys(alphabet + parts_and_results))  # a symbol is an index here
+    parts_and_results = [token for first, second in merges for token in (first, second, first + second)]
+    return list(dict.fromkeys(alphabet + parts_and_results))
+
+
+def learn_pairs(
+    tokens: list[bytes],
+    encode: Callable[[list[bytes], list[tuple[bytes, bytes]]], tuple[list[list[int]], list[int]]],
+    *,
+    max_merges: int,
+    tie_break: str,
+    min_frequency: int,
+    max_token_bytes: int | None,
+    length_penalty: float,
+    max_words: int | None,
+    colon_space: bool,
+    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
+) -> list[tuple[bytes, bytes]]:
+    """Learn merges from sequences of tokens; see `learn_merges`.
+
+    Args:
+        tokens: the tokens so far; the new ones are appended.
+        encode: returns the sequences, as indices of tokens, after the merges learned so far, and how often each occurs.
+        max_merges, tie_break, min_frequency, max_token_bytes, length_penalty, max_words, colon_space, progress: see
+            `learn_merges`.
+    """
     symbol_of = {token: symbol for symbol, token in enumerate(tokens)}
     lexicographic = tie_break == "lexicographic"
     tie_keys: list[str | int] = [*map(_descending_key, tokens)] if lexicographic else [*range(len(tokens))]
     is_limited = max_words is not None or not colon_space
-    weights = list(counts.values())
+    weights: list[int] = []
     merges: list[tuple[bytes, bytes]] = []
 
     pair_counts: defaultdict[Pair, int] = defaultdict(int)
@@ -129,8 +180,7 @@ def learn_merges(
 
     def encode_words() -> list[list[int]]:
         """Encode the words with all merges so far, and rebuild the index."""
-        encoder = Encoder(BPEModel(dict(enumerate(tokens)), [*initial, *merges]))
-        words = [encoder.encode_word(word) for word in counts]
+        words, weights[:] = encode(tokens, merges)
         pair_counts.clear()
         where.clear()
         heap.clear()
@@ -222,6 +272,7 @@ class Encoder:
             (ids[first], ids[second]): (rank, ids[first + second]) for rank, (first, second) in enumerate(model.merges)
         }
         self._whole_words = model.whole_words()
+        self.supermerges = Supermerges(model) if model.supermerges else None
         self._cache: dict[bytes, list[int]] = {}
 
     @property
@@ -240,12 +291,17 @@ class Encoder:
             ValueError: a byte has no token, `unknown_id` is None, and the model does not drop such bytes.
         """
         words = pre_tokenize(text, self.model.pattern)
-        return self.known([token_id for word in words for token_id in self._ids_of(word)], unknown_id)
+        rows: Iterable[list[int]] = map(self._ids_of, words)
+        if self.supermerges is not None:
+            rows = (ids for _, ids in self.supermerges.apply(zip(words, rows, strict=True)))
+        return self.known([token_id for ids in rows for token_id in ids], unknown_id)
 
     def pre_tokens(
         self, text: bytes, dropout: Dropout | None = None, position: int = 0
     ) -> Iterator[tuple[PreToken, list[int]]]:
         """Yield each pre-token of a text with its ids, where -1 - byte stands for a byte that has no token.
+
+        These are the ids before supermerges.
 
         Bytes that the model drops come after the ids of their pre-token.
 
@@ -294,43 +350,11 @@ class Encoder:
 
         If the model has `ignore_merges` and the pre-token is a token, that is the result. Otherwise merge the adjacent
         pair of lowest rank, leftmost first, until there is none; O(n log n) in len(word).
-
-        The symbols are a linked list over the positions of the word's bytes: a merge keeps the left position and drops
-        the right one. The heap holds (rank, position of the left part); an entry may be stale.
         """
         if word in self._whole_words:
             return [self._whole_words[word]]
         symbols, missing = self._symbols_of(word)
-        end = len(symbols)
-        following = list(range(1, end + 1))
-        previous = list(range(-1, end - 1))
-        ranks = self._ranks
-        heap = []
-        for left in range(end - 1):
-            found = ranks.get((symbols[left], symbols[left + 1]))
-            if found is not None:
-                heap.append((found[0], left))
-        heapq.heapify(heap)
-        dropped = -1 - 256  # neither an id nor a byte
-        while heap:
-            rank, left = heapq.heappop(heap)
-            right = following[left]
-            found = ranks.get((symbols[left], symbols[right])) if right < end else None
-            if found is None or found[0] != rank:
-                continue
-            symbols[left], symbols[right] = found[1], dropped
-            after = following[left] = following[right]
-            if after < end:
-                previous[after] = left
-                found = ranks.get((symbols[left], symbols[after]))
-                if found is not None:
-                    heapq.heappush(heap, (found[0], left))
-            before = previous[left]
-            if before >= 0:
-                found = ranks.get((symbols[before], symbols[left]))
-                if found is not None:
-                    heapq.heappush(heap, (found[0], before))
-        return [*(symbol for symbol in symbols if symbol != dropped), *missing]
+        return [*merge_symbols(symbols, self._ranks), *missing]
 
     def encode_word_with_dropout(self, word: bytes, dropout: Dropout, position: int) -> list[int]:
         """Return the ids of the pre-token at a position of the first text of `dropout`, like `encode_word`.

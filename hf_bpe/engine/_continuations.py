@@ -161,15 +161,21 @@ class _Groups(NamedTuple):
     def of(cls, tokens: Mapping[int, bytes], size: int, is_late: bool) -> _Groups:
         """Return the groups; `is_late` says whether a contraction may have begun before a token."""
         numbers: dict[object, int] = {}
+        of_shape: dict[tuple[str, str], int] = {}  # most tokens share one with others
         of_token = np.full(size, -1, np.int64)
         samples: list[bytes] = []
         for token_id, token in tokens.items():
-            key = _group(token, is_late)
-            if key is None:
-                continue
-            number = numbers.setdefault(key, len(numbers))
-            if number == len(samples):
-                samples.append(token)
+            shape = _shape(token, is_late)
+            number = -1 if shape is None else of_shape.get(shape, -1)
+            if number < 0:
+                key = _group(token, is_late)
+                if key is None:
+                    continue
+                number = numbers.setdefault(key, len(numbers))
+                if number == len(samples):
+                    samples.append(token)
+                if shape is not None:
+                    of_shape[shape] = number
             of_token[token_id] = number
         starts = [(number, b"", token) for number, token in enumerate(samples) if not _continues(token)]
         return cls(of_token, samples, _following_all([*starts, (len(samples), b"", b"")], is_late))
@@ -259,6 +265,19 @@ def _group(token: bytes, is_late: bool) -> object:
     return token[:inside], runs, rest
 
 
+def _shape(token: bytes, is_late: bool) -> tuple[str, str] | None:
+    """Return what decides the group of a token and is found sooner; None if only `_group` knows it."""
+    try:
+        text = token.decode()
+    except UnicodeDecodeError:
+        return None
+    if "'" in text:
+        return None
+    first = text[:1] if is_late and text[:1] in _SUFFIXES else ""
+    second = text[1:2] if first and text[1:2] in _SUFFIXES else ""
+    return text.translate(_table()), first + second
+
+
 def _runs_of(text: str, *, is_late: bool) -> list[tuple[int, int, bool]]:
     """Return begin and end of runs of one class, and whether their lengths count."""
     table, counted = _table(), _counted()
@@ -328,7 +347,8 @@ def _table() -> list[int]:
 def _counted() -> frozenset[int]:
     table = _table()
     everything = hide_newer("".join(map(chr, range(0x110000))))
-    return frozenset(table[match.start()] for match in regex.finditer(_COUNTED, everything))
+    runs = (match.span() for match in regex.finditer(f"{_COUNTED}+", everything))
+    return frozenset().union(*(table[start:stop] for start, stop in runs))
 
 
 @lru_cache(maxsize=1 << 12)

@@ -96,6 +96,16 @@ def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()
     return base.with_added_tokens(added_tokens) if added_tokens else base
 
 
+def share_encoder(encoder: Encoder, model: BPEModel) -> Encoder:
+    """Return the encoder of a model that gives the ids of another one for every text, whose `make_encoder` is given."""
+    native = native_core()
+    if native is None or not isinstance(encoder, native.Encoder):
+        return make_encoder(model)
+    shared: Encoder = encoder.with_model(model)
+    _encoders[id(model), False] = shared
+    return shared
+
+
 def _make_encoder(model: BPEModel) -> Encoder:
     if model.normalizer is None:
         return _make_encoder_of_raw_text(model)
@@ -131,6 +141,7 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
         no_words=[special.encode() for special in model.special_tokens] if model.ignore_merges else None,
         drop_missing_bytes=model.drop_missing_bytes,
         merge_ids=model._merge_ids,
+        supermerges=model.supermerges if is_native else [],
     )
     return encoder if is_native else PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
 
@@ -307,7 +318,7 @@ def learn_merges(
         max_merges, tie_break, min_frequency, max_token_bytes, length_penalty, max_words, colon_space, initial: see
             `reference.learn_merges`.
         parts: native: the pattern by which the initial merges were learned, which helps to apply them to long words.
-        threads: native: threads that apply the initial merges.
+        threads: native: threads that apply the initial merges and index pairs; the result does not depend on them.
         progress: called with the merges learned since its last call, possibly none, and the count of the last merge (0
             before the first); the native core calls it about twenty times a second, and once at the end. The
             concatenation of all these lists is the result. Its exceptions propagate.
@@ -331,23 +342,36 @@ def learn_merges(
             initial=initial,
             progress=progress,
         )
-    if min_frequency >= 2**64:  # no pair has such a count
-        max_merges = 0
     merges: list[tuple[bytes, bytes]] = native.learn_merges(
-        _run_of(counts),
+        run_of(counts),
         initial=[*initial],
-        max_merges=min(max_merges, 2**32),  # there are never that many
-        lexicographic=tie_break == "lexicographic",
-        min_frequency=min(min_frequency, 2**64 - 1),
-        max_token_bytes=None if max_token_bytes is None else min(max_token_bytes, 2**32),
-        length_penalty=length_penalty,
-        max_words=None if max_words is None else min(max_words, 2**32),
-        colon_space=colon_space,
         parts=_native_or_gpt2(native, parts),
-        threads=min(threads, 2**31),
+        length_penalty=length_penalty,
+        colon_space=colon_space,
         progress=progress,
+        **native_limits(max_merges, tie_break, min_frequency, max_token_bytes, max_words, threads),
     )
     return merges
+
+
+def native_limits(
+    max_merges: int,
+    tie_break: str,
+    min_frequency: int,
+    max_token_bytes: int | None,
+    max_words: int | None,
+    threads: int,
+) -> dict[str, Any]:
+    """Return options of `learn_merges` as the native core takes them: in its types, with the same result."""
+    return {
+        # There are never that many merges, and no pair has such a count.
+        "max_merges": min(max_merges, 2**32) if min_frequency < 2**64 else 0,
+        "lexicographic": tie_break == "lexicographic",
+        "min_frequency": min(min_frequency, 2**64 - 1),
+        "max_token_bytes": None if max_token_bytes is None else min(max_token_bytes, 2**32),
+        "max_words": None if max_words is None else min(max_words, 2**32),
+        "threads": min(threads, 2**31),
+    }
 
 
 def _native_or_gpt2(native: ModuleType, pattern: str | None) -> Any:
@@ -374,8 +398,8 @@ def learn_parity_merges(
         return _parity.learn_parity_merges(words, dev_words, options, progress)
     most_bytes = options.max_token_bytes
     merges, chosen = native.learn_parity_merges(
-        [*map(_run_of, languages)],
-        [*map(_run_of, dev)],
+        [*map(run_of, languages)],
+        [*map(run_of, dev)],
         max_merges=min(options.max_merges, 2**32),  # there are never that many
         global_merges=min(options.global_merges, 2**32),
         window=min(options.window, 2**32),
@@ -412,7 +436,7 @@ def training_bytes(
     if native is None:
         return reference.training_bytes(word for word, _ in counts.items())
     needed: int = native.training_bytes(
-        _run_of(counts),
+        run_of(counts),
         [*initial],
         max_merges=min(max_merges, 2**32),
         parts=_native_or_gpt2(native, parts),
@@ -421,7 +445,7 @@ def training_bytes(
     return needed
 
 
-def _run_of(counts: Mapping[bytes, int] | HasRun) -> Callable[[], runs.Run]:
+def run_of(counts: Mapping[bytes, int] | HasRun) -> Callable[[], runs.Run]:
     """Return a function that returns the run for the native core to learn from."""
     if isinstance(counts, HasRun):
         return counts.run

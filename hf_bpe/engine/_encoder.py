@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, count
 from operator import index
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,20 @@ from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._byte_level import BYTE_TO_CHAR, repair_surrogates, to_printable
 from hf_bpe.core._dropout import Dropout
 from hf_bpe.core._model import BPEModel
+from hf_bpe.core._phrases import phrases_pattern
 from hf_bpe.core.pretokenizers import find_safe_cuts
 from hf_bpe.core.reference import Encoder as WordsEncoder
 from hf_bpe.engine._added_tokens import AddedTokenSplitter
 from hf_bpe.engine._token_finder import TokenFinder
 
+Value = TypeVar("Value")
+
 _PRINTABLE_SIZES = [len(char.encode()) for char in BYTE_TO_CHAR]
 
+NO_DROPOUT = (
+    "dropout: expected none for a model with supermerges, for which BPE-dropout is not defined; stochastok splits any "
+    "tokens"
+)
 AnyText = str | bytes
 Ids = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.int64]
@@ -160,13 +167,19 @@ class Encoder(Protocol):
         """Return the text of each row of ids, without skipped ids; `errors` is that of `bytes.decode`."""
         return [self.decode(row, skipped).decode("utf-8", errors) for row in [*rows]]
 
-    def rows_to_lists(self, ids: Ids, spans: Numbers, template_ids: TemplateIds) -> list[list[int]]:
-        """Return rows of ids, each with one or more sequences and the special tokens of a template.
+    def rows_to_lists(
+        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """Return rows of ids, each with one or more sequences and the special tokens of a template, and masks.
 
         Args:
             ids: the ids of all sequences.
             spans: the begin and end of each sequence in `ids`, of shape (rows, sequences, 2).
             template_ids: the ids before the first sequence and after each, so one list more than sequences in a row.
+            padding: how to pad; a row that is longer stays as it is. None for no padding.
+
+        Returns:
+            The rows, and for each a row that is 1 where there is an id and 0 where there is padding.
         """
         rows = []
         for row in spans.tolist():
@@ -174,24 +187,23 @@ class Encoder(Protocol):
             for (begin, end), after in zip(row, template_ids[1:], strict=True):
                 ids_of_row += [*ids[begin:end].tolist(), *after]
             rows.append(ids_of_row)
-        return rows
+        masks = [[1] * len(row) for row in rows]
+        if padding is not None:
+            length = max(map(len, rows), default=0) if padding.length is None else padding.length
+            rows = [filled_up(row, length, padding.pad_id, padding.is_left) for row in rows]
+            masks = [filled_up(mask, length, 0, padding.is_left) for mask in masks]
+        return rows, masks
 
     def rows_to_arrays(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
     ) -> tuple[Numbers, Numbers]:
-        """Return the rows as a padded array, and a mask that is 1 where there is an id."""
-        rows = self.rows_to_lists(ids, spans, template_ids)
-        longest = max(map(len, rows), default=0)
-        length = longest if padding.length is None else padding.length
-        if longest > length:
+        """Return the padded rows and the masks of `rows_to_lists` as arrays; raise a ValueError for a longer row."""
+        rows, masks = self.rows_to_lists(ids, spans, template_ids, padding)
+        length = max(map(len, rows), default=0) if padding.length is None else padding.length
+        if any(len(row) > length for row in rows):
             raise ValueError("padding: expected a length that no row exceeds")
-        filled = np.full((len(rows), length), padding.pad_id, np.int64)
-        mask = np.zeros((len(rows), length), np.int64)
-        for number, row in enumerate(rows):
-            place = slice(length - len(row), length) if padding.is_left else slice(len(row))
-            filled[number, place] = row
-            mask[number, place] = 1
-        return filled, mask
+        shape = len(rows), length
+        return np.array(rows, np.int64).reshape(shape), np.array(masks, np.int64).reshape(shape)
 
 
 class PythonEncoder(Encoder):
@@ -253,6 +265,8 @@ class PythonEncoder(Encoder):
         return np.array(ids, np.uint32), offsets, np.array(places, np.int64).reshape(-1, 3)
 
     def _encode_with_offsets(self, text: AnyText, options: Options) -> tuple[list[int], list[tuple[int, int, int]]]:
+        if options.dropout is not None and self.model.supermerges:
+            raise ValueError(NO_DROPOUT)
         ids: list[int] = []
         places: list[tuple[int, int, int]] = []  # byte positions in the repaired text
         repaired, parts = as_str(text), count()
@@ -267,12 +281,29 @@ class PythonEncoder(Encoder):
             if options.add_prefix_space and not data.startswith(b" "):
                 data = b" " + data
                 at -= 1  # the prefix space has the position of the first character
+            words: list[tuple[bytes, list[int]]] = []
+            places_of_words: list[list[tuple[int, int, int]]] = []
             for pre_token, word_ids in self._words.pre_tokens(data, options.dropout, at):
                 part = next(parts)
                 begin, least = at + pre_token.start, max(at + pre_token.lowest, lowest)
-                for first, last in self._bytes_of_ids(pre_token.data, word_ids):
-                    places.append((max(begin + first, least), max(begin + last + 1, least + 1), part))
+                words.append((pre_token.data, word_ids))
+                places_of_words.append(
+                    [
+                        (max(begin + lo, least), max(begin + hi + 1, least + 1), part)
+                        for lo, hi in self._bytes_of_ids(pre_token.data, word_ids)
+                    ]
+                )
+            if self._words.supermerges is None:
+                joined: Iterable[tuple[int, list[int]]] = ((1, word_ids) for _, word_ids in words)
+            else:
+                joined = self._words.supermerges.apply(words)
+            done = 0
+            for number, word_ids in joined:
+                first, last = places_of_words[done], places_of_words[done + number - 1]
+                # A token of several pre-tokens is in the part where it begins.
+                places += first if number == 1 else [(first[0][0], last[-1][1], first[0][2])]
                 ids += self._words.known(word_ids, options.unknown_id)
+                done += number
         if isinstance(text, str):
             begins, ends = characters_of_bytes(text)
             places = [
@@ -310,6 +341,9 @@ class PythonEncoder(Encoder):
             if not options.split_special_tokens:
                 tokens.update(place for place, _ in self._first_round.find_begins(text, start, limit))
             cuts = tokens | self._safe_cuts(text, start, limit)
+            if self.model.supermerges:
+                between_phrases = {*find_safe_cuts(text[start - 1 : limit], phrases_pattern(self.model.pattern))}
+                cuts = {cut for cut in cuts if cut in tokens or cut - start + 1 in between_phrases}
             if options.add_prefix_space:  # no space may be put before the rest of a segment
                 cuts = {cut for cut in cuts if text[cut] == " " or cut in tokens}
             forbidden = self._splitter.forbidden_cuts(text, start, limit)
@@ -370,6 +404,12 @@ class WordsMergedNatively(WordsMergedInPython):
 
     def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
         return self._native.merge_words(words, unknown_id)
+
+
+def filled_up(row: list[Value], length: int, padding: Value, is_left: bool) -> list[Value]:
+    """Return a row with padding up to a length; a row that is longer stays as it is."""
+    missing = [padding] * (length - len(row))
+    return missing + row if is_left else row + missing
 
 
 def in_arrays(rows: list[list[int]]) -> tuple[Ids, Numbers]:

@@ -7,13 +7,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hf_bpe.core._chain_programs import ChainProgram, StageProgram, compile_chain
+from hf_bpe.core._phrases import pattern_of_phrases
 from hf_bpe.core._stages import BEHAVIORS
 from hf_bpe.core.pretokenizers import NAMES, pre_tokenizer
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from hf_bpe._native import Chain
+    from hf_bpe._native import Chain, NativePattern
 
 __all__ = ["NotNativeError", "compile_natively", "native_pattern"]
 
@@ -22,12 +23,17 @@ class NotNativeError(ValueError):
     """The native core cannot split by a pattern."""
 
 
-def native_pattern(native: ModuleType, pattern: str | None) -> str | Chain | None:
+def native_pattern(native: ModuleType, pattern: str | None) -> NativePattern:
     """Return what the native core takes for a canonical pattern.
 
     Raises:
         NotNativeError: the core cannot split by it.
     """
+    of_phrases = pattern_of_phrases(pattern)
+    return _native(native, pattern) if of_phrases is None else (_native(native, of_phrases),)
+
+
+def _native(native: ModuleType, pattern: str | None) -> str | Chain | None:
     if pattern is None or pattern in NAMES:
         return pattern
     chain = compile_natively(native, pattern)

@@ -12,6 +12,7 @@ import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -29,6 +30,7 @@ Alignment = tuple[bytes, Numbers, Numbers]
 
 _Aligned = tuple[bytes, Sequence[int], Sequence[int]]
 
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 # Those that normalize a segment, which is a character with those that join it, in the same way wherever it stands.
 _LOCAL = (*_FORMS, "Lowercase", "StripAccents")
@@ -79,7 +81,7 @@ class Normalizer:
         self._parts = parts_of_normalizer(name)
         kinds = [part["type"] for part in self._parts]
         self.is_local = {*kinds} <= {*_LOCAL}
-        self._forms: list[Literal["NFC", "NFD", "NFKC", "NFKD"]] = [kind for kind in kinds if kind in _FORMS]
+        self._forms: list[Form] = [kind for kind in kinds if kind in _FORMS]
         self._is_forms = len(self._forms) == len(kinds)
         self._lowers = "Lowercase" in kinds
         self._has_expression = any("Regex" in part.get("pattern", ()) for part in self._parts)
@@ -97,15 +99,31 @@ class Normalizer:
         """
         if self.is_local and text.isascii():
             return text.lower() if self._lowers else text
-        if self.is_unchanged(text):
-            return text
+        if self._is_forms:
+            return self._apply_in_pieces(text, "\n ")
         return _NO_SURROGATES.sub(lambda match: self._apply(match[0]), text)
+
+    def _apply_in_pieces(self, text: str, separators: str) -> str:
+        """Normalize to `_forms` only the lines, and the words of these, that are not normalized yet.
+
+        Each piece begins with the separator before it, with which a segment begins.
+        """
+        if not separators:
+            return _NO_SURROGATES.sub(lambda match: self._apply(match[0]), text)
+        separator, finer = separators[0], separators[1:]
+        pieces = text.split(separator)
+        for number, is_done in enumerate(are_normalized([*pieces], self._forms)):
+            if not is_done:
+                before = separator if number > 0 else ""
+                pieces[number] = self._apply_in_pieces(before + pieces[number], finer)[len(before) :]
+        return separator.join(pieces)
 
     def is_unchanged(self, text: str) -> bool:
         """Say whether text certainly stays as it is, as a whole and cut at any place."""
         if text.isascii():
             return self.is_local and not (self._lowers and text != text.lower())
-        return self._is_forms and is_normalized(text, self._forms)
+        # A line that has to be normalized to know takes ten times as long.
+        return self._is_forms and all(are_normalized(text.split("\n"), self._forms))
 
     def align(self, text: str) -> Alignment:
         """Return normalized text with the places it comes from, as `tokenizers` gives them.
@@ -200,9 +218,11 @@ class Normalizer:
         return bytes(data), begins, ends
 
 
-def is_normalized(text: str, forms: list[Literal["NFC", "NFD", "NFKC", "NFKD"]]) -> bool:
-    """Say whether text is in all of the normalization forms."""
-    return all(unicodedata.is_normalized(form, text) for form in forms)
+def are_normalized(texts: Iterable[str], forms: Sequence[Form]) -> Iterable[bool]:
+    """Say of each text whether it is in all of the normalization forms."""
+    if len(forms) == 1:
+        return map(unicodedata.is_normalized, repeat(forms[0]), texts)
+    return (all(unicodedata.is_normalized(form, text) for form in forms) for text in texts)
 
 
 def utf8(text: str) -> bytes:

@@ -252,8 +252,10 @@ class NormalizingEncoder(Encoder):
 
     # Ids to rows and text.
 
-    def rows_to_lists(self, ids: Ids, spans: Numbers, template_ids: TemplateIds) -> list[list[int]]:
-        return self._raw.rows_to_lists(ids, spans, template_ids)
+    def rows_to_lists(
+        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        return self._raw.rows_to_lists(ids, spans, template_ids, padding)
 
     def rows_to_arrays(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding

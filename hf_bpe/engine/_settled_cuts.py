@@ -47,17 +47,18 @@ class SettledCuts:
             encoder.model.pattern in NAMES
             and not options.add_prefix_space
             and not encoder.lacks_bytes
+            and not encoder.model.supermerges
             # So that text which stays as it is has the same added tokens before and after normalization.
             and (self._normalizer is None or all(self._normalizer.is_unchanged(token.content) for token in tokens))
         )
 
     def find_last(self, text: str) -> int:
         """Return the last known position at which a text without lone surrogates can be cut; 0 if there is none."""
-        if not self._is_possible or (self._normalizer is not None and not self._normalizer.is_unchanged(text)):
-            return 0
         stop = len(text) - self._margin
-        start = max(stop - _WINDOW, 0)
-        runs = [match.start() for match in _RUN.finditer(hide_newer(text[start : max(stop, 0)]))]
+        start = self._start_of_window(text, stop) if self._is_possible and stop > 0 else None
+        if start is None:
+            return 0
+        runs = [match.start() for match in _RUN.finditer(hide_newer(text[start:stop]))]
         # The last run that is followed by another one.
         ends = [start + begin for begin in runs[1:] if start + begin + _LOOKED_AT <= stop]
         if not ends:
@@ -72,3 +73,15 @@ class SettledCuts:
             if text[cut - 1] not in WHITE_SPACE and not is_joined and cut not in forbidden:
                 return int(cut)
         return 0
+
+    def _start_of_window(self, text: str, stop: int) -> int | None:
+        """Return where to search for cuts from: after it text stays as it is; None if that is known of no position."""
+        if self._normalizer is None or self._normalizer.is_unchanged(text):
+            return max(stop - _WINDOW, 0)
+        for width in (_WINDOW, _WINDOW // 4, _WINDOW // 16):
+            start = max(stop - width, 0)
+            # No added token that spans a cut begins before this position, and no character before it joins others.
+            first = self._normalizer.last_segment(text, max(start - self._margin, 0))
+            if self._normalizer.is_unchanged(text[first:]):
+                return start
+        return None

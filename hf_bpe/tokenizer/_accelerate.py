@@ -86,14 +86,15 @@ class _Accelerating(classmethod):  # type: ignore[type-arg]
 
     def __init__(self, plain: Any) -> None:
         def from_pretrained(cls: type, *args: Any, **kwargs: Any) -> Any:
-            return _accelerated_if_possible(plain.__get__(None, cls)(*args, **kwargs))
+            return accelerated_if_possible(plain.__get__(None, cls)(*args, **kwargs))
 
         from_pretrained.__doc__ = getattr(plain, "__func__", plain).__doc__
         super().__init__(from_pretrained)
         self.plain = plain
 
 
-def _accelerated_if_possible(tokenizer: Any) -> Any:
+def accelerated_if_possible(tokenizer: Any) -> Any:
+    """Return an accelerated tokenizer, or the tokenizer as it is and log why."""
     if isinstance(tokenizer, BPETokenizer):
         return tokenizer
     try:

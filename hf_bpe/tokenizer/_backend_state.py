@@ -7,6 +7,7 @@ it in place; added tokens and the model only where other code may have reached t
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from tokenizers import Tokenizer
@@ -56,9 +57,16 @@ def state_of_tokens(backend: Tokenizer) -> tuple[Any, ...]:
     return samples, canary, backend.get_added_tokens_decoder()
 
 
-def is_held_elsewhere(attributes: dict[str, Any]) -> bool:
-    """Return whether a backend is referred to by other objects than its tokenizer, one snapshot and the caller."""
-    return _references(attributes) > _REFERENCES
+def is_held_elsewhere(attributes: dict[str, Any], others: Sequence[dict[str, Any]]) -> bool:
+    """Return whether a backend is referred to by more than tokenizers, one snapshot and the caller.
+
+    Args:
+        attributes: those of a tokenizer.
+        others: those of other tokenizers that may have the same backend.
+    """
+    references = _references(attributes)
+    # In this order: of tokenizers that get or lose the backend meanwhile, too few are counted, never too many.
+    return references > _REFERENCES + sum(each.get("_tokenizer") is attributes["_tokenizer"] for each in others)
 
 
 def _references(attributes: dict[str, Any]) -> int:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe.engine._encoder import Ids, Numbers, TemplateIds
+from hf_bpe.engine._encoder import Ids, Numbers, TemplateIds, filled_up
 
 Value = TypeVar("Value")
 
@@ -51,10 +51,25 @@ class Layout:
         return lengths
 
     @cached_property
-    def lengths(self) -> list[int]:
+    def lengths(self) -> Numbers:
         """The number of ids in each row, with special tokens and without padding."""
-        lengths: list[int] = (self.sequence_lengths.sum(axis=1) + self.num_special).tolist()
+        lengths: Numbers = self.sequence_lengths.sum(axis=1) + self.num_special
         return lengths
+
+    @cached_property
+    def longest(self) -> int:
+        """The number of ids in the longest row, with special tokens and without padding."""
+        return int(self.lengths.max(initial=0))
+
+    @property
+    def longest_padded(self) -> int:
+        """The number of ids in the longest row, with special tokens and padding."""
+        return self.longest if self.width is None else max(self.longest, self.width)
+
+    @cached_property
+    def padded_lengths(self) -> Numbers:
+        """The number of ids in each row, with special tokens and padding."""
+        return self.lengths if self.width is None else np.maximum(self.lengths, self.width)
 
     def truncated(self, max_length: int, strategy: str, *, from_left: bool) -> Layout:
         """Return the layout truncated to `max_length`; raise a ValueError if `strategy` cannot cut enough."""
@@ -93,17 +108,12 @@ class Layout:
 
     def padded(self, length: int | None, multiple_of: int | None, *, left: bool) -> Layout:
         """Return the layout padded to a length, or to the longest row if None, rounded up to a multiple."""
-        width = max(self.lengths, default=0) if length is None else length
+        width = self.longest if length is None else length
         if multiple_of is not None:
             width = -(-width // multiple_of) * multiple_of
         if width >= MOST_IDS:
             raise ValueError(f"padding to {width} ids: expected a max_length that memory can hold")
         return replace(self, width=width, pads_left=left)
-
-    def padding_of(self, row_length: int) -> tuple[int, int]:
-        """Return the padding before and after a row of this many ids."""
-        missing = 0 if self.width is None else max(self.width - row_length, 0)
-        return (missing, 0) if self.pads_left else (0, missing)
 
     def row(self, row: int, pad_id: int) -> list[int]:
         """Return the ids of a row."""
@@ -122,8 +132,7 @@ class Layout:
 
     def filled_up(self, values: list[Value], padding: Value) -> list[Value]:
         """Return the values of a row with padding."""
-        before, after = self.padding_of(len(values))
-        return [padding] * before + values + [padding] * after if before or after else values
+        return values if self.width is None else filled_up(values, self.width, padding, self.pads_left)
 
 
 def kept_lengths(lengths: Numbers, room: int, strategy: str) -> Numbers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,11 @@ def as_lists(name: str, ids: Any) -> Any:
     return [*check_sequence(name, ids, "ids")]
 
 
+def are_rows_of_ids(rows: Sequence[Any]) -> bool:
+    """Say whether all rows are lists or tuples that begin with an int, as nearly always, without a call for each."""
+    return {*map(type, rows)} <= {list, tuple} and {type(row[0]) for row in rows if row} <= {int}
+
+
 def check_text(name: str, value: Any) -> Any:
     """Return the value if it is a str or bytes."""
     if not isinstance(value, (str, bytes)):
@@ -128,7 +134,7 @@ def check_texts(name: str, value: Any) -> list[AnyText]:
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{name}: expected a list of texts, got a single {type(value).__name__}; write [text]")
     texts = [*value] if isinstance(value, (list, tuple)) else [*check_sequence(name, value, "a list of texts")]
-    if not {*map(type, texts)} <= {str, bytes}:
+    if not (all(map(str.__instancecheck__, texts)) or {*map(type, texts)} <= {str, bytes}):
         for at, text in enumerate(texts):
             check_text(f"{name}[{at}]", text)
     return texts

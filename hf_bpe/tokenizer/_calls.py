@@ -55,12 +55,13 @@ class Inputs(NamedTuple):
             return cls._made([text] if pair is None else [text, pair], 1 if pair is None else 2, False, in_words)
         if not isinstance(text, (list, tuple)):
             return None
+        text = [*text]  # brings the texts into the caches, which checking one by one would wait for
         if pair is not None:
             if not isinstance(pair, (list, tuple)) or len(pair) != len(text) or not all(map(is_one, [*text, *pair])):
                 return None
             return cls._made([each for row in zip(text, pair, strict=True) for each in row], 2, True, in_words)
         if all(map(is_one, text)):
-            return cls._made([*text], 1, True, in_words)
+            return cls._made(text, 1, True, in_words)
         is_pair = (tuple,) if in_words else (tuple, list)
         if all(isinstance(row, is_pair) and len(row) == 2 and all(map(is_one, row)) for row in text):
             return cls._made([each for row in text for each in row], 2, True, in_words)
@@ -74,8 +75,7 @@ class Inputs(NamedTuple):
         return cls([word for words in sequences for word in words], bounds, per_row, is_batched)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+_is_text: Callable[[Any], bool] = str.__instancecheck__  # `isinstance` without a frame for each text
 
 
 def _is_words(value: Any) -> bool:
@@ -193,8 +193,7 @@ def encode_call(
     call = Call(**{name: value for name, value in given.items() if name in _CALL_NAMES})
     layout = _lay_out(source, inputs.per_row, template)
     if call.limit is None:
-        longest = max(layout.lengths, default=0)
-        tokenizer._eventual_warn_about_too_long_sequence(range(longest), call.max_length, call.verbose)
+        tokenizer._eventual_warn_about_too_long_sequence(range(layout.longest), call.max_length, call.verbose)
     layout, samples = _arrange(layout, call, tokenizer.truncation_side, tokenizer.padding_side)
     pad_id: Any = NO_ID if layout.width is None else tokenizer.pad_token_id
     encodings = Encodings(lambda: layout, source.places, pad_id, type_ids, to_tokens, *offsets)
@@ -247,22 +246,18 @@ def _columns(
     is_batched: bool,
 ) -> dict[str, Any]:
     """Return the requested columns by name, each with a value for each row; `names` are those given by default."""
-    lengths, rows = layout.lengths, range(len(layout.spans))
-    padded_lengths = [length + sum(layout.padding_of(length)) for length in lengths]
+    rows = range(len(layout.spans))
     with_mask = _gives("attention_mask", call.return_attention_mask, names)
     data: dict[str, Any] = {}
     mask: Any
-    if call.return_tensors and len({*padded_lengths}) <= 1:
-        padding = Padding(max(padded_lengths, default=0), pad_id, layout.pads_left)
-        ids, mask = encoder.rows_to_arrays(layout.ids, layout.spans, layout.template, padding)
+    if call.return_tensors and (layout.padded_lengths == layout.longest_padded).all():
+        to_longest = Padding(layout.longest_padded, pad_id, layout.pads_left)
+        ids, mask = encoder.rows_to_arrays(layout.ids, layout.spans, layout.template, to_longest)
         data["input_ids"] = _as_tensor(ids, call.return_tensors)
         mask = _as_tensor(mask, call.return_tensors)
     else:
-        data["input_ids"] = encoder.rows_to_lists(layout.ids, layout.spans, layout.template)
-        mask = [[1] * length for length in lengths] if with_mask else []
-        if layout.width is not None:
-            data["input_ids"] = [layout.filled_up(row, pad_id) for row in data["input_ids"]]
-            mask = [layout.filled_up(row, 0) for row in mask]
+        padding = None if layout.width is None else Padding(layout.width, pad_id, layout.pads_left)
+        data["input_ids"], mask = encoder.rows_to_lists(layout.ids, layout.spans, layout.template, padding)
     if _gives("token_type_ids", call.return_token_type_ids, names):
         data["token_type_ids"] = [type_ids(layout, row) for row in rows]
     if call.return_special_tokens_mask:
@@ -273,7 +268,7 @@ def _columns(
     if call.return_length:
         # As in transformers' Python tokenizers, lengths of rows in a batch exclude padding.
         is_padding_left_out = is_batched and not call.return_overflowing_tokens
-        data["length"] = lengths if is_padding_left_out else padded_lengths
+        data["length"] = (layout.lengths if is_padding_left_out else layout.padded_lengths).tolist()
     if with_mask:
         data["attention_mask"] = mask
     return data

@@ -14,10 +14,14 @@ from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._byte_level import is_utf8
 from hf_bpe.engine._allowed import AllowedTokens
 from hf_bpe.engine._encoder import AddedTokenTuple, Encoder, Options
+from hf_bpe.engine._settled_cuts import SettledCuts
 from hf_bpe.tokenizer._bulk import as_lists
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._token_tree import LogProbabilities, TokenTree
+
+
+_LONG = 48  # bytes without a safe cut from which on a settled one is searched for
 
 
 class Healing(NamedTuple):
@@ -83,27 +87,73 @@ class CanonicalIds:
     def canonical_prefix(self, ids: Sequence[int]) -> list[int]:
         """Return the longest beginning of ids that is canonical by itself.
 
-        It may end before `first_noncanonical` or after it: what follows can change which ids are canonical.
+        It may end before `first_noncanonical` or after it: what follows can change which ids are canonical. It takes
+        time in proportion to the ids, and to the square of the ids between two places at which text may be cut, as in
+        words of thousands of letters; without a pattern, in proportion to the ids and their logarithm.
         """
         given = self._checked(ids)
+        if self._is_prefix_closed:
+            return given[: self._bisected_prefix(given)]
         first = self.first_noncanonical(given)
         if first is None:
             return given
         # Before the last place at which the text up to there may be cut, nothing depends on what follows.
-        stop = longest = start = self._number_before_cut(self._bytes(given[:first]))
+        data = self._bytes(given[:first])
+        cut = self._encoder.find_last_cut(data, self._options)
+        stop = longest = start = self._number_of_kept(given[:first], data[:cut]) or 0
         while stop < len(given):
             stop += 1
             data = self._bytes(given[start:stop])
-            found = self._encoder.encode(data, self._options)
-            if found == given[start:stop] and is_utf8(data):
+            text = _text_of(data)
+            if text is None:
+                break
+            if self._encoder.encode(data, self._options) == given[start:stop] and is_utf8(data):
                 longest = stop
             cut = self._encoder.find_last_cut(data, self._options)
+            if cut == 0 and len(data) > _LONG:
+                cut = len(text[: self._settled_cuts.find_last(text)].encode())
             if cut > 0:
-                kept = self._encoder.encode(data[:cut], self._options)
-                if kept != given[start : start + len(kept)] or not is_utf8(data[:cut]):
+                kept = self._number_of_kept(given[start:stop], data[:cut])
+                if kept is None:
                     break
-                start += len(kept)
+                start += kept
         return given[:longest]
+
+    @cached_property
+    def _settled_cuts(self) -> SettledCuts:
+        return SettledCuts(self._encoder, self._added_tokens, self._options)
+
+    @cached_property
+    def _is_prefix_closed(self) -> bool:
+        """Whether each beginning of canonical ids that is text is canonical.
+
+        If there is one pre-token between added tokens, this is so for merges: none of them crosses a boundary of
+        tokens, so the tokens before it are made without what follows.
+        """
+        model, options = self._encoder.model, self._options
+        return (
+            model.pattern is None
+            and model.normalizer is None
+            and not (model.ignore_merges or options.add_prefix_space or self._encoder.lacks_bytes)
+            and not any(token.lstrip or token.rstrip or token.single_word for token in self._added_tokens)
+        )
+
+    def _bisected_prefix(self, ids: list[int]) -> int:
+        """Return the length of the longest canonical beginning of ids by trying some lengths."""
+        data = self._bytes(ids)
+        try:
+            data.decode()
+            stop = len(data)
+        except UnicodeDecodeError as error:
+            stop = error.start
+        ends = accumulate((len(self._bytes([token_id])) for token_id in ids), initial=0)
+        sizes = [n for n, end in enumerate(ends) if end == stop or (end < stop and data[end] & 0xC0 != 0x80)]
+        low, high = 0, len(sizes)  # that of the first size is canonical, that of the second is not
+        while high - low > 1:
+            middle = (low + high) // 2
+            is_canonical = self.is_canonical(ids[: sizes[middle]])
+            low, high = (middle, high) if is_canonical else (low, middle)
+        return sizes[low]
 
     def recanonicalize(self, ids: Sequence[int]) -> list[int]:
         """Return the canonical ids of the text of ids; bytes that are not UTF-8 are kept.
@@ -199,6 +249,12 @@ class CanonicalIds:
         """Return the number of ids before the last cut of data."""
         return len(self._encoder.encode(data[: self._encoder.find_last_cut(data, self._options)], self._options))
 
+    def _number_of_kept(self, ids: list[int], data: bytes) -> int | None:
+        """Return the number of the first ids that are the canonical ids of data; None if they are not."""
+        kept = self._encoder.encode(data, self._options)
+        # Added tokens may strip white space that ids have.
+        return len(kept) if kept == ids[: len(kept)] and self._bytes(kept) == data else None
+
     def _checked(self, ids: Sequence[int]) -> list[int]:
         return [*check_ids("ids", as_lists("ids", ids))]
 
@@ -207,3 +263,12 @@ class CanonicalIds:
             return self._encoder.decode(ids, b"")
         except (KeyError, OverflowError) as error:
             raise ValueError(f"ids: {error} is not in the vocabulary; expected ids of tokens") from None
+
+
+def _text_of(data: bytes) -> str | None:
+    """Return bytes as text, without an incomplete character at the end; None if they can be no beginning of a text."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        is_incomplete = error.reason == "unexpected end of data"
+        return data[: error.start].decode() if is_incomplete else None

@@ -52,15 +52,19 @@ class _Snapshot(NamedTuple):
 class EngineSlot:
     """The engine of a tokenizer, made when it is needed and again when the backend has changed.
 
+    Copies made by `copy.copy` share the slot with the backend. They are known, so that their references to the backend
+    are not taken for those of other code, for which added tokens would be compared in every call: vLLM keeps copies.
+
     Attributes:
         is_reached: whether other code may have reached the backend since it was last compared.
 
     Pickles are empty, so the fingerprint of a tokenizer does not depend on what was called.
     """
 
-    __slots__ = ("_is_warned", "_snapshot", "is_reached")
+    __slots__ = ("_is_warned", "_owners", "_snapshot", "is_reached")
 
     def __init__(self) -> None:
+        self._owners: tuple[weakref.ref[Any], ...] = ()
         self._snapshot: _Snapshot | None = None
         self._is_warned = False
         self.is_reached = True
@@ -73,6 +77,17 @@ class EngineSlot:
         if self._snapshot is not None and not self.is_reached:
             other._snapshot = self._snapshot._replace(backend=None)
         return other
+
+    def add_owner(self, tokenizer: Any) -> None:
+        """Remember a tokenizer that has this slot."""
+        alive = (owner for owner in self._owners if owner() is not None)
+        self._owners = (*alive, weakref.ref(tokenizer))  # losing one to another thread costs time only
+
+    def _others(self, attributes: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the attributes of the other tokenizers that have this slot, and notice what reaches the backend."""
+        owners = [owner() for owner in self._owners]
+        found = {id(vars(owner)): vars(owner) for owner in owners if hasattr(type(owner), "_accelerates")}
+        return [each for each in found.values() if each is not attributes and each.get("_engine_slot") is self]
 
     def current(self, attributes: dict[str, Any]) -> Engine | None:
         """Return the engine of the backend as it is now; None if the backend has to do the work itself.
@@ -87,7 +102,7 @@ class EngineSlot:
             if self.is_reached or snapshot.backend is not backend:
                 # In this order: what is reached from here on is compared in the next call.
                 self.is_reached = False
-                if snapshot.backend is not backend or is_held_elsewhere(attributes):
+                if snapshot.backend is not backend or is_held_elsewhere(attributes, self._others(attributes)):
                     self.is_reached = True
                 if state_of_tokens(backend) != snapshot.tokens:
                     return self._renewed(backend)

@@ -52,15 +52,16 @@ from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import Derived, add_tokens, with_unused
 from hf_bpe.tokenizer._batch_layout import truncated_ids
-from hf_bpe.tokenizer._bulk import AS_TEXT, PARSED, as_lists, check_text, check_texts, threads_of
+from hf_bpe.tokenizer._bulk import AS_TEXT, PARSED, are_rows_of_ids, as_lists, check_text, check_texts, threads_of
 from hf_bpe.tokenizer._calls import WarningsGiven, check_inherited_call, checked_inputs, encode_call, plain_ids
 from hf_bpe.tokenizer._canonical import CanonicalIds
 from hf_bpe.tokenizer._edited import edited as edited_definition
+from hf_bpe.tokenizer._files.boundless_file import BOUNDLESS_FILE, write_boundless
 from hf_bpe.tokenizer._files.definition import END_OF_TEXT, Definition
 from hf_bpe.tokenizer._files.folders import OF_REPOSITORIES, Folder, needs_conversion
 from hf_bpe.tokenizer._files.integrity import check_complete, check_digests
 from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS, check_config
-from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, render_tokenizer_json
+from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, refuse_supermerges, render_tokenizer_json
 from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
 from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import (
@@ -106,7 +107,8 @@ class BPETokenizer(CheckedTokenizer):
     Args:
         vocab_file: the path of `vocab.json`.
         merges_file: the path of `merges.txt`.
-        model: the model, instead of the two files.
+        boundless_file: the path of `boundless.json`, instead of the two files, of a model with supermerges.
+        model: the model, instead of files.
         pattern: with files, how text is cut into pre-tokens, as `hf_bpe.core.pretokenizers.canonical_pattern` takes
             it: a name, a regular expression, a chain of stages or None.
         normalizer: with files, what is done to text before it is split: "NFC", or what else
@@ -147,7 +149,11 @@ class BPETokenizer(CheckedTokenizer):
     'lowest low'
     """
 
-    vocab_files_names = {"vocab_file": "vocab.json", "merges_file": "merges.txt"}  # noqa: RUF012 - as transformers has it
+    vocab_files_names = {  # noqa: RUF012 - as transformers has it
+        "vocab_file": "vocab.json",
+        "merges_file": "merges.txt",
+        "boundless_file": BOUNDLESS_FILE,
+    }
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
     _registered_for_auto_class = False
     _special_tokens_map: dict[str, Any]  # of PreTrainedTokenizer, which is not typed
@@ -158,6 +164,7 @@ class BPETokenizer(CheckedTokenizer):
         vocab_file: str | os.PathLike[str] | None = None,
         merges_file: str | os.PathLike[str] | None = None,
         *,
+        boundless_file: str | os.PathLike[str] | None = None,
         model: BPEModel | None = None,
         pattern: AnyPattern = "gpt2",
         normalizer: str | Mapping[str, Any] | None = None,
@@ -178,7 +185,9 @@ class BPETokenizer(CheckedTokenizer):
         added_tokens = kwargs.get("added_tokens_decoder", {})
         how_split = canonical_pattern(pattern), canonical_normalizer(normalizer)
         of_model = *how_split, ignore_merges, drop_missing_bytes, model_special_tokens, signature
-        model, printable_vocab = model_of(model, (vocab_file, merges_file), of_model, added_tokens.values())
+        model, printable_vocab = model_of(
+            model, (vocab_file, merges_file, boundless_file), of_model, added_tokens.values()
+        )
         check_prefix_space(model.pattern, add_prefix_space)
         self.unused_tokens = dict(unused_tokens or {})
         printable_vocab = with_unused(printable_vocab, self.unused_tokens)
@@ -218,7 +227,9 @@ class BPETokenizer(CheckedTokenizer):
             self._set_bos_eos(add_bos_token or False, add_eos_token or False)
         # save_pretrained drops add_bos_token and add_eos_token; the saved template contains both.
         persistent = (*converting.PERSISTENT, "add_bos_token", "add_eos_token")
-        self.init_kwargs.update({name: getattr(self, name) for name in persistent}, signature=signature, model=model)
+        # The model stands for the files, but each parameter of the constructor has to be present.
+        kept = {"signature": signature, "model": model, "boundless_file": None}
+        self.init_kwargs.update({name: getattr(self, name) for name in persistent} | kept)
         self.deprecation_warnings = WarningsGiven()
         self.backend = "tokenizers"  # transformers checks this for support of offsets and words
         # Settings of this loading or class: without hf_bpe another backend reads the same settings.
@@ -335,7 +346,12 @@ class BPETokenizer(CheckedTokenizer):
 
     @property
     def bpe_ranks(self) -> dict[tuple[str, str], int]:
-        """Printable pair → rank, as in GPT-2's Python tokenizer; transformers' converters read it."""
+        """Printable pair → rank, as in GPT-2's Python tokenizer; transformers' converters read it.
+
+        Raises:
+            ValueError: the model has supermerges, which converters do not know.
+        """
+        refuse_supermerges("bpe_ranks", self.model)
         return {
             (to_printable(first), to_printable(second)): rank for rank, (first, second) in enumerate(self.model.merges)
         }
@@ -845,6 +861,7 @@ class BPETokenizer(CheckedTokenizer):
         pack: int | None = None,
         pack_across: bool = True,
         shard_tokens: int | None = None,
+        copy_columns: Sequence[str] = (),
         split_special_tokens: bool | None = None,
         dropout: float | None = None,
         stochastok: float | None = None,
@@ -881,6 +898,8 @@ class BPETokenizer(CheckedTokenizer):
                 shorter.
             shard_tokens: end a shard with the row that brings it to this number of ids; None for a single one, or of
                 `mds` for shards of 64 MiB.
+            copy_columns: columns of JSON lines or Parquet to copy next to the ids, for "parquet" and "arrow" and for
+                rows that hold a single document. They become strings: other values as JSON, null stays null.
             dropout, stochastok, seed: see `encode_to_lists`. Record r of source s, both counted from 0, is text
                 2⁴⁰·s + r; a file of text is text 2⁴⁰·s. StochasTok is only for records, because it needs whole texts.
             num_workers: number of threads, or of processes where each gets its share of files; None for one per core.
@@ -919,6 +938,7 @@ class BPETokenizer(CheckedTokenizer):
             pack=pack,
             pack_across=pack_across,
             shard_tokens=shard_tokens,
+            copy_columns=copy_columns,
             options=self._options(split_special_tokens),
             random=Randomness.of(dropout, stochastok, seed),
             threads=workers,
@@ -1019,7 +1039,9 @@ class BPETokenizer(CheckedTokenizer):
         >>> BPETokenizer.train(["low"], vocab_size=256).decode_to_texts([[108, 111], [], [119]])
         ['lo', '', 'w']
         """
-        rows = [as_lists("sequences", row) for row in check_sequence("sequences", sequences, "rows of ids", 2)]
+        rows: list[Any] = [*check_sequence("sequences", sequences, "rows of ids", 2)]
+        if not are_rows_of_ids(rows):
+            rows = [as_lists("sequences", row) for row in rows]
         skipped = self._skipped_ids(skip_special_tokens)
         try:
             return self._engine.decode_batch(rows, skipped, self.errors)
@@ -1084,7 +1106,9 @@ class BPETokenizer(CheckedTokenizer):
         folder = Folder.of(name, files, kwargs)  # files of a repository are in the cache
         checked_files = {key: path for key, path in files.items() if kwargs.get(key) is None}
         # Before 5.13 transformers opens a path in the file; arguments passed here override it.
-        settings = {key: files.get(key) for key in ("vocab_file", "merges_file", "tokenizer_file")} | kwargs
+        settings = {
+            key: files.get(key) for key in ("vocab_file", "merges_file", "tokenizer_file", "boundless_file")
+        } | kwargs
         settings |= folder.listed_tokens(files)
         with errors_of_files(folder, checked_files, kwargs):
             tokenizer: Self = super()._from_pretrained(files, name, *args, _folder=folder, **settings)
@@ -1113,8 +1137,10 @@ class BPETokenizer(CheckedTokenizer):
 
     @checked(save_directory=check_path, filename_prefix=optional(check_path))
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
-        """Write `vocab.json` and `merges.txt` atomically; return their paths."""
+        """Write `vocab.json` and `merges.txt`, or `boundless.json` if there are supermerges; return their paths."""
         prefix = f"{filename_prefix}-" if filename_prefix else ""
+        if self.model.supermerges:
+            return (str(write_boundless(self.model, Path(save_directory), prefix + BOUNDLESS_FILE)),)
         return tuple(map(str, write_gpt2(self.model, save_directory, prefix=prefix)))
 
     @checked(save_directory=check_path, filename_prefix=optional(check_path), portable=check_flag, verify=check_flag)

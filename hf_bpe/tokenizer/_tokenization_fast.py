@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import AddedToken, Tokenizer
 from transformers.tokenization_utils_base import BatchEncoding
 
-from hf_bpe.tokenizer._bulk import ODD_IDS
+from hf_bpe.tokenizer._bulk import ODD_IDS, are_rows_of_ids
 from hf_bpe.tokenizer._calls import plain_ids
 from hf_bpe.tokenizer._engine_slot import EngineSlot
 from hf_bpe.tokenizer._fast_calls import encode_fast_call
@@ -59,12 +59,19 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
     @_tokenizer.setter
     def _tokenizer(self, value: Tokenizer | None) -> None:
         vars(self).update(_tokenizer=value, _engine_slot=EngineSlot())
+        vars(self)["_engine_slot"].add_owner(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if "_engine_slot" in state:  # a copy shares it
+            state["_engine_slot"].add_owner(self)
 
     @property
     def _engine(self) -> Engine | None:
         attributes = vars(self)
         if "_engine_slot" not in attributes:  # its class was set by other code
             attributes["_engine_slot"] = EngineSlot()
+            attributes["_engine_slot"].add_owner(self)
         slot: EngineSlot = attributes["_engine_slot"]
         return slot.current(attributes)
 
@@ -133,7 +140,7 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
 
     def _texts(self, rows: Any, skip_special_tokens: bool) -> list[str] | None:
         """Return the texts of rows of ids; None if the backend has to decode them."""
-        if not all(isinstance(row, (list, tuple)) and (not row or type(row[0]) is int) for row in rows):
+        if not are_rows_of_ids(rows):
             return None  # lists of tensors, columns of a batch and others, which transformers interprets
         engine = self._engine
         if engine is None or not engine.decodes:
@@ -173,6 +180,14 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
         """Return token → id, with added tokens."""
         vocab: dict[str, int] = vars(self)["_tokenizer"].get_vocab(with_added_tokens=True)
         return vocab
+
+    def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
+        """Return the token of an id, or the tokens of ids, as in transformers."""
+        backend = vars(self)["_tokenizer"]
+        if isinstance(ids, int):
+            return backend.id_to_token(ids)
+        skipped = frozenset(self.all_special_ids) if skip_special_tokens else ()
+        return [backend.id_to_token(index) for index in map(int, ids) if index not in skipped]
 
     def _convert_token_to_id_with_added_voc(self, token: str) -> int | None:
         token_id: int | None = vars(self)["_tokenizer"].token_to_id(token)

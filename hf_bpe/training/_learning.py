@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
 from hf_bpe._utils.memory import available_bytes, format_bytes, resident_bytes
@@ -16,6 +16,7 @@ from hf_bpe._utils.visible import counted
 from hf_bpe.core._model import Merge
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.engine._dispatch import learn_merges, training_bytes
+from hf_bpe.engine._supermerge_training import learn_supermerges, supertraining_bytes
 from hf_bpe.training._checkpoint import MergeLog
 
 logger = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ class Learning:
         max_memory: limit for the memory of this process, in bytes.
         work_dir: a folder for the checkpoint log, from which training resumes.
         parts: the pattern by which the initial merges were learned.
-        num_workers: threads that apply the initial merges, None for one per core.
+        num_workers: threads that apply the initial merges and index pairs, None for one per core.
         fewer: advice on how to train on less text, None for that on pruning the counts.
         options: options of `engine.learn_merges`, for the unscaled counts.
 
@@ -59,7 +60,7 @@ class Learning:
         **options: Any,
     ) -> None:
         self._words, self._initial, self._fewer = words, initial, fewer
-        self._encoding: dict[str, Any] = {"parts": parts, "threads": num_workers or usable_cores()}
+        self._native: dict[str, Any] = {"parts": parts, "threads": num_workers or usable_cores()}
         self._max_memory, self._options = max_memory, options
         self.merges: list[Merge] = []
         self.wanted = 0
@@ -108,22 +109,26 @@ class Learning:
 
             is_heard = self._log is not None or show_progress or callback is not None
             try:
-                self.merges += learn_merges(
-                    self._words,
-                    max_merges=number - known,
-                    **self._options,
-                    initial=[*self._initial, *self.merges],
-                    **self._encoding,
-                    progress=note if is_heard else None,
-                )
+                self.merges += self._learn(number - known, note if is_heard else None)
             finally:
                 if self._log is not None:
                     self._log.write()
 
+    def _learn(self, number: int, progress: Callable[[list[Merge], int], object] | None) -> list[Merge]:
+        """Learn this number of merges more."""
+        first = [*self._initial, *self.merges]
+        return learn_merges(
+            self._words, max_merges=number, **self._options, initial=first, **self._native, progress=progress
+        )
+
+    def _needed(self, number: int) -> int:
+        """Return the memory in bytes that learning up to this number of merges takes."""
+        first = [*self._initial, *self.merges]
+        return training_bytes(self._words, len(self._initial) + number, first, **self._native)
+
     def _check_memory(self, number: int) -> None:
         """Log how much memory training takes, and raise a MemoryError if there is less."""
-        first = [*self._initial, *self.merges]
-        needed = training_bytes(self._words, len(self._initial) + number, first, **self._encoding)
+        needed = self._needed(number)
         there = available_bytes() if self._max_memory is None else self._max_memory - resident_bytes()
         words = counted(len(self._words), "distinct pre-token")
         logger.info("training on %s takes up to %s", words, format_bytes(needed))
@@ -151,3 +156,21 @@ class Learning:
                     f"{format_bytes(int(size / total * needed))}; or train on less text"
                 )
         return "train on less text, or on a machine with more memory"
+
+
+class SupermergeLearning(Learning):
+    """A resumable training of supermerges on counts of phrases, after the `initial` merges inside pre-tokens."""
+
+    def _learn(self, number: int, progress: Callable[[list[Merge], int], object] | None) -> list[Merge]:
+        return learn_supermerges(
+            self._words,
+            merges=self._initial,
+            max_merges=number,
+            **self._options,
+            initial=self.merges,
+            threads=self._native["threads"],
+            progress=progress,
+        )
+
+    def _needed(self, number: int) -> int:
+        return supertraining_bytes(self._words, number, self._native["threads"])

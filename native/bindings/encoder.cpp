@@ -5,39 +5,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 
 #include "encode/decoder.hpp"
 #include "encode/encoder.hpp"
 #include "bindings/arrays.hpp"
+#include "bindings/int_lists.hpp"
 #include "bindings/python.hpp"
 #include "bindings/rows.hpp"
 
 namespace hf_bpe {
 namespace {
-
-// Cached int objects of ids, so that a list costs little more than its memory.
-class Ints {
- public:
-  explicit Ints(std::size_t size) : ints_(std::min(size, kMost)) {
-    for (std::size_t i = 0; i < ints_.size(); ++i) ints_[i] = nb::int_(i);
-  }
-  nb::object list(const std::uint32_t* ids, std::size_t size) const {
-    nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(size)));
-    if (!list.is_valid()) throw nb::python_error();
-    for (std::size_t i = 0; i < size; ++i) {
-      // The id of an added token may be higher.
-      nb::object id = ids[i] < ints_.size() ? ints_[ids[i]] : nb::object(nb::int_(ids[i]));
-      PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), id.release().ptr());
-    }
-    return list;
-  }
-
- private:
-  static constexpr std::size_t kMost = std::size_t{1} << 22;  // so that one high id does not allocate gigabytes
-  std::vector<nb::object> ints_;
-};
 
 // The values of a tuple, which unlike a list cannot change during the conversion.
 template <class Values>
@@ -114,18 +94,26 @@ class PyEncoder {
  public:
   PyEncoder(nb::object model, nb::object rebuild, const nb::dict& vocab, const nb::list& merges,
             nb::handle pattern, const std::optional<nb::list>& no_words, bool drop_missing_bytes,
-            const std::optional<nb::bytes>& merge_ids, const std::optional<std::string>& simd, std::size_t chunk_bytes)
-      : PyEncoder(std::move(model), std::move(rebuild), Tokens(vocab), merges, merge_ids, pattern_of(pattern), no_words,
-                  drop_missing_bytes, simd_of(simd), chunk_bytes) {}
+            const std::optional<nb::bytes>& merge_ids, const nb::list& supermerges,
+            const std::optional<std::string>& simd, std::size_t chunk_bytes)
+      : PyEncoder(std::move(model), std::move(rebuild), Tokens(vocab), merges, merge_ids, supermerges,
+                  pattern_of(pattern), no_words, drop_missing_bytes, simd_of(simd), chunk_bytes) {}
 
   PyEncoder with_added_tokens(nb::tuple tokens) const {
     PyEncoder other(*this);
     const std::vector<AddedToken> added = added_tokens(tokens);
-    std::vector<Decoder::Token> decoded;
-    for (const AddedToken& token : added) decoded.push_back({token.id, token.content});
+    Decoder::Tokens decoded;
+    for (const AddedToken& token : added) decoded.emplace_back(token.id, token.content);
     other.decoder_.add(decoded);
     other.encoder_ = encoder_.with_added_tokens(added);
     other.added_ = std::move(tokens);
+    return other;
+  }
+
+  // For a model with the same ids for every text.
+  PyEncoder with_model(nb::object model) const {
+    PyEncoder other(*this);
+    other.model_ = std::move(model);
     return other;
   }
 
@@ -138,8 +126,8 @@ class PyEncoder {
     const HeldTexts held(std::move(text), how());
     const Text& only = held.texts[0];
     if (only.end - only.begin > kShort) return lists(held, options)[0];
-    nb::object list;
-    const auto use = [&](const IdBuffer& ids) { list = ints_->list(ids.begin(), ids.size()); };
+    nb::list list;
+    const auto use = [&](const IdBuffer& ids) { ListWriter(list, ids.size()).add(*ints_, ids.begin(), ids.size()); };
     encoder_.encode_short(only, options, use, kCheckSignals);
     return list;
   }
@@ -175,17 +163,27 @@ class PyEncoder {
                           to_array(offsets.release(), {size, 3}));
   }
 
-  nb::list rows_to_lists(nb::handle ids, nb::handle spans, nb::handle template_ids) const {
+  nb::object rows_to_lists(nb::handle ids, nb::handle spans, nb::handle template_ids, nb::handle padding) const {
+    constexpr const char* kExpected = "padding: expected None or (length or None, id, bool)";
+    const auto [wanted, pad_id, is_left] = padding.is_none() ? Padding(0, 0, false) : values_of<Padding>(padding, kExpected);
+    const nb::object pad = nb::int_(pad_id), zero = nb::int_(0), one = nb::int_(1);
     const Rows rows = rows_of(ids, spans, template_ids);
-    Ids row(rows.longest());
-    nb::list lists;
+    const std::size_t least = wanted.value_or(rows.longest());
+    const nb::list lists = make_lists(rows.count()), masks = make_lists(rows.count());
     PollInLoop polls(kCheckSignals);
     for (std::size_t i = 0; i < rows.count(); ++i) {
-      polls(rows.length(i));
-      rows.write(i, row.data());
-      lists.append(ints_->list(row.data(), rows.length(i)));
+      const std::size_t size = rows.length(i), length = std::max(size, least);
+      const std::size_t before = is_left ? length - size : 0, after = length - size - before;
+      polls(length);
+      ListWriter row(lists[i], length), mask(masks[i], length);
+      row.add(before, pad);
+      rows.for_each_part(i, [&](const std::uint32_t* part, std::size_t of_part) { row.add(*ints_, part, of_part); });
+      row.add(after, pad);
+      mask.add(before, zero);
+      mask.add(size, one);
+      mask.add(after, zero);
     }
-    return lists;
+    return nb::make_tuple(lists, masks);
   }
 
   nb::object rows_to_arrays(nb::handle ids, nb::handle spans, nb::handle template_ids, nb::handle padding) const {
@@ -233,14 +231,16 @@ class PyEncoder {
   }
 
   nb::bytes decode(nb::handle ids, const nb::bytes& skipped) const {
-    const std::string bytes = decode_row(ids, view_of(skipped, "skipped"));
+    Scratch scratch;
+    const std::string_view bytes = decode_row(ids, view_of(skipped, "skipped"), scratch);
     return nb::bytes(bytes.data(), bytes.size());
   }
 
   nb::list decode_batch(const nb::list& rows, const nb::bytes& skipped, const std::string& errors) const {
     nb::list texts;
+    Scratch scratch;
     for (nb::handle row : items_of(rows, "rows")) {
-      const std::string bytes = decode_row(row, view_of(skipped, "skipped"));
+      const std::string_view bytes = decode_row(row, view_of(skipped, "skipped"), scratch);
       const auto size = static_cast<Py_ssize_t>(bytes.size());
       nb::object text = nb::steal(PyUnicode_DecodeUTF8(bytes.data(), size, errors.c_str()));
       if (!text.is_valid()) throw nb::python_error();
@@ -250,28 +250,49 @@ class PyEncoder {
   }
 
  private:
-  // A snapshot of the ids and bytes in a dict.
+  // A copy of the ids and bytes in a dict, whose objects may be anywhere in memory.
   class Tokens {
    public:
-    explicit Tokens(const nb::dict& dict) : held_(items_of(dict)) {
-      for (const auto& [key, value] : held_) {
-        items.emplace_back(number_of<std::uint32_t>(key, "ids"), view_of(value, "tokens"));
+    explicit Tokens(const nb::dict& dict) {
+      items.reserve(dict.size());
+      PyObject *key, *value;
+      for (Py_ssize_t at = 0; PyDict_Next(dict.ptr(), &at, &key, &value);) {
+        if (PyLong_CheckExact(key)) {
+          add(key, value);
+          continue;
+        }
+        // Its conversion may run Python code, which may change the dict.
+        items.clear();
+        bytes_.clear();
+        for (const auto& [held_key, held_value] : items_of(dict)) add(held_key, held_value);
+        break;
+      }
+      for (std::size_t begin = 0; auto& [id, token] : items) {
+        token = std::string_view(bytes_).substr(begin, token.size());
+        begin += token.size();
       }
     }
+    Tokens(const Tokens&) = delete;
+    Tokens& operator=(const Tokens&) = delete;
     Vocabulary::Tokens items;
 
    private:
-    std::vector<std::pair<nb::object, nb::object>> held_;
+    void add(nb::handle key, nb::handle value) {
+      items.emplace_back(number_of<std::uint32_t>(key, "ids"), view_of(value, "tokens"));
+      bytes_ += items.back().second;
+    }
+
+    std::string bytes_;
   };
 
   PyEncoder(nb::object model, nb::object rebuild, const Tokens& vocab, const nb::list& merges,
-            const std::optional<nb::bytes>& merge_ids, Pattern pattern, const std::optional<nb::list>& no_words,
-            bool drop_missing_bytes, Simd simd, std::size_t chunk_bytes)
+            const std::optional<nb::bytes>& merge_ids, const nb::list& supermerges, Pattern pattern,
+            const std::optional<nb::list>& no_words, bool drop_missing_bytes, Simd simd, std::size_t chunk_bytes)
       : model_(std::move(model)),
         rebuild_(std::move(rebuild)),
         encoder_(Vocabulary(vocab.items, merge_ids ? merges_by_id(vocab, *merge_ids) : merges_of(vocab, merges),
                             whole_words_of(vocab, no_words), drop_missing_bytes),
-                 pattern, simd, chunk_bytes),
+                 pattern, simd, chunk_bytes, phrases_of(vocab, supermerges)),
         decoder_(decoder_of(vocab)),
         ints_(std::make_shared<Ints>(decoder_.ids())) {}
 
@@ -292,16 +313,25 @@ class PyEncoder {
     return Vocabulary::find_tokens(vocab.items, pairs);
   }
 
+  static std::unique_ptr<const PhraseTables> phrases_of(const Tokens& vocab, const nb::list& supermerges) {
+    if (supermerges.size() == 0) return nullptr;
+    return std::make_unique<const PhraseTables>(vocab.items, merges_of(vocab, supermerges));
+  }
+
   // All tokens but some; none without a list.
   static Vocabulary::Tokens whole_words_of(const Tokens& vocab, const std::optional<nb::list>& no_words) {
     Vocabulary::Tokens words;
     if (!no_words) return words;
     const Held held = items_of(*no_words, "no_words");
     std::unordered_set<std::string_view> excluded;
-    for (nb::handle token : held) excluded.insert(view_of(token, "no_words"));
+    std::set<std::size_t> sizes;  // of few tokens
+    for (nb::handle token : held) {
+      excluded.insert(view_of(token, "no_words"));
+      sizes.insert(view_of(token, "no_words").size());
+    }
     words.reserve(vocab.items.size());
     for (const auto& item : vocab.items) {
-      if (!excluded.contains(item.second)) words.push_back(item);
+      if (!sizes.contains(item.second.size()) || !excluded.contains(item.second)) words.push_back(item);
     }
     return words;
   }
@@ -310,15 +340,18 @@ class PyEncoder {
   static std::vector<Vocabulary::Merge> merges_by_id(const Tokens& vocab, const nb::bytes& merge_ids) {
     constexpr std::uint32_t kMostId = (1 << 21) - 1, kNone = 0xFFFFFFFF;
     std::vector<std::uint32_t> places;  // by id
+    bool are_ids = true;                // whether every place is its id
     for (std::uint32_t place = 0; place < vocab.items.size(); ++place) {
       const std::uint32_t id = vocab.items[place].first;
       if (id > kMostId) throw nb::value_error("merge_ids: expected ids below 2**21");
       if (id >= places.size()) places.resize(std::size_t{id} + 1, kNone);
       places[id] = place;
+      are_ids &= id == place;
     }
     if (merge_ids.size() % sizeof(Vocabulary::Merge) != 0) throw nb::value_error("merge_ids: expected three a merge");
     std::vector<Vocabulary::Merge> merges(merge_ids.size() / sizeof(Vocabulary::Merge));
     if (!merges.empty()) std::memcpy(merges.data(), merge_ids.c_str(), merge_ids.size());
+    if (are_ids) return merges;  // the vocabulary refuses others
     for (auto& [first, second, result] : merges) {
       for (std::uint32_t* id : {&first, &second, &result}) {
         if (*id >= places.size() || places[*id] == kNone) throw nb::value_error("merge_ids: an id of no token");
@@ -329,10 +362,8 @@ class PyEncoder {
   }
 
   static Decoder decoder_of(const Tokens& vocab) {
-    std::vector<Decoder::Token> tokens;
-    for (const auto& [id, bytes] : vocab.items) tokens.push_back({id, bytes});
     Decoder decoder;
-    decoder.add(tokens);
+    decoder.add(vocab.items);
     return decoder;
   }
 
@@ -344,17 +375,23 @@ class PyEncoder {
 
   nb::list lists(const HeldTexts& held, const EncodingOptions& options) const {
     const Encoder::Encoded encoded = run(held, options);
-    nb::list lists;
+    const nb::list lists = make_lists(held.texts.size());
     PollInLoop polls(kCheckSignals);
-    for (std::size_t i = 0; i + 1 < encoded.offsets.size(); ++i) {
+    for (std::size_t i = 0; i < held.texts.size(); ++i) {
       const auto size = static_cast<std::size_t>(encoded.offsets[i + 1] - encoded.offsets[i]);
       polls(size);
-      lists.append(ints_->list(encoded.ids.begin() + encoded.offsets[i], size));
+      ListWriter(lists[i], size).add(*ints_, encoded.ids.begin() + encoded.offsets[i], size);
     }
     return lists;
   }
 
-  std::string decode_row(nb::handle row, std::string_view skipped) const {
+  struct Scratch {
+    Ids ids;
+    std::string bytes;
+  };
+
+  // The bytes of a row, in `scratch`.
+  std::string_view decode_row(nb::handle row, std::string_view skipped, Scratch& scratch) const {
     const nb::object sequence = nb::steal(PySequence_Fast(row.ptr(), "ids: expected a sequence of int"));
     if (!sequence.is_valid()) throw nb::python_error();
     const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
@@ -363,15 +400,16 @@ class PyEncoder {
     const bool are_ints = std::all_of(items, items + size, [](PyObject* item) { return PyLong_Check(item); });
     const Held held = are_ints ? Held() : items_of(sequence, "ids");
     if (!are_ints) items = held.begin();
-    Ids ids;
-    ids.reserve(size);
+    Ids& ids = scratch.ids;
+    ids.resize(size);
     for (std::size_t i = 0; i < size; ++i) {
       int overflow;
       const long long id = PyLong_AsLongLongAndOverflow(items[i], &overflow);
       if (id == -1 && PyErr_Occurred()) throw nb::python_error();
-      ids.push_back(overflow != 0 || id < 0 || id > 0xFFFFFFFF ? 0xFFFFFFFF : static_cast<std::uint32_t>(id));
+      ids[i] = overflow != 0 || id < 0 || id > 0xFFFFFFFF ? 0xFFFFFFFF : static_cast<std::uint32_t>(id);
     }
-    std::string bytes;
+    std::string& bytes = scratch.bytes;
+    bytes.clear();
     if (const std::size_t done = decoder_.decode(ids.data(), size, skipped, bytes, kCheckSignals); done != size) {
       // A signal handler may have changed the list.
       const bool is_there = done < static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
@@ -406,13 +444,14 @@ void bind_encoder(nb::module_& module) {
 
   nb::class_<PyEncoder>(module, "Encoder", nb::is_weak_referenceable())
       .def(nb::init<nb::object, nb::object, const nb::dict&, const nb::list&, nb::handle,
-                    const std::optional<nb::list>&, bool, const std::optional<nb::bytes>&,
+                    const std::optional<nb::list>&, bool, const std::optional<nb::bytes>&, const nb::list&,
                     const std::optional<std::string>&, std::size_t>(),
            "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(),
            "no_words"_a = nb::none(), "drop_missing_bytes"_a = false, "merge_ids"_a = nb::none(),
-           "simd"_a = nb::none(),
+           "supermerges"_a = nb::list(), "simd"_a = nb::none(),
            "chunk_bytes"_a = Encoder::kChunkBytes)
       .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
+      .def("with_model", &PyEncoder::with_model, "model"_a)
       .def("__reduce__", &PyEncoder::reduce)
       .def_prop_ro("model", &PyEncoder::model)
       .def_prop_ro("lacks_bytes", &PyEncoder::lacks_bytes)
@@ -420,7 +459,7 @@ void bind_encoder(nb::module_& module) {
       .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "options"_a, "threads"_a)
       .def("encode_to_numpy", &PyEncoder::encode_to_numpy, "texts"_a, "options"_a, "threads"_a)
       .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "texts"_a, "options"_a)
-      .def("rows_to_lists", &PyEncoder::rows_to_lists, "ids"_a, "spans"_a, "template_ids"_a)
+      .def("rows_to_lists", &PyEncoder::rows_to_lists, "ids"_a, "spans"_a, "template_ids"_a, "padding"_a.none())
       .def("rows_to_arrays", &PyEncoder::rows_to_arrays, "ids"_a, "spans"_a, "template_ids"_a, "padding"_a)
       .def("count_tokens", &PyEncoder::count_tokens, "texts"_a, "options"_a, "threads"_a)
       .def("merge_words", &PyEncoder::merge_words, "words"_a, "unknown_id"_a)

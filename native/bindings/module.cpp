@@ -12,9 +12,8 @@ using namespace hf_bpe;
 
 namespace {
 
-// Pairs of bytes; `progress`, unless it is None, is called with those since its last call, and at the end.
-nb::list merges_of(const Words& words, const FirstTokens::Merges& initial, const TrainingOptions& options,
-                   nb::object progress) {
+// What `learn` learns, as pairs of bytes; `progress`, unless it is None, is called with those since its last call, and at the end.
+nb::list merges_of(const std::function<Learned(const std::function<void(const Learned&)>&)>& learn, nb::object progress) {
   const Learned* learned = nullptr;
   nb::list merges;
   std::vector<nb::bytes> tokens;
@@ -34,7 +33,7 @@ nb::list merges_of(const Words& words, const FirstTokens::Merges& initial, const
   Learned all;
   {
     const nb::gil_scoped_release no_gil;
-    all = learn_merges(words, initial, options, [&](const Learned& so_far) {
+    all = learn([&](const Learned& so_far) {
       learned = &so_far;
       poll(so_far.merges.size());
     });
@@ -46,10 +45,10 @@ nb::list merges_of(const Words& words, const FirstTokens::Merges& initial, const
 
 // The memory of learn_merges in bytes, without the words.
 std::uint64_t training_bytes_of(const Words& words, const FirstTokens::Merges& initial, std::size_t max_merges,
-                                const WordEncoding& encoding) {
+                                const WordEncoding& encoding, const Sharing& sharing) {
   Poll poll{nb::none()};
   const nb::gil_scoped_release no_gil;
-  return training_bytes(words, initial, max_merges, encoding, [&] { poll(0); });
+  return training_bytes(words, initial, max_merges, encoding, sharing, [&] { poll(0); });
 }
 
 // The words of a run from a Python function, which reads it from its beginning each time.
@@ -211,7 +210,7 @@ NB_MODULE(_native, module) {
       [](const nb::object& counts, const nb::list& initial, std::size_t max_merges, bool lexicographic,
          std::uint64_t min_frequency, std::optional<std::size_t> max_token_bytes, double length_penalty,
          std::optional<std::size_t> max_words, bool colon_space, nb::handle parts, unsigned threads,
-         nb::object progress, std::uint64_t span) {
+         nb::object progress, std::uint64_t span, std::size_t least_slots) {
         constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
         const WordLimits limits{max_words.value_or(kNoLimit), colon_space};
         TrainingOptions options{max_merges, lexicographic, min_frequency, max_token_bytes.value_or(kNoLimit)};
@@ -219,11 +218,46 @@ NB_MODULE(_native, module) {
         options.words = limits;
         options.span = span;
         options.encoding = {pattern_of(parts), threads};
-        return merges_of(run_of(counts), merges_from(initial), options, std::move(progress));
+        options.sharing = {threads, least_slots};
+        const RunWords words = run_of(counts);
+        const FirstTokens::Merges first = merges_from(initial);
+        return merges_of([&](const auto& poll) { return learn_merges(words, first, options, poll); }, std::move(progress));
       },
       "counts"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "lexicographic"_a, "min_frequency"_a,
       "max_token_bytes"_a.none(), "length_penalty"_a, "max_words"_a = nb::none(), "colon_space"_a = true,
-      "parts"_a.none() = "gpt2", "threads"_a = 1, "progress"_a.none(), "span"_a = TrainingOptions().span);
+      "parts"_a.none() = "gpt2", "threads"_a = 1, "progress"_a.none(), "span"_a = TrainingOptions().span,
+      "least_slots"_a = Sharing().least_slots);
+
+  module.def(
+      "learn_supermerges",
+      [](const nb::object& phrases, const nb::list& merges, const nb::list& initial, std::size_t max_merges,
+         bool lexicographic, std::uint64_t min_frequency, std::optional<std::size_t> max_token_bytes,
+         double length_penalty, std::optional<std::size_t> max_words, bool colon_space, unsigned threads,
+         nb::object progress, std::uint64_t span, std::size_t least_slots) {
+        constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+        TrainingOptions options{max_merges, lexicographic, min_frequency, max_token_bytes.value_or(kNoLimit)};
+        options.length_penalty = length_penalty;
+        options.sharing = {threads, least_slots};
+        options.words = {max_words.value_or(kNoLimit), colon_space};
+        options.span = span;
+        const RunWords words = run_of(phrases);
+        const FirstTokens::Merges before = merges_from(merges), first = merges_from(initial);
+        return merges_of([&](const auto& poll) { return learn_supermerges(words, before, first, options, poll); },
+                         std::move(progress));
+      },
+      "phrases"_a, nb::kw_only(), "merges"_a, "initial"_a, "max_merges"_a, "lexicographic"_a, "min_frequency"_a,
+      "max_token_bytes"_a.none(), "length_penalty"_a, "max_words"_a.none(), "colon_space"_a, "threads"_a,
+      "progress"_a.none(), "span"_a = TrainingOptions().span, "least_slots"_a = Sharing().least_slots);
+
+  module.def(
+      "supertraining_bytes",
+      [](const nb::object& phrases, std::size_t max_merges, unsigned threads) {
+        const RunWords words = run_of(phrases);
+        Poll poll{nb::none()};
+        const nb::gil_scoped_release no_gil;
+        return supertraining_bytes(words, max_merges, {threads}, [&] { poll(0); });
+      },
+      "phrases"_a, nb::kw_only(), "max_merges"_a, "threads"_a);
 
   module.def(
       "learn_parity_merges",
@@ -240,7 +274,7 @@ NB_MODULE(_native, module) {
   module.def(
       "training_bytes",
       [](const nb::object& counts, const nb::list& initial, std::size_t max_merges, nb::handle parts, unsigned threads) {
-        return training_bytes_of(run_of(counts), merges_from(initial), max_merges, {pattern_of(parts), threads});
+        return training_bytes_of(run_of(counts), merges_from(initial), max_merges, {pattern_of(parts), threads}, {threads});
       },
       "counts"_a, "initial"_a, nb::kw_only(), "max_merges"_a, "parts"_a.none(), "threads"_a);
 

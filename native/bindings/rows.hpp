@@ -41,16 +41,14 @@ class Rows {
     return longest;
   }
 
-  // Writes the ids of a row and returns where they end.
-  template <class Id>
-  Id* write(std::size_t row, Id* out) const {
-    out = std::copy(template_ids_[0].begin(), template_ids_[0].end(), out);
+  // Calls `use` with the ids of each part of a row and their number.
+  template <class Use>
+  void for_each_part(std::size_t row, const Use& use) const {
+    use(template_ids_[0].data(), template_ids_[0].size());
     for (std::size_t j = 0; j < sequences(); ++j) {
-      const std::uint32_t* from = ids_.data() + spans_[2 * (row * sequences() + j)];
-      out = std::copy(from, from + size_of(row, j), out);
-      out = std::copy(template_ids_[j + 1].begin(), template_ids_[j + 1].end(), out);
+      use(ids_.data() + spans_[2 * (row * sequences() + j)], size_of(row, j));
+      use(template_ids_[j + 1].data(), template_ids_[j + 1].size());
     }
-    return out;
   }
 
   // Writes all rows filled up to `length` with `pad_id`, and rows of ones where an id is and zeros where padding is. No
@@ -62,8 +60,9 @@ class Rows {
       const std::size_t size = this->length(row);
       const std::size_t before = is_left ? length - size : 0;
       polls(length);
-      std::fill_n(out, before, pad_id);
-      std::fill_n(write(row, out + before), length - size - before, pad_id);
+      std::int64_t* next = std::fill_n(out, before, pad_id);
+      for_each_part(row, [&](const std::uint32_t* part, std::size_t of_part) { next = std::copy_n(part, of_part, next); });
+      std::fill_n(next, length - size - before, pad_id);
       std::fill_n(mask, before, 0);
       std::fill_n(mask + before, size, 1);
       std::fill_n(mask + before + size, length - size - before, 0);

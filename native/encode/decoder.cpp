@@ -7,8 +7,11 @@
 
 namespace hf_bpe {
 
-void Decoder::add(const std::vector<Token>& tokens) {
+void Decoder::add(const Tokens& tokens) {
   bytes_.resize(bytes_.size() < kStep ? 0 : bytes_.size() - kStep);
+  std::size_t size = bytes_.size() + kStep;
+  for (const auto& [id, bytes] : tokens) size += bytes.size();
+  bytes_.reserve(size);
   for (const auto& [id, bytes] : tokens) {
     if (bytes_.size() + bytes.size() > std::numeric_limits<std::uint32_t>::max()) {
       throw std::length_error("the tokens have more than 2**32 bytes");
@@ -23,7 +26,7 @@ void Decoder::add(const std::vector<Token>& tokens) {
 
 std::size_t Decoder::decode(const std::uint32_t* ids, std::size_t size, std::string_view skipped, std::string& out,
                             const PollFunction& poll) const {
-  constexpr std::size_t kRoom = std::size_t{1} << 12;
+  constexpr std::size_t kLikelySize = 6;  // of a token
   std::size_t used = out.size();
   const auto finish = [&](std::size_t done) {
     out.resize(used);
@@ -35,7 +38,9 @@ std::size_t Decoder::decode(const std::uint32_t* ids, std::size_t size, std::str
     if (ids[i] < skipped.size() && skipped[ids[i]] != 0) continue;
     if (ids[i] >= places_.size() || places_[ids[i]].size == 0) return finish(i);
     const Place place = places_[ids[i]];
-    if (out.size() - used < place.size + kStep) out.resize(std::max(used + place.size + kRoom, used + used / 2));
+    if (out.size() - used < place.size + kStep) {
+      out.resize(std::max(used + place.size + kStep + kLikelySize * (size - i), used + used / 2));
+    }
     char* to = out.data() + used;
     const char* from = bytes_.data() + place.begin;
     std::memcpy(to, from, kStep);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/poll.hpp"
@@ -13,12 +14,10 @@ namespace hf_bpe {
 
 class Decoder {
  public:
-  struct Token {
-    std::uint32_t id;
-    std::string_view bytes;
-  };
-  // Adds tokens, except those whose id already has one. Memory depends on the highest id.
-  void add(const std::vector<Token>& tokens);
+  using Tokens = std::vector<std::pair<std::uint32_t, std::string_view>>;
+
+  // Adds tokens with their ids, except those whose id already has one. Memory depends on the highest id.
+  void add(const Tokens& tokens);
 
   std::size_t ids() const { return places_.size(); }  // the highest id plus one
   // The bytes of a token, none if there is none.

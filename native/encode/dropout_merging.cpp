@@ -78,15 +78,13 @@ std::size_t DropoutMerger::merge_short(const Byte* word, std::size_t length, Ski
     return rank == Vocabulary::kNoMerge ? kNoPair : rank << kPlaceBits | static_cast<std::uint32_t>(place);
   };
   const auto look_up = [&](std::size_t left, std::size_t right) {
-    if (tables_.small == nullptr) return pair_of(vocabulary_.rank(symbols[left], symbols[right]), left);
-    const std::uint32_t rank = tables_.small->find(tables_.small->key_of(symbols[left], symbols[right]));
-    return rank == SmallRanks::kNone ? kNoPair : rank << kPlaceBits | static_cast<std::uint32_t>(left);
+    return pair_of(vocabulary_.rank(symbols[left], symbols[right]), left);
   };
   std::size_t count = 0;
   for (; count < length; ++count) {
     symbols[count] = word[count];
     const bool has_next = count + 1 < length;
-    pairs[count] = has_next ? pair_of(vocabulary_.rank_of_bytes(word[count], word[count + 1]), count) : kNoPair;
+    pairs[count] = has_next ? pair_of(vocabulary_.rank_of_bytes(word + count), count) : kNoPair;
   }
   for (; count % 8 != 0; ++count) pairs[count] = kNoPair;
   std::uint64_t places = (std::uint64_t{1} << length) - 1;
@@ -146,7 +144,7 @@ std::size_t DropoutMerger::merge_by_heap(const Byte* word, std::size_t length, S
   for (std::uint32_t i = 0; i < end; ++i) {
     polls();
     links[i] = {i - 1, i + 1};
-    const Rank rank = i + 1 < end ? vocabulary_.rank_of_bytes(word[i], word[i + 1]) : Vocabulary::kNoMerge;
+    const Rank rank = i + 1 < end ? vocabulary_.rank_of_bytes(word + i) : Vocabulary::kNoMerge;
     if (rank != Vocabulary::kNoMerge) heap.push_back(std::uint64_t{rank} << 32 | i);
   }
   std::make_heap(heap.begin(), heap.end(), is_later);

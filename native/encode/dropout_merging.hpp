@@ -17,7 +17,7 @@ namespace hf_bpe {
 // older one.
 class DropoutMerger {
  public:
-  explicit DropoutMerger(const Vocabulary& vocabulary) : vocabulary_(vocabulary), tables_(vocabulary.merge_tables()) {}
+  explicit DropoutMerger(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
 
   static constexpr std::size_t kLongestRemembered = 15;
 
@@ -46,7 +46,6 @@ class DropoutMerger {
                             const PollFunction& poll) const;
 
   const Vocabulary& vocabulary_;
-  const MergeTables tables_;
   std::vector<Result> results_;
 };
 

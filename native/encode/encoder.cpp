@@ -4,11 +4,14 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "encode/backtracking.hpp"
 #include "encode/merging.hpp"
+#include "encode/text_group.hpp"
 #include "text/transcoding.hpp"
 #include "encode/word_ids.hpp"
 #include "text/splitter.hpp"
@@ -18,7 +21,7 @@ namespace hf_bpe {
 // The state of one thread, with its cache, which survives calls.
 class Encoder::Worker {
  public:
-  explicit Worker(const Pattern& pattern, Simd simd) : splitter(pattern, simd) {}
+  explicit Worker(const Pattern& pattern, Simd simd) : splitter(pattern, simd), transcode_(transcode_for(simd)) {}
   virtual ~Worker() = default;
   // Writes the ids of words, see WordIds.
   virtual std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
@@ -26,25 +29,31 @@ class Encoder::Worker {
   virtual std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                                 std::uint32_t* out, const PollFunction& poll, const TextDraws& draws) = 0;
 
-  // The text in UTF-8, valid until the next call.
-  Text utf8_of(const Text& text) {
+  // As in WordIds.
+  virtual void begin_waiting() = 0;
+  virtual bool may_wait(std::size_t words) const = 0;
+  virtual std::uint32_t* encode_later(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                                      std::uint32_t* out, const PollFunction& poll) = 0;
+  virtual std::uint32_t* finish(std::uint32_t* end, std::span<std::uint32_t*> text_ends) = 0;
+
+  // The text in UTF-8, valid until the next call. Of calls for several texts with fewer than `most` bytes in all, each
+  // may say how many bytes of the others to keep.
+  Text utf8_of(const Text& text, std::size_t kept = 0, std::size_t most = 0) {
     if (text.width == 0) return text;
-    utf8_.resize(static_cast<std::size_t>(text.end - text.begin) / text.width * utf8_bytes(text.width));
-    Byte* out = utf8_.data();
-    const auto write = [&]<class Unit>(Unit) {
-      return to_utf8(reinterpret_cast<const Unit*>(text.begin), reinterpret_cast<const Unit*>(text.end), out);
-    };
-    const Byte* end = text.width == 1   ? write(std::uint8_t{})
-                      : text.width == 2 ? write(std::uint16_t{})
-                                        : write(std::uint32_t{});
-    return {out, end};
+    const auto units = static_cast<std::size_t>(text.end - text.begin) / text.width;
+    const std::size_t room = std::max(kept + units * utf8_bytes(text.width), most) + kTranscodingSlack;
+    if (utf8_.size() < room) utf8_.resize(room);
+    Byte* const out = utf8_.data() + kept;
+    return {out, transcode_(text.begin, text.end, text.width, out)};
   }
 
   Splitter splitter;
+  std::optional<PhraseMerger> phrases;  // of a model with supermerges
   IdBuffer scratch;
   std::string prefixed;
 
  private:
+  const Transcode transcode_;
   std::vector<Byte> utf8_;
 };
 
@@ -67,15 +76,26 @@ struct Encoder::Core {
       return words_with_dropout_->encode(text, ends, count, readable, out, poll, draws);
     }
 
+    void begin_waiting() override { words_.begin_waiting(); }
+    bool may_wait(std::size_t words) const override { return words_.may_wait(words); }
+    std::uint32_t* encode_later(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                                std::uint32_t* out, const PollFunction& poll) override {
+      return words_.encode_later(text, ends, count, readable, out, poll);
+    }
+    std::uint32_t* finish(std::uint32_t* end, std::span<std::uint32_t*> text_ends) override {
+      return words_.finish(end, text_ends);
+    }
+
    private:
     const Core& core_;
     WordIds<Id> words_;
     std::unique_ptr<WordIds<Id>> words_with_dropout_;  // its cache has no whole words
   };
 
-  Core(Vocabulary given, Pattern pattern, Simd simd, std::size_t chunk_bytes)
+  Core(Vocabulary given, Pattern pattern, Simd simd, std::size_t chunk_bytes, std::unique_ptr<const PhraseTables> phrases)
       : vocabulary(std::move(given)),
-        pattern(std::move(pattern)),
+        phrases(std::move(phrases)),
+        pattern(this->phrases == nullptr ? std::move(pattern) : pattern.of_phrases()),
         simd(simd),
         chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)),
         backtracking(vocabulary),
@@ -85,11 +105,18 @@ struct Encoder::Core {
   }
 
   std::unique_ptr<Worker> make_worker() const {
-    if (vocabulary.highest_id() < 1 << 16) return std::make_unique<WorkerOf<std::uint16_t>>(*this);
-    return std::make_unique<WorkerOf<std::uint32_t>>(*this);
+    std::unique_ptr<Worker> worker;
+    if (vocabulary.highest_id() < 1 << 16) {
+      worker = std::make_unique<WorkerOf<std::uint16_t>>(*this);
+    } else {
+      worker = std::make_unique<WorkerOf<std::uint32_t>>(*this);
+    }
+    if (phrases != nullptr) worker->phrases.emplace(*phrases);
+    return worker;
   }
 
   const Vocabulary vocabulary;
+  const std::unique_ptr<const PhraseTables> phrases;  // null without supermerges
   const Pattern pattern;
   const Simd simd;
   const std::size_t chunk_bytes;
@@ -129,8 +156,9 @@ class Encoder::Lease {
   std::unique_ptr<Worker> worker_;
 };
 
-Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd, std::size_t chunk_bytes)
-    : Encoder(std::make_shared<Core>(std::move(vocabulary), std::move(pattern), simd, chunk_bytes), {}) {}
+Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd, std::size_t chunk_bytes,
+                 std::unique_ptr<const PhraseTables> phrases)
+    : Encoder(std::make_shared<Core>(std::move(vocabulary), std::move(pattern), simd, chunk_bytes, std::move(phrases)), {}) {}
 Encoder::Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens)
     : core_(std::move(core)), added_tokens_(std::make_shared<const AddedTokens>(tokens)) {}
 Encoder::~Encoder() = default;
@@ -143,8 +171,13 @@ CutRules Encoder::cut_rules(const EncodingOptions& options, const PollFunction& 
 
 void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part part, const Byte* readable,
                      const EncodingOptions& options, IdBuffer& ids, const PollFunction& poll,
-                     OffsetCollector* collector) const {
+                     OffsetCollector* collector, bool waits) const {
   constexpr std::size_t kSlack = WordIds<std::uint16_t>::kSlack;
+  if (options.dropout && core_->phrases != nullptr) {
+    throw std::invalid_argument(
+        "dropout: expected none for a model with supermerges, for which BPE-dropout is not defined; stochastok splits any "
+        "tokens");
+  }
   std::optional<TextDraws> draws;
   if (options.dropout) draws = options.dropout->of_text(index);
   const std::size_t before = ids.size();
@@ -159,19 +192,26 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
       end = may_read = begin + worker.prefixed.size();
       --offset;
     }
+    std::vector<TokenOffsets>* const offsets = collector == nullptr ? nullptr : &collector->offsets();
+    if (worker.phrases) worker.phrases->begin(ids, offsets);
     worker.splitter.split(begin, end, poll, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
+      const std::size_t from = ids.size();
       std::uint32_t* out = ids.room(static_cast<std::size_t>(ends[count - 1] - words) + kSlack);
       if (draws) {
         const TextDraws from_here = draws->at(words, part.begin - text + offset + (words - begin));
         ids.set_end(worker.encode(words, ends, count, may_read, out, poll, from_here));
+      } else if (waits) {
+        ids.set_end(worker.encode_later(words, ends, count, may_read, out, poll));
       } else {
         ids.set_end(worker.encode(words, ends, count, may_read, out, poll));
       }
       if (collector != nullptr) {
         collector->add_words(offset + (words - begin), lowest, words, ends, count, out, ids.end());
       }
+      if (worker.phrases) worker.phrases->add_words(words, ends, count, ids, from, offsets, poll);
       polls(count);
     });
+    if (worker.phrases) worker.phrases->end(ids, offsets, poll);
   };
   const auto on_token = [&](std::uint32_t id, const Byte* begin, const Byte* end) {
     ids.push(id);
@@ -230,6 +270,9 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
   std::size_t likely_ids = 0;
   for (const Chunk& chunk : results.chunks) likely_ids += chunk.end - chunk.begin;
   likely_ids = std::min(likely_ids, std::size_t{1} << 26);
+  // A text may wait if its words stay where they are, and nothing is done with its ids.
+  const bool may_wait = !options.dropout && !options.add_prefix_space && !core_->vocabulary.lacks_bytes() &&
+                        core_->phrases == nullptr;
 
   const auto work = [&](std::size_t thread, std::size_t number, const PollFunction& poll_in_chunk) {
     const Chunk& chunk = results.chunks[number];
@@ -243,15 +286,22 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
     by = thread;
     begin = ids.size();
     try {
-      for (std::size_t index = chunk.first_text; index <= chunk.last_text; ++index) {
-        const Text text = workers[thread]->utf8_of(texts[index]);
-        const std::size_t before = ids.size();
-        const bool is_only = chunk.first_text == chunk.last_text;
-        const bool may_be_part = is_only && texts[index].width == 0;  // texts of wide units fit in a chunk
+      Worker& worker = *workers[thread];
+      if (chunk.first_text == chunk.last_text) {
+        const Text text = worker.utf8_of(texts[chunk.first_text]);
+        const bool may_be_part = texts[chunk.first_text].width == 0;  // texts of wide units fit in a chunk
         const CutRules rules = cut_rules(options, poll_in_chunk);
         const Part part = may_be_part ? part_of(text, chunk, rules) : Part{text.begin, text.end};
-        encode(*workers[thread], index, text.begin, part, text.end, options, ids, poll_in_chunk);
-        if (!is_only) results.offsets[index + 1] = static_cast<std::int64_t>(ids.size() - before);
+        encode(worker, chunk.first_text, text.begin, part, text.end, options, ids, poll_in_chunk);
+      } else {
+        TextGroup<Worker> group(worker, may_wait, ids, results.offsets.data() + 1);
+        for (std::size_t index = chunk.first_text; index <= chunk.last_text; ++index) {
+          group.add(texts[index], index, [&](const Text& text, bool waits) {
+            const Part all{text.begin, text.end};
+            encode(worker, index, text.begin, all, text.end, options, ids, poll_in_chunk, nullptr, waits);
+          });
+        }
+        group.finish();
       }
     } catch (const MissingByte& error) {
       missing = error.byte;
@@ -337,18 +387,37 @@ std::vector<std::int64_t> Encoder::count(const std::vector<Text>& texts, const E
 Encoder::Words Encoder::merge_words(const std::vector<std::string_view>& words, std::uint32_t unknown_id,
                                     const PollFunction& poll) const {
   const Vocabulary& vocabulary = core_->vocabulary;
+  constexpr std::size_t kBatch = 256;
   Merger merger(vocabulary);
   PollInLoop polls(poll);
   Words merged;
   merged.offsets.reserve(words.size() + 1);
   merged.offsets.push_back(0);
-  for (const std::string_view word : words) {
-    polls(word.size());
-    for (const Symbol symbol : merger.merge(reinterpret_cast<const Byte*>(word.data()), word.size(), poll)) {
-      const std::uint32_t id = vocabulary.id(symbol);
-      merged.ids.push_back(id < Vocabulary::kMissing ? id : unknown_id);
+  const auto push = [&](std::uint32_t id) { merged.ids.push_back(id < Vocabulary::kMissing ? id : unknown_id); };
+  const auto is_short = [](std::string_view word) { return !word.empty() && word.size() <= kLongestInterleaved; };
+  std::vector<PendingWord> pending;
+  std::vector<std::uint32_t> ids(kBatch * kLongestInterleaved);
+  for (std::size_t from = 0; from < words.size(); from += kBatch) {
+    const std::span<const std::string_view> batch(&words[from], std::min(kBatch, words.size() - from));
+    pending.clear();
+    for (std::uint32_t* out = ids.data(); const std::string_view word : batch) {
+      if (!is_short(word)) continue;
+      const auto* bytes = reinterpret_cast<const Byte*>(word.data());
+      pending.push_back({bytes, out, word.size(), 0, bytes + word.size()});
+      out += word.size();
     }
-    merged.offsets.push_back(static_cast<std::int64_t>(merged.ids.size()));
+    interleaved_for(core_->simd)(vocabulary.merge_tables(), pending.data(), pending.size());
+    for (auto next = pending.begin(); const std::string_view word : batch) {
+      polls(word.size());
+      if (is_short(word)) {
+        std::for_each(next->out, next->out + next->size, push);
+        ++next;
+      } else {
+        const auto* bytes = reinterpret_cast<const Byte*>(word.data());
+        for (const Symbol symbol : merger.merge(bytes, word.size(), poll)) push(vocabulary.id(symbol));
+      }
+      merged.offsets.push_back(static_cast<std::int64_t>(merged.ids.size()));
+    }
   }
   return merged;
 }

@@ -15,6 +15,7 @@
 #include "text/chunks.hpp"
 #include "text/cuts.hpp"
 #include "encode/id_buffer.hpp"
+#include "encode/phrase_merging.hpp"
 #include "encode/token_offsets.hpp"
 #include "support/poll.hpp"
 #include "text/scanner.hpp"
@@ -41,8 +42,9 @@ class Encoder {
  public:
   static constexpr std::size_t kChunkBytes = std::size_t{1} << 18;
 
-  // A thread takes `chunk_bytes` at a time.
-  Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd = widest_simd(), std::size_t chunk_bytes = kChunkBytes);
+  // A thread takes `chunk_bytes` at a time. `phrases`: the supermerges, null for none.
+  Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd = widest_simd(), std::size_t chunk_bytes = kChunkBytes,
+          std::unique_ptr<const PhraseTables> phrases = nullptr);
   ~Encoder();
 
   // An encoder with other added tokens, which shares the cache of pre-tokens.
@@ -98,10 +100,11 @@ class Encoder {
 
   Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens);
   CutRules cut_rules(const EncodingOptions& options, const PollFunction& poll) const;
-  // The ids of a part of the text with a number among those of the call, which has UTF-8 from `text` on.
+  // The ids of a part of the text with a number among those of the call, which has UTF-8 from `text` on. With `waits`
+  // words are encoded later, as in TextGroup.
   void encode(Worker& worker, std::size_t index, const Byte* text, Part part, const Byte* readable,
               const EncodingOptions& options, IdBuffer& ids, const PollFunction& poll,
-              OffsetCollector* collector = nullptr) const;
+              OffsetCollector* collector = nullptr, bool waits = false) const;
 
   Results run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
               const std::function<void(std::size_t)>& poll) const;

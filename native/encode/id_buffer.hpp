@@ -32,6 +32,7 @@ class IdBuffer {
   void reserve(std::size_t capacity) {
     if (capacity > capacity_) grow(capacity);
   }
+  bool has_room(std::size_t more) const { return capacity_ - size_ >= more; }
   // The position of the next ids, with room for `more` of them.
   std::uint32_t* room(std::size_t more) {
     if (capacity_ - size_ < more) grow(std::max(size_ + more, capacity_ + capacity_ / 2));

@@ -6,8 +6,8 @@
 
 namespace hf_bpe {
 
-void merge_interleaved_avx2(const MergeTables& tables, PendingWord* words, std::size_t count, const Byte* readable) {
-  merge_all(tables, words, count, readable);
+void merge_interleaved_avx2(const MergeTables& tables, PendingWord* words, std::size_t count) {
+  merge_all(tables, words, count);
 }
 
 }  // namespace hf_bpe

@@ -2,22 +2,24 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "encode/printable.hpp"
 
 namespace hf_bpe {
 
 bool MergesReader::fits(std::size_t tokens, std::size_t merges) {
-  return tokens < std::size_t{1} << RankTable::kFirstBits && merges < RankTable::kNone;
+  return tokens < std::size_t{1} << CompactRanks::kFirstBits && merges < CompactRanks::kNone;
 }
 
 MergesReader::MergesReader(const std::vector<std::string_view>& tokens, std::size_t most)
     : tokens_(tokens),
       most_(most),
       numbers_(static_cast<unsigned>(std::bit_width(tokens.size() * 2 | 8))),  // large enough never to grow
-      seen_(most) {
+      last_(tokens.size(), kNone) {
   file_.is_used.resize(tokens.size());
   file_.merges.reserve(most);
+  before_.reserve(most);
   pending_.reserve(kBatch);
   for (std::uint32_t number = 0; number < tokens.size(); ++number) {
     const std::string_view token = tokens[number];
@@ -25,7 +27,11 @@ MergesReader::MergesReader(const std::vector<std::string_view>& tokens, std::siz
     const auto* bytes = reinterpret_cast<const Byte*>(token.data());
     const Numbers::Key key = numbers_.key_of(bytes, token.size());
     const std::size_t slot = numbers_.find_slot(key, numbers_.slot_of(key), bytes, token.size());
-    if (numbers_[slot].is_empty()) numbers_.insert(key, slot, bytes, token.size(), number);
+    if (numbers_[slot].is_empty()) {
+      numbers_.insert(key, slot, bytes, token.size(), number);
+    } else {
+      has_repeated_tokens_ = true;
+    }
   }
 }
 
@@ -65,12 +71,15 @@ bool MergesReader::finish() {
     second = find(pending.keys[1], pending.slots[1], made.substr(pending.first_size));
     result = last = find_result(made, last);
     if (first == kNone || second == kNone || result == kNone) return false;
-    seen_.prefetch(first, second);
     rest.remove_prefix(pending.size);
   }
   for (const Pending& pending : pending_) {
     const auto [first, second, result] = pending.merge;
-    if (seen_.insert_new(first, second, 0) != RankTable::kNone) return false;
+    // A repeated merge makes the same token of the same first part. These are fewer than the bytes of the token.
+    for (std::uint32_t other = last_[result]; other != kNone; other = before_[other]) {
+      if (file_.merges[other].first == first) return false;
+    }
+    before_.push_back(std::exchange(last_[result], static_cast<std::uint32_t>(file_.merges.size())));
     for (const std::uint32_t number : {first, second, result}) file_.is_used[number] = 1;
     file_.merges.push_back(pending.merge);
   }
@@ -86,7 +95,8 @@ std::uint32_t MergesReader::find(Numbers::Key key, std::size_t slot, std::string
 
 // Most merges make the token after that of the preceding merge, or the same.
 std::uint32_t MergesReader::find_result(std::string_view made, std::uint32_t last) const {
-  for (std::size_t number = last; number < std::size_t{last} + 2 && number < tokens_.size(); ++number) {
+  const std::size_t end = has_repeated_tokens_ ? last : std::min(std::size_t{last} + 2, tokens_.size());
+  for (std::size_t number = last; number < end; ++number) {
     if (tokens_[number] == made) return static_cast<std::uint32_t>(number);
   }
   const Numbers::Key key = numbers_.key_of(reinterpret_cast<const Byte*>(made.data()), made.size());

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "count/word_table.hpp"
-#include "encode/packed_table.hpp"
 #include "encode/vocabulary.hpp"
 
 namespace hf_bpe {
@@ -57,8 +56,9 @@ class MergesReader {
   const std::vector<std::string_view>& tokens_;
   const std::size_t most_;
   Numbers numbers_;
-  RankTable seen_;
+  bool has_repeated_tokens_ = false;
   MergesFile file_;
+  std::vector<std::uint32_t> last_, before_;  // the last merge that makes each token, and the one before each merge
   std::vector<Pending> pending_;
   std::string made_;  // the bytes of all pending merges
 };

@@ -24,15 +24,15 @@ const std::vector<Symbol>& Merger::merge(const Byte* word, std::size_t length, c
 template <std::size_t kPairs>
 void Merger::merge_by_scan(const Byte* word, std::size_t length) {
   const MergeTables tables = vocabulary_.merge_tables();
-  const LargeRanks ranks(tables);
-  Lane<kPairs, LargeRanks> lane;
-  lane.begin(ranks, word, length, word + length);
-  while (lane.choose(ranks)) {
-    lane.merge(ranks, tables.results);
-    last_rank_ = lane.last_rank();
-  }
   symbols_.clear();
-  lane.for_each([&](Symbol symbol) { symbols_.push_back(symbol); });
+  with_ranks(tables, [&]<class Ranks>(const Ranks& ranks) {
+    Lane<kPairs, Ranks> lane;
+    lane.begin(ranks, word, length, word + length);
+    while (lane.choose(ranks)) {
+      if (lane.merge(ranks, tables.results)) last_rank_ = lane.last_rank();
+    }
+    lane.for_each([&](Symbol symbol) { symbols_.push_back(symbol); });
+  });
 }
 
 // A linked list over the positions of the bytes: merging keeps the left position and drops the right one. The heap
@@ -52,7 +52,7 @@ void Merger::merge_by_heap(const Byte* word, std::size_t length, const PollFunct
   for (std::uint32_t i = 0; i < end; ++i) {
     polls();
     links[i] = {i - 1, i + 1};
-    const Rank rank = i + 1 < end ? vocabulary_.rank_of_bytes(word[i], word[i + 1]) : kNone;
+    const Rank rank = i + 1 < end ? vocabulary_.rank_of_bytes(word + i) : kNone;
     if (rank != kNone) heap.push_back(std::uint64_t{rank} << 32 | i);
   }
   const auto is_later = [](std::uint64_t a, std::uint64_t b) { return a > b; };
@@ -85,8 +85,8 @@ void Merger::merge_by_heap(const Byte* word, std::size_t length, const PollFunct
   std::erase(symbols_, kDropped);
 }
 
-void merge_interleaved(const MergeTables& tables, PendingWord* words, std::size_t count, const Byte* readable) {
-  merge_all(tables, words, count, readable);
+void merge_interleaved(const MergeTables& tables, PendingWord* words, std::size_t count) {
+  merge_all(tables, words, count);
 }
 
 }  // namespace hf_bpe

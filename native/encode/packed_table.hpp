@@ -7,8 +7,6 @@
 #include <random>
 #include <vector>
 
-#include "support/pages.hpp"
-
 namespace hf_bpe {
 
 // For pairs and values of these numbers of bits.
@@ -36,24 +34,6 @@ class PackedTable {
         if (entry != kEmpty) continue;
         entry = key << kValue | value;
         return;
-      }
-    }
-  }
-
-  void prefetch(std::uint32_t first, std::uint32_t second) const {
-    hf_bpe::prefetch(&buckets_[bucket_of(first, second)]);
-  }
-
-  // Inserts a pair, unless it is there; returns the value that it had, kNone if it is new.
-  std::uint32_t insert_new(std::uint32_t first, std::uint32_t second, std::uint32_t value) {
-    const std::uint64_t key = key_of(first, second);
-    for (std::size_t at = bucket_of(key);; at = (at + 1) & (buckets_.size() - 1)) {
-      for (std::uint64_t& entry : buckets_[at].entries) {
-        if (entry == kEmpty) {
-          entry = key << kValue | value;
-          return kNone;
-        }
-        if (entry >> kValue == key) return static_cast<std::uint32_t>(entry) & kNone;
       }
     }
   }
@@ -91,8 +71,5 @@ class PackedTable {
   unsigned shift_;               // the first bits of the hash are the bucket
   std::uint64_t multiplier_;     // random, so that no merges can be chosen to collide
 };
-
-// The ranks of merges by their pairs of symbols.
-using RankTable = PackedTable<21, 21, 22>;
 
 }  // namespace hf_bpe

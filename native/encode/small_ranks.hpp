@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,8 @@ class SmallRanks {
 
   using Merges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-  // Takes distinct merges by rank. There is no such table of too many symbols or merges.
+  // Takes merges by rank. There is no such table of too many symbols or merges. Throws std::invalid_argument if a merge
+  // is given twice.
   static std::optional<SmallRanks> make(const Merges& merges, std::size_t symbols) {
     if (symbols > kNone || merges.size() > kNone) return std::nullopt;
     SmallRanks ranks(merges.size());
@@ -86,6 +88,7 @@ class SmallRanks {
     bytes_.assign(std::size_t{1} << 16, kNone);
     for (std::uint32_t rank = 0; rank < merges.size(); ++rank) {
       const auto [first, second] = merges[rank];
+      if (find(key_of(first, second)) != kNone) throw std::invalid_argument("a merge is given twice");
       if (first < 256 && second < 256) bytes_[second << 8 | first] = static_cast<std::uint16_t>(rank);
       std::uint32_t moved = rank;
       unsigned which = 0;

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "encode/interleaved.hpp"
-#include "encode/packed_table.hpp"
 #include "encode/small_ranks.hpp"
 #include "train/token_array.hpp"
 #include "text/unicode.hpp"
@@ -23,8 +22,8 @@ using Rank = std::uint32_t;  // the rank of a merge: the lowest is merged first
 
 class Vocabulary {
  public:
-  static constexpr Rank kNoMerge = RankTable::kNone;
-  static constexpr Symbol kNoSymbol = (Symbol{1} << RankTable::kFirstBits) - 1;  // merges with nothing
+  static constexpr Rank kNoMerge = CompactRanks::kNone;
+  static constexpr Symbol kNoSymbol = (Symbol{1} << CompactRanks::kFirstBits) - 1;  // merges with nothing
   // The placeholder id of a byte without a token, with the byte in its last bits. Real ids are lower.
   static constexpr std::uint32_t kMissing = std::uint32_t{1} << 31;
 
@@ -53,35 +52,46 @@ class Vocabulary {
   bool drops_missing_bytes() const { return drops_missing_bytes_; }
   std::uint32_t highest_id() const { return highest_id_; }  // of words; kMissing or more if a byte has no token
 
-  // The id of a word that is a token; kMissing if it has to be merged.
+  bool has_whole_words() const { return longest_whole_word_ != 0; }
+  // The id of a word that is a token; kMissing if it has to be merged. The table does not fit the nearest caches.
   std::uint32_t whole_word(const Byte* word, std::size_t length) const {
     return length <= longest_whole_word_ ? find_whole_word(word, length) : kMissing;
   }
 
+  void prefetch_whole_word(const Byte* word, std::size_t length) const {
+    if (length <= longest_whole_word_) whole_words_->prefetch(whole_words_->slot_of(whole_words_->key_of(word, length)));
+  }
+
   // The rank of the merge of two symbols, kNoMerge if there is none; and the result of a merge.
-  Rank rank(Symbol first, Symbol second) const { return ranks_.find(first, second); }
-  Rank rank_of_bytes(Symbol first, Symbol second) const { return ranks_of_bytes_[second << 8 | first]; }
+  Rank rank(Symbol first, Symbol second) const {
+    if (!small_ranks_) return compact_ranks_->find_exact(first, second);
+    return rank_of_small(small_ranks_->find(small_ranks_->key_of(first, second)));
+  }
+  Rank rank_of_bytes(const Byte* pair) const {
+    return small_ranks_ ? rank_of_small(small_ranks_->rank_of_bytes(pair)) : compact_ranks_->rank_of_bytes(pair);
+  }
   Symbol result(Rank rank) const { return results_.empty() ? rank + 256 : results_[rank]; }
   const std::vector<std::pair<Symbol, Symbol>>& merges() const { return merges_; }  // by rank
   // The tables of the same, valid while the vocabulary is neither moved nor destroyed.
   MergeTables merge_tables() const {
-    return {small_ranks_ ? &*small_ranks_ : nullptr, compact_ranks_ ? &*compact_ranks_ : nullptr, &ranks_, ranks_of_bytes_.data(),
-            results_.empty() ? nullptr : results_.data(), ids_.data()};
+    return {small_ranks_ ? &*small_ranks_ : nullptr, compact_ranks_ ? &*compact_ranks_ : nullptr,
+            results_.empty() ? nullptr : results_.data(), ids_.data(), last_with_id_};
   }
 
  private:
   using WholeWords = WordTable<std::uint32_t, 1>;
 
+  static Rank rank_of_small(std::uint32_t rank) { return rank == SmallRanks::kNone ? kNoMerge : rank; }
+
   void add_whole_words(const Tokens& words);
   std::uint32_t find_whole_word(const Byte* word, std::size_t length) const;
 
-  RankTable ranks_;
   std::optional<SmallRanks> small_ranks_;
   std::optional<CompactRanks> compact_ranks_;  // of a model without small ones
   std::vector<std::pair<Symbol, Symbol>> merges_;
-  std::vector<Rank> ranks_of_bytes_;   // for all pairs of bytes
   std::vector<Symbol> results_;        // by rank; empty if no two merges make the same: then symbols are in rank order
   std::vector<std::uint32_t> ids_;     // by symbol
+  Symbol last_with_id_;                // as in MergeTables
   std::size_t symbol_bytes_ = 256;
   std::optional<WholeWords> whole_words_;
   std::size_t longest_whole_word_ = 0;  // in bytes; 0 if there are none

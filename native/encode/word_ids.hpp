@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -65,7 +66,7 @@ class WordIds {
         merge_interleaved_(interleaved_for(simd)),
         merger_(vocabulary),
         dropout_merger_(vocabulary),
-        finds_whole_words_(finds_whole_words) {}
+        finds_whole_words_(finds_whole_words && vocabulary.has_whole_words()) {}
 
   // Ids are also written beyond the last one: this much room is needed beyond the number of bytes.
   static constexpr std::size_t kSlack = 16;
@@ -75,23 +76,25 @@ class WordIds {
   template <class Draws = NoDraws>
   std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                         std::uint32_t* out, const PollFunction& poll, const Draws& draws = {}) {
-    const bool is_full = table_.size() + count > kMostWords || bytes() - table_.slots() * sizeof(Entry) > kMostLongBytes;
-    if (is_full || !missed_keys_.empty()) {  // or the last call was interrupted
-      table_ = Table();
-      long_.clear();
-      missed_.clear();
-      missed_keys_.clear();
-      gaps_.clear();
-    }
-    table_.look_up(text, ends, count, readable, [&](Key key, std::size_t slot, const Byte* word, std::size_t length) {
-      const Entry& entry = table_[slot];
-      if (entry.key.low == key.low && entry.key.high == key.high) {
-        out = write(entry.value, key, word, length, out, draws);
-      } else {
-        out = find(key, slot, word, length, out, poll, draws);
-      }
-    });
-    return gaps_.empty() ? out : fill_gaps(readable, out, draws);
+    if (is_full(count) || !missed_keys_.empty()) flush();  // or the last call was interrupted
+    out = look_up(text, ends, count, readable, out, poll, draws);
+    return gaps_.empty() ? out : fill_gaps(out, {}, draws);
+  }
+
+  // Several calls of `encode_later` do the same for words of several texts, but the words that are not in the cache are
+  // only merged by `finish`, together. Until then neither texts nor ids may move, and where ids end is preliminary.
+  void begin_waiting() {
+    if (!missed_keys_.empty()) flush();  // the last call was interrupted
+  }
+  // Whether as many words may be looked up before the next `finish`.
+  bool may_wait(std::size_t words) const { return missed_.size() < kMostWaiting && !is_full(words); }
+  std::uint32_t* encode_later(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                              std::uint32_t* out, const PollFunction& poll) {
+    return look_up(text, ends, count, readable, out, poll, NoDraws());
+  }
+  // Returns the end of the ids, and corrects the ends of texts among them, which are in ascending order.
+  std::uint32_t* finish(std::uint32_t* end, std::span<std::uint32_t*> text_ends) {
+    return gaps_.empty() ? end : fill_gaps(end, text_ends, NoDraws());
   }
 
   // The memory of the cache.
@@ -100,10 +103,39 @@ class WordIds {
   }
 
  private:
+  static constexpr std::size_t kMostWaiting = 256;  // about that many missed words; more would leave the nearest caches
+
   // The cache is flushed before the table exceeds 32 MB or the rest 16 MB.
   static constexpr std::size_t kMostWords = (std::size_t{1} << 20) / 8 * 5;
   static constexpr std::size_t kMostLongBytes = std::size_t{16} << 20;
   static constexpr std::size_t kLongestWord = 256;
+
+  bool is_full(std::size_t words) const {
+    return table_.size() + words > kMostWords || bytes() - table_.slots() * sizeof(Entry) > kMostLongBytes;
+  }
+
+  void flush() {
+    table_ = Table();
+    long_.clear();
+    missed_.clear();
+    missed_keys_.clear();
+    gaps_.clear();
+  }
+
+  // Writes the ids of the words that are in the cache, and leaves gaps for the others.
+  template <class Draws>
+  std::uint32_t* look_up(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                         std::uint32_t* out, const PollFunction& poll, const Draws& draws) {
+    table_.look_up(text, ends, count, readable, [&](Key key, std::size_t slot, const Byte* word, std::size_t length) {
+      const Entry& entry = table_[slot];
+      if (entry.key.low == key.low && entry.key.high == key.high) {
+        out = write(entry.value, key, word, length, out, draws);
+      } else {
+        out = find(key, slot, word, length, readable, out, poll, draws);
+      }
+    });
+    return out;
+  }
 
   std::uint32_t* write(const Ids& value, Key, const Byte* word, std::size_t, std::uint32_t* out, NoDraws) {
     return value.size == 0 ? leave_gap(value.place(), word, out) : write(value, out);
@@ -139,27 +171,27 @@ class WordIds {
   }
 
   template <class Draws>
-  std::uint32_t* find(Key key, std::size_t slot, const Byte* word, std::size_t length, std::uint32_t* out,
-                      const PollFunction& poll, const Draws& draws) {
+  std::uint32_t* find(Key key, std::size_t slot, const Byte* word, std::size_t length, const Byte* readable,
+                      std::uint32_t* out, const PollFunction& poll, const Draws& draws) {
     constexpr bool kDraws = std::is_same_v<Draws, TextDraws>;
     slot = table_.find_slot(key, slot, word, length);
     if (!table_[slot].is_empty()) return write(table_[slot].value, key, word, length, out, draws);
+    const bool drops_bytes = vocabulary_.lacks_bytes() && vocabulary_.drops_missing_bytes();
     std::size_t size = 1;
     std::uint32_t whole = Vocabulary::kMissing;
-    if (finds_whole_words_ && (whole = vocabulary_.whole_word(word, length)) != Vocabulary::kMissing) {
-      *out = whole;
-    } else if (vocabulary_.lacks_bytes() && vocabulary_.drops_missing_bytes()) {
-      size = make_of_known(word, length, out, poll, draws);
-      if (kDraws) return out + size;
-    } else if (length > kLongestInterleaved) {
-      size = write_merged(word, length, word, out, poll, draws);
-      if (kDraws) return out + size;
-    } else {
+    if (length <= kLongestInterleaved && !drops_bytes) {
+      if (finds_whole_words_) vocabulary_.prefetch_whole_word(word, length);
       const auto place = static_cast<std::uint32_t>(missed_.size());
       missed_keys_.push_back(key);
-      missed_.push_back({word, out, length, 0});
+      missed_.push_back({word, out, length, 0, readable});
       table_.insert(key, slot, word, length, Ids(0, place));
       return leave_gap(place, word, out);
+    }
+    if (finds_whole_words_ && (whole = vocabulary_.whole_word(word, length)) != Vocabulary::kMissing) {
+      *out = whole;
+    } else {
+      size = drops_bytes ? make_of_known(word, length, out, poll, draws) : write_merged(word, length, word, out, poll, draws);
+      if (kDraws) return out + size;
     }
     // Long pieces are as many as sentences, and have a cache of words.
     const bool recurs = length <= kLongestInterleaved || (length <= kLongestWord && !long_piece_merger_);
@@ -173,22 +205,32 @@ class WordIds {
     return out + missed_[missed].length;
   }
 
-  // Fills the gaps, closes what is left of them, and returns the new end of the ids.
+  // Fills the gaps, closes what is left of them, and returns the new end of the ids. Corrects `text_ends`.
   template <class Draws>
-  std::uint32_t* fill_gaps(const Byte* readable, const std::uint32_t* end, const Draws& draws) {
-    merge_interleaved_(merge_tables_, missed_.data(), missed_.size(), readable);
+  std::uint32_t* fill_gaps(const std::uint32_t* end, std::span<std::uint32_t*> text_ends, const Draws& draws) {
+    if (finds_whole_words_) {
+      for (PendingWord& word : missed_) {
+        const std::uint32_t id = vocabulary_.whole_word(word.word, word.length);
+        if (id == Vocabulary::kMissing) continue;
+        *word.out = id;
+        word.size = 1;
+      }
+    }
+    merge_interleaved_(merge_tables_, missed_.data(), missed_.size());
     for (std::size_t i = 0; i < missed_.size(); ++i) {
-      const auto& [word, ids, length, size] = missed_[i];
+      const auto& [word, ids, length, size, readable] = missed_[i];
       const Key key = missed_keys_[i];
       table_[table_.find_slot(key, table_.slot_of(key), word, length)].value = ids_of(ids, size);
     }
     std::uint32_t* out = gaps_.front().begin;
+    auto text_end = std::upper_bound(text_ends.begin(), text_ends.end(), out);
     for (std::size_t i = 0; i < gaps_.size(); ++i) {
       PendingWord& word = missed_[gaps_[i].missed];
       const std::uint32_t* const rest = gaps_[i].begin + word.length;
       const std::uint32_t* const next = i + 1 < gaps_.size() ? gaps_[i + 1].begin : end;
       out += fill(gaps_[i], word, out, draws);
       std::memmove(out, rest, static_cast<std::size_t>(next - rest) * sizeof *out);
+      for (; text_end != text_ends.end() && *text_end <= next; ++text_end) *text_end = out + (*text_end - rest);
       out += next - rest;
     }
     missed_.clear();
@@ -281,7 +323,7 @@ class WordIds {
   Merger merger_;
   DropoutMerger dropout_merger_;
   const bool finds_whole_words_;
-  std::vector<PendingWord> missed_;  // words of the current call that are not merged yet, and their keys
+  std::vector<PendingWord> missed_;  // words that are not merged yet, and their keys
   std::vector<Key> missed_keys_;
   std::vector<Gap> gaps_;
   std::unique_ptr<LongPieceMerger> long_piece_merger_;

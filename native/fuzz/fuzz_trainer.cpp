@@ -14,6 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (data[2] / 4 % 4 == 0) options.words = {data[2] / 16 % 4u, data[2] >= 128};
   options.encoding = {data[1] % 2 == 0 ? Pattern::kGpt2 : Pattern::kNone, data[1] / 2 % 2 + 1u};
   options.span = std::uint64_t{1} << data[3] % 8;
+  options.sharing = {data[0] % 4u + 1, data[1] % 16u + 1};
   std::size_t at = 4;
   Merges initial;
   std::vector<std::string> tokens = {"a", "b", " ", "\xC4"};

@@ -32,7 +32,8 @@ class PageMemory {
   static constexpr std::align_val_t kLine{64};  // so that no small entry spans two cache lines
 
 #if defined(__linux__)
-  static bool is_mapped(std::size_t bytes) { return bytes >= 2 * kHuge; }
+  // A huge page is cleared as a whole, so smaller arrays take one only if they fill it.
+  static bool is_mapped(std::size_t bytes) { return bytes >= 2 * kHuge || bytes == kHuge; }
   // Null if there is none.
   static void* map(std::size_t bytes) {
     const std::size_t rounded = round_up(bytes);
@@ -95,17 +96,20 @@ class Pages {
     }
   }
 
-  // Returns the memory after the end, if it is large.
+  // Returns the memory after the end, if it is large. Otherwise the size stays.
   void shrink(std::size_t size) {
-    if (size >= size_ || !PageMemory::is_mapped(size * sizeof(T))) return;
+    if (size >= size_ || !PageMemory::is_mapped(size * sizeof(T)) || !PageMemory::is_mapped(size_ * sizeof(T))) return;
     PageMemory::shrink(data_, size_ * sizeof(T), size * sizeof(T));
     size_ = size;
   }
 
   std::size_t size() const { return size_; }
   T* data() { return data_; }
+  const T* data() const { return data_; }
   T* begin() { return data_; }
   T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
   T& operator[](std::size_t index) { return data_[index]; }
   const T& operator[](std::size_t index) const { return data_[index]; }
 
@@ -132,6 +136,15 @@ struct PageAllocator {
   void deallocate(T* memory, std::size_t size) {
     if (!PageMemory::is_mapped(size * sizeof(T))) return std::allocator<T>().deallocate(memory, size);
     PageMemory::unmap(memory, size * sizeof(T));
+  }
+  // Resizing leaves numbers to be written, maybe by several threads, each of which then touches its pages first.
+  template <class U>
+  void construct(U* place) {
+    ::new (static_cast<void*>(place)) U;
+  }
+  template <class U, class... Arguments>
+  void construct(U* place, Arguments&&... arguments) {
+    ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
   }
   friend bool operator==(const PageAllocator&, const PageAllocator&) { return true; }
 };

@@ -114,8 +114,7 @@ inline std::vector<std::uint32_t> encode(const Model& model, Pattern pattern, co
 inline Text text_of(const std::string& text) { return {begin_of(text), end_of(text)}; }
 
 inline Decoder decoder_of(const Model& model) {
-  std::vector<Decoder::Token> tokens;
-  for (const auto& [id, token] : model.tokens) tokens.push_back({id, token});
+  const Decoder::Tokens tokens(model.tokens.begin(), model.tokens.end());
   Decoder decoder;
   decoder.add(tokens);
   decoder.add(tokens);  // changes nothing

@@ -6,6 +6,7 @@
 
 #include "naive.hpp"
 #include "encode/packed_table.hpp"
+#include "support/pages.hpp"
 #include "random.hpp"
 
 using namespace naive;
@@ -33,8 +34,49 @@ std::string draw_text(std::size_t pieces) {
   return text;
 }
 
+// Of few characters, mostly neighbours in Unicode, so that runs of a class and what ends them meet the ends of windows.
+std::string draw_text_of_few_characters(std::size_t pieces) {
+  static const std::vector<std::string> ascii = {" ", " ", "  ", "\n", "a", "B", "1", "!", "'s", "'", "/", "\t", "\x01"};
+  static const std::vector<std::string> broken = {
+      "\x80",         "\xC1\x80",         "\xC3",         "\xE0\x9F\x80",     "\xE4\xBD",
+      "\xED\xA0\x80", "\xF0\x8F\x80\x80", "\xF0\x9F\x98", "\xF4\x90\x80\x80", "\xF5"};
+  static const std::vector<std::uint32_t> limits = {0x100, 0x600, 0x800, 0x2100, 0x3100, 0x10000, 0x20000};
+  std::vector<std::string> characters = {draw_from(ascii)};
+  const std::uint32_t near = static_cast<std::uint32_t>(draw(draw_from(limits)));
+  for (std::size_t i = 1 + draw(8); i > 0; --i) {
+    const std::size_t kind = draw(20);
+    const auto code = near ^ static_cast<std::uint32_t>(draw(kind < 10 ? 64 : 4096));
+    characters.push_back(kind == 0 ? draw_from(broken) : kind < 5 || code >> 11 == 0x1B ? draw_from(ascii) : to_utf8(code));
+  }
+  std::string text;
+  for (std::size_t i = draw(pieces + 1); i > 0; --i) text += draw_from(characters);
+  return text;
+}
+
 void test_scanner() {
   for (int i = 0; i < 24'000; ++i) check_scanner(draw_from(kPatterns), draw_text(60));
+  for (int i = 0; i < 16'000; ++i) check_scanner(draw_from(kPatterns), draw_text_of_few_characters(100));
+}
+
+// The portable scanner and the vector scanner agree about each character.
+void test_all_characters_in_windows() {
+  std::string text;
+  for (std::uint32_t code = 0x80; code < 0x20000; ++code) {
+    if (code >> 11 == 0x1B) continue;
+    const std::string character = to_utf8(code);
+    text += "a" + character + "B" + character + character + "b " + character + " ";
+    if (text.size() < 60'000) continue;
+    for (const Pattern& pattern : kPatterns) {
+      const auto ends_with = [&](Simd simd) {
+        std::vector<const Byte*> all;
+        const auto add = [&](const Byte*, const Byte* const* ends, std::size_t n) { all.insert(all.end(), ends, ends + n); };
+        Scanner(pattern, simd).scan_all(begin_of(text), end_of(text), add);
+        return all;
+      };
+      CHECK(ends_with(Simd::kScalar) == ends_with(widest_simd()));
+    }
+    text.clear();
+  }
 }
 
 void test_word_counts() {
@@ -69,7 +111,7 @@ void test_tables_have_orders_of_their_own() {
 }
 
 void test_pairs_that_collide_in_one_table_do_not_in_another() {
-  const RankTable table(10'000), other(10'000);
+  const PackedTable<21, 21, 22> table(10'000), other(10'000);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
   for (std::uint32_t first = 0; first < 4000; ++first) {
     for (std::uint32_t second = 0; second < 1000; ++second) {
@@ -270,6 +312,8 @@ void test_trainer() {
     options.encoding = {draw_from<Pattern::Name>({Pattern::kGpt2, Pattern::kO200k, Pattern::kNone}),
                         static_cast<unsigned>(1 + draw(3))};
     options.span = draw_from<std::uint64_t>({1, 2, 64});
+    // Not always, because starting threads takes time.
+    if (draw(8) == 0) options.sharing = {static_cast<unsigned>(2 + draw(3)), 1 + draw(20)};
     check_trainer(words, i % 2 ? Merges() : draw_merges(alphabet), options);
   }
 }
@@ -300,10 +344,27 @@ void test_too_many_pairs_are_refused() {
   CHECK(is_caught);
 }
 
+// Arrays of exactly 2 MB are mapped, and so are those from 4 MB on; what lies between is not.
+void test_only_mapped_memory_is_returned_in_part() {
+  constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+  const std::vector<std::size_t> sizes = {kMegabyte, 2 * kMegabyte, 3 * kMegabyte, 4 * kMegabyte, 6 * kMegabyte};
+  for (const std::size_t from : sizes) {
+    for (const std::size_t to : sizes) {
+      Pages<Byte> pages(from);
+      pages.shrink(to);
+      const bool is_smaller = to < from && PageMemory::is_mapped(from) && PageMemory::is_mapped(to);
+      CHECK(pages.size() == (is_smaller ? to : from));
+      for (Byte& byte : pages) byte = 1;
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
   test_scanner();
+  test_all_characters_in_windows();
+  test_only_mapped_memory_is_returned_in_part();
   test_word_counts();
   test_tables_have_orders_of_their_own();
   test_pairs_that_collide_in_one_table_do_not_in_another();

@@ -267,7 +267,9 @@ void test_words_merged_in_turn_equal_the_definition() {
         MergeTables tables = vocabulary.merge_tables();
         CHECK(tables.small != nullptr);
         CHECK(tables.compact == nullptr);
-        const CompactRanks compact(vocabulary.merges(), rank_bits);
+        std::vector<Symbol> results;
+        for (Rank rank = 0; rank < vocabulary.merges().size(); ++rank) results.push_back(vocabulary.result(rank));
+        const CompactRanks compact(vocabulary.merges(), results, rank_bits);
         if (rank_bits != 0) tables.small = nullptr, tables.compact = &compact;
         constexpr std::uint32_t kUntouched = 0xABCD'1234;
         std::vector<std::uint32_t> ids(text.size(), kUntouched);
@@ -276,11 +278,12 @@ void test_words_merged_in_turn_equal_the_definition() {
           word.out = ids.data() + at;
           word.size = draw(5) ? 0 : 1000;  // merged before
           at += word.length;
+          word.readable = bytes.data() + bytes.size();
         }
         std::vector<PendingWord> merged = words;
-        interleaved_for(simd)(tables, merged.data(), merged.size(), bytes.data() + bytes.size());
+        interleaved_for(simd)(tables, merged.data(), merged.size());
         for (std::size_t j = 0; j < words.size(); ++j) {
-          const auto& [word, out, length, size] = merged[j];
+          const auto& [word, out, length, size, readable] = merged[j];
           std::vector<std::uint32_t> expected;
           if (words[j].size == 0) encode_word(model, std::string(word, word + length), expected);
           CHECK(size == (words[j].size == 0 ? expected.size() : 1000));
@@ -386,7 +389,7 @@ std::uint32_t least_slot(const std::uint32_t* slots, std::uint32_t inverted) {
 }
 
 void test_compact_ranks_are_never_too_high() {
-  constexpr std::uint32_t kNone = RankTable::kNone;
+  constexpr std::uint32_t kNone = CompactRanks::kNone;
   for (const std::size_t size : {0, 1, 15, 16, 17, 255, 256, 1'000, 70'000, 131'072}) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> expected;
     const std::uint32_t symbols = draw(2) ? 1 << 9 : 1 << 21;
@@ -395,14 +398,18 @@ void test_compact_ranks_are_never_too_high() {
     for (const auto& [pair, rank] : expected) merges.push_back(pair);
     std::shuffle(merges.begin(), merges.end(), source);
     for (std::uint32_t rank = 0; rank < size; ++rank) expected[merges[rank]] = rank;
-    const CompactRanks ranks(merges, draw_from<int>({1, 12, 31}));
+    std::vector<std::uint32_t> results;
+    while (results.size() < size) results.push_back(static_cast<std::uint32_t>(draw(symbols - 1)));
+    const CompactRanks ranks(merges, results, draw_from<int>({1, 12, 31}));
     const auto check = [&](std::uint32_t first, std::uint32_t second) {
       const auto found = expected.find({first, second});
       const std::uint32_t rank = found == expected.end() ? kNone : found->second;
-      const std::uint32_t likely = ranks.find(ranks.key_of(first, second), kNone, least_slot);
+      const std::uint32_t likely = ranks.find(ranks.key_of(first, second), least_slot);
       CHECK(likely <= rank);
+      CHECK(ranks.find_exact(first, second) == rank);
       CHECK(likely == kNone || likely < size);
-      CHECK(likely == kNone || ranks.is_rank_of(likely, first, second) == (likely == rank));
+      const std::uint32_t result = likely == rank && rank != kNone ? results[rank] : CompactRanks::kNoSymbol;
+      CHECK(likely == kNone || ranks.result(likely, first, second) == result);
     };
     for (const auto& [first, second] : merges) {
       check(first, second);

@@ -152,12 +152,17 @@ void test_training() {
   for (const WordMap& words : {many_words("w"), WordMap{{std::string(kLong, 'a'), 1}}}) {
     const WordCounts table = to_table(words);
     for (const Merges& initial : {Merges(), kModel.merges}) {
-      CHECK(is_interruptible([&](auto poll) { learn_merges(table, initial, {.max_merges = 30}, poll); }));
+      for (const unsigned threads : {1u, 2u}) {
+        TrainingOptions options;
+        options.max_merges = 30;
+        options.sharing.threads = threads;
+        CHECK(is_interruptible([&](auto poll) { learn_merges(table, initial, options, poll); }));
+      }
     }
   }
   const WordCounts table = to_table(many_words("w"));
   for (const Merges& initial : {Merges(), kModel.merges}) {
-    CHECK(is_interruptible([&](PollFunction poll) { training_bytes(table, initial, 30, {}, poll); }));
+    CHECK(is_interruptible([&](PollFunction poll) { training_bytes(table, initial, 30, {}, {}, poll); }));
   }
 }
 

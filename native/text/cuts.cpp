@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/phrases.hpp"
+
 namespace hf_bpe {
 
 Cuts::Cuts(const Text& text, const CutRules& rules, const Byte* from, const Byte* limit)
@@ -28,6 +30,10 @@ const Byte* Cuts::next() {
     at_ = next_safe_;
     if (at_ == seen_) continue;
     const Byte* cut = at_++;
+    if (rules_.pattern.is_of_phrases() && cut != next_token_ &&
+        !is_between_phrases(rules_.pattern != Pattern::kChain, cut)) {
+      continue;
+    }
     if (rules_.add_prefix_space && *cut != ' ' && cut != next_token_) continue;
     if (tokens_.allows_cut(cut)) return cut;
   }

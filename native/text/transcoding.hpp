@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "text/unicode.hpp"
+#include "text/windows.hpp"
 
 namespace hf_bpe {
 
@@ -49,27 +50,29 @@ std::pair<std::size_t, std::size_t> one_to_utf8(const Unit* text, const Unit* en
   return {size, units};
 }
 
-// Writes UTF-8 and returns its end. `Unit` is that of Latin-1, UCS-2 or UCS-4; `out` has room for `utf8_bytes` of each.
-template <class Unit>
-Byte* to_utf8(const Unit* text, const Unit* end, Byte* out) {
-  constexpr std::ptrdiff_t kRun = 16;  // units to check at once: in most texts most are ASCII
-  while (text < end) {
-    while (end - text >= kRun) {
-      Unit all = 0;
-      for (std::ptrdiff_t i = 0; i < kRun; ++i) all |= text[i];
-      if (all >= 0x80) break;
-      for (std::ptrdiff_t i = 0; i < kRun; ++i) out[i] = static_cast<Byte>(text[i]);
-      text += kRun;
-      out += kRun;
-    }
-    // A run with non-ASCII units, or the last run.
-    for (const Unit* stop = end - text < kRun ? end : text + kRun; text < stop;) {
-      const auto [size, units] = one_to_utf8(text, end, out);
-      text += units;
-      out += size;
-    }
-  }
-  return out;
+// Writes the UTF-8 of a text of `width` bytes a unit, which is Latin-1, UCS-2 or UCS-4, and returns its end. `out` has
+// room for `utf8_bytes` of each unit and for kTranscodingSlack more, which may be overwritten.
+using Transcode = Byte* (*)(const Byte* text, const Byte* end, unsigned width, Byte* out);
+inline constexpr std::size_t kTranscodingSlack = 16;
+
+Byte* transcode(const Byte* text, const Byte* end, unsigned width, Byte* out);
+// May only be called on machines with AVX2.
+Byte* transcode_avx2(const Byte* text, const Byte* end, unsigned width, Byte* out);
+
+inline Transcode transcode_for([[maybe_unused]] Simd simd) {
+#if defined(HF_BPE_X86)
+  if (simd == Simd::kAvx2) return transcode_avx2;
+#endif
+  return transcode;
 }
+
+// The next unit of a text to convert, and where its UTF-8 is written.
+struct TranscodingPlace {
+  const Byte* text;
+  Byte* out;
+};
+
+// Converts the characters that begin before `stop`, one by one, in a text that ends at `end`.
+TranscodingPlace transcode_characters(TranscodingPlace at, const Byte* stop, const Byte* end, unsigned width);
 
 }  // namespace hf_bpe

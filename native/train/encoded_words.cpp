@@ -1,11 +1,16 @@
 #include "train/encoded_words.hpp"
 
 #include <algorithm>
+#include <bitset>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "encode/backtracking.hpp"
 #include "encode/merging.hpp"
 #include "encode/word_ids.hpp"
+#include "text/phrases.hpp"
 #include "text/chunks.hpp"
 #include "text/splitter.hpp"
 
@@ -28,23 +33,43 @@ struct EncodedWords::Tables {
   explicit Tables(const FirstTokens& first_tokens)
       : first_tokens(first_tokens), vocabulary(*first_tokens.vocabulary()), backtracking(vocabulary) {
     for (Symbol symbol = 0; symbol < vocabulary.symbols(); ++symbol) {
-      sizes.push_back(symbol < 256 ? 1 : static_cast<std::uint32_t>(first_tokens.bytes()[symbol].size()));
+      const std::string_view bytes = symbol < 256 ? "?" : std::string_view(first_tokens.bytes()[symbol]);
+      for (std::size_t i = 1; i < bytes.size(); ++i) {
+        neighbours_.set(number_of(static_cast<Byte>(bytes[i - 1]), static_cast<Byte>(bytes[i])));
+      }
       const std::uint32_t id = vocabulary.id(symbol);
       if (id >= Vocabulary::kMissing) continue;
-      if (id >= symbols.size()) symbols.resize(id + 1);
-      symbols[id] = symbol;
+      if (id >= tokens_.size()) tokens_.resize(id + 1);
+      tokens_[id] = {symbol, static_cast<std::uint32_t>(bytes.size())};
     }
+  }
+
+  // Whether a token holds the last byte before a place and the first one after it in a row. If not, no merge crosses
+  // the place: its token would.
+  bool may_be_crossed(const Byte* place) const { return neighbours_[number_of(place[-1], place[0])]; }
+
+  struct Token {
+    Symbol symbol;
+    std::uint32_t size;  // in bytes
+  };
+  Token token_of(std::uint32_t id) const {
+    return id < Vocabulary::kMissing ? tokens_[id] : Token{static_cast<Symbol>(id & 0xFF), 1};
   }
 
   const FirstTokens& first_tokens;
   const Vocabulary& vocabulary;
   const LazyBacktracking backtracking;
-  std::vector<Symbol> symbols;       // by id
-  std::vector<std::uint32_t> sizes;  // in bytes, by symbol
+
+ private:
+  static std::size_t number_of(Byte first, Byte second) { return std::size_t{first} << 8 | second; }
+
+  std::vector<Token> tokens_;        // by id
+  std::bitset<1 << 16> neighbours_;  // pairs of bytes in tokens
 };
 
 // Encodes words in one thread. Long words are cut into parts whose symbols are cached; where the last symbol of a part
-// and the first of the next are not stable (native/encode/backtracking.hpp), both parts are merged as one.
+// and the first of the next are not stable (native/encode/backtracking.hpp), both parts are merged as one. Few places
+// need that check.
 class EncodedWords::Worker {
  public:
   Worker(const Tables& tables, const Pattern& parts)
@@ -69,11 +94,16 @@ class EncodedWords::Worker {
       bool is_whole = false;  // whether the word had to be merged as a whole
       const Byte* const word_end = text + words[i].length;
       for (const Byte* at = text; at != word_end; at = *part++) {
+        const bool is_apart = at == text || !tables_.may_be_crossed(at);  // as nearly all parts are
+        if (is_apart) parts_.push_back({static_cast<std::size_t>(at - text), symbols_.size()});
         part_.clear();
-        for (std::size_t left = static_cast<std::size_t>(*part - at); left > 0; left -= tables_.sizes[part_.back()]) {
-          part_.push_back(symbol_of(*id++));
+        std::vector<Symbol>& symbols = is_apart ? symbols_ : part_;
+        for (auto left = static_cast<std::size_t>(*part - at); left > 0;) {
+          const Tables::Token token = tables_.token_of(*id++);
+          symbols.push_back(token.symbol);
+          left -= token.size;
         }
-        if (!is_whole) is_whole = !append(text, at, *part, poll);
+        if (!is_apart && !is_whole) is_whole = !append(text, at, *part, poll);
       }
       write(is_whole ? merge(text, words[i].length, poll) : symbols_, words[i].count, records);
       polls(words[i].length);
@@ -102,7 +132,7 @@ class EncodedWords::Worker {
   // Appends the symbols in `part_` of a part of a word; false if parts merged as one would be too long.
   bool append(const Byte* word, const Byte* begin, const Byte* end, const PollFunction& poll) {
     std::size_t steps = 0;
-    while (!parts_.empty()) {
+    while (!parts_.empty() && tables_.may_be_crossed(begin)) {
       const Backtracking& backtracking = tables_.backtracking.get(poll);
       if (!backtracking.is_exact()) return false;
       if (backtracking.is_stable(symbols_.back(), part_.front(), steps)) break;
@@ -133,10 +163,6 @@ class EncodedWords::Worker {
     for (const Symbol symbol : symbols) {
       records.push_back(symbol < 256 ? tables_.first_tokens.symbol_of(static_cast<Byte>(symbol)) : symbol);
     }
-  }
-
-  Symbol symbol_of(std::uint32_t id) const {
-    return id < Vocabulary::kMissing ? tables_.symbols[id] : static_cast<Symbol>(id & 0xFF);
   }
 
   const Tables& tables_;
@@ -212,6 +238,100 @@ EncodedWords::EncodedWords(const Words& words, const FirstTokens& first_tokens, 
     if (batch.is_full()) encode();
   });
   encode();
+}
+
+namespace {
+
+// The symbols of the pre-tokens that are one token.
+class WholeTokens {
+ public:
+  explicit WholeTokens(const FirstTokens& first_tokens, const PollFunction& poll) {
+    PollInLoop polls(poll);
+    std::optional<Merger> merger;
+    if (first_tokens.vocabulary() != nullptr) merger.emplace(*first_tokens.vocabulary());
+    const std::vector<std::string>& tokens = first_tokens.bytes();
+    for (Symbol symbol = 0; symbol < tokens.size(); ++symbol) {
+      const auto* token = reinterpret_cast<const Byte*>(tokens[symbol].data());
+      const std::size_t size = tokens[symbol].size();
+      polls(size);
+      if (symbol >= 256 && merger->merge(token, size, poll).size() != 1) continue;
+      const auto key = table_.key_of(token, size);
+      table_.insert(key, table_.find_slot(key, table_.slot_of(key), token, size), token, size, symbol);
+    }
+  }
+
+  // Calls `visit(symbol)` for each pre-token of a phrase, kNoSymbol if it is several tokens.
+  template <class Visit>
+  void for_each(const Byte* phrase, std::size_t length, Visit visit) {
+    pre_tokens_.clear();
+    const Byte* const end = phrase + length;
+    for (const Byte* word = phrase;;) {  // all are looked up at once, to hide the latency of memory
+      const Byte* const stop = std::find(word, end, kPhraseSeparator);
+      const auto size = static_cast<std::size_t>(stop - word);
+      if (size != 0) {
+        const auto key = table_.key_of(word, size);
+        pre_tokens_.push_back({word, size, key, table_.slot_of(key)});
+        table_.prefetch(pre_tokens_.back().slot);
+      }
+      if (stop == end) break;
+      word = stop + 1;
+    }
+    for (const auto& [word, size, key, slot] : pre_tokens_) {
+      const auto& entry = table_[table_.find_slot(key, slot, word, size)];
+      visit(entry.is_empty() ? kNoSymbol : entry.value);
+    }
+  }
+
+  static constexpr Symbol kNoSymbol = 0xFFFFFFFF;
+
+ private:
+  using Table = WordTable<Symbol, 1>;
+  struct PreToken {
+    const Byte* word;
+    std::size_t size;
+    Table::Key key;
+    std::size_t slot;
+  };
+
+  Table table_;
+  std::vector<PreToken> pre_tokens_;  // of a phrase
+};
+
+}  // namespace
+
+EncodedWords EncodedWords::of_phrases(const Words& phrases, const FirstTokens& first_tokens,
+                                      const Supermerges& supermerges, const PollFunction& poll) {
+  EncodedWords encoded;
+  WholeTokens tokens(first_tokens, poll);
+  Supermerger merger(supermerges);
+  PollInLoop polls(poll);
+  std::vector<Symbol> run, records;
+  const auto close = [&](std::uint64_t count) {
+    if (run.size() > 1) run.resize(merger.merge(run.data(), run.size(), poll));
+    if (run.size() > 1) {
+      records.push_back(static_cast<Symbol>(count));
+      records.push_back(static_cast<Symbol>(count >> 32));
+      records.push_back(static_cast<Symbol>(run.size()));
+      records.insert(records.end(), run.begin(), run.end());
+    }
+    run.clear();
+  };
+  phrases.for_each([&](const Byte* phrase, std::size_t length, std::uint64_t count) {
+    polls(length);
+    tokens.for_each(phrase, length, [&](Symbol symbol) {
+      if (symbol != WholeTokens::kNoSymbol) {
+        run.push_back(symbol);
+      } else {
+        close(count);
+      }
+    });
+    close(count);
+    if (records.size() < kBlock / 4) return;
+    encoded.append(records);
+    records.clear();
+  });
+  encoded.append(records);
+  return encoded;
 }
 
 // A batch with its words and records; for each thread the ids of a chunk or of the longest word, and the cache of parts.

@@ -1,7 +1,6 @@
 #include "train/pair_index.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <functional>
 
@@ -16,13 +15,6 @@ std::uint64_t sortable(double number) {
 }
 
 }  // namespace
-
-// More estimates are more exact, but fit in caches less well. Many slots have many different pairs, and with fewer
-// estimates even the rare ones would seem frequent.
-std::size_t number_of_estimates(std::size_t slots) {
-  const std::size_t most = slots < std::size_t{1} << 24 ? 1 << 19 : std::max<std::size_t>(1 << 20, slots / 16);
-  return std::bit_ceil(std::clamp<std::size_t>(slots / 2, 1 << 12, most));
-}
 
 std::uint64_t PairIndex::score_of(const Pair& pair) const {
   if (order_.length_penalty == 0) return pair.count;
@@ -43,112 +35,113 @@ bool PairIndex::is_merged_later(const Candidate& a, const Candidate& b) const {
 void PairIndex::index(std::size_t merges, std::uint64_t span) {
   places_ = PagedVector<Position>();  // first, for its memory
   if (threshold_ != std::numeric_limits<std::uint64_t>::max()) {
-    words_.compact(widths_, poll_);
+    words_.compact(widths_, sharing_, poll_);
     std::fill(widths_.begin(), widths_.end(), 1);
   }
-  // Estimates, because exact counts of all pairs need a table that is far larger than any cache.
-  Pages<std::uint64_t> estimates(number_of_estimates(words_.size));
-  count_pairs(estimates);
+  const PairScan scan(words_, sharing_, poll_);
+  Pages<std::uint64_t> estimates = scan.estimate_counts();
   choose_threshold(estimates, merges, span);
-  collect_pairs(estimates);
+  collect_pairs(scan, std::move(estimates));
 }
 
 void PairIndex::index_all() {
-  Pages<std::uint64_t> estimates(number_of_estimates(words_.size));
-  count_pairs(estimates);
+  const PairScan scan(words_, sharing_, poll_);
   threshold_ = order_.least;
-  collect_pairs(estimates);
+  collect_pairs(scan, scan.estimate_counts());
 }
 
-// Pairs in the same bucket are counted together, so no pair is more frequent than its bucket.
-void PairIndex::count_pairs(Pages<std::uint64_t>& estimates) {
-  for_each_pair(estimates, [&](Symbol first, Symbol second, Position position) {
-    estimates[bucket_of(first, second, estimates)] += words_.count_at(position);
-  });
-}
-
-void PairIndex::choose_threshold(Pages<std::uint64_t>& estimates, std::size_t merges, std::uint64_t span) {
+void PairIndex::choose_threshold(const Pages<std::uint64_t>& estimates, std::size_t merges, std::uint64_t span) {
   // Pairs that are more frequent than the last threshold are never merged.
   const std::uint64_t highest = std::min(*std::max_element(estimates.begin(), estimates.end()), threshold_);
 
   // In texts of all kinds an index yields 0.6 to 0.9 merges per initial pair before it is used up; so this is enough
-  // for all requested merges, unless it is too many to start with.
+  // for all requested merges, unless it is too many to start with. Some of many estimates tell well enough how many of
+  // all reach a threshold, because their order is random.
   const std::size_t left = std::min(merges, estimates.size());
-  const std::size_t enough = std::min(left + left / 2, estimates.size() - 1);
-  PagedVector<std::uint64_t> sorted(estimates.begin(), estimates.end());
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(enough), sorted.end(), std::greater<>());
-  const std::uint64_t wanted = std::max(sorted[enough], highest / std::max<std::uint64_t>(span, 1));
+  const std::size_t sample = std::min(estimates.size(), std::size_t{1} << 20);
+  const std::size_t every = estimates.size() / sample;
+  const std::size_t enough = std::min((left + left / 2 + every - 1) / every, sample - 1);
+  PagedVector<std::uint64_t> sorted(estimates.begin(), estimates.begin() + sample);
+  const auto nth = sorted.begin() + static_cast<std::ptrdiff_t>(enough);
+  std::nth_element(sorted.begin(), nth, sorted.end(), std::greater<>());
+  const std::uint64_t wanted = std::max(*nth, highest / std::max<std::uint64_t>(span, 1));
   threshold_ = std::max(order_.least, std::min(wanted, threshold_ / 4 * 3));  // lower each time, even without a merge
 }
 
-// Visits the positions of pairs whose estimate reaches the threshold; `find` returns the number of a pair. Works in
-// batches, so that many entries of each table are read at once.
-template <class Find, class Visit>
-void PairIndex::for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find find, Visit visit) {
-  constexpr std::size_t kBatch = 64;
-  std::array<Position, kBatch> batch;
-  std::array<std::uint32_t, kBatch> pairs;
-  std::size_t batched = 0;
-  const Symbol* slots = words_.slots.data();
-  const auto flush = [&] {
-    for (std::size_t i = 0; i < batched; ++i) numbers_.prefetch(slots[batch[i]], slots[batch[i] + 1]);
-    for (std::size_t i = 0; i < batched; ++i) {
-      pairs[i] = find(slots[batch[i]], slots[batch[i] + 1]);
-      if (pairs[i] != PairTable::kNone) prefetch(&pairs_[pairs[i]]);
-    }
-    for (std::size_t i = 0; i < batched; ++i) {
-      if (pairs[i] != PairTable::kNone) visit(pairs_[pairs[i]], batch[i]);
-    }
-    batched = 0;
-  };
-  for_each_pair(estimates, [&](Symbol first, Symbol second, Position position) {
-    batch[batched] = position;
-    batched += estimates[bucket_of(first, second, estimates)] >= threshold_;
-    if (batched == kBatch) flush();
-  });
-  flush();
-}
-
-// Indexes the pairs that reach the threshold, about as many as estimates that do, and consumes the estimates.
-void PairIndex::collect_pairs(Pages<std::uint64_t>& estimates) {
+// Indexes the pairs that reach the threshold, about as many as estimates that do.
+void PairIndex::collect_pairs(const PairScan& scan, Pages<std::uint64_t> estimates) {
   heap_.clear();
-  pairs_.clear();
-  numbers_.reset(static_cast<std::size_t>(
-      std::count_if(estimates.begin(), estimates.end(), [&](std::uint64_t count) { return count >= threshold_; })));
-  const auto insert = [&](Symbol first, Symbol second) {
-    const auto next = static_cast<std::uint32_t>(pairs_.size());
-    const std::uint32_t pair = numbers_.insert(first, second, next);
-    if (pair == next) pairs_.push_back({first, second, 0, 0, 0});
-    return pair;
-  };
-  for_each_likely_pair(estimates, insert, [&](Pair& pair, Position position) {
-    pair.count += words_.count_at(position);
-    ++pair.size;
-  });
-
+  PairFilter filter(estimates, threshold_);
+  const auto expected = static_cast<std::size_t>(
+      std::count_if(estimates.begin(), estimates.end(), [&](std::uint64_t count) { return count >= threshold_; }));
+  const std::size_t buckets = estimates.size();
+  estimates = Pages<std::uint64_t>();  // for its memory
+  std::vector<PairCounts> counts = scan.count(filter, expected);
+  add_up(counts);
   // The others only share a bucket, or make a token beyond the limits; they are never merged.
   std::erase_if(pairs_, [&](const Pair& pair) { return !is_candidate(pair); });
   pairs_.shrink_to_fit();
+
   numbers_.reset(pairs_.size());
-  std::fill(estimates.begin(), estimates.end(), 0);
+  filter = PairFilter(buckets);
   std::size_t places = 0;
   for (std::uint32_t number = 0; number < pairs_.size(); ++number) {
     Pair& pair = pairs_[number];
     numbers_.insert(pair.first, pair.second, number);
-    estimates[bucket_of(pair.first, pair.second, estimates)] = pair.count;
+    filter.add(pair.first, pair.second);
     pair.places = places;
-    places += std::exchange(pair.size, 0);
+    places += pair.size;
   }
-
   // A second pass is as fast as storing all positions until their number is known, and takes less memory.
   places_.reserve(places * 2);  // they grow to 1.1 to 1.6 times as many in texts of all kinds
   places_.resize(places);
-  const auto find = [&](Symbol first, Symbol second) { return numbers_.find(first, second); };
-  for_each_likely_pair(estimates, find, [&](Pair& pair, Position position) {
-    places_[pair.places + pair.size++] = position;
-  });
+  std::vector<PagedVector<std::size_t>> next = first_places(counts);
+  counts.clear();
+  scan.collect(filter, numbers_, next, places_);
   for (std::uint32_t pair = 0; pair < pairs_.size(); ++pair) heap_.push_back({score_of(pairs_[pair]), pair});
   std::make_heap(heap_.begin(), heap_.end(), by_score());
+}
+
+// Sets the pairs to those of all parts, in an unspecified order and without places.
+void PairIndex::add_up(const std::vector<PairCounts>& parts) {
+  pairs_.clear();
+  const auto append = [this](const PairCount& pair) {
+    pairs_.push_back({pair.first, pair.second, pair.count, 0, pair.size});
+  };
+  std::for_each(parts[0].begin(), parts[0].end(), append);
+  if (parts.size() == 1) return;
+  numbers_.reset(pairs_.size());
+  for (std::uint32_t number = 0; number < pairs_.size(); ++number) {
+    numbers_.insert(pairs_[number].first, pairs_[number].second, number);
+  }
+  for (std::size_t part = 1; part < parts.size(); ++part) {
+    for (const PairCount& pair : parts[part]) {
+      const auto next = static_cast<std::uint32_t>(pairs_.size());
+      const std::uint32_t number = numbers_.insert(pair.first, pair.second, next);
+      if (number == next) {
+        append(pair);
+      } else {
+        pairs_[number].count += pair.count;
+        pairs_[number].size += pair.size;
+      }
+    }
+  }
+}
+
+// For each part where the positions of each pair begin.
+std::vector<PagedVector<std::size_t>> PairIndex::first_places(const std::vector<PairCounts>& parts) const {
+  std::vector<PagedVector<std::size_t>> first(parts.size());
+  PagedVector<std::size_t> next;
+  for (const Pair& pair : pairs_) next.push_back(pair.places);
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    first[part] = next;
+    if (part + 1 == parts.size()) break;
+    for (const PairCount& pair : parts[part]) {
+      const std::uint32_t number = numbers_.find(pair.first, pair.second);
+      if (number != PairTable::kNone) next[number] += pair.size;
+    }
+  }
+  return first;
 }
 
 const PairIndex::Pair* PairIndex::best() {

@@ -18,7 +18,9 @@
 
 #include "support/pages.hpp"
 #include "support/poll.hpp"
+#include "train/pair_scan.hpp"
 #include "train/pair_table.hpp"
+#include "train/sharing.hpp"
 #include "train/token_array.hpp"
 #include "train/token_words.hpp"
 
@@ -44,10 +46,12 @@ class PairIndex {
   };
 
   // For words of the tokens in `tokens`, which must outlive the index, as `order` and `poll` must.
-  PairIndex(TokenArray words, const std::vector<std::string>& tokens, const PairOrder& order, const PollFunction& poll)
+  PairIndex(TokenArray words, const std::vector<std::string>& tokens, const PairOrder& order, const Sharing& sharing,
+            const PollFunction& poll)
       : words_(std::move(words)),
         bytes_(tokens),
         order_(order),
+        sharing_(sharing),
         poll_(poll),
         widths_(tokens.size(), 1),
         new_pairs_(tokens.size()) {
@@ -81,32 +85,11 @@ class PairIndex {
     std::uint32_t pair = PairTable::kNone;
   };
 
-  void count_pairs(Pages<std::uint64_t>& estimates);
-  void choose_threshold(Pages<std::uint64_t>& estimates, std::size_t merges, std::uint64_t span);
-  void collect_pairs(Pages<std::uint64_t>& estimates);
-  template <class Find, class Visit>
-  void for_each_likely_pair(const Pages<std::uint64_t>& estimates, Find find, Visit visit);
+  void choose_threshold(const Pages<std::uint64_t>& estimates, std::size_t merges, std::uint64_t span);
+  void collect_pairs(const PairScan& scan, Pages<std::uint64_t> estimates);
+  void add_up(const std::vector<PairCounts>& parts);
+  std::vector<PagedVector<std::size_t>> first_places(const std::vector<PairCounts>& parts) const;
   void replace(NewPair& new_pair, Symbol old_first, Symbol old_second, Symbol first, Symbol second);
-
-  static std::size_t bucket_of(Symbol first, Symbol second, const Pages<std::uint64_t>& estimates) {
-    return hash_pair(first, second) & (estimates.size() - 1);
-  }
-
-  // Visits each pair of neighbours while all tokens have one slot, and prefetches the estimates of those ahead.
-  template <class Visit>
-  void for_each_pair(const Pages<std::uint64_t>& estimates, Visit visit) {
-    constexpr std::size_t kAhead = 16;
-    const Symbol* slots = words_.slots.data();
-    PollInLoop polls(poll_);
-    for (std::size_t at = 1; at + 1 < words_.size; ++at) {
-      polls();
-      if (at + kAhead + 1 < words_.size) {
-        prefetch(&estimates[bucket_of(slots[at + kAhead], slots[at + kAhead + 1], estimates)]);
-      }
-      if (slots[at] == TokenArray::kBoundary || slots[at + 1] == TokenArray::kBoundary) continue;
-      visit(slots[at], slots[at + 1], static_cast<Position>(at));
-    }
-  }
 
   std::uint64_t score_of(const Pair& pair) const;
 
@@ -125,6 +108,7 @@ class PairIndex {
   TokenArray words_;
   const std::vector<std::string>& bytes_;  // the bytes of each token
   const PairOrder& order_;
+  const Sharing sharing_;
   const PollFunction& poll_;
   std::vector<std::uint32_t> widths_;  // the width of each token, in slots
   std::vector<TokenWords> token_words_;  // of each token, if words are limited
@@ -142,8 +126,5 @@ class PairIndex {
   PagedVector<Position> merged_;
   std::vector<Symbol> left_, right_;
 };
-
-// The number of estimates that an index of this many slots makes.
-std::size_t number_of_estimates(std::size_t slots);
 
 }  // namespace hf_bpe

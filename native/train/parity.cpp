@@ -106,7 +106,7 @@ Learned learn_parity_merges(const std::vector<const Words*>& languages, const st
   const PairOrder order{true, std::max<std::uint64_t>(options.min_frequency, 1), options.max_token_bytes, 0, {}};
   const PairOrder any{true, 1, options.max_token_bytes, 0, {}};
   const auto index_of = [&](const Words& words, const PairOrder& which) {
-    auto index = std::make_unique<PairIndex>(TokenArray(words, first_tokens, {}, poll), tokens, which, poll);
+    auto index = std::make_unique<PairIndex>(TokenArray(words, first_tokens, {}, poll), tokens, which, Sharing(), poll);
     index->index_all();
     return index;
   };

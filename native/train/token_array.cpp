@@ -1,6 +1,7 @@
 #include "train/token_array.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <stdexcept>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "encode/first_tokens.hpp"
+#include "text/phrases.hpp"
 #include "train/encoded_words.hpp"
 
 namespace hf_bpe {
@@ -87,7 +89,12 @@ TokenArray::TokenArray(const Words& words, const FirstTokens& first_tokens, cons
     fill(Layout(for_each), for_each, [&](Byte byte) { return first_tokens.symbol_of(byte); });
     return;
   }
-  EncodedWords encoded(words, first_tokens, how, poll);
+  fill(EncodedWords(words, first_tokens, how, poll), poll);
+}
+
+TokenArray::TokenArray(EncodedWords encoded, const PollFunction& poll) { fill(std::move(encoded), poll); }
+
+void TokenArray::fill(EncodedWords encoded, const PollFunction& poll) {
   PollInLoop polls(poll);
   const auto polling = [&](auto visit) {
     return [&, visit](const Symbol* tokens, std::size_t number, std::uint64_t count) {
@@ -127,11 +134,55 @@ TokenArray::Size TokenArray::measure(const Words& words, const PollFunction& pol
   return Layout([&](auto visit) { for_each_word(words, poll, visit); }).size;
 }
 
-void TokenArray::compact(const std::vector<std::uint32_t>& widths, const PollFunction& poll) {
+TokenArray::Size TokenArray::measure_phrases(const Words& phrases, const PollFunction& poll) {
+  PollInLoop polls(poll);
+  Size size;
+  phrases.for_each([&](const Byte* phrase, std::size_t length, std::uint64_t) {
+    polls(length);
+    size.slots += static_cast<std::size_t>(std::count(phrase, phrase + length, kPhraseSeparator)) + 2;
+    ++size.words;
+  });
+  return size;
+}
+
+// Each part is compacted where it is, and laid out as it will be, so that no word moves to a higher position. Then the
+// parts are closed up.
+void TokenArray::compact(const std::vector<std::uint32_t>& widths, const Sharing& sharing, const PollFunction& poll) {
+  const std::size_t parts = sharing.parts_of(size);
+  std::vector<std::vector<Group>> groups(parts);
+  std::vector<std::size_t> begins = {1};
+  while (begins.size() < parts) {
+    std::size_t at = std::max(size * begins.size() / parts, begins.back());
+    while (slots[at - 1] != kBoundary) ++at;
+    begins.push_back(at);
+  }
+  begins.push_back(size);
+  for_each_part(parts, poll, [&](std::size_t part, const PollFunction& poll_in_part) {
+    groups[part] = compact(begins[part], begins[part + 1], widths, poll_in_part);
+  });
   std::size_t to = 1;
   std::uint64_t last_count = 0;
-  std::size_t at = 1;
-  for (PollInLoop polls(poll); at < size; polls()) {
+  PollInLoop polls(poll);
+  for (const std::vector<Group>& of_part : groups) {
+    for (const auto& [begin, end, count] : of_part) {
+      if (count != std::exchange(last_count, count)) fill_up_to(round_up(to), to);
+      if (begin != to) std::memmove(&slots[to], &slots[begin], (end - begin) * sizeof(Symbol));
+      set_count(to, to + (end - begin), count);
+      to += end - begin;
+      polls(end - begin);
+    }
+  }
+  size = to;
+  slots.shrink(size);
+  counts.shrink(size / kBlock + 1);
+}
+
+std::vector<TokenArray::Group> TokenArray::compact(std::size_t at, std::size_t end,
+                                                   const std::vector<std::uint32_t>& widths, const PollFunction& poll) {
+  std::vector<Group> groups;
+  const bool is_first = at == 1;
+  std::size_t to = at;
+  for (PollInLoop polls(poll); at < end; polls()) {
     if (slots[at] == kBoundary) {
       ++at;
       continue;
@@ -142,16 +193,19 @@ void TokenArray::compact(const std::vector<std::uint32_t>& widths, const PollFun
       continue;
     }
     const std::uint64_t count = count_at(at);
-    if (count != std::exchange(last_count, count)) fill_up_to(round_up(to), to);
+    if (groups.empty()) {
+      to = is_first ? round_up(to) : at;  // where other parts end up depends on those before them
+    } else if (groups.back().count != count) {
+      fill_up_to(round_up(to), to);
+    }
+    if (groups.empty() || groups.back().count != count) groups.push_back({to, to, count});
     const std::size_t begin = to;
     for (Symbol symbol; (symbol = slots[at]) != kBoundary; at += widths[symbol]) slots[to++] = symbol;
     slots[to++] = kBoundary;
+    groups.back().end = to;
     polls(to - begin);
-    set_count(begin, to, count);
   }
-  size = to;
-  slots.shrink(size);
-  counts.shrink(size / kBlock + 1);
+  return groups;
 }
 
 }  // namespace hf_bpe

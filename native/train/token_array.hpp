@@ -9,9 +9,11 @@
 #include "support/pages.hpp"
 #include "support/poll.hpp"
 #include "count/words.hpp"
+#include "train/sharing.hpp"
 
 namespace hf_bpe {
 
+class EncodedWords;
 class FirstTokens;
 struct WordEncoding;
 
@@ -25,21 +27,29 @@ struct TokenArray {
   static constexpr Symbol kBoundary = 0xFFFFFFFF;
   static constexpr Symbol kInside = 0xFFFFFFFE;  // the former beginning of a token merged into its left one
 
+  // Whether neither slot is a boundary.
+  static bool are_tokens(Symbol first, Symbol second) { return first != kBoundary && second != kBoundary; }
+
   // Takes each word of two tokens or more. Iterates over the words twice if their tokens are bytes; else once, and
   // encodes them in threads. `poll` is called from time to time. Throws std::overflow_error if counts of pairs could
   // exceed 64 bits, and std::length_error if there are too few positions.
   TokenArray(const Words& words, const FirstTokens& first_tokens, const WordEncoding& how, const PollFunction& poll);
+
+  // Takes words that are encoded already.
+  TokenArray(EncodedWords encoded, const PollFunction& poll);
 
   struct Size {
     std::size_t slots = 1, words = 0;
   };
   // The size of the array for words as bytes. Throws like the constructor.
   static Size measure(const Words& words, const PollFunction& poll);
+  // The largest size of the array for phrases, whose pre-tokens are one token each.
+  static Size measure_phrases(const Words& phrases, const PollFunction& poll);
   // The memory of this many slots.
   static std::uint64_t bytes(std::uint64_t slots) { return slots * sizeof(Symbol) + slots / kBlock * sizeof(std::uint64_t); }
 
   // Compacts each token to one slot, and drops words of one token. If `poll` throws, the array is unusable.
-  void compact(const std::vector<std::uint32_t>& widths, const PollFunction& poll);
+  void compact(const std::vector<std::uint32_t>& widths, const Sharing& sharing, const PollFunction& poll);
 
   // The count of the word at a position.
   std::uint64_t count_at(std::size_t position) const { return counts[position / kBlock]; }
@@ -49,6 +59,14 @@ struct TokenArray {
 
  private:
   class Layout;
+  // Consecutive words of equal count.
+  struct Group {
+    std::size_t begin, end;
+    std::uint64_t count;
+  };
+  std::vector<Group> compact(std::size_t at, std::size_t end, const std::vector<std::uint32_t>& widths,
+                             const PollFunction& poll);
+  void fill(EncodedWords encoded, const PollFunction& poll);
   template <class ForEach, class SymbolOf>
   void fill(Layout layout, ForEach for_each, SymbolOf symbol_of);
 

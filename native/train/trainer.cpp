@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "train/pair_index.hpp"
@@ -10,21 +11,22 @@ namespace hf_bpe {
 namespace {
 
 // Learns merges for words of the tokens in `learned`. Returns true when all requested merges are learned or no pair is
-// left; false after a merge that makes an initial token. That merge is not applied, because initial merges may continue
-// from the token.
-bool learn(TokenArray words, const TrainingOptions& options, const PollFunction& poll, Learned& learned) {
+// left; false after a merge that makes an initial token, or, if `may_repeat`, any token that exists. That merge is not
+// applied, because earlier merges may continue from the token.
+bool learn(TokenArray words, const TrainingOptions& options, bool may_repeat, const PollFunction& poll,
+           Learned& learned) {
   const PairOrder order{options.lexicographic, std::max<std::uint64_t>(options.min_frequency, 1),
                         options.max_token_bytes, options.length_penalty, options.words};
   auto& [tokens, merges, last_count] = learned;
-  const std::unordered_set<std::string> known(tokens.begin() + 256, tokens.end());
-  PairIndex index(std::move(words), tokens, order, poll);
+  std::unordered_set<std::string> known(tokens.begin() + 256, tokens.end());
+  PairIndex index(std::move(words), tokens, order, options.sharing, poll);
   while (merges.size() < options.max_merges) {
     index.index(options.max_merges - merges.size(), options.span);
     while (const PairIndex::Pair* best = index.best()) {
       const auto [first, second] = merges.emplace_back(best->first, best->second);
       last_count = best->count;
       std::string made = tokens[first] + tokens[second];
-      if (known.contains(made)) return merges.size() == options.max_merges;
+      if (may_repeat ? !known.insert(made).second : known.contains(made)) return merges.size() == options.max_merges;
       tokens.push_back(std::move(made));
       index.merge(first, second);
       if (merges.size() % 64 == 0) poll();
@@ -46,10 +48,40 @@ Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, con
     FirstTokens first_tokens(merges);
     learned.tokens = first_tokens.bytes();
     TokenArray array(words, first_tokens, options.encoding, poll);
-    if (learn(std::move(array), options, poll, learned)) return learned;
+    if (learn(std::move(array), options, false, poll, learned)) return learned;
     for (std::size_t i = merges.size() - initial.size(); i < learned.merges.size(); ++i) {
       const auto [first, second] = learned.merges[i];
       merges.emplace_back(learned.tokens[first], learned.tokens[second]);
+    }
+  }
+}
+
+Learned learn_supermerges(const Words& phrases, const FirstTokens::Merges& merges, const FirstTokens::Merges& initial,
+                          const TrainingOptions& options, const std::function<void(const Learned&)>& progress) {
+  Learned learned;
+  const FirstTokens first_tokens(merges);
+  FirstTokens::Merges supermerges = initial;
+  for (;;) {
+    const PollFunction poll = [&] { progress(learned); };
+    learned.tokens = first_tokens.bytes();
+    std::unordered_map<std::string, Symbol> symbols;
+    for (Symbol symbol = 0; symbol < learned.tokens.size(); ++symbol) symbols.emplace(learned.tokens[symbol], symbol);
+    const auto symbol_of = [&](const std::string& token) {
+      const auto [found, is_new] = symbols.try_emplace(token, static_cast<Symbol>(learned.tokens.size()));
+      if (is_new) learned.tokens.push_back(token);
+      return found->second;
+    };
+    std::vector<Supermerges::Merge> known;
+    for (const auto& [first, second] : supermerges) {
+      const Symbol left = symbol_of(first), right = symbol_of(second);
+      known.push_back({left, right, symbol_of(first + second)});
+    }
+    TokenArray array(EncodedWords::of_phrases(phrases, first_tokens, Supermerges(known), poll), poll);
+    const std::size_t before = supermerges.size() - initial.size();
+    if (learn(std::move(array), options, true, poll, learned)) return learned;
+    for (std::size_t i = before; i < learned.merges.size(); ++i) {
+      const auto [first, second] = learned.merges[i];
+      supermerges.emplace_back(learned.tokens[first], learned.tokens[second]);
     }
   }
 }
@@ -98,25 +130,36 @@ Estimate estimate_size(const Words& words, const FirstTokens::Merges& merges, co
   return {size, EncodedWords::working_bytes(bytes, longest, encoding.threads)};
 }
 
-}  // namespace
-
+// The memory for words of a size, without encoding.
 // The constants are measured on texts of all kinds and on 5 million words. Memory that grows with the words is largest
 // at an early index, with positions for 0.6 to 0.9 of the initial slots; memory that grows with the merges, at a late
 // one. Long words come from text without a pattern, which has more pairs, and up to 1.4 times as many positions as
 // slots.
-std::uint64_t training_bytes(const Words& words, const FirstTokens::Merges& initial, std::size_t max_merges,
-                             const WordEncoding& encoding, const PollFunction& poll) {
-  const auto [size, encoding_bytes] =
-      initial.empty() ? Estimate{TokenArray::measure(words, poll)} : estimate_size(words, initial, encoding, poll);
+std::uint64_t bytes_for(TokenArray::Size size, std::size_t max_merges, const Sharing& sharing) {
   const auto [slots, number_of_words] = size;
   const bool is_cut = slots / 64 < number_of_words;
   const std::uint64_t merges = std::min<std::uint64_t>(max_merges, slots);  // each merge removes at least one token
   const std::uint64_t places = slots * sizeof(Position) * (is_cut ? 2 : 3) / 2;            // places_, merged_
-  const std::uint64_t estimates = number_of_estimates(slots) * 2 * sizeof(std::uint64_t);  // and their sorted copy
-  const std::uint64_t pairs = merges * (is_cut ? 220 : 640);  // pairs_, numbers_, heap_, and what they grow from
+  const std::uint64_t estimates = PairScan::bytes_of_estimates(slots, sharing);
+  // pairs_, numbers_, heap_, and what they grow from; the tables of each further part
+  const std::uint64_t pairs = merges * ((is_cut ? 220 : 640) + (sharing.parts_of(slots) - 1) * 220);
   const std::uint64_t learned = merges * 140;  // Learned, widths_, new_pairs_, and what Python makes of the result
   const std::uint64_t in_part = std::min<std::uint64_t>(slots * 4, std::uint64_t{4} << 20);  // pages used in part
-  return encoding_bytes + TokenArray::bytes(slots) + std::max(places, estimates + pairs) + learned + in_part;
+  return TokenArray::bytes(slots) + std::max(places, estimates + pairs) + learned + in_part;
+}
+
+}  // namespace
+
+std::uint64_t training_bytes(const Words& words, const FirstTokens::Merges& initial, std::size_t max_merges,
+                             const WordEncoding& encoding, const Sharing& sharing, const PollFunction& poll) {
+  const auto [size, encoding_bytes] =
+      initial.empty() ? Estimate{TokenArray::measure(words, poll)} : estimate_size(words, initial, encoding, poll);
+  return encoding_bytes + bytes_for(size, max_merges, sharing);
+}
+
+std::uint64_t supertraining_bytes(const Words& phrases, std::size_t max_merges, const Sharing& sharing,
+                                  const PollFunction& poll) {
+  return bytes_for(TokenArray::measure_phrases(phrases, poll), max_merges, sharing);
 }
 
 }  // namespace hf_bpe

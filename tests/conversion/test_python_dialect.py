@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import texts
 
+from hf_bpe.core._newer_characters import hide_newer
 from hf_bpe.core.pretokenizers import PATTERNS, split
 
 SAME = [
@@ -25,6 +26,7 @@ def test_common_expressions_are_written(pattern):
 @given(st.sampled_from(SAME[len(PATTERNS) :]), texts)
 def test_written_expressions_split_any_text_alike_in_python(pattern, text):
     check_means_the_same(pattern, "minbpe")
+    text = hide_newer(text)  # `regex` may know characters beyond Unicode 16.0
     assert [*filter(None, regex.findall(pattern, text))] == split(text, pattern)
 
 

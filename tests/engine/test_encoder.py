@@ -99,14 +99,23 @@ def test_rows_have_sequences_and_template_ids(native, data, sequences, pad_id, i
     spans = np.array(data.draw(st.lists(row, max_size=4)), np.int64).reshape(-1, sequences, 2)
     special = st.lists(st.integers(0, 300), max_size=2)
     template_ids = data.draw(st.lists(special, min_size=sequences + 1, max_size=sequences + 1))
-    rows = slow.rows_to_lists(ids, spans, template_ids)
-    assert fast.rows_to_lists(ids, spans, template_ids) == rows
+    rows, masks = slow.rows_to_lists(ids, spans, template_ids, None)
+    assert fast.rows_to_lists(ids, spans, template_ids, None) == (rows, masks)
+    assert masks == [[1] * len(row) for row in rows]
     longest = max(map(len, rows), default=0)
-    for length in (None, longest, longest + 3):
-        expected = slow.rows_to_arrays(ids, spans, template_ids, Padding(length, pad_id, is_left))
-        for array, other in zip(
-            fast.rows_to_arrays(ids, spans, template_ids, Padding(length, pad_id, is_left)), expected, strict=True
-        ):
+    for length in (None, 2, longest, longest + 3):
+        padding = Padding(length, pad_id, is_left)
+        padded, masks = slow.rows_to_lists(ids, spans, template_ids, padding)
+        assert fast.rows_to_lists(ids, spans, template_ids, padding) == (padded, masks)
+        least = longest if length is None else length
+        for row, with_padding, mask in zip(rows, padded, masks, strict=True):
+            fill = [pad_id] * (least - len(row))
+            assert with_padding == (fill + row if is_left else row + fill)
+            assert mask == ([0] * len(fill) + [1] * len(row) if is_left else [1] * len(row) + [0] * len(fill))
+        if least < longest:
+            continue
+        expected = slow.rows_to_arrays(ids, spans, template_ids, padding)
+        for array, other in zip(fast.rows_to_arrays(ids, spans, template_ids, padding), expected, strict=True):
             np.testing.assert_array_equal(array, other)
             assert array.dtype == other.dtype
         assert [[*line[keep == 1]] for line, keep in zip(*expected, strict=True)] == rows
@@ -117,10 +126,10 @@ def test_rows_that_cannot_be_are_refused(native):
     ids = np.arange(4, dtype=np.uint32)
     for wrong in ([[[0, 5]]], [[[3, 2]]], [[[-1, 2]]]):
         with pytest.raises(ValueError, match="expected each to begin before it ends"):
-            encoder.rows_to_lists(ids, np.array(wrong), [[], []])
+            encoder.rows_to_lists(ids, np.array(wrong), [[], []], None)
     for template_ids in ([], [[]], [[], [], []]):
         with pytest.raises(ValueError, match="template_ids one more than sequences"):
-            encoder.rows_to_lists(ids, np.array([[[0, 4]]]), template_ids)
+            encoder.rows_to_lists(ids, np.array([[[0, 4]]]), template_ids, None)
     with pytest.raises(ValueError, match="a length that no row exceeds"):
         encoder.rows_to_arrays(ids, np.array([[[0, 4]]]), [[], []], Padding(3, 0, False))
 

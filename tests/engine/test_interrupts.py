@@ -74,7 +74,7 @@ def encoder(native):
         ("encode_with_offsets", ([RUN + "é"], Options())),
         ("count_tokens", ([RUN], Options(), 2)),
         ("decode_batch", ([[97] * 100_000] * 20_000, bytes([1] * 98), "replace")),
-        ("rows_to_lists", (np.zeros(1 << 20, np.uint32), np.array([[[0, 1 << 20]]] * 100), [[], []])),
+        ("rows_to_lists", (np.zeros(1 << 20, np.uint32), np.array([[[0, 1 << 20]]] * 100), [[], []], None)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

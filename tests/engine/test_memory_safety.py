@@ -158,7 +158,7 @@ def test_lists_of_numbers_may_change_while_they_are_read(native, model, make_enc
     special = [Index(7, shrink), *range(1000)]
     template_ids = [special, (8,)]
     with pytest.raises(ValueError, match="spans: expected"):  # there are no ids any more
-        encoder.rows_to_lists(ids, spans, template_ids)
+        encoder.rows_to_lists(ids, spans, template_ids, None)
     multipliers = [Index(3, lambda: multipliers.clear()), *range(2, 1002)]
     run = b"\0\1a\1"
     merged = native.RunMerger([run] * 1001, multipliers).read(100)

@@ -231,9 +231,10 @@ large_corpora = st.dictionaries(
         }
     ),
     st.sampled_from([None, "gpt2", "o200k", "qwen2"]),
+    st.integers(1, 50),
 )
-def test_merges_are_those_of_the_reference(native, counts, span, options, parts):
-    learned = learn_natively(native, counts, span=span, parts=parts, threads=2, **options)
+def test_merges_are_those_of_the_reference(native, counts, span, options, parts, least_slots):
+    learned = learn_natively(native, counts, span=span, parts=parts, threads=2, least_slots=least_slots, **options)
     assert learned == reference.learn_merges(counts, **options)
 
 
@@ -259,7 +260,9 @@ def test_merges_of_many_random_words_are_those_of_the_reference(native, tie_brea
     number = by_profile(quick=1000, thorough=3000)
     expected = reference.learn_merges(counts, max_merges=number, tie_break=tie_break)
     assert len(expected) == number
-    assert learn_natively(native, counts, span=span, tie_break=tie_break, max_merges=number) == expected
+    for threads in (1, 3):
+        options = {"span": span, "threads": threads, "least_slots": 1000}
+        assert learn_natively(native, counts, tie_break=tie_break, max_merges=number, **options) == expected
 
 
 @pytest.mark.parametrize("name", ["english", "code", "multilingual", "docs", "nonlatin"])

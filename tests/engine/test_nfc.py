@@ -1,5 +1,7 @@
 """Text is brought to NFC exactly as `tokenizers` does it, whatever Unicode this Python has."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from support.strategies import decomposed_fragments
 from tokenizers import normalizers
 
 import hf_bpe.engine._normalizers
+from hf_bpe.core.normalizers import canonical_normalizer
 from hf_bpe.engine import to_nfc
 from hf_bpe.engine._normalizers import normalizer_of
 
@@ -25,8 +28,8 @@ def any_unicode(request):
         newer = pytest.importorskip(request.param, reason="what newer Pythons know is in the package unicodedata2")
         patch.setattr(
             hf_bpe.engine._normalizers,
-            "is_normalized",
-            lambda text, forms: all(newer.normalize(form, text) == text for form in forms),
+            "are_normalized",
+            lambda texts, forms: (all(newer.normalize(form, text) == text for form in forms) for text in texts),
         )
         yield newer
 
@@ -34,6 +37,17 @@ def any_unicode(request):
 @given(st.lists(decomposed_fragments, max_size=10).map("".join))
 def test_text_is_brought_to_the_form_that_tokenizers_brings_it_to(text):
     assert to_nfc(text) == normalize(text)
+
+
+FORMS = {name: getattr(normalizers, name)() for name in ("NFC", "NFD", "NFKC", "NFKD")}
+FORMS |= {'[{"type":"NFKD"},{"type":"NFC"}]': normalizers.Sequence([normalizers.NFKD(), normalizers.NFC()])}
+fragments_of_lines = st.one_of(decomposed_fragments, st.sampled_from([*" \n\u0301\u1161\u0e33\xb4\ufb01"]))
+
+
+@given(st.lists(fragments_of_lines, max_size=15).map("".join), st.sampled_from([*FORMS]))
+def test_words_and_lines_are_normalized_as_the_whole_text_is(text, name):
+    kind = canonical_normalizer({"type": "Sequence", "normalizers": json.loads(name)} if "[" in name else name)
+    assert normalizer_of(kind).apply(text) == FORMS[name].normalize_str(text)
 
 
 @given(st.lists(decomposed_fragments, max_size=10).map("".join))

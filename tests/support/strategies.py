@@ -162,6 +162,18 @@ def hostile_models(draw):
     return BPEModel(dict(enumerate(tokens)), merges, pattern=None)
 
 
+# Of training with superwords: options of both stages, and limits on the tokens of the second.
+training_options = st.fixed_dictionaries(
+    {
+        "tie_break": st.sampled_from(["lexicographic", "huggingface"]),
+        "min_frequency": st.integers(0, 3),
+        "max_token_bytes": st.none() | st.integers(4, 12),
+        "length_penalty": st.sampled_from([0.0, 0.0, 0.5]),
+    }
+)
+superword_limits = st.fixed_dictionaries({"max_words": st.none() | st.integers(1, 4), "colon_space": st.booleans()})
+
+
 runs_of_letters = st.lists(
     st.builds(lambda letter, count: letter * count, st.sampled_from([b"a", b"b", b"ab"]), st.integers(1, 300)),
     min_size=1,

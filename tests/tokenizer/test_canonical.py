@@ -35,7 +35,12 @@ def tokenizer_of(pattern="gpt2", normalizer=None, tokens=()):
     return BPETokenizer(model=model, added_tokens_decoder=added, bos_token=None, eos_token=None)
 
 
-TOKENS = [AddedToken("<|x|>", special=True), AddedToken("we", lstrip=True), AddedToken("r1", single_word=True)]
+TOKENS = [
+    AddedToken("<|x|>", special=True),
+    AddedToken("we", lstrip=True),
+    AddedToken("ow", rstrip=True),
+    AddedToken("r1", single_word=True),
+]
 tokenizers = st.builds(
     tokenizer_of, strategies.patterns, st.sampled_from([None, "NFC"]), st.lists(st.sampled_from(TOKENS), unique_by=str)
 )
@@ -65,6 +70,20 @@ def test_checks_and_repairs_are_those_of_encoding(tokenizer, ids):
         assert ids[:first] == repaired[:first]
     longest = max(size for size in range(len(ids) + 1) if is_canonical(tokenizer, ids[:size]))
     assert canonical.canonical_prefix(ids) == ids[:longest]
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", "deepseek-v3", None])
+@pytest.mark.parametrize("seed", range(by_profile(quick=3, thorough=60)))
+def test_longest_canonical_prefix_of_text_without_spaces(pattern, seed):
+    random = Random(seed)
+    tokenizer = tokenizer_of(pattern, tokens=TOKENS[: random.randrange(2)])
+    text = "".join(random.choices(["low", "er", "\u4f60", "\u3002", "l", "<|x", "|>", "12", "'s"], k=120))
+    ids = tokenizer.encode(text)
+    for _ in range(random.randrange(1, 4)):  # as sampled: other tokens for the same bytes, other bytes
+        at = random.randrange(len(ids) // 2, len(ids))
+        ids[at : at + 1] = random.choice([tokenizer.decode_bytes(ids[at : at + 1]), [256], [108, 111], [0xE4], []])
+    longest = max(size for size in range(len(ids) + 1) if is_canonical(tokenizer, ids[:size]))
+    assert tokenizer.canonical_ids().canonical_prefix(ids) == ids[:longest]
 
 
 def test_prefix_ends_before_bytes_that_are_no_text():

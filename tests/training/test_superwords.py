@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import oracle
 from support.profiles import by_profile, thorough
+from support.strategies import superword_limits, training_options
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer, Source, count, train
@@ -29,15 +30,6 @@ TEXTS = [TEXT * 3, "One of the rest, by the way, is one of the best: of the 99 o
 texts = st.lists(
     st.sampled_from(["of", "the", "of the", "a", "é", "12", "3456", ":", ", ", "!!", " ", " ", "  ", "\n"]), max_size=60
 ).map("".join)
-options = st.fixed_dictionaries(
-    {
-        "tie_break": st.sampled_from(["lexicographic", "huggingface"]),
-        "min_frequency": st.integers(0, 3),
-        "max_token_bytes": st.none() | st.integers(4, 12),
-        "length_penalty": st.sampled_from([0.0, 0.0, 0.5]),
-    }
-)
-limits = st.fixed_dictionaries({"max_words": st.none() | st.integers(1, 4), "colon_space": st.booleans()})
 
 
 @pytest.fixture(autouse=True)
@@ -65,8 +57,8 @@ def by_definition(documents, after, number, first, second, limits, options):
     st.integers(0, 12),
     st.sampled_from(["gpt2", "o200k", r"\w+", None]),
     st.sampled_from([PATTERN, PATTERN, r"\n", None]),
-    limits,
-    options,
+    superword_limits,
+    training_options,
     st.sampled_from([1, 2, 5]),
 )
 def test_training_is_that_of_the_definition(documents, after, more, first, second, limits, options, num_workers):

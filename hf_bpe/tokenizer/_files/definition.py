@@ -17,7 +17,7 @@ from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core.pretokenizers import NAMES, canonical_pattern, is_chain
-from hf_bpe.engine._dispatch import make_encoder
+from hf_bpe.engine._dispatch import make_encoder, share_encoder
 from hf_bpe.engine._merge_trees import makes_all_tokens
 from hf_bpe.tokenizer._template import Template, as_template
 
@@ -57,10 +57,12 @@ class Definition:
 
     def __post_init__(self) -> None:
         if self.model.ignore_merges:
-            # Kept for the tokenizer that is made of this definition, which shares it.
-            object.__setattr__(self, "_encoder", make_encoder(self.model))
+            encoder = make_encoder(self.model)
             if makes_all_tokens(self.model):
                 object.__setattr__(self, "model", self.model.with_checked(ignore_merges=False))
+                encoder = share_encoder(encoder, self.model)
+            # Kept for the tokenizer that is made of this definition, which shares it.
+            object.__setattr__(self, "_encoder", encoder)
         special = {
             token_id: AddedToken(token, normalized=False, special=True)
             for token, token_id in self.model.special_ids().items()
@@ -303,6 +305,13 @@ FEATURES: dict[str, Feature] = {
         "readers would split words that are tokens which no merges make",
         True,
         lambda definition: replace(definition, model=replace(definition.model, ignore_merges=False)),
+    ),
+    "supermerges": Feature(
+        lambda definition: bool(definition.model.supermerges),
+        "supermerges, which merge whole pre-tokens",
+        "readers would never give the tokens of several words",
+        True,
+        lambda definition: replace(definition, model=replace(definition.model, supermerges=[])),
     ),
     "missing_bytes": Feature(
         lambda definition: definition.model.drop_missing_bytes,
