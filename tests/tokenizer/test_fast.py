@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import metadata
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from transformers import AutoTokenizer, GPT2Tokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate, patch_transformers, unpatch_transformers
 from hf_bpe.engine import NormalizedTexts
+from hf_bpe.tokenizer import _engine_slot
+from hf_bpe.tokenizer._backend_state import state_of_tokens
 
 CORPUS = ["This is the first sentence, and this sentence is the second one.", "Numbers 12 3 and 92000; falsé 生活."] * 3
 TEXTS = ["", " ", "This is<|endoftext|> the first", "falsé 生活 12  \n\t x", "<x> low<pad> <|eot|>é", "👩🏽‍🚀\x00" * 3]
@@ -66,6 +69,7 @@ def check_same(plain, fast):
         ids = plain(text)["input_ids"]
         for skips in (False, True):
             assert fast.decode(ids, skip_special_tokens=skips) == plain.decode(ids, skip_special_tokens=skips)
+        assert [*map(fast.convert_ids_to_tokens, ids)] == [*map(plain.convert_ids_to_tokens, ids)]
 
 
 TEXT = st.one_of(st.sampled_from(TEXTS), st.text(max_size=30).filter(lambda text: text.isprintable()))
@@ -154,6 +158,7 @@ def test_decoding_gives_what_the_plain_tokenizer_gives(folder, rows, skips):
     for row in rows:
         array = np.array(row, np.int64)
         assert fast.decode(array, skip_special_tokens=skips) == plain.decode(array, skip_special_tokens=skips)
+        assert fast.convert_ids_to_tokens(array, skips) == plain.convert_ids_to_tokens(array, skips)
 
 
 def change_components(name, value):
@@ -213,6 +218,50 @@ def test_changes_by_held_objects_are_noticed(plain, fast):
         part.add_prefix_space = True
     check_same(plain, fast)
     assert fast.is_accelerated
+
+
+def cached_as_in_vllm(tokenizer):
+    """Return a copy of a subclass that keeps the tokenizer, as vLLM 0.33 makes it."""
+    other = copy.copy(tokenizer)
+
+    class Cached(type(tokenizer)):
+        def __reduce__(self):
+            return cached_as_in_vllm, (tokenizer,)
+
+    other.__class__ = Cached
+    return other
+
+
+COPIES = {
+    "copy": copy.copy,
+    "cached": cached_as_in_vllm,
+    "deep copy of a cached one": lambda fast: copy.deepcopy(cached_as_in_vllm(fast)),
+    "pickled": lambda fast: pickle.loads(pickle.dumps(fast)),
+}
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_added_tokens_are_not_read_in_each_call_because_of_copies(folder, kind, monkeypatch):
+    fast = accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
+    other = COPIES[kind](fast)
+    calls = []
+    monkeypatch.setattr(_engine_slot, "state_of_tokens", lambda backend: calls.append(1) or state_of_tokens(backend))
+    for _ in range(3):  # which compare until nothing reaches the backend
+        fast.encode("is"), other.encode("is")
+    calls.clear()
+    for tokenizer in (fast, other):
+        tokenizer.encode("is"), tokenizer("is"), tokenizer.decode([0]), tokenizer.convert_ids_to_tokens([0])
+        assert len(tokenizer) > 0
+    assert not calls
+    backend = other.backend_tokenizer
+    backend.add_tokens([AddedToken("<pad>", lstrip=True)])
+    assert other.encode("a <pad>") == backend.encode("a <pad>").ids
+    if kind in ("copy", "cached"):  # which share the backend
+        assert fast.encode("a <pad>") == backend.encode("a <pad>").ids
+    del other
+    fast.encode("is")
+    backend.add_tokens([AddedToken("<pad>", rstrip=True)])
+    assert fast.encode("<pad> a") == fast.backend_tokenizer.encode("<pad> a").ids
 
 
 def test_what_cannot_be_accelerated_any_more_is_encoded_by_the_backend_and_logged_once(fast, caplog):
@@ -375,6 +424,27 @@ def test_the_plugin_of_vllm_accelerates_on_request(monkeypatch):
     monkeypatch.setenv("HF_BPE_ACCELERATE", "yes")
     with pytest.raises(ValueError, match="expected 0 or 1, got 'yes'"):
         register()
+
+
+def test_the_plugin_of_sglang_accelerates_what_its_loader_returns_on_request(folder, monkeypatch):
+    hooks = {}
+    registry = ModuleType("sglang.srt.plugins.hook_registry")  # as in SGLang 0.5.23
+    registry.HookRegistry = SimpleNamespace(register=lambda name, hook, kind: hooks.update({name: (hook, kind)}))
+    registry.HookType = SimpleNamespace(AFTER="after")
+    monkeypatch.setitem(sys.modules, registry.__name__, registry)
+    (entry_point,) = metadata.entry_points(group="sglang.srt.plugins", name="hf_bpe")
+    register = entry_point.load()
+    register()
+    assert not hooks
+    monkeypatch.setenv("HF_BPE_ACCELERATE", "1")
+    try:
+        register()
+    finally:
+        unpatch_transformers()
+    ((name, (hook, kind)),) = hooks.items()
+    assert (name, kind) == ("sglang.srt.utils.hf_transformers.tokenizer.get_tokenizer", "after")
+    loaded = PreTrainedTokenizerFast.from_pretrained(folder)
+    assert hook(loaded, "folder", trust_remote_code=False).is_accelerated
 
 
 class Prefixed(PreTrainedTokenizerFast):
