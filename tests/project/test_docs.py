@@ -206,7 +206,7 @@ def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(
             assert language == "python"
             exec(compile(code, page, "exec"), vars(module))
     if page.name == "use-with-transformers.md":
-        pushed = {"README.md", "added_tokens.json", *hf_bpe.BPETokenizer.vocab_files_names.values()}
+        pushed = {"README.md", "added_tokens.json", "vocab.json", "merges.txt"}
         pushed |= {"tokenizer.json", "tokenizer_config.json", *(["chat_template.jinja"] if has_all else [])}
         assert hub.commits == {"my-name/my-tokenizer": pushed}
     elif page.name == "train-at-scale.md":
@@ -294,6 +294,12 @@ def test_example_randomized_tokens():
     output = run_example("randomized_tokens.py")
     assert "the same in batches of 7: True" in output
     assert "the same text: True" in output
+
+
+@thorough
+def test_example_compare_superwords():
+    lines = run_example("compare_superwords.py").splitlines()
+    assert [line.split(":")[0] for line in lines] == ["plain BPE", "SuperBPE", "BoundlessBPE"]
 
 
 @thorough
