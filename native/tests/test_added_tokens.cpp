@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "examples.hpp"
 #include "naive_tokens.hpp"
 #include "random.hpp"
 
@@ -175,7 +176,7 @@ void test_added_tokens() {
   Characters all;
   for (const auto* known : {&kWhiteSpace, &kOfWords, &kOthers}) all.insert(all.end(), known->begin(), known->end());
   const Characters spaces = {" ", "\n", "\xC2\x85", "\xE3\x80\x80"};
-  for (int i = 0; i < 60'000; ++i) {
+  for (int i = 0; i < examples(60'000); ++i) {
     Characters alphabet;
     for (std::size_t j = 1 + draw(4); j > 0; --j) alphabet.push_back(draw(3) ? draw_from(all) : draw_from(spaces));
     const bool has_flags = draw(4) != 0;
@@ -196,7 +197,7 @@ void test_added_tokens() {
     const Pattern pattern = draw_from<Pattern>({Pattern::kNone, Pattern::kGpt2, Pattern::kO200k});
     check_cuts(tokens, text, pattern, draw(2), draw(2));
   }
-  CHECK(cuts_allowed > 50'000);
+  CHECK(cuts_allowed > examples(50'000));
 }
 
 // White-space tokens are found again in the white space that rstrip of others stripped. Scanning the following text for

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "examples.hpp"
 #include "naive.hpp"
 #include "encode/packed_table.hpp"
 #include "support/pages.hpp"
@@ -54,8 +55,8 @@ std::string draw_text_of_few_characters(std::size_t pieces) {
 }
 
 void test_scanner() {
-  for (int i = 0; i < 24'000; ++i) check_scanner(draw_from(kPatterns), draw_text(60));
-  for (int i = 0; i < 16'000; ++i) check_scanner(draw_from(kPatterns), draw_text_of_few_characters(100));
+  for (int i = 0; i < examples(24'000); ++i) check_scanner(draw_from(kPatterns), draw_text(60));
+  for (int i = 0; i < examples(16'000); ++i) check_scanner(draw_from(kPatterns), draw_text_of_few_characters(100));
 }
 
 // The portable scanner and the vector scanner agree about each character.
@@ -82,7 +83,7 @@ void test_all_characters_in_windows() {
 void test_word_counts() {
   WordMap expected;
   WordCounts counts;
-  for (int i = 0; i < 60'000; ++i) {
+  for (int i = 0; i < examples(60'000); ++i) {
     const std::string word = std::to_string(draw(9000)) + std::string(draw(20), 'x');
     const std::uint64_t count = draw(3);
     if (count != 0) expected[word] += count;
@@ -127,7 +128,7 @@ void test_pairs_that_collide_in_one_table_do_not_in_another() {
 
 // Words as from a scanner, the last at the end of readable memory; the table grows within batches.
 void test_words_of_a_text() {
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < examples(20); ++round) {
     WordCounts counts;
     WordMap expected;
     std::string joined;
@@ -167,7 +168,7 @@ void test_counts_past_64_bits_are_refused() {
 
 void test_counter() {
   const std::vector<std::string> specials = {"<x>", "<x>y", "x>y", " low", "\n", "'s", "lowlow"};
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < threaded_examples(3000); ++i) {
     CountingOptions options;
     options.pattern = draw_from(kPatterns);
     for (std::size_t j = draw(4); j > 0; --j) options.special_tokens.push_back(draw_from(specials));
@@ -204,7 +205,7 @@ void test_invalid_utf8_is_found() {
 }
 
 void test_first_of_many_invalid_places_is_found() {
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < threaded_examples(2000); ++i) {
     std::vector<std::string> texts(draw(5));
     std::vector<Text> borrowed;
     std::optional<std::pair<std::size_t, std::size_t>> expected;
@@ -294,7 +295,7 @@ Merges draw_merges(const std::string& alphabet) {
 
 void test_trainer() {
   const std::vector<std::string> alphabets = {"a", "ab", "abc", "a\xFF", " !\xC4", " a:"};
-  for (int i = 0; i < 6000; ++i) {
+  for (int i = 0; i < examples(6000); ++i) {
     const std::string& alphabet = draw_from(alphabets);
     WordMap words;
     for (std::size_t j = draw(9); j > 0; --j) {
@@ -313,7 +314,7 @@ void test_trainer() {
                         static_cast<unsigned>(1 + draw(3))};
     options.span = draw_from<std::uint64_t>({1, 2, 64});
     // Not always, because starting threads takes time.
-    if (draw(8) == 0) options.sharing = {static_cast<unsigned>(2 + draw(3)), 1 + draw(20)};
+    if (draw(kOneOf == 1 ? 8 : 2) == 0) options.sharing = {static_cast<unsigned>(2 + draw(3)), 1 + draw(20)};
     check_trainer(words, i % 2 ? Merges() : draw_merges(alphabet), options);
   }
 }

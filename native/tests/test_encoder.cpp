@@ -9,6 +9,7 @@
 #include "encode/interleaved.hpp"
 #include "encode/merges_file.hpp"
 #include "encode/merging.hpp"
+#include "examples.hpp"
 #include "naive_encoding.hpp"
 #include "encode/word_ids.hpp"
 
@@ -51,7 +52,7 @@ Model model_of(const Merges& merges) {
 }
 
 void test_encoder() {
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < threaded_examples(600); ++i) {
     std::vector<std::string> specials, texts;
     for (std::size_t j = draw(4); j > 0; --j) {
       const std::string special = draw_from<std::string>({"<x>", "<x>a", "x>", "ab", " a", "\n", "你", ""});
@@ -65,7 +66,7 @@ void test_encoder() {
 
 // Of every length up to some, and long enough for each way of merging.
 void test_every_way_of_merging() {
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < examples(150); ++i) {
     Model model = draw_model();
     for (std::size_t length : {std::size_t{1} + draw(20), 14 + draw(20), 60 + draw(10), 100 + draw(60)}) {
       std::string word;
@@ -120,8 +121,8 @@ void test_nothing_is_prepared_for_tokens_that_are_far_longer_than_their_number_e
 
 void test_a_word_that_is_a_token_is_not_merged_whatever_its_length() {
   std::string word;
-  for (std::size_t length = 1; length < 400; ++length) {
-    word += draw_from<std::string>({"a", "b"});
+  for (std::size_t length = 1; length < 400; length += 1 + draw(2 * kOneOf - 1)) {
+    while (word.size() < length) word += draw_from<std::string>({"a", "b"});
     Model model = make_model("ab", 20, draw(2), 0, draw);
     const auto is_it = [&](const auto& token) { return token.second == word; };
     const auto token = std::find_if(model.tokens.begin(), model.tokens.end(), is_it);
@@ -248,7 +249,7 @@ std::vector<std::uint32_t> with_unknown(const Model& model, const Ids* ids, cons
 }
 
 void test_words_merged_in_turn_equal_the_definition() {
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < examples(200); ++i) {
     Model model = draw(4) ? draw_model() : make_hostile_model(2 + draw(60), draw);
     model.whole_words.clear();
     model.drops_missing_bytes = false;
@@ -324,7 +325,7 @@ void check_word_ids(const Model& model, Simd simd) {
 }
 
 void test_ids_of_words_equal_the_definition_found_or_missed() {
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < examples(60); ++i) {
     const Model model = draw_model();
     for (const Simd simd : {Simd::kScalar, widest_simd()}) {
       check_word_ids<std::uint32_t>(model, simd);
@@ -351,7 +352,7 @@ void check_small_ranks(const SmallRanks::Merges& merges) {
     check(second, first);
     check(first, 0xFFFF);
   }
-  for (int i = 0; i < 20'000; ++i) check(static_cast<std::uint32_t>(draw(1 << 16)), static_cast<std::uint32_t>(draw(1 << 16)));
+  for (int i = 0; i < examples(20'000); ++i) check(static_cast<std::uint32_t>(draw(1 << 16)), static_cast<std::uint32_t>(draw(1 << 16)));
   for (std::uint32_t pair = 0; pair < 1 << 16; ++pair) check(pair >> 8, pair & 0xFF);
 }
 
@@ -415,12 +416,12 @@ void test_compact_ranks_are_never_too_high() {
       check(first, second);
       check(second, first);
     }
-    for (int i = 0; i < 5'000; ++i) check(static_cast<std::uint32_t>(draw(symbols)), static_cast<std::uint32_t>(draw(symbols)));
+    for (int i = 0; i < examples(5'000); ++i) check(static_cast<std::uint32_t>(draw(symbols)), static_cast<std::uint32_t>(draw(symbols)));
   }
 }
 
 void test_decoder() {
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < examples(500); ++i) {
     const Model model = draw_model();
     std::vector<std::uint32_t> ids;
     std::string skipped(draw(30), 0);
@@ -438,7 +439,7 @@ void test_merges_are_read_or_not_whatever_the_text() {
   const std::vector<std::string> pieces = {"a",        "b",    "ab", "\xC3\xBF", "\xC4\xA0", " ", "\n", "\n",
                                            "#version", "\xC3", "\xBF", "\xE4\xBD\xA0", "\xC5\x83", "\r", "a b\n"};
   std::size_t read = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < examples(20'000); ++i) {
     std::string text;
     for (std::size_t j = draw(8); j > 0; --j) text += draw_from(pieces);
     const std::optional<MergesFile> file = read_merges(text, views);
@@ -451,7 +452,7 @@ void test_merges_are_read_or_not_whatever_the_text() {
     }
     CHECK(file->is_used == is_used);
   }
-  CHECK(read > 100);
+  CHECK(read > examples(100));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Expressions: automaton and backtracking compared with a naive matcher, on random programs and texts.
+#include "examples.hpp"
 #include "expressions.hpp"
 #include "random.hpp"
 
@@ -15,7 +16,7 @@ std::string draw_text() {
 }
 
 void test_programs_match_as_the_naive_matcher_does() {
-  for (int i = 0; i < 4'000; ++i) {
+  for (int i = 0; i < examples(4'000); ++i) {
     const Program program = ProgramMaker([](std::size_t below) { return draw(below); }).make();
     const auto behavior = Behavior{static_cast<int>(draw(5))};
     check_program(program, draw_text(), draw(4) == 0, behavior, draw(2) != 0);

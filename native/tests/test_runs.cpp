@@ -2,6 +2,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "examples.hpp"
 #include "naive.hpp"
 #include "random.hpp"
 #include "count/runs.hpp"
@@ -57,7 +58,7 @@ WordMap draw_words(std::size_t most) {
 }
 
 void test_tables_are_sorted() {
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < examples(3000); ++i) {
     const WordMap words = draw_words(draw(2) ? 10 : 200);
     TableReader reader(to_table(words), kNoPoll);
     const auto found = words_of(reader);
@@ -66,7 +67,7 @@ void test_tables_are_sorted() {
 }
 
 void test_runs_are_read_back_and_merged() {
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < examples(2000); ++i) {
     const std::uint64_t least = draw(3) == 0 ? draw(500) : 1;
     std::vector<std::string> runs;
     std::vector<std::uint64_t> multipliers;
@@ -110,7 +111,7 @@ void test_sums_past_64_bits_are_refused() {
 // However little memory there is, whatever part of a text is asked for, and with weights.
 void test_counts_in_parts_add_up() {
   static const std::vector<Pattern> patterns = {Pattern::kNone, Pattern::kGpt2, Pattern::kO200k};
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < threaded_examples(1500); ++i) {
     CountingOptions options;
     options.pattern = draw_from(patterns);
     options.special_tokens = {"<x>", "<x>y", "x>"};

@@ -1,6 +1,7 @@
 // Tests of phrases and supermerges without Python, for sanitizers.
 #include <random>
 
+#include "examples.hpp"
 #include "naive_supermerges.hpp"
 #include "tests/patterns.hpp"
 
@@ -41,7 +42,7 @@ const Merges kMerges = {{"a", "b"}, {" ", "a"}, {" ", "b"}, {" a", "b"}, {"\xC3"
 const std::vector<std::string> kWhole = {"a", "b", "ab", " a", " b", " ab", "é"};
 
 void test_runs() {
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < examples(3000); ++i) {
     std::vector<Supermerges::Merge> merges;
     std::set<std::pair<std::uint32_t, std::uint32_t>> known;
     for (std::size_t j = draw(30); j > 0; --j) {
@@ -75,7 +76,7 @@ void test_runs() {
 }
 
 void test_encoding() {
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < threaded_examples(1500); ++i) {
     std::vector<std::string> tokens = kWhole;
     const Merges supermerges = draw_supermerges(tokens, 20);
     Model model{{}, {kMerges.begin(), kMerges.begin() + static_cast<std::ptrdiff_t>(draw(kMerges.size() + 1))}};
@@ -91,13 +92,13 @@ void test_encoding() {
 }
 
 void test_counting() {
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < threaded_examples(1500); ++i) {
     check_phrases(draw_from(kPatterns), draw_text(80), 1 + static_cast<unsigned>(draw(3)), 1 + draw(60));
   }
 }
 
 void test_training() {
-  for (int i = 0; i < 800; ++i) {
+  for (int i = 0; i < threaded_examples(800); ++i) {
     WordMap phrases;
     for (std::size_t j = draw(6); j > 0; --j) {
       std::string phrase = draw_from(kWhole);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "encode/word_ids.hpp"
+#include "examples.hpp"
 #include "naive_encoding.hpp"
 #include "random.hpp"
 
@@ -88,7 +89,7 @@ void check_texts(const Encoder& encoder, const Encoder& other, unsigned threads)
 }
 
 void test_texts_of_a_call_have_the_ids_that_each_has_alone() {
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < threaded_examples(40); ++i) {
     const Model model = draw_model();
     const std::size_t chunk_bytes = draw(2) ? Encoder::kChunkBytes : 40'000;  // wide texts fit in it
     const Simd simd = draw(2) ? widest_simd() : Simd::kScalar;
@@ -110,7 +111,7 @@ void test_words_may_wait_for_those_of_later_texts() {
   const Vocabulary vocabulary = model.vocabulary();
   const LazyBacktracking backtracking(vocabulary);
   WordIds<std::uint16_t> words(vocabulary, backtracking, nullptr);
-  for (int group = 0; group < 300; ++group) {
+  for (int group = 0; group < examples(300); ++group) {
     words.begin_waiting();
     std::vector<std::string> texts;
     std::size_t size = 0;

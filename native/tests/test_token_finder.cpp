@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "examples.hpp"
 #include "naive_tokens.hpp"
 #include "random.hpp"
 
@@ -21,7 +22,7 @@ std::string draw_string(const std::string& alphabet, std::size_t size) {
 
 void test_finder() {
   const std::vector<std::string> alphabets = {"a", "ab", std::string("\0\xFF<", 3), "<abc", "abcdefghijklmnopqrstuvwxyz"};
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < examples(4000); ++i) {
     const std::string& alphabet = draw_from(alphabets);
     std::vector<std::size_t> sizes;  // decide how tokens are searched
     for (std::size_t j = 1 + draw(3); j > 0; --j) sizes.push_back(draw_from<std::size_t>({0, 1, 2, 3, 4, 5, 9, 30}));

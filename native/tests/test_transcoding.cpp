@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "examples.hpp"
 #include "naive.hpp"
 #include "random.hpp"
 #include "text/transcoding.hpp"
@@ -63,7 +64,7 @@ void test_all_characters() {
 void test_mixtures() {
   const std::vector<Codes> kinds = {{'a', ' ', 0x7F, 0},   {0x80, 0xE9, 0xFF},         {0x100, 0x416, 0x7FF},
                                     {0x800, 0x4F60, 0xFFFF}, {0xD800, 0xDBFF, 0xDC00, 0xDFFF}, {0x10000, 0x1F44B, 0x10FFFF}};
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < examples(20'000); ++i) {
     const std::size_t most = draw(kinds.size()) + 1, ascii = draw(4);
     Codes codes(draw(100));
     for (std::uint32_t& code : codes) code = draw_from(kinds[draw(4) < ascii ? 0 : draw(most)]);
