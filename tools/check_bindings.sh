@@ -6,6 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-20}
+export CXX=${CXX:-g++} # as in check_native.sh, for ccache
 export PYTHONMALLOC=malloc # so that a sanitizer sees each object
 export PYTHONWARNINGS=default
 
@@ -16,7 +17,7 @@ build() { # folder, sanitizers: installs hf_bpe there, on top of this environmen
   python -c 'import sys; print("\n".join(path for path in sys.path if "site-packages" in path))' \
     >"$(echo "$folder"/venv/lib/python3*/site-packages)/outer.pth"
   python -m pip --python "$folder/venv/bin/python" install --quiet --no-deps -C build-dir="$folder/cmake" \
-    -C cmake.build-type=Debug -C cmake.define.CMAKE_CXX_FLAGS_DEBUG="-O1 -g" -C cmake.define.HF_BPE_SANITIZE="$2" .
+    -C cmake.build-type=Debug -C cmake.define.HF_BPE_SANITIZE="$2" .
 }
 
 library() { gcc -print-file-name="$1"; }

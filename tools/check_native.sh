@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-30}
+export CXX=${CXX:-g++} # by the name that pip builds with, for ccache tells compilers apart by name, too
 
 configure() { # folder, options of cmake
   if ! { cmake -S . -B "$@" && cmake --build "$1" -j2; } >"$1.log" 2>&1; then
@@ -14,7 +15,9 @@ configure() { # folder, options of cmake
 mkdir -p build
 for sanitizers in "" address,undefined thread; do
   folder=build/core-${sanitizers:-plain}
-  configure "$folder" -DHF_BPE_TESTS=ON -DHF_BPE_SANITIZE="$sanitizers"
+  type=Release
+  if [ -n "$sanitizers" ]; then type=Debug; fi # as in check_bindings.sh, so that ccache finds what this has compiled
+  configure "$folder" -DCMAKE_BUILD_TYPE="$type" -DHF_BPE_TESTS=ON -DHF_BPE_SANITIZE="$sanitizers"
   ctest --test-dir "$folder" --output-on-failure -j2
 done
 
