@@ -1,3 +1,5 @@
+import ast
+import functools
 import importlib.util
 import inspect
 import os
@@ -16,7 +18,7 @@ import hf_bpe.engine._dispatch
 common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # how fast a machine is proves nothing
 # The same examples in each quick run, and in CI: so a failure is due to a change, not to chance.
 settings.register_profile("quick", common, max_examples=15, derandomize=True)
-settings.register_profile("thorough", common, max_examples=50, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("thorough", common, max_examples=30, derandomize=bool(os.environ.get("CI")))
 
 
 def pytest_addoption(parser):
@@ -28,7 +30,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--skip-repeated",
         action="store_true",
-        help="with --thorough: leave out tests that the last plain run passed and that would try nothing more",
+        help="with --thorough: leave out the second engine, and what the last plain run passed and would try no more",
     )
 
 
@@ -48,7 +50,9 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker(pytest.mark.skip(reason="adds only scale, or the second engine: run with --thorough"))
     elif config.getoption("skip_repeated"):
         passed = {*config.cache.get(PASSED, [])}
-        repeated = [item for item in items if item.nodeid in passed and not tries_more(item)]
+        repeated = [
+            item for item in items if on_second_engine(item) or (item.nodeid in passed and not tries_more(item))
+        ]
         config.hook.pytest_deselected(items=repeated)
         items[:] = [item for item in items if item not in {*repeated}]
 
@@ -58,15 +62,36 @@ PASSED = "hf_bpe/passed"
 
 def is_thorough(item):
     """Return whether a test runs with --thorough only: marked so, or on the Python engine as the second one."""
+    return on_second_engine(item) or item.get_closest_marker("thorough") is not None
+
+
+def on_second_engine(item):
     engine = item.callspec.params.get("engine") if hasattr(item, "callspec") else None
-    is_second_engine = engine == "reference" and hf_bpe.engine._dispatch.native_core() is not None
-    return is_second_engine or item.get_closest_marker("thorough") is not None
+    return engine == "reference" and hf_bpe.engine._dispatch.native_core() is not None
 
 
 def tries_more(item):
-    """Return whether a test depends on the profile: by its examples, or by what its module asks of it."""
+    """Return whether a test depends on the profile: by its examples, or by a name of its module that does."""
     has_examples = getattr(item.obj, "is_hypothesis_test", False)
-    return has_examples or is_thorough(item) or "by_profile(" in inspect.getsource(item.module)
+    return has_examples or is_thorough(item) or item.originalname in depends_on_profile(item.module)
+
+
+@functools.cache
+def depends_on_profile(module):
+    """Return the names that a module defines by `by_profile`, themselves or by such a name."""
+    mentioned = {}
+    for node in ast.parse(inspect.getsource(module)).body:
+        members = node.body if isinstance(node, ast.ClassDef) else [node]
+        for member in members:
+            words = {each.id for each in ast.walk(member) if isinstance(each, ast.Name)}
+            words |= {each.arg for each in ast.walk(member) if isinstance(each, ast.arg)}  # fixtures
+            targets = getattr(member, "targets", [getattr(member, "target", member)])
+            names = {getattr(target, "id", getattr(target, "name", "")) for target in targets}
+            mentioned |= {name: mentioned.get(name, set()) | words for name in names}
+    found = {"by_profile"}
+    while more := {name for name, words in mentioned.items() if words & found} - found:
+        found |= more
+    return found
 
 
 class PassedTests:

@@ -156,7 +156,7 @@ class TestPage:
             shown.to_html(tmp_path / "new" / "page.html" / "x")
         assert [path.name for path in (tmp_path / "new").iterdir()] == ["page.html"]
 
-    @settings(max_examples=by_profile(quick=1, thorough=5))
+    @settings(max_examples=by_profile(quick=1, thorough=3))
     @given(st.lists(st.sampled_from(NASTY) | st.text(max_size=8), min_size=2, max_size=3, unique=True))
     def test_names_are_escaped(self, names):
         pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")

@@ -85,7 +85,7 @@ def place(token, boundaries):
     return bisect_right(boundaries, begin) - 1, bisect_left(boundaries, end)
 
 
-@settings(max_examples=by_profile(quick=150, thorough=400))
+@settings(max_examples=by_profile(quick=150, thorough=300))
 @given(chains(), TRAPS | texts)
 def test_random_chains_cut_as_tokenizers_does(chain, text):
     boundaries = [0, *accumulate(len(char.encode()) for char in text)]
@@ -113,13 +113,10 @@ def test_stage_knows_the_class_of_every_character(stage):
     newer = {*map(chr, [*range(0x11DE0, 0x11DEA), *range(0x16FF4, 0x16FF7)])}
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and chr(code) not in newer]
     theirs = getattr(pre_tokenizers, type(stage).__name__)()
-    different = [
-        char
-        for char in characters
-        if [f"a{char}a"[slice(*span)] for span in stage.cut(f"a{char}a", Matcher(char).find)]
-        != [piece for piece, _ in theirs.pre_tokenize_str(f"a{char}a")]
-    ]
-    assert different == []
+    for start in range(0, len(characters), 1000):
+        text = "a".join(["", *characters[start : start + 1000], ""])
+        spans = [*stage.cut(text, Matcher(text).find)]
+        assert [text[slice(*span)] for span in spans] == [piece for piece, _ in theirs.pre_tokenize_str(text)]
 
 
 def test_end_of_a_piece_is_the_end_of_a_text_for_the_next_stage():
@@ -263,7 +260,7 @@ def test_places_to_cut_are_found_where_one_stage_always_cuts():
         assert compile_chain(pre_tokenizer(canonical_pattern(uncut))).cuts == {}
 
 
-@settings(max_examples=by_profile(quick=60, thorough=2000))
+@settings(max_examples=by_profile(quick=60, thorough=150))
 @given(chains(), TRAPS, TRAPS)
 def test_cut_texts_have_the_pre_tokens_of_the_whole(chain, before, after):
     text = before + after

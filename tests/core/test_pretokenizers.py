@@ -54,7 +54,11 @@ IN_USED_PLANES = [*map(chr, [*range(0xD800), *range(0xE000, 0x40000), *range(0xE
 CLASSES = [r"\p{L}", r"\p{N}", r"\s", r"[^\s\p{L}\p{N}]"]
 CLASSES += [r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]", r"\p{M}", r"[\p{P}\p{S}]", r"\p{Han}"]
 # Texts of up to four characters, of every class that any pattern names, and one that is newer than Unicode 16.0.
-SHORT = ["".join(text) for size in range(5) for text in itertools.product("aA1!/' s\n\u3000\u0301\ua7cf", repeat=size)]
+SHORT = [
+    "".join(text)
+    for size in range(by_profile(quick=4, thorough=5))
+    for text in itertools.product("aA1!/' s\n\u3000\u0301\ua7cf", repeat=size)
+]
 # The same with the scripts that kimi-k2 and deepseek-v3 name: letters, a number, a symbol and marks.
 HAN_AND_KANA = "a1! \n\x01\u4f60\u3400\u3007\u2e80\U00016ff0\u304b\u30fb\u3099\u3040"
 SHORT += [

@@ -107,7 +107,7 @@ _lines = st.lists(
 )
 
 
-@settings(max_examples=by_profile(quick=40, thorough=300))
+@settings(max_examples=by_profile(quick=25, thorough=60))
 @given(
     _lines,
     st.sampled_from([b"\n", b"\r\n"]),
@@ -133,7 +133,7 @@ def test_ranges_of_json_lines_give_the_documents_and_skips_of_the_whole_file(
     assert read(shards) == read(plan(source))
 
 
-@settings(max_examples=by_profile(quick=40, thorough=120))
+@settings(max_examples=by_profile(quick=25, thorough=60))
 @given(st.lists(texts.map(str.encode) | any_bytes, max_size=5), patterns, specials, st.integers(1, 30))
 def test_iterables_of_any_kind_give_the_same_counts(all_documents, pattern, special_tokens, batch_bytes):
     expected = expected_counts(all_documents, pattern, special_tokens)
@@ -147,7 +147,7 @@ def test_iterables_of_any_kind_give_the_same_counts(all_documents, pattern, spec
         assert count(road, pattern, special_tokens, batch_bytes=batch_bytes) == expected
 
 
-@settings(max_examples=by_profile(quick=15, thorough=80))
+@settings(max_examples=by_profile(quick=8, thorough=20))
 @given(
     st.lists(texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode), max_size=8).map(b"".join),
     patterns,
@@ -171,7 +171,7 @@ def test_ranges_sum_to_the_whole_and_a_mapping_is_the_same_as_a_stream(
         assert sum(parts, Counter()) == expected
 
 
-@settings(max_examples=by_profile(quick=15, thorough=40))
+@settings(max_examples=by_profile(quick=8, thorough=20))
 @given(
     st.lists(texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode), max_size=8).map(b"".join),
     patterns,
@@ -234,7 +234,7 @@ class TestInvalidUtf8:
             path.write_bytes(PACK[path.suffix if path.suffix in PACK else ""](data))
             yield path, Source(path.as_uri() if road == "file://" else path, **options)
 
-    @settings(max_examples=by_profile(quick=8, thorough=50))
+    @settings(max_examples=by_profile(quick=5, thorough=20))
     @given(any_bytes, st.integers(1, 20), st.integers(1, 30), specials)
     def test_invalid_utf8_is_an_error_with_its_location(
         self, tmp_path_factory, data, block, batch_bytes, special_tokens
@@ -269,7 +269,7 @@ class TestInvalidUtf8:
             assert skipped == Skipped(files=0 if is_valid else 1)
 
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
-    @settings(max_examples=by_profile(quick=8, thorough=50))
+    @settings(max_examples=by_profile(quick=5, thorough=20))
     @given(any_bytes, st.integers(1, 20), patterns)
     def test_invalid_utf8_is_replaced_or_counted_on_request(self, tmp_path_factory, on_error, data, block, pattern):
         for errors, expected in (("replace", data.decode("utf-8", "replace").encode()), ("bytes", data)):
@@ -600,7 +600,7 @@ class TestCap:
                 assert count(source, "gpt2", special_tokens, batch_bytes=block, skipped=skipped) == expected
             assert skipped == Skipped(shortened=longer)
 
-    @settings(max_examples=by_profile(quick=40, thorough=120))
+    @settings(max_examples=by_profile(quick=25, thorough=60))
     @given(
         st.lists(any_bytes | st.sampled_from([b" ", b"<x>", b"a "]), max_size=8).map(b"".join),
         specials,

@@ -104,7 +104,7 @@ def ids_if_defined(encoder, text, options):
 # The same ids and offsets
 
 
-@settings(max_examples=by_profile(quick=150, thorough=500))
+@settings(max_examples=by_profile(quick=150, thorough=300))
 @given(sequences_of(parts), streams(), st.sampled_from(["gpt2", "o200k", None]), st.booleans(), st.booleans())
 def test_ids_offsets_and_words_are_those_of_tokenizers(name, stream, pattern, prefix, split_special):
     tokens, text = stream
@@ -166,7 +166,7 @@ def test_segments_stay_segments_under_every_local_normalizer():
         assert [new for new in made if not new or segments.last_segment("a" + new, 1) == 0] == []
 
 
-@settings(max_examples=by_profile(quick=100, thorough=300))
+@settings(max_examples=by_profile(quick=100, thorough=200))
 @given(
     name=sequences_of(local_parts) | sequences_of(parts),
     pattern=st.sampled_from(["gpt2", "o200k", None]),

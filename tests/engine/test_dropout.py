@@ -160,7 +160,7 @@ def test_equal_words_of_a_text_draw_independently():
 # The engines
 
 
-@settings(max_examples=by_profile(quick=150, thorough=1000))
+@settings(max_examples=by_profile(quick=150, thorough=300))
 @given(
     models(),
     patterns,
@@ -188,7 +188,7 @@ def test_native_ids_are_those_of_the_reference(native, model, pattern, texts, pr
     assert places.tolist() == slow.encode_with_offsets(texts, options)[2].tolist()
 
 
-@settings(max_examples=by_profile(quick=60, thorough=400))
+@settings(max_examples=by_profile(quick=60, thorough=120))
 @given(hostile_models(), runs_of_letters, probabilities)
 def test_long_words_have_the_ids_of_the_reference(native, model, word, probability):
     assume(len(word) <= 3000)
@@ -211,7 +211,7 @@ def test_cached_results_of_frequent_words_stay_those_of_the_reference(native):
     """Words recur with every gap that their skipped merges can have, so most ids come from memory."""
     slow = PythonEncoder(WordsMergedInPython(AB), engine.make_encoder)
     fast = native_encoder(native, AB)
-    text = " ababab aab babab abababababab" * by_profile(quick=1500, thorough=15000)
+    text = " ababab aab babab abababababab" * by_profile(quick=1500, thorough=4000)
     for probability in (0.02, 0.2, 0.6):
         options = Options(dropout=dropout(probability))
         assert fast.encode(text, options) == slow.encode(text, options)

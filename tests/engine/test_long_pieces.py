@@ -34,7 +34,7 @@ def model_of(corpus, words, superwords, swapped=None):
     return BPEModel(dict(enumerate(dict.fromkeys(tokens))), merges, pattern=None)
 
 
-@settings(max_examples=by_profile(quick=60, thorough=500))
+@settings(max_examples=by_profile(quick=60, thorough=150))
 @given(
     st.lists(sentences, min_size=1, max_size=5),
     st.integers(0, 25),

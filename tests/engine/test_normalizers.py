@@ -338,7 +338,7 @@ def test_offsets_are_those_of_tokenizers(model, later, text):
     assert (ours["input_ids"], ours["offset_mapping"]) == (theirs.ids, theirs.offsets)
 
 
-@settings(max_examples=by_profile(quick=300, thorough=10_000))
+@settings(max_examples=by_profile(quick=300, thorough=2000))
 @given(st.lists(st.one_of(decomposed_fragments, st.characters(codec="utf-8")), max_size=10).map("".join))
 def test_places_are_those_of_tokenizers_for_any_text(text):
     """Align all text at once with `tokenizers`, and segment by segment here."""

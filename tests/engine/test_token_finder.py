@@ -34,7 +34,7 @@ def longest_at(contents, text, at):
     return max((content for content in contents if content and text.startswith(content, at)), key=len, default=None)
 
 
-@settings(max_examples=by_profile(quick=80, thorough=300))
+@settings(max_examples=by_profile(quick=80, thorough=160))
 @given(cases(), st.data(), st.sampled_from([1, 16]))
 def test_tokens_are_found_where_a_naive_search_finds_them(case, data, block):
     contents, text = case

@@ -57,7 +57,7 @@ def is_canonical(tokenizer, ids):
 
 
 @given(tokenizers, some_ids)
-@settings(max_examples=by_profile(quick=150, thorough=1500))
+@settings(max_examples=by_profile(quick=150, thorough=450))
 def test_checks_and_repairs_are_those_of_encoding(tokenizer, ids):
     ids = [token_id for token_id in ids if token_id < 300 or token_id in tokenizer.added_tokens_decoder]
     canonical = tokenizer.canonical_ids()
@@ -105,7 +105,7 @@ def test_healed_prompts_keep_what_all_continuations_share(pattern):
 
 
 @given(tokenizers, st.text("low er\n12", max_size=12), st.text("low er\n12", max_size=6))
-@settings(max_examples=by_profile(quick=60, thorough=600))
+@settings(max_examples=by_profile(quick=60, thorough=180))
 def test_ids_that_healing_keeps_stay_whatever_follows(tokenizer, prompt, more):
     ids = tokenizer.encode(prompt)
     removed, data = tokenizer.canonical_ids().heal(ids)

@@ -102,7 +102,7 @@ def result(tokenizer, *texts, **options):
         return Exception if type(error) is ValueError else type(error)
 
 
-@settings(max_examples=by_profile(quick=150, thorough=1000), deadline=None)
+@settings(max_examples=by_profile(quick=150, thorough=300), deadline=None)
 @given(data=st.data(), options=OPTIONS)
 def test_calls_give_what_the_plain_tokenizer_gives(folder, data, options):
     plain, fast = both(folder)
@@ -135,7 +135,7 @@ def nfc_folder(tmp_path_factory):
     return folder
 
 
-@settings(max_examples=by_profile(quick=60, thorough=2000), deadline=None)
+@settings(max_examples=by_profile(quick=60, thorough=600), deadline=None)
 @given(texts=st.lists(st.one_of(TEXT, DECOMPOSED.map("".join)), min_size=1, max_size=3), options=OPTIONS)
 def test_calls_with_normalized_text_give_what_the_plain_tokenizer_gives(nfc_folder, texts, options):
     plain, fast = both(nfc_folder)
@@ -150,7 +150,7 @@ def both(folder):
     return plain, accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
 
 
-@settings(max_examples=by_profile(quick=60, thorough=1000), deadline=None)
+@settings(max_examples=by_profile(quick=60, thorough=300), deadline=None)
 @given(rows=st.lists(st.lists(st.integers(0, 400), max_size=8), max_size=4), skips=st.booleans())
 def test_decoding_gives_what_the_plain_tokenizer_gives(folder, rows, skips):
     plain, fast = both(folder)

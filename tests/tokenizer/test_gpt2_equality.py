@@ -19,8 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:Deprecated in 0.9.0:DeprecationW
 
 DOCUMENT_CHARS = 1500
 TEXTS = ["english", "code", "multilingual", "nonlatin", "docs"]
-CHARACTERS = by_profile(quick=300_000, thorough=None)
-"""How much of each text is encoded whole; None for all of it."""
+CHARACTERS = by_profile(quick=300_000, thorough=3_000_000)
+"""How much of each text is encoded whole."""
 
 
 @pytest.fixture(scope="module")

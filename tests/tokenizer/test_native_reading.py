@@ -77,7 +77,7 @@ def read_text(text, path):
     return tokenizer_json.definition_of_json(tokenizer_json.parse_tokenizer_json(path, text))
 
 
-@settings(max_examples=by_profile(quick=150, thorough=1500))
+@settings(max_examples=by_profile(quick=60, thorough=180))
 @given(contents(), st.booleans(), st.data())
 def test_a_tokenizer_json_gives_the_same_read_natively(text, is_damaged, data):
     content = text.encode()
@@ -128,7 +128,7 @@ def test_each_irregularity_gives_the_same_read_natively(old, new):
     assert native == without_native_reading("read_model", tokenizer_json, lambda: read_text(content, "t.json"))
 
 
-@settings(max_examples=by_profile(quick=60, thorough=1000))
+@settings(max_examples=by_profile(quick=60, thorough=300))
 @given(models(), st.booleans(), st.data())
 def test_vocab_and_merges_give_the_same_read_natively(tmp_path_factory, model, ascii_only, data):
     folder = tmp_path_factory.mktemp("files")
@@ -148,7 +148,7 @@ def test_vocab_and_merges_give_the_same_read_natively(tmp_path_factory, model, a
 
 
 @given(models())
-@settings(max_examples=by_profile(quick=60, thorough=1000))
+@settings(max_examples=by_profile(quick=60, thorough=300))
 def test_ids_of_merges_make_the_same_encoder(model):
     ids = {token: token_id for token_id, token in model.vocab.items()}
     text = "".join(f"{to_printable(a)} {to_printable(b)}\n" for a, b in model.merges).encode()
@@ -185,7 +185,7 @@ def test_a_pickle_does_not_depend_on_how_a_model_was_read(tmp_path):
 
 
 @given(models())
-@settings(max_examples=by_profile(quick=60, thorough=1000))
+@settings(max_examples=by_profile(quick=60, thorough=300))
 def test_merges_with_ids_are_joined_as_those_without(model):
     texts = [*map(to_printable, model.vocab.values())]
     merges = CheckedMerges(model.merges)
@@ -200,7 +200,7 @@ def test_merges_with_ids_are_joined_as_those_without(model):
 
 
 @given(models())
-@settings(max_examples=by_profile(quick=60, thorough=1000))
+@settings(max_examples=by_profile(quick=60, thorough=300))
 def test_a_tokenizer_json_is_written_as_json_dumps_would(model):
     try:
         text = tokenizer_json.render_tokenizer_json(Definition(model))

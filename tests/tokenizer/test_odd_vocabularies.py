@@ -94,7 +94,7 @@ def compare(ours, theirs, texts):
 
 
 @given(files, st.lists(st.sampled_from(ENTRIES), max_size=6).map(" ".join))
-@settings(max_examples=by_profile(quick=40, thorough=3000))
+@settings(max_examples=by_profile(quick=40, thorough=900))
 def test_odd_vocabularies_are_as_in_tokenizers_or_refused(content, text):
     theirs = Tokenizer.from_str(json.dumps(content))
     try:

@@ -76,7 +76,7 @@ def loaded(processor, add_prefix_space=False):
     return fast, BPETokenizer.convert_from(Tokenizer.from_str(content), pad_token="</s>")
 
 
-@settings(max_examples=by_profile(quick=60, thorough=400))
+@settings(max_examples=by_profile(quick=60, thorough=120))
 @given(processors, flags, texts, texts.filter(bool), flags, flags, st.none() | st.integers(22, 28))
 def test_random_post_processors_give_what_fast_tokenizers_give(processor, prefix, first, second, is_pair, adds, length):
     fast, ours = loaded(processor, prefix)

@@ -70,7 +70,7 @@ def check(session, tokenizer, ids, change):
 
 
 @given(tokenizers(), st.lists(pieces, max_size=6), st.data())
-@settings(max_examples=by_profile(quick=60, thorough=800))
+@settings(max_examples=by_profile(quick=60, thorough=240))
 def test_appended_truncated_and_updated_text_has_the_ids_of_the_whole(tokenizer, parts, data):
     session, ids = tokenizer.session(), []
     for part in parts:

@@ -52,7 +52,7 @@ def write_jsonl(path, texts):
     return path
 
 
-@settings(max_examples=by_profile(quick=20, thorough=500))
+@settings(max_examples=by_profile(quick=20, thorough=150))
 @given(
     format=st.sampled_from([*LAYOUTS]),
     texts=texts,

@@ -5,8 +5,9 @@ import json
 
 import pytest
 from hf_bpe.conversion import Definition
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.profiles import by_profile
 from support.strategies import models, of_tokens, texts
 from tokenizers import Tokenizer
 from transformers import AddedToken
@@ -51,6 +52,7 @@ def texts_of(*fragments):
 
 
 @pytest.mark.parametrize("pattern", EVERY_PATTERN)
+@settings(max_examples=by_profile(quick=5, thorough=50))
 @given(model=models(all_bytes=True), batch=st.lists(texts_of(), min_size=1, max_size=5), data=st.data())
 def test_ids_and_decoded_texts_are_equal_with_every_pattern(pattern, model, batch, data):
     tokenizer = BPETokenizer(model=dataclasses.replace(model, pattern=pattern))

@@ -212,7 +212,7 @@ def test_other_characters_in_the_alphabet_are_tokens_that_text_never_gives():
 
 # Real text
 
-VOCAB_SIZE = by_profile(quick=800, thorough=4096)
+VOCAB_SIZE = by_profile(quick=800, thorough=2000)
 
 
 @functools.cache

@@ -13,6 +13,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
+from support.profiles import thorough
 
 from hf_bpe._utils import files
 from hf_bpe._utils.files import interrupted_save, read_lines, staged_folder, write_atomically
@@ -415,7 +416,7 @@ def test_a_text_that_cannot_be_written_leaves_the_old_one(tmp_path):
 
 
 @needs_sigkill
-@pytest.mark.parametrize("room", range(6, 12))
+@pytest.mark.parametrize("room", [6, 11, *(pytest.param(room, marks=thorough) for room in range(7, 11))])
 def test_a_line_that_does_not_fit_on_the_disk_leaves_no_part_of_it(tmp_path, room):
     code = """
 import resource, signal, sys
