@@ -85,7 +85,7 @@ void test_models() {
 void test_damaged_models() {
   std::mt19937 source(7);
   const std::string bytes = "\"\\{}[],: 0u\x80\xC4 a";
-  for (int i = 0; i < examples(20'000); ++i) {
+  for (int i = 0; i < naive::examples(20'000); ++i) {
     std::string text = kModel.substr(0, source() % 3 == 0 ? source() % kModel.size() : kModel.size());
     for (std::size_t j = source() % 4; j > 0 && !text.empty(); --j) text[source() % text.size()] = bytes[source() % bytes.size()];
     if (const auto model = read_model_json(text)) {
