@@ -18,6 +18,8 @@ build() { # folder, sanitizers: installs hf_bpe there, on top of this environmen
     >"$(echo "$folder"/venv/lib/python3*/site-packages)/outer.pth"
   python -m pip --python "$folder/venv/bin/python" install --quiet --no-deps -C build-dir="$folder/cmake" \
     -C cmake.build-type=Debug -C cmake.define.HF_BPE_SANITIZE="$2" .
+  # If it cannot be compiled, hf_bpe is installed without it, and its tests would be skipped.
+  ls "$folder"/venv/lib/python3*/site-packages/hf_bpe/_native*.so >/dev/null
 }
 
 library() { gcc -print-file-name="$1"; }

@@ -44,7 +44,12 @@ def test_packed_texts_and_json_lines_are_encoded_as_the_texts(tmp_path_factory, 
     ("name", "pattern", "special_tokens"),
     [
         ("r50k_base", "gpt2", {"<|endoftext|>": 50256}),
-        pytest.param("cl100k_base", "cl100k", {"<|endoftext|>": 100257, "<|fim_prefix|>": 100258}, marks=thorough),
+        pytest.param(
+            "cl100k_base",
+            "cl100k",
+            {"<|endoftext|>": 100257, "<|fim_prefix|>": 100258, "<|endofprompt|>": 100276},
+            marks=thorough,
+        ),
         pytest.param("o200k_base", "o200k", {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}, marks=thorough),
     ],
 )

@@ -582,7 +582,8 @@ def test_gpt2_comes_back_equal(path, test_data):
 
 @thorough
 @pytest.mark.filterwarnings("ignore:llama.cpp's '(gpt-4o|tekken)' differs")
-def test_a_model_of_tiktoken_comes_back_equal(path, test_data):
-    model = tiktoken_model(test_data, "o200k")
+@pytest.mark.parametrize("name", ["cl100k", "o200k"])
+def test_models_of_tiktoken_come_back_equal(path, test_data, name):
+    model = tiktoken_model(test_data, name)
     write(Definition(model), path)
     assert read(path, Hints()) == Definition(model)
