@@ -133,6 +133,8 @@ def options_of_call(options: Options, given: dict[str, Any], texts: int) -> Opti
     Raises:
         ValueError: StochasTok is asked for, whose ids have no offsets in the text.
     """
+    if given.keys().isdisjoint(NAMES):
+        return options  # what nearly all calls need, without the checks
     values = {name: ARGUMENTS[name](name, given.pop(name, None)) for name in NAMES}
     if values["stochastok"] is not None:
         raise ValueError("stochastok: expected None in a call, whose results have offsets; use encode_to_lists")
