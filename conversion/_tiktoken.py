@@ -21,7 +21,7 @@ from hf_bpe.conversion._recover_merges import recover_merges
 from hf_bpe.conversion._sidecar import WHOLE_TEXT, read_sidecar, write_sidecar
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import pattern_expression
+from hf_bpe.core.pretokenizers import canonical_pattern_of_python, pattern_expression
 from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints, PatternNeeded, Peer
 from hf_bpe.tokenizer._files.reading import read_bytes
 
@@ -80,7 +80,8 @@ def definition_of_encoding(encoding: tiktoken.Encoding) -> Definition:
     """
     # tiktoken has no public API for these; its own documentation uses them to extend encodings.
     ranks, special_tokens = encoding._mergeable_ranks, encoding._special_tokens
-    return Definition(model_of_ranks(ranks, special_tokens, encoding._pat_str))
+    pattern = None if encoding._pat_str == WHOLE_TEXT else canonical_pattern_of_python(encoding._pat_str)
+    return Definition(model_of_ranks(ranks, special_tokens, pattern))
 
 
 def _matches(path: Path, head: bytes) -> bool:
