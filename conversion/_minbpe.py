@@ -20,9 +20,8 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
-import regex
 from hf_bpe.conversion._merge_ids import numbered_lines, parse_ids, tokens_of_merges
-from hf_bpe.conversion._python_dialect import check_means_the_same
+from hf_bpe.conversion._python_dialect import check_means_the_same, compile_in_python
 from hf_bpe.conversion._sidecar import WHOLE_TEXT
 
 from hf_bpe._utils.input_files import open_regular
@@ -241,11 +240,7 @@ def _checked_expression(model: BPEModel) -> str:
 
 
 def _check_groups(expression: str) -> None:
-    try:
-        groups = regex.compile(expression).groups
-    except regex.error as error:
-        raise ValueError(f"the pattern {expression!r} is none that minbpe can read: {error}") from None
-    if groups:
+    if expression != WHOLE_TEXT and compile_in_python(expression).groups:
         raise ValueError(
             f"the pattern {expression!r} has groups: minbpe would keep what these match and lose the rest of the text; "
             "write (?:…) for (…)"

@@ -11,7 +11,10 @@ from functools import lru_cache
 
 import regex
 
+from hf_bpe.core._expressions import parse
+from hf_bpe.core._matching import seconds_for
 from hf_bpe.core._newer_characters import hide_newer
+from hf_bpe.core._regex_dialect import check_expansion
 from hf_bpe.core.pretokenizers import PATTERNS, split
 from hf_bpe.tokenizer._files.stress_texts import STRESS_TEXTS
 
@@ -43,21 +46,39 @@ def check_means_the_same(pattern: str | None, library: str) -> None:
         raise ValueError(
             f"the pattern {pattern!r} has {pattern[common.end() :][:9]!r}, which {library} may read differently"
         )
-    compiled = regex.compile(pattern)
+    compiled = compile_in_python(pattern)
     for text in (*STRESS_TEXTS, _all_characters()):
         masked = hide_newer(text)
+        expected = split(masked, pattern)
+        try:
+            spans = [match.span() for match in compiled.finditer(masked, timeout=seconds_for(masked))]
+        except TimeoutError:
+            raise ValueError(f"the pattern {pattern!r} backtracks too much for {library}") from None
         end = 0
-        for match in compiled.finditer(masked):
-            if match.start() > end:
+        for start, stop in spans:
+            if start > end:
                 break
-            end = match.end()
+            end = stop
         if end < len(text):
             raise ValueError(
                 f"the pattern {pattern!r} leaves text between its matches, such as {text[end]!r}, which {library} "
                 "loses; add an alternative"
             )
-        if [*filter(None, compiled.findall(masked))] != split(masked, pattern):
+        if [masked[start:stop] for start, stop in spans if start < stop] != expected:
             raise ValueError(f"{library} would split text differently by the pattern {pattern!r}")
+
+
+def compile_in_python(expression: str) -> regex.Pattern[str]:
+    """Return what the package `regex` makes of an expression that is written for another library.
+
+    Raises:
+        ValueError: `regex` cannot compile it, or would take too long.
+    """
+    try:
+        check_expansion(parse(expression))
+        return regex.compile(expression)
+    except (ValueError, regex.error) as error:
+        raise ValueError(f"the pattern {expression!r} cannot be read in Python: {error}") from None
 
 
 @lru_cache(maxsize=1)

@@ -98,11 +98,14 @@ def seconds_for(text: str) -> float:
 
 
 def check_expression(expression: str) -> None:
-    """Raise a ValueError if an expression is invalid, or has a construct that is not supported."""
-    try:
-        _compiled(expression)
-    except regex.error as error:
-        raise ValueError(str(error)) from None
+    """Raise a ValueError if an expression is invalid, or has a construct that is not supported.
+
+    `regex` does not compile it here: the native core runs most expressions that `regex` takes too long to compile.
+    """
+    if expression not in _NAMED:
+        from hf_bpe.core._expressions import parse  # takes time to import, and named patterns do not need it
+
+        parse(expression)
 
 
 def find_matches(text: str, compiled: regex.Pattern[str], left: Left) -> list[Span]:
@@ -127,11 +130,18 @@ def find_matches(text: str, compiled: regex.Pattern[str], left: Left) -> list[Sp
 
 @lru_cache(maxsize=64)
 def _compiled(expression: str) -> tuple[regex.Pattern[str], bool]:
-    """Return what matches an expression, and whether it must be given `hide_newer(text)`."""
+    """Return what matches an expression, and whether it must be given `hide_newer(text)`.
+
+    Raises:
+        ValueError: the expression is invalid, or `regex` would take too long to compile it.
+    """
     if expression in _NAMED:  # `regex` reads them as Oniguruma does
         return regex.compile(expression), True
     from hf_bpe.core._expressions import parse  # takes time to import, and named patterns do not need it
     from hf_bpe.core._regex_dialect import write
 
-    written = write(parse(expression))
-    return regex.compile(written.expression), written.needs_mask
+    try:
+        written = write(parse(expression))
+        return regex.compile(written.expression), written.needs_mask
+    except (ValueError, regex.error) as error:
+        raise ValueError(f"pattern {expression[:80]!r} cannot be used: {error}") from None

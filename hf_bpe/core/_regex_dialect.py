@@ -30,7 +30,9 @@ from hf_bpe.core._expression_tree import (
 from hf_bpe.core._newer_characters import stand_ins
 from hf_bpe.core._properties import LONE_WORD, WORD, without_properties
 
-__all__ = ["Written", "write"]
+__all__ = ["Written", "check_expansion", "write"]
+
+_MAX_NODES = 1 << 18  # for which `regex` takes up to a second and 120 MB
 
 _VERSION_1 = "(?V1)"  # of `regex`: classes nest, and have &&
 _NO_NEWLINE = complement_of(ranges_of(0x0A))
@@ -63,12 +65,41 @@ def write(node: Node) -> Written:
 
     Properties are those of `regex`, over masked text. But where the tree tells a masked character from its stand-in,
     all characters of a property are spelled out, which is slower, and the text is not masked.
+
+    Raises:
+        ValueError: as `check_expansion`.
     """
+    check_expansion(node)
     masked = _Writer(spells_out=False)
     expression = masked.written(node)
     if masked.has_properties and masked.tells_stand_ins:
         return Written(_VERSION_1 + _Writer(spells_out=True).written(node), False)
     return Written(_VERSION_1 + expression, masked.has_properties)
+
+
+def check_expansion(node: Node) -> None:
+    """Raise a ValueError if `regex` needs too much time and memory to compile a tree.
+
+    It writes out the required turns of a repetition and one more, so each level of `(?:(?:ab)+)+` doubles its program.
+    """
+    if _expanded_size(node) > _MAX_NODES:
+        raise ValueError(
+            f"nested repetitions that the package regex expands to over {_MAX_NODES} nodes; expected fewer levels of "
+            "repetition, such as a++ instead of (?:a++)++"
+        )
+
+
+def _expanded_size(node: Node) -> int:
+    match node:
+        case Sequence(parts) | Alternation(parts):
+            return 1 + sum(map(_expanded_size, parts))
+        case Repeat(body, least, most, _):
+            turns = max(least, 1) if most == 1 or isinstance(body, OneOf) else least + 1
+            return 1 + turns * _expanded_size(body)
+        case Atomic(body) | LookAround(body, _, _):
+            return 1 + _expanded_size(body)
+        case OneOf() | Anchor():
+            return 1
 
 
 class _Writer:
