@@ -64,9 +64,9 @@ def _can_colour(stream: TextIO) -> bool:
     return _is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def coloured_help(text: str) -> str:
-    """Return the text of --help in colours, if it is printed on a terminal."""
-    if not _can_colour(sys.stdout):
+def coloured_help(text: str, stream: TextIO | None = None) -> str:
+    """Return the text of --help in colours, if the stream that it is printed on, or else stdout, is a terminal."""
+    if not _can_colour(stream or sys.stdout):
         return text
     text = _HEADING.sub("\x1b[1m\\g<0>\x1b[0m", text)
     return _NAME.sub(f"\x1b[{_COLOURS['hint']}m\\g<0>\x1b[0m", text)

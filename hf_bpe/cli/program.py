@@ -64,6 +64,17 @@ class Commands(TyperGroup):
         """Return the help, in colours on a terminal."""
         return coloured_help(super().get_help(ctx))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; without any, print the help on standard error and exit with 2, as uv and ruff do.
+
+        Click has its own way, but that depends on the release: up to 8.1 the help is a result and the exit code 0, from
+        8.2 on it is the message of an exception.
+        """
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            typer.echo(coloured_help(super().get_help(ctx), sys.stderr), err=True)
+            raise typer.Exit(2)
+        return list(super().parse_args(ctx, args))
+
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Parse the program's own options."""
         messages.set_level(messages.NORMAL)
@@ -169,8 +180,6 @@ def _usage_errors_said() -> Iterator[None]:
     try:
         yield
     except _UsageError as error:
-        if not error.format_message():  # help was shown, because there are no arguments
-            raise
         program = "hf-bpe" if error.ctx is None else error.ctx.command_path
         say(f"error: {usage_message(error)} (see {program} --help)")
         raise typer.Exit(2) from None

@@ -1,5 +1,6 @@
 """The command line, in this process where nothing but its result matters, and as a program where more does."""
 
+import contextlib
 import json
 import os
 import select
@@ -14,15 +15,18 @@ import pytest
 import typer.main
 from support.commands import PROGRAM, TEXT, error, program, run
 from support.patience import PATIENCE
+from typer.testing import CliRunner
 
 from hf_bpe import BPETokenizer, __version__, train
 from hf_bpe.cli import app, main
+from hf_bpe.cli.program import Commands
 from hf_bpe.counting._count_tables import PythonCountTable
 from hf_bpe.training import Superwords
 
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
-COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "show", "tree", "convert", "inspect", "verify"]
-COMMANDS += ["report", "compare", "truncate", "extend", "prune", "add-special-tokens", "pad"]
+# In the order of --help.
+COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "show", "tree", "report", "compare"]
+COMMANDS += ["truncate", "extend", "prune", "add-special-tokens", "pad", "convert", "inspect", "verify", "help"]
 
 
 @pytest.fixture(autouse=True)
@@ -65,8 +69,46 @@ class TestHelp:
         command = [sys.executable, "-c", "\n".join(lines)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
 
-    def test_program_without_arguments_prints_help(self):
-        assert "Commands:" in run(code=2).output
+    def test_program_without_arguments_prints_help_and_fails(self):
+        done = program(stdout=subprocess.PIPE)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr == program("--help", stdout=subprocess.PIPE).stdout
+        lines = done.stderr.decode().splitlines()
+        assert [line.split()[0] for line in lines[lines.index("Commands:") + 1 :][: len(COMMANDS)]] == COMMANDS
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
+    def test_program_without_arguments_prints_colours_on_a_terminal_only(self, monkeypatch):
+        import pty
+
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        main_end, terminal = pty.openpty()
+        with subprocess.Popen(PROGRAM, stdout=subprocess.DEVNULL, stderr=terminal, env=os.environ | {"TERM": "xterm"}):
+            os.close(terminal)
+            shown = b""
+            with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+                while part := os.read(main_end, 4096):
+                    shown += part
+        os.close(main_end)
+        assert b"\x1b[1mCommands:\x1b[0m\r\n\x1b[36m  train\x1b[0m " in shown
+
+    def test_group_of_commands_without_arguments_prints_its_own_help(self):
+        program = typer.Typer(cls=Commands, rich_markup_mode=None, no_args_is_help=True)
+        group = typer.Typer(cls=Commands, rich_markup_mode=None, no_args_is_help=True)
+        group.command("inner")(lambda: None)
+        program.add_typer(group, name="group")
+        result = CliRunner().invoke(program, ["group"], prog_name="program")
+        assert result.exit_code == 2
+        assert result.output.startswith("Usage: program group ")
+        assert "\n  inner" in result.output
+
+    @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
+    def test_help_is_a_command(self, command):
+        assert run("help", *command).stdout == run(*command, "--help").stdout
+
+    def test_help_suggests_commands(self):
+        done = program("help", "trian", stdout=subprocess.PIPE)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr.startswith(b"hf-bpe: error: No such command 'trian'. Did you mean 'train'?")
 
     def test_version(self):
         assert program("--version", stdout=subprocess.PIPE).stdout.decode().split() == ["hf-bpe", __version__]
