@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hf_bpe.cli.options import EXAMPLE, argument
-from hf_bpe.cli.program import Command, app
+from hf_bpe.cli.program import command
 
 
 def _commands(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -18,7 +18,7 @@ def _commands(ctx: typer.Context, incomplete: str) -> list[str]:
 _Name = Annotated[str | None, argument("COMMAND", "The command to explain.", autocompletion=_commands)]
 
 
-@app.command("help", cls=Command, epilog=EXAMPLE + "hf-bpe help train")
+@command(name="help", loads_tokenizer=False, epilog=EXAMPLE + "hf-bpe help train")
 def print_help(ctx: typer.Context, name: _Name = None) -> None:
     """Print the help of a command, or the list of commands."""
     program = ctx.parent
@@ -26,5 +26,5 @@ def print_help(ctx: typer.Context, name: _Name = None) -> None:
     if name is None:
         typer.echo(program.get_help())
         return
-    _, command, _ = program.command.resolve_command(program, [name])  # type: ignore[attr-defined]
-    typer.echo(command.get_help(command.context_class(command, info_name=name, parent=program)))
+    _, found, _ = program.command.resolve_command(program, [name])  # type: ignore[attr-defined]
+    typer.echo(found.get_help(found.context_class(found, info_name=name, parent=program)))

@@ -30,6 +30,7 @@ COMMANDS = {
     "prune": ["prune {folder} -o {new} --counts {counts} --vocab-size 290"],
     "add-special-tokens": ["add-special-tokens {folder} b{nasty} -o {new}"],
     "pad": ["pad {folder} -o {new} --multiple 8"],
+    "help": ["help {nasty}"],
     "": ["{nasty}", "--{nasty}"],
 }
 
