@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,7 @@ FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _F
 _READ_ONLY: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in (rank_folder, tekken)}
 
 _HEAD_BYTES = 1 << 12
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]*")  # not of a version, as in llama-3.1
 
 
 def detect(path: str | os.PathLike[str]) -> Format:
@@ -151,13 +153,10 @@ def write(
             that file's own library.
         files: text files to encode for the verification, besides the stress texts.
     """
-    path = Path(path)
-    chosen = format_for(path) if format is None else named_format(format)
-    if chosen.name in _READ_ONLY:
-        raise ValueError(f"the format {chosen.name} is only read; expected one of {', '.join(FORMATS)}")
+    if format in _READ_ONLY:
+        raise ValueError(f"the format {format} is only read; expected one of {', '.join(FORMATS)}")
+    chosen, path = choose_output(Path(path), format)
     reduced = chosen.reduce(definition, drop)
-    if chosen.is_file and (path.is_dir() or not path.suffix):
-        path /= f"tokenizer{chosen.suffix}"
     if not chosen.is_file and chosen is not hf_folder.FORMAT and hf_folder.FORMAT.matches(path, b""):
         raise FileExistsError(  # because loaders of the folder would read those files
             f"{path} holds another tokenizer's tokenizer_config.json or tokenizer.json; choose another folder"
@@ -176,9 +175,33 @@ def write(
     return tuple(folder / file for file in written)
 
 
-def format_for(path: Path) -> Format:
-    """Return the format for the name of a file to be written."""
-    return next((each for each in FORMATS.values() if each.suffix and path.suffix == each.suffix), hf_folder.FORMAT)
+def choose_output(path: Path, format: str | None) -> tuple[Format, Path]:
+    """Return the format in which to write, and the path of the file, or of the folder for formats of several files.
+
+    A name that ends in a dot and a word that begins with a letter, such as x.gguf, is a file's; any other name, such as
+    llama-3.1 or my-model-v1.5, is a folder's, and so is the name of a folder that exists.
+
+    Args:
+        path: the path given.
+        format: the name of the format; None to tell it by the suffix.
+
+    Raises:
+        ValueError: the format is unknown, or the suffix is that of no format or of another one.
+    """
+    by_suffix = next((each for each in FORMATS.values() if each.suffix and each.suffix == path.suffix), None)
+    chosen = named_format(format) if format is not None else by_suffix or hf_folder.FORMAT
+    if path.is_dir() or not _SUFFIX.fullmatch(path.suffix):
+        return chosen, path / f"tokenizer{chosen.suffix}" if chosen.is_file else path
+    if format is None and by_suffix is None:
+        suffixes = ", ".join(f"{each.suffix} ({each.name})" for each in FORMATS.values() if each.suffix)
+        raise ValueError(
+            f"expected a folder, or a file that ends in {suffixes}, got {str(path)!r}; for a folder of this name give "
+            "format='hf'"
+        )
+    if by_suffix not in (None, chosen) and path.suffix not in chosen.other_suffixes:
+        expected = f"a file that ends in {chosen.suffix}" if chosen.is_file else "a folder"
+        raise ValueError(f"expected {expected} for format={chosen.name!r}, got {str(path)!r}")
+    return chosen, path
 
 
 def _known() -> str:

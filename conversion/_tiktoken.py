@@ -212,4 +212,5 @@ FORMAT = Format(
     - {"supermerges"},
     peer=_peer,
     suffix=".tiktoken",
+    other_suffixes=frozenset({".model"}),  # Llama 3 calls its rank file tokenizer.model
 )

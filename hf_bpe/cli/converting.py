@@ -44,8 +44,6 @@ _EXAMPLES = (
     "  hf-bpe convert gpt2-files gpt2.tiktoken --to tiktoken --verify-with book.txt"
 )
 
-_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,9}")  # not of a version, as in llama-3.1
-
 _Pattern = Annotated[str, option(PATTERN_HELP, "--pattern", metavar="PATTERN", show_default="from the file")]
 _Special = Annotated[
     list[str] | None, option(_SPECIAL_HELP, "--special-token", metavar="TEXT=ID", show_default="from the file")
@@ -87,23 +85,20 @@ def convert(
 
 
 def _check_target(target: Path, format: str | None, force: bool) -> None:
-    """Raise an error if OUT names no format or would be replaced."""
+    """Raise an error if OUT is no name for the format or would be replaced."""
     from hf_bpe.conversion import _formats as formats
 
-    suffixes = sorted({each.suffix for each in formats.FORMATS.values() if each.suffix})
-    if format is None and _SUFFIX.fullmatch(target.suffix) and target.suffix not in suffixes and not target.exists():
-        raise typer.BadParameter(
-            f"expected a folder, or a file that ends in {', '.join(suffixes)}, got {str(target)!r}; for a folder of "
-            "this name give --to hf",
-            param_hint="'OUT'",
-        )
-    chosen = formats.format_for(target) if format is None else formats.named_format(format)
-    if not chosen.is_file:
-        check_folder(target, force)
-    elif target.is_dir() or not target.suffix:
-        check_file(target / f"tokenizer{chosen.suffix}", force)
+    if format is not None:
+        formats.named_format(format)
+    try:
+        chosen, output = formats.choose_output(target, format)
+    except ValueError as error:
+        message = re.sub(r"\bformat='([^']+)'", r"--to \1", str(error))
+        raise typer.BadParameter(message, param_hint="'OUT'") from None
+    if chosen.is_file:
+        check_file(output, force)
     else:
-        check_file(target, force)
+        check_folder(output, force)
 
 
 @command(epilog=EXAMPLE + "hf-bpe inspect my-tokenizer\n  hf-bpe inspect model.gguf --json")

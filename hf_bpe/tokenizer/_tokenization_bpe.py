@@ -1332,8 +1332,9 @@ class BPETokenizer(CheckedTokenizer):
         to verify their ids; only then are they moved into place.
 
         Args:
-            path: the file, or the folder for formats of several files; created if needed.
-            format: a name of `hf_bpe.conversion.FORMATS`; None to tell it by the path.
+            path: the file, or the folder for formats of several files; created if needed. A name that ends in a dot
+                and a word that begins with a letter is a file's; others, such as llama-3.1, are a folder's.
+            format: a name of `hf_bpe.conversion.FORMATS`; None to tell it by the suffix of a file. A folder is for hf.
             drop: names of `hf_bpe.conversion.FEATURES` that may be dropped although ids depend on them.
             verify: verify that the files, read back, give the same ids.
 
@@ -1342,7 +1343,8 @@ class BPETokenizer(CheckedTokenizer):
 
         Raises:
             OSError: the files cannot be written.
-            ValueError: the format cannot carry a feature of this tokenizer, which the message names; or the ids differ.
+            ValueError: the suffix is that of no format or not of the one given; the format cannot carry a feature of
+                this tokenizer, which the message names; or the ids differ.
 
         Warns:
             UserWarning: the format does not carry a feature that decides no ids.

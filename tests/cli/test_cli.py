@@ -452,7 +452,7 @@ class TestErrors:
         error("encode", tmp_path)
 
     def test_errors_of_output_files_are_one_line(self, folder, text):
-        assert "is a file; expected a folder" in error("convert", folder, text)
+        assert "expected a folder, or a file that ends in .gguf" in error("convert", folder, text, code=2)
         assert "is a file; expected a folder" in error("convert", folder, text, "--to", "gpt2")
 
     @pytest.mark.parametrize(

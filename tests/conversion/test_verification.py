@@ -219,7 +219,8 @@ def test_written_files_are_verified_once_unless_verify_is_false(tmp_path, monkey
         for each in {"verify_file", "verify_folder", "find_mismatch"} & {*vars(module)}:
             monkeypatch.setattr(module, each, counted(getattr(module, each)))
     special = [] if name == "hf" else ["pattern", "names"]
-    formats.write(Definition(train(CORPUS, 262)), tmp_path / "x.model", format=name, drop=special, verify=verify)
+    path = tmp_path / f"x{formats.FORMATS[name].suffix}"
+    formats.write(Definition(train(CORPUS, 262)), path, format=name, drop=special, verify=verify)
     expected = ["verify_folder", *["find_mismatch"] * 3] if name == "hf" else ["verify_file", "find_mismatch"]
     assert calls == (expected if verify else [])
 

@@ -388,7 +388,8 @@ class Format:
         sidecar: features that only our reader restores, from a sidecar file.
         peer: (path, definition) → the other library that encodes with the file, or None if it cannot. Raises
             ImportError if that library is not installed.
-        suffix: the suffix of file names.
+        suffix: the suffix of file names, by which `write` tells the format; "" for folders.
+        other_suffixes: suffixes of other formats that its files may have, too, if the format is given by name.
         last: for a folder, the files that its readers require, in the order in which `staged_folder` moves them into
             place.
     """
@@ -405,6 +406,7 @@ class Format:
     sidecar: frozenset[str] = frozenset()
     peer: Callable[[Path, Definition], Peer | None] | None = None
     suffix: str = ""
+    other_suffixes: frozenset[str] = frozenset()
     last: tuple[str, ...] = ()
 
     def carries_pattern(self, pattern: str | None) -> bool:

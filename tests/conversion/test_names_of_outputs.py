@@ -1,0 +1,95 @@
+"""What a path to write means: a file or a folder, and of which format."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hf_bpe.conversion import FORMATS
+from support.commands import run
+
+from hf_bpe import BPETokenizer
+
+FILES = {".gguf": "gguf", ".json": "tokenizer.json", ".model": "minbpe", ".tiktoken": "tiktoken"}
+SUFFIXES = ".gguf (gguf), .model (minbpe), .json (tokenizer.json), .tiktoken (tiktoken)"
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return BPETokenizer.train(["low lower"], vocab_size=258, pattern="gpt2")
+
+
+@pytest.fixture(scope="module")
+def source(tokenizer, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("source")
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def written(tokenizer, source, tmp_path, request):
+    """Return a function that writes a tokenizer by one of the two ways and returns the paths, or the error."""
+
+    def by_method(name, format=None):
+        try:
+            paths = tokenizer.convert_to(tmp_path / name, format=format, verify=False)
+        except ValueError as error:
+            return str(error)
+        return {Path(path).relative_to(tmp_path).as_posix() for path in paths}
+
+    def by_command(name, format=None):
+        options = [] if format is None else ["--to", format]
+        done = run("convert", source, tmp_path / name, *options, code=None)
+        if done.exit_code == 2:
+            (said,) = re.findall(r"^hf-bpe: error: OUT: (.*) \(see hf-bpe convert --help\)$", done.stderr)
+            return re.sub(r"--to (\S+)(?=,|$)", r"format='\1'", said)
+        assert done.exit_code == 0, done.stderr
+        return {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+
+    return {"method": by_method, "command": by_command}[request.param]
+
+
+both = pytest.mark.parametrize("written", ["method", "command"], indirect=True)
+
+
+@both
+@pytest.mark.parametrize("suffix", FILES)
+@pytest.mark.parametrize("format", FORMATS)
+def test_suffix_of_another_format_is_refused(written, tmp_path, suffix, format):
+    is_allowed = FILES[suffix] == format or (suffix, format) == (".model", "tiktoken")  # as Llama 3 calls its file
+    found = written(f"x{suffix}", format)
+    if is_allowed:
+        assert f"x{suffix}" in found
+        return
+    expected = f"a file that ends in {FORMATS[format].suffix}" if FORMATS[format].is_file else "a folder"
+    assert found == f"expected {expected} for format={format!r}, got {str(tmp_path / f'x{suffix}')!r}"
+    assert not [*tmp_path.iterdir()]
+
+
+@both
+@pytest.mark.parametrize("name", ["x.foo", "x.GGUF", "x.h5", "my.tokenizer", "v1.5.bin"])
+def test_unknown_suffix_needs_a_format(written, tmp_path, name):
+    expected = f"expected a folder, or a file that ends in {SUFFIXES}, got {str(tmp_path / name)!r}; for a folder of "
+    assert written(name) == f"{expected}this name give format='hf'"
+    assert not [*tmp_path.iterdir()]
+    assert f"{name}/tokenizer.json" in written(name, "hf")
+
+
+@both
+@pytest.mark.parametrize("name", ["my-model-v1.5", "Llama-3.1", "Qwen2.5-7B", "phi.3-mini", ".hidden", "x"])
+def test_name_with_a_dot_is_a_folder(written, tmp_path, name):
+    assert f"{name}/tokenizer.json" in written(name)
+    (tmp_path / name).rename(tmp_path / "other")
+    assert f"{name}/tokenizer.gguf" in written(name, "gguf")
+
+
+@both
+def test_folder_that_exists_may_have_any_name(written, tmp_path):
+    (tmp_path / "x.foo").mkdir()
+    assert "x.foo/tokenizer.json" in written("x.foo")
+    (tmp_path / "y.gguf").mkdir()
+    assert "y.gguf/vocab.json" in written("y.gguf", "gpt2")
+
+
+@both
+def test_file_of_an_unknown_suffix_is_written_in_the_format_given(written):
+    assert "ranks.txt" in written("ranks.txt", "tiktoken")
