@@ -26,7 +26,8 @@ def class_of(kind: Any) -> Any:
     bases = (BPETokenizerFast,) if kind is PreTrainedTokenizerFast else (kind, BPETokenizerFast)
     place = f"{kind.__module__}:{kind.__qualname__}".replace(".", "/")
     names = {"__module__": __name__, "__qualname__": place, "__doc__": kind.__doc__, "_accelerates": kind}
-    if "__init__" in vars(kind):  # transformers looks for it in the class itself
+    # transformers looks for it in the class itself: subclasses that have one do not read tokenizer.json as a whole.
+    if "__init__" in vars(kind) and kind is not PreTrainedTokenizerFast:
         names["__init__"] = vars(kind)["__init__"]
     return type(kind.__name__, bases, names)
 

@@ -303,6 +303,14 @@ def test_accelerated_classes_are_those_of_transformers_and_pickles_name_them(fol
         getattr(sys.modules[type(fast).__module__], "no_such_class")  # noqa: B009
 
 
+def test_accelerated_class_loads_the_whole_file(plain, fast, tmp_path):
+    fast.save_pretrained(tmp_path)
+    for kind in (type(fast), BPETokenizerFast):
+        loaded = kind.from_pretrained(tmp_path)
+        assert loaded.is_accelerated
+        assert loaded.backend_tokenizer.to_str() == plain.backend_tokenizer.to_str()
+
+
 def test_subclasses_of_an_accelerated_tokenizer_work_as_servers_make_them(plain, fast):
     class Cached(type(fast)):
         @property
