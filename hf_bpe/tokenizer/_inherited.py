@@ -188,10 +188,10 @@ def _check_trim(name: str, value: Any) -> bool | str:
 
 
 def check_unused_tokens(name: str, value: object) -> dict[str, int]:
-    """Return the value if it is a mapping of tokens that are not made of bytes to ids."""
+    """Return the value if it is a mapping to ids of tokens that no text has: not made of bytes, or empty."""
     tokens = dict(check_mapping(name, value))
     for token, token_id in tokens.items():
-        if from_printable(check_str(f"{name}: a token", token)) is not None:
+        if check_str(f"{name}: a token", token) and from_printable(token) is not None:
             raise ValueError(
                 f"{name}: {short_repr(token)} is the printable form of bytes, so text may be encoded to it"
             )

@@ -125,8 +125,8 @@ class BPETokenizer(CheckedTokenizer):
             "prefix" keeps one space at the beginning of a text.
         template: the special tokens that are added to sequences: a `hf_bpe.tokenizer.Template` or its JSON form, or
             None.
-        unused_tokens: token → id of entries that no text is encoded to, because they are not made of bytes, as some
-            files have; their ids decode to the token.
+        unused_tokens: token → id of entries that no text is encoded to, because they are not made of bytes or empty,
+            as some files have; their ids decode to the token.
         add_bos_token: begin each sequence with `bos_token`; None to leave that to the template.
         add_eos_token: end each sequence with `eos_token`; None to leave that to the template. If this or
             `add_bos_token` is True or False, they replace the template, and the one that is not given is False.
@@ -189,7 +189,8 @@ class BPETokenizer(CheckedTokenizer):
             model, (vocab_file, merges_file, boundless_file), of_model, added_tokens.values()
         )
         check_prefix_space(model.pattern, add_prefix_space)
-        self.unused_tokens = dict(unused_tokens or {})
+        empty_id = printable_vocab.pop("", None)  # of vocab.json
+        self.unused_tokens = ({} if empty_id is None else {"": empty_id}) | dict(unused_tokens or {})
         printable_vocab = with_unused(printable_vocab, self.unused_tokens)
         self._derived = Derived(make_encoder(model), {})
         self.errors = errors

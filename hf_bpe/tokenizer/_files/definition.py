@@ -45,7 +45,8 @@ class Definition:
             `chat_template`, `padding_side` and so on. None and absence mean the same, except for `bos_token` and
             `eos_token`: if absent, they are `<|endoftext|>` if the model has it. `template` is a `Template` or its JSON
             form; without it, `add_bos_token` and `add_eos_token` become a template. `unused_tokens` are entries of a
-            vocabulary to which no text is encoded: content → id.
+            vocabulary to which no text is encoded, as their characters stand for no bytes or they are empty:
+            content → id.
 
     Raises:
         ValueError: the template is invalid, or `add_bos_token` or `add_eos_token` is set without such a token.
@@ -86,7 +87,7 @@ class Definition:
 
     @property
     def unused_tokens(self) -> dict[str, int]:
-        """Entries to which no text is encoded, because they are not made of bytes and not added: content → id."""
+        """Entries to which no text is encoded, because they are not made of bytes, or empty, and not added."""
         return dict(self.settings.get("unused_tokens") or {})
 
     @property

@@ -285,6 +285,10 @@ def _model(
     others = compress(zip(ids.items(), tokens, strict=True), map(not_, is_used))
     outside = (((token.content, i), None) for i, token in added.items() if token.content not in ids)
     for (text, token_id), token in chain(others, outside):
+        if not text:  # Whisper has such an entry; no text is encoded to it, and it decodes to nothing
+            del vocab[token_id]
+            unused[text] = token_id
+            continue
         is_added = added.get(token_id)
         is_word = ignore_merges and is_added and token is not None and [*pre_tokenize(token, pattern)] == [token]
         if token is not None and (len(token) == 1 or is_word):

@@ -40,7 +40,7 @@ def read_gpt2(
             ends may be CRLF, empty lines are skipped.
         special_tokens: the special tokens of the vocabulary; others are ignored. None for every token that is neither a
             byte nor in any merge, which is right for GPT-2. In both cases a token with a character that stands for no
-            byte is a special token.
+            byte is a special token. An empty token, as Whisper's files have, is left out: no text is encoded to it.
         pattern: the split pattern, which the files do not carry.
 
     Raises:
@@ -58,7 +58,9 @@ def read_gpt2_with_vocab(
     pattern: str | None = "gpt2",
     leave_out_ordinary: bool = False,
 ) -> tuple[BPEModel, dict[str, int]]:
-    """Read a model like `read_gpt2`, and also return its `printable_vocab()`, which is the content of `vocab.json`.
+    """Read a model like `read_gpt2`, and also return the content of `vocab.json`, in the order of the ids.
+
+    It is the model's `printable_vocab()`, and an empty token if there is one.
 
     Args:
         vocab_file, merges_file, special_tokens, pattern: see `read_gpt2`.
@@ -66,6 +68,9 @@ def read_gpt2_with_vocab(
             refusing them; transformers makes any token special without removing it from the model.
     """
     entries, tokens = _read_vocab(Path(vocab_file))
+    empty_id = entries.pop("", None)
+    if empty_id is not None:
+        tokens.remove(b"")
     # Lists, because allocating a dict or set of this size takes longer than everything else here.
     texts = [*entries]
     specials = {text for text, token in zip(texts, tokens, strict=True) if token is None} if None in tokens else set()
@@ -88,6 +93,8 @@ def read_gpt2_with_vocab(
         model = BPEModel(cast("dict[int, bytes]", vocab), merges, tuple(specials), pattern)  # no None remains
     except (TypeError, ValueError) as error:
         raise ValueError(f"{vocab_file}, {merges_file}: {error}") from error
+    if empty_id is not None:
+        entries[""] = empty_id
     if [*model.vocab] != [*entries.values()]:
         entries = dict(sorted(entries.items(), key=itemgetter(1)))
     return model, entries
@@ -173,10 +180,12 @@ def _matches(path: Path, head: bytes) -> bool:
 def _read(path: Path, hints: Hints) -> Definition:
     pattern = "gpt2" if hints.pattern == "auto" else hints.pattern
     special_tokens = None if hints.special_tokens is None else [*hints.special_tokens]
-    model = read_gpt2(path / VOCAB_FILE, path / MERGES_FILE, special_tokens=special_tokens, pattern=pattern)
+    model, vocab = read_gpt2_with_vocab(
+        path / VOCAB_FILE, path / MERGES_FILE, special_tokens=special_tokens, pattern=pattern
+    )
     if hints.special_tokens is not None and model.special_ids() != dict(hints.special_tokens):
         raise ValueError(f"{path}: its special tokens are {model.special_ids()}, not {dict(hints.special_tokens)}")
-    return Definition(model)
+    return Definition(model, settings={"unused_tokens": {"": vocab[""]} if "" in vocab else None})
 
 
 def _write(definition: Definition, path: Path) -> None:
