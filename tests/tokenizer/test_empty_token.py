@@ -89,7 +89,7 @@ def test_empty_token_changes_nothing_on_any_road(road, small, tmp_path):
     for kind in (type(ours), AutoTokenizer, PreTrainedTokenizerFast):
         compare(kind.from_pretrained(tmp_path / "saved"), theirs)
     if isinstance(ours, BPETokenizer):
-        ours.convert_to(tmp_path / "x.json")
+        ours.convert_to(tmp_path / "x.json", drop=["names", "settings"])
         compare(BPETokenizer.convert_from(tmp_path / "x.json"), theirs)
 
 
