@@ -24,6 +24,7 @@ _KINDS = {
     stat.S_IFCHR: "a character device",
     stat.S_IFBLK: "a block device",
     stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a symbolic link",
 }
 # The path that a shell gives for <(command); opening it again would fail for a socket, and could block for a pipe.
 _OPEN_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,9})|/dev/stdin")
@@ -34,7 +35,7 @@ def check_regular(path: str | os.PathLike[str], mode: int) -> None:
 
     Args:
         path: its name.
-        mode: its `st_mode`.
+        mode: its `st_mode`; that of `lstat` to refuse a symbolic link.
     """
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))

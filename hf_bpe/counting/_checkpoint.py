@@ -1,8 +1,7 @@
 """The checkpoint folder of counting: finished work as sorted runs, and a manifest of what the runs count.
 
-The manifest has a line for each commit: the finished shards, and the runs with their counts. The manifest is
-append-only, and each line is flushed to disk after the runs that it names. So whenever the process ends, every complete
-line is valid; an incomplete last line is removed, and so are runs that no line names.
+The manifest has a line for each commit: the finished shards, and the runs with their counts. Each line is written after
+the runs that it names are on disk. Runs that no line names, which a killed process has left, are deleted.
 """
 
 from __future__ import annotations
@@ -15,14 +14,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_bpe._utils.files import append_line, flush, lock_folder, read_lines
+from hf_bpe._utils.files import flush
+from hf_bpe._utils.work_log import LogKind, WorkLog
 from hf_bpe.engine._runs import PIECE, FileRun, Read, Run, RunMerger
 
 if TYPE_CHECKING:
     from hf_bpe.counting._sources import Shard
 
-_FORMAT = "hf_bpe counting 1"
 LOG = "manifest.jsonl"
+_KIND = LogKind(LOG, "hf_bpe counting 1", "count", "delete {folder} to count again")
 
 
 class WorkFolder:
@@ -33,50 +33,34 @@ class WorkFolder:
         settings: what the counts depend on, apart from the shards, as JSON values.
 
     Raises:
-        ValueError: the folder belongs to another count, or is damaged.
-        BlockingIOError: another process uses the folder.
+        ValueError, OSError: see `WorkLog`; or a run is missing or damaged.
     """
 
     def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any]) -> None:
         self.path = Path(path)
-        self._manifest = self.path / LOG
-        self._lock = lock_folder(self.path)
-        try:
-            self._commits = self._begin({"format": _FORMAT, **settings})
-        except BaseException:
-            self._lock.release()
-            raise
+        self._log = WorkLog(self.path, _KIND, settings, json.loads, self._check_runs)
+        self._commits = self._log.lines
+        if not self._log.is_new:  # else the files in the folder are not ours
+            self._delete_unnamed_runs()
 
-    def _begin(self, header: dict[str, Any]) -> list[dict[str, Any]]:
-        try:
-            lines = [json.loads(line) for line in read_lines(self._manifest)]
-        except ValueError as error:
-            raise ValueError(f"{self._manifest} is damaged ({error}); delete {self.path} to count again") from None
-        if not lines:
-            append_line(self._manifest, json.dumps(header))
-        elif lines[0] != header:
-            differ = {name: (lines[0].get(name), header.get(name)) for name in {**lines[0], **header}}
-            name, (its, wanted) = next((name, both) for name, both in differ.items() if both[0] != both[1])
-            raise ValueError(
-                f"{self.path}: expected a count with {name} {wanted!r}, got {its!r}; "
-                "resume with the same options, or use another folder"
-            )
-        named = {name: size for commit in lines[1:] for name, size in commit["runs"].items()}
-        if lines:  # without lines, the files in the folder are not ours
-            for path in self._run_files():
-                if path.name not in named:
-                    path.unlink()
-        for name, size in named.items():
+    def _check_runs(self, commits: Sequence[dict[str, Any]]) -> None:
+        for name, size in _sizes(commits).items():
             path = self.path / name
             if not path.is_file() or path.stat().st_size != size:
                 raise ValueError(f"{path} is missing or damaged; delete {self.path} to count again")
-        return lines[1:]
+
+    def _delete_unnamed_runs(self) -> None:
+        """Delete runs that a killed process has written and not committed."""
+        named = _sizes(self._commits)
+        for path in self._run_files():
+            if path.name not in named:
+                path.unlink()
 
     def __enter__(self) -> WorkFolder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        self._log.close()
 
     def has_finished(self, shard: Shard) -> bool:
         """Return whether a shard was committed as a whole."""
@@ -149,8 +133,13 @@ class WorkFolder:
         flush(self.path)  # so that every file that a line names is on disk before the line
         sizes = {name: (self.path / name).stat().st_size for name in runs}
         commit = {"shards": [[shard.key, shard.name] for shard in shards], "runs": sizes, "skipped": skipped}
-        append_line(self._manifest, json.dumps(commit))
+        self._log.append(json.dumps(commit))
         self._commits.append(commit)
+
+
+def _sizes(commits: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Return the sizes of the runs of commits by their names."""
+    return {name: size for commit in commits for name, size in commit["runs"].items()}
 
 
 def _at_end(size: int) -> bytes:

@@ -22,6 +22,7 @@ from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern
 from hf_bpe.counting._count import COUNTING_CHECKS, count
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import Settings, WordCounts
+from hf_bpe.training._checkpoint import check_log
 from hf_bpe.training._learning import Learning, Shown, SupermergeLearning
 from hf_bpe.training._parity import Parity, ParityLearning, check_no_parity_with, check_parity
 from hf_bpe.training._superwords import Superwords, check_superwords, reach_by_stages
@@ -232,6 +233,8 @@ def train(
         )
 
     folder = None if work_dir is None else Path(work_dir)
+    if folder is not None:
+        check_log(folder)
     words = {name: counted(source, settings.pattern, folder) for name, source in languages.items()}
     dev_words = {name: counted(source, settings.pattern, folder) for name, source in dev.items()}
     pieces = None

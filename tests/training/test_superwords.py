@@ -176,16 +176,19 @@ from hf_bpe import train
 from hf_bpe.training import Superwords, _checkpoint
 _checkpoint._SECONDS = 0
 lines = int(sys.argv[3])
-write = _checkpoint.append_line
-def append_line(path, line):
+write = _checkpoint.WorkLog.append
+def append(log, line):
+    if log.path.name != "merges.log":
+        return write(log, line)
     global lines
     lines -= 1
     if lines < 0:
-        with open(path, "a") as file:
+        with open(log.path, "a") as file:
+            file.truncate(log._end)
             file.write(line[: len(line) // 2])
         os.kill(os.getpid(), 9)
-    write(path, line)
-_checkpoint.append_line = append_line
+    write(log, line)
+_checkpoint.WorkLog.append = append
 model = train(sys.argv[1], num_merges=120, superwords=Superwords(after=60), work_dir=sys.argv[2])
 print(model.signature)
 """

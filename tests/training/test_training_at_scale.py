@@ -256,12 +256,13 @@ def test_a_folder_of_another_training_is_refused(tmp_path):
         (counts, {"initial": train(counts, num_merges=1)}, "initial"),
     ):
         with pytest.raises(
-            ValueError, match=f"merges.log: expected a training with {name} .*; resume with the same text"
+            ValueError, match=f"merges.log: expected a training with {name} .*; resume with the same input"
         ):
             train(other, num_merges=2, work_dir=tmp_path, **options)
-    for damaged in (b"{\n", b"\xff\n"):
+    (header, *_) = (tmp_path / "merges.log").read_bytes().splitlines(keepends=True)
+    for damaged in (header + b"6c\n", header + b"6c 6f\n6c \xff\n", header.replace(b"}", b"")):
         (tmp_path / "merges.log").write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"merges.log is damaged .*; delete it"):
+        with pytest.raises(ValueError, match=r"merges.log, line [123] is damaged .*; delete it"):
             train(counts, num_merges=2, work_dir=tmp_path)
 
 
@@ -302,20 +303,22 @@ def test_a_listener_hears_of_every_merge():
 DIES_WRITING = """
 import os, sys
 from hf_bpe import WordCounts, train
+from hf_bpe._utils.work_log import WorkLog
 from hf_bpe.training import _checkpoint as merge_log
 
-append_line, limit = merge_log.append_line, int(sys.argv[3])
+append, limit = WorkLog.append, int(sys.argv[3])
 
-def append_half_and_die(path, text):
-    lines = path.read_bytes().count(b"\\n") if path.exists() else 0
+def append_half_and_die(log, text):
+    lines = log.path.read_bytes().count(b"\\n") if log.path.exists() else 0
     if lines + len(text.splitlines()) > limit:
-        with path.open("ab") as file:
+        with log.path.open("ab") as file:
+            file.truncate(log._end)
             file.write(text.encode()[:len(text) // 2])
         os._exit(9)
-    append_line(path, text)
+    append(log, text)
 
 merge_log._SECONDS = 0
-merge_log.append_line = append_half_and_die
+WorkLog.append = append_half_and_die
 print(train(WordCounts.load(sys.argv[1]), num_merges=1000, work_dir=sys.argv[2]).fingerprint)
 """
 

@@ -13,10 +13,9 @@ import pytest
 from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
-from support.profiles import thorough
 
 from hf_bpe._utils import files
-from hf_bpe._utils.files import interrupted_save, read_lines, staged_folder, write_atomically
+from hf_bpe._utils.files import interrupted_save, staged_folder, write_atomically
 from hf_bpe.engine._streaming import NpyWriter
 
 NAMES = ["a.json", "b/c.txt", "d.txt"]
@@ -412,30 +411,7 @@ def test_a_text_that_cannot_be_written_leaves_the_old_one(tmp_path):
     assert path.read_text() == OLD
 
 
-# Files that are written piece by piece
-
-
-@needs_sigkill
-@pytest.mark.parametrize("room", [6, 11, *(pytest.param(room, marks=thorough) for room in range(7, 11))])
-def test_a_line_that_does_not_fit_on_the_disk_leaves_no_part_of_it(tmp_path, room):
-    code = """
-import resource, signal, sys
-from pathlib import Path
-from hf_bpe._utils.files import append_line
-
-path, room = Path(sys.argv[1]), int(sys.argv[2])
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-append_line(path, "20 6c")
-resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
-try:
-    append_line(path, "20 77")
-except OSError:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    append_line(path, "6c 6f")  # as a writer does that appends again at the end
-"""
-    path = tmp_path / "log"
-    subprocess.run([sys.executable, "-c", code, str(path), str(room)], check=True)
-    assert read_lines(path) == ["20 6c", "6c 6f"]
+# Arrays that are written piece by piece
 
 
 @pytest.mark.parametrize("size", [0, 5, 100_000])

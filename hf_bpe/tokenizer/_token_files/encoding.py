@@ -179,7 +179,8 @@ def _identity(job: Job) -> dict[str, Any]:
             )
     keys = hashlib.sha256("\n".join(source.key for source in job.sources).encode()).hexdigest()
     target = str(job.target.manifest.absolute())
-    return {**job.settings, "shard_tokens": job.shard_tokens, "output": target, "sources": keys}
+    settings = {"token_format" if name == "format" else name: value for name, value in job.settings.items()}
+    return {**settings, "shard_tokens": job.shard_tokens, "output": target, "sources": keys}
 
 
 def files_of_manifest(target: Target) -> list[Path]:

@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hf_bpe._utils.files import append_line, lock_folder, read_lines
+from hf_bpe._utils.work_log import LogKind, WorkLog
 from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.tokenizer._token_files.pieces import Piece
 from hf_bpe.tokenizer._token_files.shards import ShardRecord
 
 _PATIENCE = 10.0  # seconds, in which the processes of a killed run notice that it is gone
-_FORMAT = "hf_bpe encoding 1"
 LOG = "encoding.log"  # not the name of a source, in whose folder it may be
+_KIND = LogKind(LOG, "hf_bpe encoding 1", "run", "delete {folder} to encode again")
 
 
 class Position(NamedTuple):
@@ -66,46 +66,19 @@ class RunLog:
         settings: what the token files depend on, as JSON values.
 
     Raises:
-        ValueError: the folder belongs to another run, or is damaged.
-        BlockingIOError: another process uses the folder.
+        ValueError, OSError: see `WorkLog`.
     """
 
     def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
         self.folder = folder
-        self._path = folder / LOG
-        self._lock = lock_folder(folder, _PATIENCE)
-        try:
-            self._lines = self._begin({"format": _FORMAT, **settings})
-        except BaseException:
-            self._lock.release()
-            raise
-
-    def _begin(self, header: dict[str, Any]) -> list[dict[str, Any]]:
-        try:
-            lines = [json.loads(line) for line in read_lines(self._path)]
-        except ValueError as error:
-            raise ValueError(f"{self._path} is damaged ({error}); delete {self.folder} to encode again") from None
-        if not lines:
-            append_line(self._path, json.dumps(header))
-            return []
-        if lines[0] != header:
-            name = next(name for name in {**lines[0], **header} if lines[0].get(name) != header.get(name))
-            raise ValueError(
-                f"{self.folder}: expected a run with {name} {header.get(name)!r}, got {lines[0].get(name)!r}; "
-                "resume with the same sources and options, or use another folder"
-            )
-        for line in lines[1:]:
-            if not isinstance(line, dict) or not {"shard", "next", "totals"} <= line.keys():
-                raise ValueError(
-                    f"{self._path} is damaged ({line!r} is no shard); delete {self.folder} to encode again"
-                )
-        return lines[1:]
+        self._log = WorkLog(folder, _KIND, settings, _parse, patience=_PATIENCE)
+        self._lines = self._log.lines
 
     def __enter__(self) -> RunLog:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        self._log.close()
 
     @property
     def records(self) -> list[ShardRecord]:
@@ -125,5 +98,12 @@ class RunLog:
     def commit(self, record: ShardRecord, position: Position, totals: Totals) -> None:
         """Record a shard."""
         line = {"shard": record._asdict(), "next": position, "totals": asdict(totals)}
-        append_line(self._path, json.dumps(line))
+        self._log.append(json.dumps(line))
         self._lines.append(json.loads(json.dumps(line)))
+
+
+def _parse(text: str) -> dict[str, Any]:
+    line = json.loads(text)
+    if not isinstance(line, dict) or not {"shard", "next", "totals"} <= line.keys():
+        raise ValueError(f"{line!r} is no shard")
+    return line

@@ -1,0 +1,214 @@
+"""The log of a work folder: which work it is, and a line for each part that is finished, from which the work resumes.
+
+The log is append-only, and a line is written after the data it names is on disk. So whenever the process ends, every
+complete line is valid; an incomplete last line is ignored, and removed when the next line is written.
+
+A user may name any folder. Nothing in it is changed before its log, if there is one, is known to be of the same work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
+
+from filelock import FileLock, Timeout
+
+from hf_bpe._utils.arguments import short_repr
+from hf_bpe._utils.files import flush
+from hf_bpe._utils.input_files import check_regular
+
+Line = TypeVar("Line")
+
+_LOCK = "lock"
+
+
+class LogKind(NamedTuple):
+    """A kind of log.
+
+    Attributes:
+        name: the name of the file.
+        format: the first value of the first line, which tells our log from another file of this name.
+        work: what the log is of, for messages.
+        again: how to start over, for messages, with `{path}` and `{folder}`.
+    """
+
+    name: str
+    format: str
+    work: str
+    again: str
+
+
+class WorkLog(Generic[Line]):
+    """An open log; it locks the folder against other processes until `close`.
+
+    Args:
+        folder: the work folder; created if needed.
+        kind: the kind of log.
+        settings: what the work depends on, as JSON values; none is called "format".
+        parse: returns the value of a line; raises a ValueError for a damaged one.
+        check: called with the values of all lines before anything is written.
+        patience: how many seconds to wait for another process.
+
+    Attributes:
+        lines: the values of the complete lines after the first.
+        is_new: whether there was no log.
+
+    Raises:
+        ValueError: the log is of other work, is damaged, or is the file of another program.
+        BlockingIOError: another process, or another call in this process, uses the folder.
+        OSError: the log cannot be read or written, or is not a regular file; symbolic links are not followed.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        kind: LogKind,
+        settings: Mapping[str, Any],
+        parse: Callable[[str], Line],
+        check: Callable[[Sequence[Line]], object] = len,
+        patience: float = 0,
+    ) -> None:
+        self.path, self._folder, self._kind = folder / kind.name, folder, kind
+        assert "format" not in settings, "the format is that of the log"
+        header = {"format": kind.format, **settings}
+        self._file: BinaryIO | None = None
+        folder.mkdir(parents=True, exist_ok=True)
+        is_new_lock = not os.path.lexists(folder / _LOCK)
+        self._lock = _locked(folder / _LOCK, patience)
+        try:
+            self.lines = self._open(header, parse)
+            check(self.lines)
+            self.is_new = self._end == 0
+            if self.is_new:
+                self.append(json.dumps(header))
+        except BaseException:
+            if is_new_lock:  # a folder that is refused stays as it was
+                with suppress(OSError):  # Windows cannot delete an open file; there the release deletes it
+                    (folder / _LOCK).unlink()
+            self.close()
+            raise
+
+    def _open(self, header: Mapping[str, Any], parse: Callable[[str], Line]) -> list[Line]:
+        """Open the file, if it is there, and return the values of its lines after checks of everything."""
+        self._end = 0  # of the complete lines
+        if not os.path.lexists(self.path):
+            return []
+        self._file = open_own(self.path, "r+b")
+        check_ours(self._file, self.path, self._kind)
+        *lines, _ = self._file.read().split(b"\n")
+        self._end = sum(len(line) + 1 for line in lines)
+        parsed: list[Line] = []
+        for number, line in enumerate(lines, 1):
+            try:
+                text = line.decode()
+                if number == 1:
+                    self._check_same(json.loads(text), header)
+                else:
+                    parsed.append(parse(text))
+            except (ValueError, RecursionError) as error:
+                if isinstance(error, _OtherWork):
+                    raise ValueError(str(error)) from None
+                again = self._kind.again.format(path=self.path, folder=self._folder)
+                raise ValueError(f"{self.path}, line {number} is damaged ({error}); {again}") from None
+        return parsed
+
+    def _check_same(self, found: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        for name in {**found, **header}:
+            if found.get(name) != header.get(name):
+                raise _OtherWork(
+                    f"{self.path}: expected a {self._kind.work} with {name} {header.get(name)!r}, got "
+                    f"{found.get(name)!r}; resume with the same input and options, or use another folder"
+                )
+
+    def append(self, text: str) -> None:
+        """Append one or several lines, and flush them to disk.
+
+        An error, such as a full disk, leaves no part of them, because the next line would be appended to it.
+        """
+        is_new = self._file is None
+        if self._file is None:
+            self._file = open_own(self.path, "x+b")
+        file = self._file
+        file.truncate(self._end)  # without an incomplete line
+        file.seek(self._end)
+        data = text.encode() + b"\n"
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[file.write(rest) :]
+            os.fsync(file.fileno())
+        except BaseException:
+            file.truncate(self._end)
+            raise
+        self._end += len(data)
+        if is_new:
+            flush(self._folder)
+
+    def close(self) -> None:
+        """Release the folder for other processes."""
+        if self._file is not None:
+            self._file.close()
+        self._lock.release()
+
+
+class _OtherWork(ValueError):
+    """The log is whole, but of other work."""
+
+
+def check_folder(folder: Path, kind: LogKind) -> None:
+    """Raise the error of `WorkLog` if a folder holds another program's file of the log's name; write nothing."""
+    path = folder / kind.name
+    if os.path.lexists(path):
+        with open_own(path, "rb") as file:
+            check_ours(file, path, kind)
+
+
+def check_ours(file: BinaryIO, path: Path, kind: LogKind) -> None:
+    """Raise a ValueError unless a file is empty or begins as a log of ours; only the beginning is read."""
+    mark = json.dumps({"format": kind.format})[:-1].encode()
+    beginning = file.read(len(mark))
+    file.seek(0)
+    if beginning and beginning != mark:
+        raise ValueError(
+            f"{path}, line 1: expected the log of a {kind.work}, which begins with {mark.decode()}, got "
+            f"{short_repr(beginning)}; it is another program's or version's: use another folder"
+        )
+
+
+def open_own(path: Path, mode: str) -> BinaryIO:
+    """Open a file of ours without buffering: a regular file, never the target of a symbolic link.
+
+    Raises:
+        OSError: it cannot be opened, or is a symbolic link or anything else than a regular file.
+    """
+    if os.path.lexists(path):
+        check_regular(path, path.lstat().st_mode)
+    file = open(path, mode, 0, opener=_open_no_link)  # noqa: SIM115
+    try:
+        check_regular(path, os.fstat(file.fileno()).st_mode)  # it may have been replaced in between
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
+
+
+def _locked(path: Path, patience: float) -> FileLock:
+    """Return an acquired lock."""
+    if os.path.lexists(path):
+        check_regular(path, path.lstat().st_mode)
+    lock = FileLock(path, timeout=patience)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise BlockingIOError(
+            f"{path.parent}: another process uses this folder; wait, or choose another folder"
+        ) from None
+    return lock
