@@ -14,6 +14,7 @@ from hf_bpe.core.pretokenizers import NAMES, safe_cut_in_bytes
 from hf_bpe.engine._continuations import Continuations, context_of
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import AddedTokenTuple, Options
+from hf_bpe.engine._merge_trees import some_unreachable
 from hf_bpe.engine._neighbours import Bits, StableNeighbours
 from hf_bpe.engine._settled_cuts import SettledCuts
 from hf_bpe.engine._token_finder import TokenFinder
@@ -44,8 +45,10 @@ class AllowedTokens:
     def __init__(self, model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:
         _check(model, added_tokens)
         self._model = model
-        self._neighbours = StableNeighbours(model)
         self._added = {token.id: token.content.encode() for token in added_tokens if token.content}
+        if model.ignore_merges and some_unreachable(model, self._added) is not None:
+            raise ValueError(f"{_REFUSED}ignore_merges makes tokens that its merges do not make")
+        self._neighbours = StableNeighbours(model)
         self.size = max([self._neighbours.size, *(token_id + 1 for token_id in self._added)])
         specials = {special.encode() for special in model.special_tokens}
         contents = [*self._added.values()]
@@ -55,9 +58,6 @@ class AllowedTokens:
             for token_id, token in model.vocab.items()
             if (token_id in known or len(token) == 1) and token_id not in self._added and token not in specials
         }
-        others = {token_id for token_id, token in model.vocab.items() if token not in specials} - {*self._added}
-        if model.ignore_merges and others - {*ordinary}:
-            raise ValueError(f"{_REFUSED}ignore_merges makes tokens that its merges do not make")
         finder = TokenFinder(contents)
         ordinary = {token_id: token for token_id, token in ordinary.items() if not [*finder.find_all(token)]}
         self._ordinary = ordinary

@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.engine._merge_trees import parts_of_tokens
+from hf_bpe.engine._merge_trees import merged, parts_of_tokens
 
 Bits = npt.NDArray[np.uint8]
 """One bit for each id, packed as by `numpy.packbits`."""
 
 _NEVER = 2**62
+_AT_ONCE = 1024  # tokens
 _ROWS = 1 << 11
 
 
@@ -39,6 +40,7 @@ class StableNeighbours:
     """
 
     def __init__(self, model: BPEModel) -> None:
+        _check_order(model)
         ids = {token: token_id for token_id, token in model.vocab.items()}
         self.size = max(ids.values(), default=-1) + 1
         self.parts = self._parts = parts_of_tokens(model)
@@ -46,10 +48,7 @@ class StableNeighbours:
         self._ages = {token_id: ranks[pair] for token_id, pair in self._parts.items()}
         for (first, second), rank in ranks.items():
             if max(self._ages.get(first, -1), self._ages.get(second, -1)) >= rank:
-                raise ValueError(
-                    f"merge {rank} of the model comes before a merge that makes one of its parts; expected merges in "
-                    "the order in which they were learned"
-                )
+                raise _wrong_order(rank)
         self._places, ends = self._tour()
         found: dict[int, list[tuple[int, int, int]]] = {}
         for (first, second), rank in ranks.items():
@@ -108,3 +107,28 @@ class StableNeighbours:
                 if number < len(below):
                     open_ += [(token_id, number + 1), (below[number], 0)]
         return places, ends
+
+
+def _check_order(model: BPEModel) -> None:
+    """Refuse a merge that comes before all those that make one of its parts, as in the files of Llama 3.
+
+    This is known without merge trees, which take seconds. Tokens that the merges do not make never are parts.
+    """
+    first_made: dict[bytes, int] = {}
+    for rank, (first, second) in enumerate(model.merges):
+        first_made.setdefault(first + second, rank)
+    early = [
+        (rank, part) for rank, merge in enumerate(model.merges) for part in merge if first_made.get(part, -1) >= rank
+    ]
+    for start in range(0, len(early), _AT_ONCE):
+        some = early[start : start + _AT_ONCE]
+        for (rank, _), made in zip(some, merged(model, [part for _, part in some]), strict=True):
+            if len(made) == 1:
+                raise _wrong_order(rank)
+
+
+def _wrong_order(rank: int) -> ValueError:
+    return ValueError(
+        f"merge {rank} of the model comes before a merge that makes one of its parts; expected merges in the order in "
+        "which they were learned"
+    )

@@ -165,30 +165,34 @@ class CanonicalIds:
     def heal(self, prompt_ids: Sequence[int]) -> Healing:
         """Return how many ids to remove at the end of a prompt, and the bytes that what is generated must begin with.
 
-        The ids that remain begin the canonical ids of every text that continues the prompt. As few as possible are
-        removed if `allowed_next` knows the tokenizer; otherwise all after the last place at which text may be cut. It
-        takes time in proportion to the text after that place; without a pattern, to all text.
+        The ids that remain begin the canonical ids of every text that continues the prompt, and as few as possible are
+        removed. It takes time in proportion to the text after the last place at which text may be cut; without a
+        pattern, to all text.
 
         Raises:
-            ValueError: the ids are not viable; give what `recanonicalize` returns.
+            ValueError: the ids are not viable; give what `recanonicalize` returns. Or the tokenizer is one that
+                `allowed_next` refuses, for the reason in the message.
 
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=260)
         >>> tokenizer.canonical_ids().heal(tokenizer.encode("low lo"))
         Healing(removed=3, data=b' lo')
         """
-        given = self._checked(prompt_ids)
-        if self._allowed is None:
-            kept = self._number_before_cut(self._bytes(given))
-        else:
-            from hf_bpe.tokenizer._token_tree import kept_in_all
+        from hf_bpe.tokenizer._token_tree import kept_in_all
 
-            kept = kept_in_all(self._allowed, given)
-            data = self._bytes(given)
-            for size in self._allowed.beginnings_at_end(given):  # an added token takes the text before its end
-                before = self._encoder.encode(data[: len(data) - size], self._options)
-                same = (number for number, pair in enumerate(zip(given, before, strict=False)) if pair[0] != pair[1])
-                kept = min(kept, next(same, min(len(given), len(before))))
+        given = self._checked(prompt_ids)
+        allowed = self._allowed_or_error
+        if isinstance(allowed, ValueError):
+            raise ValueError(
+                "prompts of this tokenizer cannot be healed, because it is not known which of the last ids every "
+                f"continuation keeps ({allowed}); end prompts where a token is sure to end, as after a special token"
+            )
+        kept = kept_in_all(allowed, given)
+        data = self._bytes(given)
+        for size in allowed.beginnings_at_end(given):  # an added token takes the text before its end
+            before = self._encoder.encode(data[: len(data) - size], self._options)
+            same = (number for number, pair in enumerate(zip(given, before, strict=False)) if pair[0] != pair[1])
+            kept = min(kept, next(same, min(len(given), len(before))))
         return Healing(len(given) - kept, self._bytes(given[kept:]))
 
     def allowed_next(self, ids: Sequence[int], *, packed: bool = False) -> npt.NDArray[Any]:
@@ -236,18 +240,10 @@ class CanonicalIds:
             return error
 
     @property
-    def _allowed(self) -> AllowedTokens | None:
-        return self._allowed_or_error if isinstance(self._allowed_or_error, AllowedTokens) else None
-
-    @property
     def _required(self) -> AllowedTokens:
         if isinstance(self._allowed_or_error, ValueError):
             raise self._allowed_or_error
         return self._allowed_or_error
-
-    def _number_before_cut(self, data: bytes) -> int:
-        """Return the number of ids before the last cut of data."""
-        return len(self._encoder.encode(data[: self._encoder.find_last_cut(data, self._options)], self._options))
 
     def _number_of_kept(self, ids: list[int], data: bytes) -> int | None:
         """Return the number of the first ids that are the canonical ids of data; None if they are not."""

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import re
 from random import Random
 
 import numpy as np
@@ -107,11 +108,49 @@ def test_healed_prompts_keep_what_all_continuations_share(pattern):
 @given(tokenizers, st.text("low er\n12", max_size=12), st.text("low er\n12", max_size=6))
 @settings(max_examples=by_profile(quick=60, thorough=180))
 def test_ids_that_healing_keeps_stay_whatever_follows(tokenizer, prompt, more):
-    ids = tokenizer.encode(prompt)
-    removed, data = tokenizer.canonical_ids().heal(ids)
+    ids, canonical = tokenizer.encode(prompt), tokenizer.canonical_ids()
+    try:
+        canonical.allowed_next(ids)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=f"cannot be healed.*{re.escape(str(error))}"):
+            canonical.heal(ids)
+        return
+    removed, data = canonical.heal(ids)
     kept = len(ids) - removed
     assert tokenizer.encode(prompt + more)[:kept] == ids[:kept]
     assert data == tokenizer.decode_bytes(ids[kept:])
+
+
+REFUSED = {
+    "qwen3": "it has the normalizer 'NFC'",
+    "llama3_1": "ignore_merges makes tokens that its merges do not make",
+    "gptoss": "merge 1 of the model comes before a merge that makes one of its parts",
+    "mistral_nemo": "merge 4 of the model comes before a merge that makes one of its parts",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_real_models_without_known_masks_refuse_by_name(name, test_data):
+    tokenizer = BPETokenizer.from_pretrained(test_data / "tokenizers" / name)
+    ids = tokenizer.encode("The quick brown fox jumps over the laz", add_special_tokens=False)
+    calls = {
+        "heal": lambda canonical: canonical.heal(ids),
+        "allowed_next": lambda canonical: canonical.allowed_next(ids),
+        "token_tree": lambda canonical: canonical.token_tree(random_model, ids),
+    }
+    for name_of_call, call in calls.items():
+        with pytest.raises(ValueError, match=REFUSED[name]) as raised:
+            call(tokenizer.canonical_ids())
+        assert ("cannot be healed" in str(raised.value)) == (name_of_call == "heal")
+    assert tokenizer.canonical_ids().canonical_prefix([*ids, *ids]) == [*ids, *ids]
+
+
+def test_order_of_merges_is_refused_before_trees_are_built(monkeypatch):
+    vocab = {**{i: bytes([i]) for i in range(256)}, 256: b"ab", 257: b"abc"}
+    model = BPEModel(vocab, [(b"ab", b"c"), (b"a", b"b")])
+    monkeypatch.setattr("hf_bpe.engine._neighbours.parts_of_tokens", None)  # takes seconds for large models
+    with pytest.raises(ValueError, match="merge 0 of the model comes before a merge that makes one of its parts"):
+        BPETokenizer(model=model).canonical_ids().heal([97])
 
 
 def random_model(ids):
@@ -126,7 +165,7 @@ def mass_of(canonical, data, ids=(), log_weight=0.0):
         return np.exp(log_weight)
     total = 0.0
     for token_id in np.flatnonzero(canonical.allowed_next(ids)).tolist():
-        token = canonical._allowed.bytes_of(token_id)
+        token = canonical._required.bytes_of(token_id)
         if token_id < 300 and (token.startswith(data) or data.startswith(token)):
             weight = log_weight + random_model(ids)[token_id]
             total += mass_of(canonical, data[len(token) :], (*ids, token_id), weight)
