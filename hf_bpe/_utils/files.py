@@ -12,6 +12,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from hf_bpe._utils.paths import check_output
+
 _LOCK = ".saving.lock"
 _PREFIX = ".saving-"
 _PATIENCE = 600.0  # seconds; moving files takes a fraction of one
@@ -41,11 +43,12 @@ def staged_folder(folder: str | os.PathLike[str], last: Sequence[str] = ()) -> I
             into place.
 
     Raises:
+        ValueError: `folder` is a URL.
         NotADirectoryError: `folder` exists and is a file.
         TimeoutError: another process has been moving files into `folder` for ten minutes.
         OSError: a file cannot be written.
     """
-    target = Path(folder)
+    target = Path(check_output("path", folder))
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(f"{str(folder)!r} is a file; expected a folder to save in")
     made = [folder for folder in (target, *target.parents) if not folder.exists()]

@@ -12,14 +12,16 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from filelock import FileLock, Timeout
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.files import flush
 from hf_bpe._utils.input_files import check_regular
+from hf_bpe._utils.paths import check_output
 
 Line = TypeVar("Line")
 
@@ -58,7 +60,7 @@ class WorkLog(Generic[Line]):
         is_new: whether there was no log.
 
     Raises:
-        ValueError: the log is of other work, is damaged, or is the file of another program.
+        ValueError: the folder is a URL; the log is of other work, is damaged, or is the file of another program.
         BlockingIOError: another process, or another call in this process, uses the folder.
         OSError: the log cannot be read or written, or is not a regular file; symbolic links are not followed.
     """
@@ -75,8 +77,8 @@ class WorkLog(Generic[Line]):
         self.path, self._folder, self._kind = folder / kind.name, folder, kind
         assert "format" not in settings, "the format is that of the log"
         header = {"format": kind.format, **settings}
-        self._file: BinaryIO | None = None
-        folder.mkdir(parents=True, exist_ok=True)
+        self._file: FileIO | None = None
+        check_output("work_dir", folder).mkdir(parents=True, exist_ok=True)
         is_new_lock = not os.path.lexists(folder / _LOCK)
         self._lock = _locked(folder / _LOCK, patience)
         try:
@@ -167,7 +169,7 @@ def check_folder(folder: Path, kind: LogKind) -> None:
             check_ours(file, path, kind)
 
 
-def check_ours(file: BinaryIO, path: Path, kind: LogKind) -> None:
+def check_ours(file: FileIO, path: Path, kind: LogKind) -> None:
     """Raise a ValueError unless a file is empty or begins as a log of ours; only the beginning is read."""
     mark = json.dumps({"format": kind.format})[:-1].encode()
     beginning = file.read(len(mark))
@@ -179,7 +181,7 @@ def check_ours(file: BinaryIO, path: Path, kind: LogKind) -> None:
         )
 
 
-def open_own(path: Path, mode: str) -> BinaryIO:
+def open_own(path: Path, mode: Literal["rb", "r+b", "x+b"]) -> FileIO:
     """Open a file of ours without buffering: a regular file, never the target of a symbolic link.
 
     Raises:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from hf_bpe._utils.memory import format_bytes
+from hf_bpe._utils.paths import check_output
 from hf_bpe.cli.options import option
 
 _TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt", "boundless.json", "tokenizer_config.json")
@@ -19,6 +20,7 @@ Force = Annotated[bool, option("Replace what is there.", "--force", "-f")]
 
 def check_folder(folder: Path, force: bool, room: int = _LEAST_ROOM) -> None:
     """Raise an error unless a tokenizer can be saved in a folder without replacing another one."""
+    check_output("path", folder)
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; expected a folder to save in")
     found = [name for name in _TOKENIZER_FILES if (folder / name).exists()]
@@ -31,6 +33,7 @@ def check_file(file: Path | None, force: bool, room: int = _LEAST_ROOM) -> None:
     """Raise an error unless a file can be written without replacing another one; None needs no check."""
     if file is None:
         return
+    check_output("path", file)
     if file.is_dir():
         raise IsADirectoryError(f"{file} is a folder; expected the name of a file to write")
     if file.is_file() and file.stat().st_size and not force:

@@ -19,9 +19,10 @@ from typing import Annotated, Any, BinaryIO
 import typer
 
 from hf_bpe._utils.input_files import open_stream
+from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.messages import QUIET, level
 from hf_bpe.cli.options import option
-from hf_bpe.counting._locations import Format, is_url
+from hf_bpe.counting._locations import Format
 from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
 from hf_bpe.counting._word_counts import WordCounts
 

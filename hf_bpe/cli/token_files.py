@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from hf_bpe._utils.paths import check_output
 from hf_bpe.cli.messages import report_done
 from hf_bpe.cli.outputs import check_file, is_resumed
 from hf_bpe.cli.sources import STDIN, is_found, shows_progress, text_file
@@ -47,6 +48,7 @@ def write_token_files(
     from hf_bpe.tokenizer._token_files.formats import Target
     from hf_bpe.tokenizer._token_files.run import LOG
 
+    check_output("output", output)
     try:
         target = Target(params["format"], output)
     except ValueError as error:

@@ -16,8 +16,9 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict
 
-from hf_bpe._utils.arguments import Check, at_least, check_callable, check_flag, check_path, checked, optional
+from hf_bpe._utils.arguments import Check, at_least, check_callable, check_flag, checked, optional
 from hf_bpe._utils.memory import available_bytes, format_bytes, parse_bytes, resident_bytes
+from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe._utils.visible import counted
 from hf_bpe.core.pretokenizers import AnyPattern
@@ -41,7 +42,7 @@ _LEAST_ROOM = 48_000_000  # for the current text, buffers, and tables of a usefu
 COUNTING_CHECKS: dict[str, Check] = {
     "num_workers": optional(at_least(1)),
     "max_memory": optional(lambda name, value: parse_bytes(value, name)),
-    "work_dir": optional(check_path),
+    "work_dir": optional(check_output),
     "show_progress": check_flag,
     "callback": optional(check_callable),
 }

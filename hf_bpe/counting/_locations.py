@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 from hf_bpe._utils.input_files import check_regular, is_open_pipe, open_stream
+from hf_bpe._utils.paths import is_url
 from hf_bpe._utils.visible import counted
 
 Format = Literal["text", "jsonl", "parquet"]
@@ -26,7 +27,6 @@ Compression = Literal["gzip", "zstd"]
 _FORMATS: dict[str, Format] = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
 _SUFFIXES = f"{' '.join(_FORMATS)}, or the first three followed by {' or '.join(_COMPRESSIONS)}"
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # a drive of Windows has one letter
 _GLOB = re.compile(r"[*?\[]")
 _LONGEST_NAME = 4096  # bytes; no system allows more
 
@@ -42,11 +42,6 @@ class File(NamedTuple):
 
 
 _UNREADABLE = frozenset((".xz", ".bz2", ".lzma", ".zip", ".7z", ".rar", ".tar", ".tgz", ".br", ".lz4", ".z"))
-
-
-def is_url(name: str) -> bool:
-    """Return whether a name is a URL rather than a path."""
-    return _URL.match(name) is not None
 
 
 def _is_glob(name: str) -> bool:

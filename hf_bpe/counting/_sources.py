@@ -16,7 +16,8 @@ from fractions import Fraction
 from typing import Any, Literal, TypeGuard, Union, get_args
 
 from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_str, optional, short_repr
-from hf_bpe.counting._locations import Compression, File, Format, are_paths, find_files, is_url, kind_of
+from hf_bpe._utils.paths import is_url
+from hf_bpe.counting._locations import Compression, File, Format, are_paths, find_files, kind_of
 
 Errors = Literal["strict", "replace", "bytes"]
 OnError = Literal["raise", "skip"]

@@ -28,6 +28,7 @@ from hf_bpe._utils.arguments import check_int, check_mapping, check_path, check_
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import MOST_BYTES, open_regular, parse_json
+from hf_bpe._utils.paths import check_output
 from hf_bpe.core._byte_level import repair_surrogates
 from hf_bpe.core._model import check_special_tokens
 from hf_bpe.core.pretokenizers import UNICODE_VERSION, AnyPattern, canonical_pattern
@@ -263,9 +264,10 @@ class WordCounts:
         """Write a counts file atomically.
 
         Raises:
+            ValueError: the path is a URL.
             OSError: the file cannot be written.
         """
-        path = Path(check_path("path", path))
+        path = Path(check_output("path", path))
         about = {
             **asdict(self.settings),
             "scale": self.scale,

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.input_files import read_json
+from hf_bpe._utils.paths import check_output
 
 _SHOWN = 20  # ids that a repr lists; there may be a million
 
@@ -140,14 +141,16 @@ class Remap:
         """Write the remap to a JSON file atomically.
 
         Raises:
+            ValueError: the path is a URL.
             OSError: the file cannot be written.
         """
+        path = Path(check_output("path", path))
         content = {
             "new_ids": [*map(list, self.new_ids.items())],
             "added": [[new, [*old]] for new, old in self.added.items()],
             "removed": [*self.removed],
         }
-        write_atomically(Path(path), json.dumps(content))
+        write_atomically(path, json.dumps(content))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Remap:

@@ -14,13 +14,13 @@ from hf_bpe._utils.arguments import (
     at_least,
     check_flag,
     check_int,
-    check_path,
     check_sequence,
     check_str,
     optional,
     short_repr,
     wrong_type,
 )
+from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, is_skipped
 from hf_bpe.tokenizer import _randomness
@@ -44,13 +44,13 @@ ARGUMENTS: dict[str, Check] = {
     "num_workers": optional(at_least(1)),
     "length": optional(lambda name, value: check_int(name, value, 0, MOST_IDS)),
     "separator": optional(check_str),
-    "output": check_path,
+    "output": check_output,
     "append_separator": optional(check_flag),
     "begin_token": optional(check_str),
     "pack": optional(at_least(1)),
     "pack_across": check_flag,
     "shard_tokens": optional(at_least(1)),
-    "work_dir": optional(check_path),
+    "work_dir": optional(check_output),
     "show_progress": check_flag,
 }
 """Checks of the arguments of bulk methods."""

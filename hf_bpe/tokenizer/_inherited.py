@@ -38,6 +38,7 @@ from hf_bpe._utils.arguments import (
     wrong_type,
 )
 from hf_bpe._utils.input_files import check_json_file
+from hf_bpe._utils.paths import check_output
 from hf_bpe.core._byte_level import from_printable
 from hf_bpe.core._model import BPEModel, check_model, refuse_roles
 from hf_bpe.core.normalizers import canonical_normalizer
@@ -277,7 +278,7 @@ ARGUMENTS: dict[str, Check] = {
     "prefix": optional(check_generated),
     **dict.fromkeys(("schema", "response_template"), optional(check_keywords)),
     "tokenizer_config": check_mapping,
-    "save_directory": check_path,
+    "save_directory": check_output,
     "filename_prefix": optional(check_path),
 }
 """Checks of the arguments of transformers' methods."""

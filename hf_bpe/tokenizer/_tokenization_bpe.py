@@ -33,6 +33,7 @@ from hf_bpe._utils.arguments import (
     refuse_unknown,
     short_repr,
 )
+from hf_bpe._utils.paths import check_output
 from hf_bpe.core._byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.core._model import BPEModel, with_placeholders
 from hf_bpe.core.normalizers import canonical_normalizer
@@ -1136,7 +1137,7 @@ class BPETokenizer(CheckedTokenizer):
 
     # Saving.
 
-    @checked(save_directory=check_path, filename_prefix=optional(check_path))
+    @checked(save_directory=check_output, filename_prefix=optional(check_path))
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
         """Write `vocab.json` and `merges.txt`, or `boundless.json` if there are supermerges; return their paths."""
         prefix = f"{filename_prefix}-" if filename_prefix else ""
@@ -1144,7 +1145,7 @@ class BPETokenizer(CheckedTokenizer):
             return (str(write_boundless(self.model, Path(save_directory), prefix + BOUNDLESS_FILE)),)
         return tuple(map(str, write_gpt2(self.model, save_directory, prefix=prefix)))
 
-    @checked(save_directory=check_path, filename_prefix=optional(check_path), portable=check_flag, verify=check_flag)
+    @checked(save_directory=check_output, filename_prefix=optional(check_path), portable=check_flag, verify=check_flag)
     def save_pretrained(
         self,
         save_directory: str | os.PathLike[str],
@@ -1318,7 +1319,7 @@ class BPETokenizer(CheckedTokenizer):
         definition = definition_of(source, format=format, pattern=pattern, special_tokens=special_tokens)
         return cls.from_definition(definition, **kwargs)
 
-    @checked(path=check_path, format=optional(check_str), drop=check_strs, verify=check_flag)
+    @checked(path=check_output, format=optional(check_str), drop=check_strs, verify=check_flag)
     def convert_to(
         self,
         path: str | os.PathLike[str],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import AddedToken, Tokenizer
 from transformers.tokenization_utils_base import BatchEncoding
 
+from hf_bpe._utils.paths import check_output
 from hf_bpe.tokenizer._bulk import ODD_IDS, are_rows_of_ids
 from hf_bpe.tokenizer._calls import plain_ids
 from hf_bpe.tokenizer._engine_slot import EngineSlot
@@ -156,6 +157,7 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
 
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> Any:
         """Save the files that `PreTrainedTokenizerFast` saves, which load without hf_bpe."""
+        check_output("save_directory", save_directory)
         plain: Any = copy.copy(self)
         plain.__class__ = self._accelerates  # whose name, and code if it is not of transformers, is saved
         return plain.save_pretrained(save_directory, *args, **kwargs)

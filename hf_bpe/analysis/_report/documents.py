@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hf_bpe._utils.arguments import optional
 from hf_bpe._utils.files import write_atomically
+from hf_bpe._utils.paths import check_output
 from hf_bpe.analysis._report.markup import as_latex, as_markdown
 from hf_bpe.analysis._report.page import fragment, page
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
@@ -51,8 +53,10 @@ class _Rendering:
 
         Raises:
             ImportError: matplotlib is not installed; it comes with the extra `report`.
+            ValueError: the path is a URL.
             OSError: the file cannot be written.
         """
+        path = optional(check_output)("path", path)
         html = page(self, command)
         if path is not None:
             write_atomically(Path(path), html)

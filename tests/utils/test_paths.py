@@ -1,0 +1,120 @@
+"""Outputs are local paths: every writer refuses a URL before its work, and writes nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+from support.commands import error
+from transformers import PreTrainedTokenizerFast
+
+from hf_bpe import BPETokenizer, WordCounts, count, train
+from hf_bpe._utils.paths import check_output, is_url
+from hf_bpe.analysis import compare, report
+from hf_bpe.editing import Remap
+from hf_bpe.tokenizer import accelerate
+
+URLS = ["s3://bucket/x", "gs://b/x", "hf://datasets/a/b/x", "file:///tmp/x", "memory://x", "simplecache::s3://b/x"]
+
+
+def fast_tokenizer(folder):
+    tokenizer().save_pretrained(folder / "saved")
+    return PreTrainedTokenizerFast.from_pretrained(folder / "saved")
+
+
+def tokenizer():
+    return BPETokenizer.train(["low lower lowest"], num_merges=2, eos_token="<|x|>", special_tokens=["<|x|>"])
+
+
+# What writes → how, given a local folder and an output that ends in x.
+WRITERS = {
+    "encode_file": lambda folder, url: tokenizer().encode_file(folder / "a.txt", f"{url}.npy"),
+    "encode_file, Path": lambda folder, url: tokenizer().encode_file(folder / "a.txt", Path(f"{url}.npy")),
+    "encode_file, MDS": lambda folder, url: tokenizer().encode_file(folder / "a.txt", url, format="mds"),
+    "encode_file, work": lambda folder, url: tokenizer().encode_file(
+        folder / "a.txt", folder / "x.npy", work_dir=Path(url)
+    ),
+    "count": lambda folder, url: count(["low"], work_dir=url),
+    "train": lambda folder, url: train(["low"], num_merges=1, work_dir=Path(url)),
+    "BPETokenizer.train": lambda folder, url: BPETokenizer.train(["low"], num_merges=1, work_dir=url),
+    "WordCounts.save": lambda folder, url: WordCounts({"low": 1}).save(f"{url}.counts"),
+    "WordCounts.save, Path": lambda folder, url: WordCounts({"low": 1}).save(Path(f"{url}.counts")),
+    "save_pretrained": lambda folder, url: tokenizer().save_pretrained(url),
+    "save_pretrained, Path": lambda folder, url: tokenizer().save_pretrained(Path(url)),
+    "save_pretrained, accelerated": lambda folder, url: accelerate(fast_tokenizer(folder)).save_pretrained(url),
+    "save_vocabulary": lambda folder, url: tokenizer().save_vocabulary(url),
+    "save_chat_templates": lambda folder, url: tokenizer().save_chat_templates(url, {}, None, None),
+    "convert_to": lambda folder, url: tokenizer().convert_to(f"{url}.json"),
+    "convert_to, folder": lambda folder, url: tokenizer().convert_to(Path(url)),
+    "Remap.save": lambda folder, url: Remap({0: 0}).save(f"{url}.json"),
+    "Report.to_html": lambda folder, url: report(tokenizer(), ["low"]).to_html(f"{url}.html"),
+    "Comparison.to_html": lambda folder, url: compare({"a": tokenizer(), "b": tokenizer()}, ["low"]).to_html(Path(url)),
+}
+
+# TOK is a saved tokenizer, C a counts file.
+COMMANDS = [
+    "count a.txt -o {}.counts",
+    "count a.txt -o x.counts --work-dir {}",
+    "merge-counts C -o {}",
+    "train a.txt --num-merges 1 -o {}",
+    "train a.txt --num-merges 1 -o new --work-dir {}",
+    "encode TOK a.txt -o {}.npy",
+    "encode TOK a.txt -o {} --format mds",
+    "encode TOK a.txt -o x.npy --work-dir {}",
+    "truncate TOK --vocab-size 257 -o {}",
+    "truncate TOK --vocab-size 257 -o new --remap {}.json",
+    "convert TOK {}",
+    "convert TOK {}.json",
+    "show TOK a.txt --html {}.html",
+    "tree TOK low --html {}.html",
+    "report TOK a.txt --html {}.html",
+    "compare TOK TOK2 a.txt --html {}.html",
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("low lower lowest")
+    return tmp_path
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+@pytest.mark.parametrize("url", URLS[:1])
+def test_writer_refuses_a_url(folder, write, url):
+    with pytest.raises(ValueError, match=r": expected a local path, got the URL 's3://bucket/x.*then upload it"):
+        write(folder, url)
+    assert {path.name for path in folder.iterdir()} <= {"a.txt", "saved"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_refuses_a_url(folder, command):
+    tokenizer().save_pretrained("TOK")
+    tokenizer().save_pretrained("TOK2")
+    WordCounts({"low": 1}).save("C")
+    before = {path.name for path in folder.iterdir()}
+    said = error(*command.format("s3://bucket/x").split())
+    assert "expected a local path, got the URL 's3://bucket/x" in said
+    assert {path.name for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("url", URLS)
+@pytest.mark.parametrize("kind", [str, Path])
+def test_url_of_any_scheme_is_no_output(url, kind):
+    with pytest.raises(ValueError, match="path: expected a local path, got the URL"):
+        check_output("path", kind(url))
+
+
+def test_local_file_whose_name_has_a_colon_is_written(folder):
+    counts = WordCounts({"low": 1})
+    names = ["12:30.counts", "a:b.counts", "sub:1/a.counts"] if os.name == "posix" else ["a.counts"]
+    for name in names:
+        counts.save(name)
+        counts.save(Path(name))
+        assert WordCounts.load(name) == counts
+    counts.save(str(folder / "absolute.counts"))
+
+
+@pytest.mark.parametrize("path", [r"C:\data\x.npy", "C:/data/x.npy", r"\\server\share\x", "//server/x"])
+def test_path_of_windows_is_no_url(path):
+    assert check_output("path", path) == path
+    assert not is_url(path)
