@@ -3,6 +3,7 @@ import itertools
 import random
 import re
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -15,6 +16,7 @@ from support.samples import CODE_POINTS
 from support.strategies import texts
 from tokenizers import Regex, pre_tokenizers
 
+from hf_bpe.core import _expressions
 from hf_bpe.core._case_folding import case_variants, cased_characters
 from hf_bpe.core._expressions import parse, translate
 from hf_bpe.core._matching import _compiled
@@ -387,6 +389,25 @@ def test_any_text_is_an_expression_for_tokenizers_or_refused(expression):
 def test_construct_is_refused_with_its_name_and_column(expression, column, what):
     with pytest.raises(ValueError, match=re.escape(f"column {column}: {what}")):
         translate(expression)
+
+
+def test_refused_expressions_of_the_page_on_limits():
+    page = (Path(__file__).parents[2] / "docs/explanation/limits.md").read_text(encoding="utf-8")
+    table, _, rest = page.partition("### Expressions that are refused\n")[2].partition("\nNeither ")
+    rows = [row.split(" | ")[-1] for row in re.findall(r"^\|.*\|$", table, re.MULTILINE)]
+    ours, none = (re.findall(r"`([^`]+)`", text) for text in ("".join(rows), rest.partition("\n## ")[0]))
+    for expression in (each.replace(r"\|", "|") for each in ours):
+        pre_tokenizers.Split(Regex(expression), "isolated")  # takes it
+        with pytest.raises(ValueError, match="cannot be used: column"):
+            split("ab", expression)
+    for expression in none:
+        with pytest.raises(Exception, match="Oniguruma error"):
+            Regex(expression)
+        with pytest.raises(ValueError, match="cannot be used: column"):
+            split("ab", expression)
+    missing = {rf"\{char}" for char in _expressions._UNSUPPORTED_ESCAPES if not char.isdigit()}
+    missing |= {f"(?{char}" for char in _expressions._UNSUPPORTED_GROUPS}
+    assert [construct for construct in missing if not any(construct in each for each in (*ours, *none))] == []
 
 
 def test_every_code_point_of_an_expression_survives():
