@@ -1,7 +1,4 @@
-import ast
-import functools
 import importlib.util
-import inspect
 import os
 from pathlib import Path
 
@@ -11,7 +8,7 @@ from hypothesis import HealthCheck, settings
 if importlib.util.find_spec("hf_bpe._native") is None:  # so that no test, nor what it starts, is warned of it
     os.environ.setdefault("HF_BPE_ENGINE", "reference")
 
-from support import profiles
+from support import left_out, profiles
 
 import hf_bpe.engine._dispatch
 
@@ -25,12 +22,12 @@ def pytest_addoption(parser):
     parser.addoption(
         "--thorough",
         action="store_true",
-        help="more examples, larger inputs and the tests marked thorough, which a plain run skips",
+        help="more examples, larger inputs and the tests marked thorough, which a plain run leaves out",
     )
     parser.addoption(
         "--skip-repeated",
         action="store_true",
-        help="with --thorough: leave out the second engine, and what the last plain run passed and would try no more",
+        help="leave out what plain runs have passed and this one would not try more, and the second engine",
     )
 
 
@@ -39,73 +36,14 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "thorough: adds only scale to other tests; runs with --thorough only")
     profiles.select(is_thorough)
     settings.load_profile("thorough" if is_thorough else "quick")
+    config.pluginmanager.register(left_out.Summary(config), left_out.Summary.__name__)
     if not is_thorough and not hasattr(config, "workerinput") and config.pluginmanager.hasplugin("cacheprovider"):
-        config.pluginmanager.register(PassedTests(config))
+        config.pluginmanager.register(left_out.PassedTests(config))
 
 
+@pytest.hookimpl(trylast=True)  # after -k and -m, so that what they leave out is not counted
 def pytest_collection_modifyitems(config, items):
-    if not config.getoption("thorough"):
-        for item in items:
-            if is_thorough(item):
-                item.add_marker(pytest.mark.skip(reason="adds only scale, or the second engine: run with --thorough"))
-    elif config.getoption("skip_repeated"):
-        passed = {*config.cache.get(PASSED, [])}
-        repeated = [
-            item for item in items if on_second_engine(item) or (item.nodeid in passed and not tries_more(item))
-        ]
-        config.hook.pytest_deselected(items=repeated)
-        items[:] = [item for item in items if item not in {*repeated}]
-
-
-PASSED = "hf_bpe/passed"
-
-
-def is_thorough(item):
-    """Return whether a test runs with --thorough only: marked so, or on the Python engine as the second one."""
-    return on_second_engine(item) or item.get_closest_marker("thorough") is not None
-
-
-def on_second_engine(item):
-    engine = item.callspec.params.get("engine") if hasattr(item, "callspec") else None
-    return engine == "reference" and hf_bpe.engine._dispatch.native_core() is not None
-
-
-def tries_more(item):
-    """Return whether a test depends on the profile: by its examples, or by a name of its module that does."""
-    has_examples = getattr(item.obj, "is_hypothesis_test", False)
-    return has_examples or is_thorough(item) or item.originalname in depends_on_profile(item.module)
-
-
-@functools.cache
-def depends_on_profile(module):
-    """Return the names that a module defines by `by_profile`, themselves or by such a name."""
-    mentioned = {}
-    for node in ast.parse(inspect.getsource(module)).body:
-        members = node.body if isinstance(node, ast.ClassDef) else [node]
-        for member in members:
-            words = {each.id for each in ast.walk(member) if isinstance(each, ast.Name)}
-            words |= {each.arg for each in ast.walk(member) if isinstance(each, ast.arg)}  # fixtures
-            targets = getattr(member, "targets", [getattr(member, "target", member)])
-            names = {getattr(target, "id", getattr(target, "name", "")) for target in targets}
-            mentioned |= {name: mentioned.get(name, set()) | words for name in names}
-    found = {"by_profile"}
-    while more := {name for name, words in mentioned.items() if words & found} - found:
-        found |= more
-    return found
-
-
-class PassedTests:
-    """Notes which tests a plain run has passed."""
-
-    def __init__(self, config):
-        self.config, self.passed = config, []
-
-    def pytest_runtest_logreport(self, report):
-        if report.when == "call" and report.passed:
-            self.passed.append(report.nodeid)
-
-    def pytest_sessionfinish(self):
-        self.config.cache.set(PASSED, self.passed)
+    left_out.deselect(config, items)
 
 
 @pytest.fixture(scope="session")

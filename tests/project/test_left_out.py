@@ -1,0 +1,29 @@
+"""A run of the tests says in a few lines which tests it left out, and how to run them."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.left_out import IS_BUILT
+from support.profiles import thorough
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.mark.parametrize("processes", ["0", pytest.param("2", marks=thorough)])
+def test_tests_left_out_are_counted_and_not_listed(processes):
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", "-n", processes]
+    if processes == "0":
+        command.append("--collect-only")
+    command += ["tests/engine/test_runs.py", "tests/conversion/test_text_form.py", "tests/counting/test_on_ray.py"]
+    environment = {name: value for name, value in os.environ.items() if name != "HF_BPE_TEST_DATA"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    (line,) = re.findall(r"^left out: .*$", done.stdout, re.MULTILINE)
+    assert re.search(r"\b1 with real text and files \(set HF_BPE_TEST_DATA\)", line)
+    other = r"on the second engine \(--thorough\)" if IS_BUILT else "on the native core, which is not built"
+    assert re.search(rf"\d+ {other}", line)
+    assert "test_gpt2_is_carried_in_our_files_and_in_raw_ones" not in done.stdout
+    assert not re.search("SKIPPED.*(thorough|HF_BPE_TEST_DATA|core is not built)", done.stdout)

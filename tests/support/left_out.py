@@ -1,0 +1,133 @@
+"""Which tests a run leaves out and why, and the few lines about it at the end.
+
+What the profile or the environment leaves out is deselected rather than skipped: it is thousands of tests, and a few
+options make them run.
+"""
+
+import ast
+import functools
+import importlib.util
+import inspect
+import os
+from collections import Counter
+
+import pytest
+
+import hf_bpe.engine._dispatch
+
+HOW_TO_RUN = {
+    "no core": "on the native core, which is not built (it needs a C++20 compiler)",
+    "second engine": "on the second engine (--thorough)",
+    "thorough": "thorough (--thorough)",
+    "no data": "with real text and files (set HF_BPE_TEST_DATA)",
+    "passed": "that plain runs have passed (without --skip-repeated)",
+}
+"""Why tests are left out → what the last lines of the run say of them, after their number."""
+
+PASSED = "hf_bpe/passed"  # in pytest's cache: the tests that plain runs have passed
+IS_BUILT = importlib.util.find_spec("hf_bpe._native") is not None
+
+
+def deselect(config, items):
+    """Leave out some of the collected tests, and count them for the summary."""
+    passed = {*config.cache.get(PASSED, [])} if config.getoption("skip_repeated") else set()
+    reasons = {item: why for item in items if (why := reason(item, config, passed))}
+    config.hook.pytest_deselected(items=[*reasons])
+    items[:] = [item for item in items if item not in reasons]
+    config.pluginmanager.get_plugin(Summary.__name__).left_out = Counter(reasons.values())
+
+
+def reason(item, config, passed):
+    """Return why a test is left out, as a key of `HOW_TO_RUN`, or None; `passed` are the tests to leave out."""
+    is_thorough = config.getoption("thorough")
+    if not IS_BUILT and (engine_of(item) == "native" or "native" in item.fixturenames):
+        return "no core"
+    if on_second_engine(item) and (not is_thorough or config.getoption("skip_repeated")):
+        return "second engine"
+    if item.get_closest_marker("thorough") and not is_thorough:
+        return "thorough"
+    if "test_data" in item.fixturenames and not os.environ.get("HF_BPE_TEST_DATA"):
+        return "no data"
+    if item.nodeid in passed and not (is_thorough and depends_on_profile(item)):
+        return "passed"
+    return None
+
+
+def engine_of(item):
+    return item.callspec.params.get("engine") if hasattr(item, "callspec") else None
+
+
+def on_second_engine(item):
+    return engine_of(item) == "reference" and hf_bpe.engine._dispatch.native_core() is not None
+
+
+def depends_on_profile(item):
+    """Return whether a test tries more with --thorough: by its examples, or by a name of its module that does."""
+    has_examples = getattr(item.obj, "is_hypothesis_test", False)
+    return has_examples or on_second_engine(item) or item.originalname in names_by_profile(item.module)
+
+
+@functools.cache
+def names_by_profile(module):
+    """Return the names that a module defines by `by_profile`, themselves or by such a name."""
+    mentioned = {}
+    for node in ast.parse(inspect.getsource(module)).body:
+        members = node.body if isinstance(node, ast.ClassDef) else [node]
+        for member in members:
+            words = {each.id for each in ast.walk(member) if isinstance(each, ast.Name)}
+            words |= {each.arg for each in ast.walk(member) if isinstance(each, ast.arg)}  # fixtures
+            targets = getattr(member, "targets", [getattr(member, "target", member)])
+            names = {getattr(target, "id", getattr(target, "name", "")) for target in targets}
+            mentioned |= {name: mentioned.get(name, set()) | words for name in names}
+    found = {"by_profile"}
+    while more := {name for name, words in mentioned.items() if words & found} - found:
+        found |= more
+    return found
+
+
+class PassedTests:
+    """Notes which tests plain runs have passed: the last one, and those with --skip-repeated after it."""
+
+    def __init__(self, config):
+        self.config = config
+        self.passed = config.cache.get(PASSED, []) if config.getoption("skip_repeated") else []
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" and report.passed:
+            self.passed.append(report.nodeid)
+
+    def pytest_sessionfinish(self):
+        self.config.cache.set(PASSED, self.passed)
+
+
+class Summary:
+    """Writes at the end what was left out, why tests were skipped, and, if one has failed, which took longest."""
+
+    def __init__(self, config):
+        self.config, self.left_out = config, Counter()
+
+    def pytest_sessionfinish(self):
+        if hasattr(self.config, "workeroutput"):  # in a process of pytest-xdist
+            self.config.workeroutput["left_out"] = dict(self.left_out)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node):
+        self.left_out |= Counter(getattr(node, "workeroutput", {}).get("left_out"))  # every process collects the same
+
+    def pytest_terminal_summary(self, terminalreporter, exitstatus):
+        parts = [f"{self.left_out[why]:,} {how}" for why, how in HOW_TO_RUN.items() if self.left_out[why]]
+        if parts:
+            terminalreporter.write_line(f"left out: {', '.join(parts)}")
+        skipped = Counter(skip_reason(report) for report in terminalreporter.getreports("skipped"))
+        for why, number in skipped.most_common():
+            terminalreporter.write_line(f"skipped: {number:,}, {why}")
+        if exitstatus == pytest.ExitCode.TESTS_FAILED:
+            calls = [each for kind in ("passed", "failed") for each in terminalreporter.getreports(kind)]
+            calls.sort(key=lambda report: -report.duration)
+            for report in calls[:3]:
+                terminalreporter.write_line(f"slowest: {report.duration:.1f} s, {report.nodeid}")
+
+
+def skip_reason(report):
+    """Return the reason of a skip without what pytest puts before it."""
+    return report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else str(report.longrepr)
