@@ -175,3 +175,16 @@ def test_the_source_distribution_holds_what_building_and_testing_need_and_nothin
         str(path) for path in files if built.intersection(path.parts) or path.suffix in (".so", ".pyd", ".whl")
     ] == []
     assert max(files.values()) < 200_000
+
+
+def test_hooks_leave_out_files_that_exist_only():
+    hooks = [
+        hook
+        for repo in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
+        for hook in repo["hooks"]
+    ]
+    patterns = [hook[key] for hook in hooks for key in ("files", "exclude") if key in hook]
+    patterns += [name.replace("*", ".*") for name in PROJECT["tool"]["ruff"]["lint"]["per-file-ignores"]]
+    names = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()]
+    assert patterns
+    assert [pattern for pattern in patterns if not any(re.search(pattern, name) for name in names)] == []
