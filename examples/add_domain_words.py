@@ -7,7 +7,7 @@ model of transformers with its tokenizer, such as a downloaded Qwen3 or Llama 3.
 learning, and used to measure.
 
 Without a model the script makes a tiny one with random weights, and without a corpus it takes a page of this project's
-documentation. Needs torch: pip install 'hf_bpe[torch]'.
+documentation. Needs torch: pip install '.[torch]'.
 """
 
 import argparse

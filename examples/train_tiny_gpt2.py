@@ -3,7 +3,7 @@
 Usage: python examples/train_tiny_gpt2.py [TEXT_FILE [FOLDER]]
 
 Needs torch and accelerate. Install the CPU build of torch first, as PyTorch's own site says, then
-`pip install "hf_bpe[torch]"`: without the first step, pip takes a build with several gigabytes for GPUs.
+`pip install '.[torch]'` in the clone: without the first step, pip takes a build with several gigabytes for GPUs.
 """
 
 import sys

@@ -188,3 +188,12 @@ def test_hooks_leave_out_files_that_exist_only():
     names = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()]
     assert patterns
     assert [pattern for pattern in patterns if not any(re.search(pattern, name) for name in names)] == []
+
+
+def test_pages_install_from_a_clone_and_name_extras_that_exist():
+    texts = [(ROOT / page).read_text("utf-8") for page in PAGES if page.name != "CHANGELOG.md"]
+    texts += [path.read_text("utf-8") for path in (ROOT / "examples").glob("*.py")]
+    installed = [name for text in texts for name in re.findall(r"pip install (?:-e )?(['\"]?(?:hf_bpe|\.)\S*)", text)]
+    extras = {extra for name in installed for extra in "".join(re.findall(r"\[(.*?)\]", name)).split(",")} - {""}
+    assert [name for name in installed if name.strip("`'\".").startswith("hf_bpe")] == []  # which no index has
+    assert {"report", "test", "torch"} <= extras <= {*PROJECT["project"]["optional-dependencies"]}
