@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any, BinaryIO
 
+from hf_bpe._utils.tables import elements
 from hf_bpe.counting._copied_columns import as_texts
 from hf_bpe.counting._error_policy import ErrorPolicy
 from hf_bpe.counting._locations import open_file
@@ -295,14 +296,9 @@ def read_dataset(policy: ErrorPolicy) -> Iterator[Document]:
             policy.leave_out(f"row {number}", f"expected a string as {column!r}, got {_what_is(row, column)}")
 
 
-def is_dataset(data: object) -> bool:
-    """Return whether an object is a dataset of the library `datasets`, without importing it."""
-    return all(hasattr(type(data), name) for name in ("column_names", "with_format", "select_columns", "iter"))
-
-
 def read_iterable(policy: ErrorPolicy) -> Iterator[Document]:
     """Yield the texts of an iterable, including those in nested lists."""
-    for index, element in enumerate(policy.shard.source.data):
+    for index, element in enumerate(elements(policy.shard.source.data)):
         for text in element if isinstance(element, (list, tuple)) else [element]:
             if isinstance(text, (str, bytes)):
                 yield text

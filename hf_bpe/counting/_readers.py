@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hf_bpe._utils.input_files import open_regular
+from hf_bpe._utils.tables import is_dataset
 from hf_bpe.core._byte_level import repair_surrogates
 from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
 from hf_bpe.counting._file_formats import (
     Document,
-    is_dataset,
     not_utf8,
     read_blocks,
     read_dataset,

@@ -9,7 +9,7 @@ import itertools
 import json
 import numbers
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeGuard, Union, get_args
 
 from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_str, optional, short_repr
 from hf_bpe._utils.paths import is_url
+from hf_bpe._utils.tables import is_dataset, refuse_tables
 from hf_bpe.counting._locations import Compression, File, Format, are_paths, find_files, kind_of
 
 Errors = Literal["strict", "replace", "bytes"]
@@ -32,9 +33,9 @@ class Source:
 
     Args:
         data: a path, glob, directory or URL (`s3://…`, `hf://…`: whatever fsspec reads), or a list of these; an
-            iterable of texts (str, bytes, or lists of str); or a dataset of the library `datasets`, streaming or not. A
-            list of str is a list of paths if all of them exist, and of texts if none does. Bytes in an iterable need
-            not be UTF-8.
+            iterable of texts (str, bytes, or lists of str), such as a column of a table; or a dataset of the library
+            `datasets`, streaming or not. A list of str is a list of paths if all of them exist, and of texts if none
+            does. Bytes in an iterable need not be UTF-8.
         weight: how many times each text counts. A float means the decimal number that Python prints for it, so 0.1 is
             one tenth; weights and counts are exact fractions.
         format: "text", "jsonl" (an object a line) or "parquet"; None to tell it by a file's name, and text if the name
@@ -251,16 +252,11 @@ def _check_data(data: object) -> None:
     expected = "source: expected a path, paths or an iterable of texts, got"
     if isinstance(data, (bytes, bytearray)):
         raise TypeError(f"{expected} {type(data).__name__}; to train on one text give [text]")
-    if isinstance(data, Mapping):
-        advice = (
-            "one of its splits, such as dataset['train']"
-            if hasattr(type(data), "column_names")
-            else "[Source(path), …]"
-        )
-        raise TypeError(f"{expected} {type(data).__name__}; give {advice}")
+    if not is_dataset(data):
+        refuse_tables("source", data, "a path, paths or an iterable of texts")
     if _is_part(data) or (isinstance(data, (list, tuple)) and any(map(_is_part, data))):
         raise TypeError(f"{expected} Source in a Source; give a list of Sources")
-    if not isinstance(data, (str, os.PathLike, Iterable)) or getattr(data, "ndim", 1) == 0:
+    if not isinstance(data, (str, os.PathLike, Iterable)):
         raise TypeError(f"{expected} {type(data).__name__}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from hf_bpe._utils.tables import elements, refuse_tables
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core.normalizers import canonical_normalizer
 from hf_bpe.engine._normalizers import normalizer_of
@@ -30,11 +31,12 @@ class NormalizedTexts:
         normalizer: str | Mapping[str, Any] | None = "NFC",
     ) -> None:
         self.normalizer = canonical_normalizer(normalizer)
+        refuse_tables("texts", texts)
         self._texts = texts
         self._special_tokens = TokenFinder(special_tokens)
 
     def __iter__(self) -> Iterator[Any]:
-        for text in self._texts:
+        for text in elements(self._texts):
             yield [*map(self._normalized, text)] if isinstance(text, (list, tuple)) else self._normalized(text)
 
     def _normalized(self, text: Any) -> Any:
@@ -53,11 +55,11 @@ class NormalizedTexts:
 def checked_normalizer(normalizer: str | Mapping[str, Any] | None, texts: object) -> str | None:
     """Return the normalizer to train with; raise a ValueError if the texts are not normalized by it."""
     normalizer = canonical_normalizer(normalizer)
+    if normalizer is None:
+        return None
     parts = texts if isinstance(texts, list) and texts else [texts]
     data = [getattr(part, "data", part) for part in parts]  # of a Source, which may have a weight
-    if normalizer is not None and not all(
-        isinstance(each, NormalizedTexts) and each.normalizer == normalizer for each in data
-    ):
+    if not all(isinstance(each, NormalizedTexts) and each.normalizer == normalizer for each in data):
         given = "" if normalizer == "NFC" else ", normalizer"
         raise ValueError(
             f"normalizer={normalizer!r}: counting does not normalize text, but encoding would; "

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe._utils.arguments import check_sequence
+from hf_bpe._utils.tables import elements, refuse_tables
 from hf_bpe.core._byte_level import repair_surrogates
 from hf_bpe.engine._encoder import Encoder, Ids, Options
 from hf_bpe.engine._safe_cuts import cut_into_blocks
@@ -39,7 +40,9 @@ def encode_blocks(
 def _as_bytes(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
     """Yield pieces as UTF-8. A surrogate at the end of a piece may form a pair with the beginning of the next piece."""
     surrogate = ""
-    for index, piece in enumerate(check_sequence("pieces", pieces, "texts, such as a list or an open file")):
+    refuse_tables("pieces", pieces)
+    pieces = check_sequence("pieces", pieces, "texts, such as a list or an open file")
+    for index, piece in enumerate(elements(pieces)):
         if isinstance(piece, str):
             text = surrogate + piece
             surrogate = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""

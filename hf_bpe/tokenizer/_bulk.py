@@ -22,6 +22,7 @@ from hf_bpe._utils.arguments import (
 )
 from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.processes import default_threads
+from hf_bpe._utils.tables import elements, refuse_tables
 from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, is_skipped
 from hf_bpe.tokenizer import _randomness
 from hf_bpe.tokenizer._batch_layout import MOST_IDS
@@ -133,7 +134,11 @@ def check_texts(name: str, value: Any) -> list[AnyText]:
     """Return a copy of a list of texts, each str or bytes, because another thread may change the list."""
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{name}: expected a list of texts, got a single {type(value).__name__}; write [text]")
-    texts = [*value] if isinstance(value, (list, tuple)) else [*check_sequence(name, value, "a list of texts")]
+    if isinstance(value, (list, tuple)):
+        texts = [*value]
+    else:
+        refuse_tables(name, value)
+        texts = [*elements(check_sequence(name, value, "a list of texts"))]
     if not (all(map(str.__instancecheck__, texts)) or {*map(type, texts)} <= {str, bytes}):
         for at, text in enumerate(texts):
             check_text(f"{name}[{at}]", text)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args, 
 from hf_bpe._utils.arguments import MOST, check_int, check_real, checked, one_of, optional, short_repr
 from hf_bpe._utils.memory import parse_bytes
 from hf_bpe._utils.progress import Listener
+from hf_bpe._utils.tables import refuse_tables
 from hf_bpe.core._byte_level import from_printable
 from hf_bpe.core._model import BPEModel, Merge, check_model, check_special_tokens
 from hf_bpe.core._provenance import shortened
@@ -310,7 +311,7 @@ def _languages(input: Input, parity: Parity | None) -> Mapping[str, TextSource |
     """Return the inputs by language; one without a name if there is no parity."""
     if parity is None:
         if isinstance(input, Mapping) and not isinstance(input, WordCounts):
-            raise TypeError("input: expected a source or counts, got a mapping; for one per language give parity")
+            refuse_tables("input", input, "a source, counts or, with parity, a mapping of languages to these")
         return {"": input}
     if not isinstance(input, Mapping) or isinstance(input, WordCounts) or not input:
         raise TypeError(f"input: with parity expected a source or counts per language, got {short_repr(input)}")

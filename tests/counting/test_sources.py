@@ -162,7 +162,7 @@ def test_strings_that_name_no_file_are_texts(texts):
         (b"low lower", TypeError, r"got bytes; to train on one text give \[text\]"),
         (5, TypeError, "expected a path, paths or an iterable of texts, got int"),
         (None, TypeError, "got NoneType"),
-        ({"en/*.txt": 3}, TypeError, r"got dict; give \[Source\(path\), …\]"),
+        ({"en/*.txt": 3}, TypeError, "got a dict, which stands for its keys; give a list"),
         ([Path("a.txt"), b"a.txt"], TypeError, "source: element 1 is bytes, expected a path like the others"),
         ([5, Path("a.txt")], TypeError, "source: element 0 is int, expected a path like the others"),
         (

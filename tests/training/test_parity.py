@@ -130,7 +130,7 @@ def test_tokenizer_is_trained_with_parity_and_saved(tmp_path):
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"input": TEXTS}, TypeError, "got a mapping; for one per language give parity"),
+        ({"input": TEXTS}, TypeError, "with parity, a mapping of languages to these, got a dict"),
         ({"input": ["low"], "parity": Parity()}, TypeError, "with parity expected a source or counts per language"),
         ({"input": {}, "parity": Parity()}, TypeError, "with parity expected a source or counts per language"),
         ({"input": TEXTS, "parity": {"dev": DEV}}, TypeError, "parity: expected a hf_bpe.training.Parity"),

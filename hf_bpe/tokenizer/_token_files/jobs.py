@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_bpe._utils.arguments import MOST, check_path, check_sequence, check_strs
+from hf_bpe._utils.tables import refuse_tables
 from hf_bpe.counting._sources import Shard, Source, plan
 from hf_bpe.engine._encoder import Options, tuples_of
 from hf_bpe.tokenizer._randomness import Randomness
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 def shards_of(paths: Any) -> list[Shard]:
     """Return the files that `encode_file` is given, each whole."""
+    if not isinstance(paths, (str, os.PathLike, Source)):
+        refuse_tables("paths", paths, "paths of files")
     listed = [paths] if isinstance(paths, (str, os.PathLike, Source)) else check_sequence("paths", paths, "paths")
     sources = [
         path if isinstance(path, Source) else Source(os.fspath(check_path("paths", path)), errors="bytes")

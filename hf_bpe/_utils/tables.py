@@ -1,0 +1,65 @@
+"""Tables and other values that are mistaken for a list of texts, told apart without importing their libraries.
+
+Iterating over a table gives the names of its columns, or the columns, so it is refused wherever texts are expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+_ROWS = 1 << 12  # that are converted at a time
+
+
+def is_dataset(value: object) -> bool:
+    """Return whether a value is a dataset of the library `datasets`, in memory or streaming."""
+    return all(hasattr(type(value), name) for name in ("column_names", "with_format", "select_columns", "iter"))
+
+
+def refuse_tables(name: str, value: Any, expected: str = "texts") -> None:
+    """Raise a TypeError if a value is a table, a mapping, an array of numbers, or one of several dimensions.
+
+    Args:
+        name: the name of the argument.
+        value: the value. Of the libraries numpy, pandas, polars, pyarrow and datasets, columns and arrays of one
+            dimension pass.
+        expected: what is expected, for the message.
+
+    >>> refuse_tables("texts", {"text": ["low", "lower"]})
+    Traceback (most recent call last):
+    TypeError: texts: expected texts, got a dict, which stands for its keys; give a value, such as data['text']
+    """
+    kind = type(value)
+    dtype = getattr(value, "dtype", None)
+    # In the class, because the columns of a lazy table are slow to look up.
+    has_columns = hasattr(kind, "columns") or hasattr(kind, "column_names") or getattr(dtype, "names", None)
+    if isinstance(value, Mapping):
+        if has_columns:
+            problem = "stands for the names of its splits; give a column of one, such as dataset['train']['text']"
+        else:
+            key = "text" if "text" in value else next(iter(value), None)
+            has_lists = isinstance(value.get(key), Iterable)
+            problem = f"stands for its keys; give {f'a value, such as data[{key!r}]' if has_lists else 'a list'}"
+    elif has_columns:
+        problem = "stands for its columns; give the one with the text, such as data['text']"
+    elif getattr(value, "ndim", 1) != 1:
+        problem = f"has {value.ndim} dimensions; give an array or list of one"
+    elif getattr(dtype, "kind", "O") in "biufcmM":
+        problem = f"holds values of the type {dtype}; give one of strings"
+    else:
+        return
+    raise TypeError(f"{name}: expected {expected}, got {_article(kind.__name__)}, which {problem}")
+
+
+def elements(value: Iterable[Any]) -> Iterator[Any]:
+    """Yield the elements of an iterable, those of Arrow arrays as Python objects."""
+    if not hasattr(type(value), "to_pylist"):
+        yield from value
+        return
+    column: Any = value
+    for start in range(0, len(column), _ROWS):
+        yield from column[start : start + _ROWS].to_pylist()
+
+
+def _article(noun: str) -> str:
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
