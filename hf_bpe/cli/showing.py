@@ -27,7 +27,7 @@ _IDS_HELP = "Print the id after each token."
 _PRE_TOKENS_HELP = "Show the pre-tokens that the pattern cuts, instead of the tokens."
 _MAX_HELP = "Show at most N tokens; all are counted."
 _HTML_HELP = "Write an HTML page to this file instead of printing."
-_COLOUR_HELP = "Print in colours, or as plain text."
+_COLOUR_HELP = "Print in colors, or as plain text."
 _SHOW_EXAMPLE = "hf-bpe show my-tokenizer book.txt | less\n  hf-bpe show my-tokenizer --text 'Hello, world' --ids"
 _TOKEN_HELP = "The token as text, or as in vocab.json."
 _TREE_EXAMPLE = "hf-bpe tree my-tokenizer ' the'\n  hf-bpe tree my-tokenizer --id 262"
@@ -53,7 +53,7 @@ def show(
 ) -> None:
     """Show a text as its tokens.
 
-    They are printed in colours on a terminal, otherwise with | between them. The tokens are those of encode. A space is
+    They are printed in colors on a terminal, otherwise with | between them. The tokens are those of encode. A space is
     shown as ·, a tab as →, a newline as ↵, a byte of a partial character as <e4>, and any other invisible character by
     its code point, as <U+200B>.
     """

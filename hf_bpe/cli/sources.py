@@ -49,7 +49,12 @@ _PROGRESS_HELP = "Show progress bars with rate and time left."
 Progress = Annotated[bool | None, option(_PROGRESS_HELP, show_default="if stderr is a terminal")]
 
 _Command = Callable[..., None]
-_WORKERS = option(WORKERS_HELP, metavar="N", min=1, show_default="one per core; 1 for a custom pattern if not Linux")
+_WORKERS = option(
+    WORKERS_HELP,
+    metavar="N",
+    min=1,
+    show_default="one per core; elsewhere than on Linux 1 for a pattern that regex runs",
+)
 
 # Name → annotation and default of each option. `_READING` goes into each Source, the others to the library.
 _WEIGHT: dict[str, tuple[Any, Any]] = {

@@ -120,7 +120,7 @@ def train(
 ) -> None:
     """Train a tokenizer on text or on counts.
 
-    The text is split into pre-tokens by a pattern. Then the most frequent pair of neighbouring tokens is merged into a
+    The text is split into pre-tokens by a pattern. Then the most frequent pair of neighboring tokens is merged into a
     new token, repeatedly, until the requested size is reached. AutoTokenizer.from_pretrained of transformers can load
     the folder.
     """

@@ -67,9 +67,10 @@ def count(
             weights and reading options; or shards of these, from `plan`.
         pattern: how text is cut into pre-tokens, as in `train`.
         special_tokens: text is split at these tokens; they are not counted.
-        num_workers: threads or processes to count in; None for one per core. A pattern that is not built in needs
-            processes; where these cannot be forked safely (other than Linux), None means one process, and a number
-            above 1 starts new interpreters, so the calling script needs the usual `if __name__ == "__main__":`.
+        num_workers: threads or processes to count in; None for one per core. A pattern that `regex` runs (see
+            docs/explanation/limits.md) needs processes; where these cannot be forked safely (other than Linux), None
+            means one process, and a number above 1 starts new interpreters, so the calling script needs the usual
+            `if __name__ == "__main__":`.
         max_memory: limit for the memory of this process, in bytes or as "2GB". Counts that do not fit are spilled to
             files in `work_dir`, or in the temporary folder, and so is the result.
         work_dir: a folder for checkpoints every half minute, from which the same count resumes after an interruption.
