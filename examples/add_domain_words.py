@@ -21,7 +21,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, Llama
 from hf_bpe import BPETokenizer
 from hf_bpe.editing import extend
 from hf_bpe.editing.embeddings import remap_embeddings
-from hf_bpe.engine import NormalizedTexts
 
 ROOT = Path(__file__).parent.parent
 
@@ -68,8 +67,7 @@ def main(corpus: Path, source: Path, number: int, target: Path) -> None:
     measure("before", before, held_out)
 
     # Learn tokens from the domain. Old ids stay, and new ones come after all others, added tokens included.
-    texts = NormalizedTexts(learned_from, before.all_special_tokens, before.model.normalizer)
-    edited = extend(before.model, texts, number, reserved=before.added_tokens_decoder)
+    edited = extend(before.model, learned_from, number, reserved=before.added_tokens_decoder)
     after, remap = before.with_model(edited)
     measure("after", after, held_out)
     print("first new tokens:", after.convert_ids_to_tokens([*remap.added][:8]))

@@ -102,19 +102,12 @@ def extend(
 
     _check_outputs(output, remap, force)
     tokenizer = load(source, pattern)
-    normalizer, model = tokenizer.normalizer, tokenizer.model
-    if normalizer is not None and counts is not None:
+    if tokenizer.normalizer is not None and counts is not None:
         raise ValueError(
-            f"{source} normalizes text ({normalizer}), but it is unknown whether the text of {counts} was normalized; "
-            "give the text instead of --counts"
+            f"{source} normalizes text ({tokenizer.normalizer}), but it is unknown whether the text of {counts} was "
+            "normalized; give the text instead of --counts"
         )
     with text_or_counts(context, sources, counts) as input, warnings_said():
-        if normalizer is not None and not isinstance(input, WordCounts):
-            from hf_bpe.counting._normalized_sources import (
-                normalized_sources,  # needs tokenizers, which --help does not
-            )
-
-            input = normalized_sources(input, model.special_tokens, normalizer, model.pattern)
         edited = editing.extend(
             tokenizer.model,
             input,

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from hf_bpe.core.normalizers import canonical_normalizer
 from hf_bpe.counting._readers import Skipped, read_documents
-from hf_bpe.counting._sources import Shard, Source, TextSource, plan
+from hf_bpe.counting._sources import Shard, Source, TextSource, parts_of_source, plan
+from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.engine._dispatch import find_last_cut
 from hf_bpe.engine._normalized_texts import NormalizedTexts
 from hf_bpe.engine._safe_cuts import cut_into_blocks
@@ -16,6 +17,44 @@ from hf_bpe.engine._safe_cuts import cut_into_blocks
 _BY_LINES = frozenset(("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"))
 _BLOCK_BYTES = 1 << 24
 _WHOLE = 1 << 62
+
+
+def normalized_input(
+    input: TextSource | WordCounts, special_tokens: Sequence[str], normalizer: str | None, pattern: str | None
+) -> TextSource | WordCounts:
+    """Return what a model with a normalizer learns from: texts and files normalized, `NormalizedTexts` as they are.
+
+    Args:
+        input: text or counts, as `hf_bpe.train` takes them.
+        special_tokens, pattern: see `normalized_sources`.
+        normalizer: a normalizer in canonical form; None to return the input unchanged.
+
+    Raises:
+        ValueError: these are counts, or `NormalizedTexts` of another normalizer, or a source has an option that a
+            normalizer rules out.
+        OSError, TypeError, ValueError: see `plan`.
+    """
+    if normalizer is None or (isinstance(input, (list, tuple)) and not input):
+        return input
+    if isinstance(input, WordCounts):
+        raise ValueError(
+            f"normalizer={normalizer!r}: expected text, got counts, of which it is unknown whether the text was "
+            "normalized; give the text, or count NormalizedTexts, train a model on the counts, and give it the "
+            "normalizer with dataclasses.replace"
+        )
+    found: list[Source | Shard] = []
+    for part in parts_of_source(input):
+        data = part.source.data if isinstance(part, Shard) else part.data
+        if not isinstance(data, NormalizedTexts):
+            found += normalized_sources(part, special_tokens, normalizer, pattern)
+        elif data.normalizer == normalizer:
+            found.append(part)
+        else:
+            raise ValueError(
+                f"normalizer={normalizer!r}: the texts are NormalizedTexts of {data.normalizer!r}; give the same "
+                "normalizer, or the texts as they are"
+            )
+    return found
 
 
 def normalized_sources(

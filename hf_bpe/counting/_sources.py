@@ -167,7 +167,7 @@ def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
     shard_bytes = check_int("shard_bytes", shard_bytes, 1)
     numbers_of_iterables = itertools.count()
     shards: list[Shard] = []
-    for part in _parts(source):
+    for part in parts_of_source(source):
         if isinstance(part, Shard):
             shards.append(part)
             continue
@@ -182,7 +182,12 @@ def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
     return shards
 
 
-def _parts(source: Any) -> list[Source | Shard]:
+def parts_of_source(source: Any) -> list[Source | Shard]:
+    """Return the Sources and shards that a source of text stands for.
+
+    Raises:
+        TypeError, ValueError: the source is invalid.
+    """
     if _is_part(source):
         return [source]
     if not isinstance(source, (list, tuple)) or not any(map(_is_part, source)):

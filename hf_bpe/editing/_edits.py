@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hf_bpe._utils.arguments import check_ids, check_int, checked
 from hf_bpe.core._model import BPEModel, CheckedMerges, check_gaps, check_model, check_special_tokens, unused_name
+from hf_bpe.counting._normalized_sources import normalized_input
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing._pruning import Pruning, count_tokens
 from hf_bpe.editing._remap import Remap
 from hf_bpe.engine._merge_trees import merged, parts_of_tokens, unreachable
-from hf_bpe.engine._normalized_texts import checked_normalizer, with_normalizer
+from hf_bpe.engine._normalized_texts import with_normalizer
 from hf_bpe.training._train import ContinuingOptions, train
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ def extend(
     and text to which no new merge applies keeps its ids.
 
     Args:
-        model: the model to continue from. If it has a normalizer, the input must be `hf_bpe.engine.NormalizedTexts`.
-        input: text or counts, as for `hf_bpe.train`.
+        model: the model to continue from. If it has a normalizer, text is normalized first, except for special tokens.
+        input: text or counts, as for `hf_bpe.train`; counts only if the model has no normalizer.
         number: number of tokens to add, including missing bytes and special tokens, which come first.
         special_tokens: as for `hf_bpe.train`.
         reserved: ids that are in use outside the model, such as those of added tokens
@@ -112,7 +113,9 @@ def extend(
     ([(b'o', b'w'), (b'l', b'ow')], {256: (111, 119), 257: (108, 111, 119)})
     """
     number = check_int("number", number, 0)
-    normalizer = checked_normalizer(model.normalizer, input)
+    normalizer = model.normalizer
+    specials = [*model.special_tokens, *check_special_tokens(special_tokens or ())]
+    input = normalized_input(input, specials, normalizer, model.pattern)
     initial = with_normalizer(model, None)
     longer = train(input, model.vocab_size + number, special_tokens, **options, initial=initial)
     new = [token_id for token_id in longer.vocab if token_id not in model.vocab]

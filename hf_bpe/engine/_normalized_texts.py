@@ -52,22 +52,6 @@ class NormalizedTexts:
         return "".join([*parts, apply(text[end:])])
 
 
-def checked_normalizer(normalizer: str | Mapping[str, Any] | None, texts: object) -> str | None:
-    """Return the normalizer to train with; raise a ValueError if the texts are not normalized by it."""
-    normalizer = canonical_normalizer(normalizer)
-    if normalizer is None:
-        return None
-    parts = texts if isinstance(texts, list) and texts else [texts]
-    data = [getattr(part, "data", part) for part in parts]  # of a Source, which may have a weight
-    if not all(isinstance(each, NormalizedTexts) and each.normalizer == normalizer for each in data):
-        given = "" if normalizer == "NFC" else ", normalizer"
-        raise ValueError(
-            f"normalizer={normalizer!r}: counting does not normalize text, but encoding would; "
-            f"normalize the texts first, with hf_bpe.engine.NormalizedTexts(texts, special_tokens{given})"
-        )
-    return normalizer
-
-
 def with_normalizer(model: BPEModel, normalizer: str | Mapping[str, Any] | None) -> BPEModel:
     """Return the model with a normalizer."""
     normalizer = canonical_normalizer(normalizer)

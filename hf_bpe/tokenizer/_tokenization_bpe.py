@@ -45,7 +45,7 @@ from hf_bpe.engine._added_tokens import as_special, check_added_ids, special_tok
 from hf_bpe.engine._decode_stream import DecodeStream
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, TemplateIds, is_skipped
-from hf_bpe.engine._normalized_texts import NormalizedTexts, checked_normalizer, with_normalizer
+from hf_bpe.engine._normalized_texts import NormalizedTexts, with_normalizer
 from hf_bpe.engine._panics import panics_as_errors
 from hf_bpe.engine._streaming import encode_blocks
 from hf_bpe.tokenizer import _allowed_special as allowed_special
@@ -94,6 +94,7 @@ from hf_bpe.tokenizer._template import BOS_EOS_OF_PATTERN, PATTERN_OF_BOS_EOS, T
 from hf_bpe.tokenizer._token_files.encoding import EncodedFiles, encode_sources
 from hf_bpe.tokenizer._token_files.jobs import job_of, shards_of
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
+from hf_bpe.training._normalizing import normalized_training
 from hf_bpe.training._train import TrainingOptions, train
 
 if TYPE_CHECKING:
@@ -255,19 +256,22 @@ class BPETokenizer(CheckedTokenizer):
                 `eos_token`, `unk_token`, `pad_token` and so on is also a special token and need not be listed. If there
                 are no special tokens at all, those of the counts are used.
             given: options of `hf_bpe.train` (`pattern`, `tie_break`, `min_frequency`, `num_workers`, …), and settings
-                of the constructor. A `normalizer` needs texts that are `hf_bpe.engine.NormalizedTexts` of it.
+                of the constructor. With a `normalizer`, text is normalized first, except for special tokens;
+                `hf_bpe.engine.NormalizedTexts` of the same normalizer are taken as they are.
 
         Raises, warns: see `hf_bpe.train`. A TypeError names an unknown option.
         """
         kwargs = check_training(cls, BPETokenizer, given)
         options = {name: kwargs.pop(name) for name in TrainingOptions.__annotations__ if name in kwargs}
-        normalizer = checked_normalizer(kwargs.pop("normalizer", None), input)
+        normalizer = canonical_normalizer(kwargs.pop("normalizer", None))
         for name, size in {"vocab_size": vocab_size, "num_merges": options.get("num_merges")}.items():
             if isinstance(size, (list, tuple, range)):
                 raise TypeError(f"{name}: expected one size, got {short_repr(size)}; hf_bpe.train gives several models")
         listed = [*special_tokens, *special_tokens_in(kwargs)]
         added = {str(token): token for token in reversed(listed)}  # the first occurrence decides the flags
-        model = train(input, vocab_size, list(dict.fromkeys(map(str, listed))) or None, **options)
+        specials = [*dict.fromkeys(map(str, listed))]
+        input, options = normalized_training(input, options, specials, normalizer)
+        model = train(input, vocab_size, specials or None, **options)
         model = with_normalizer(model, normalizer)
         flags = {model.special_ids()[text]: token for text, token in added.items() if isinstance(token, AddedToken)}
         tokenizer = cls(model=model, added_tokens_decoder={**flags, **kwargs.pop("added_tokens_decoder", {})}, **kwargs)

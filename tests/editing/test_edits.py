@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.profiles import by_profile
 from support.strategies import any_bytes, corpora, mergeable, models, of_tokens, words
 
-from hf_bpe import BPEModel, WordCounts, train
+from hf_bpe import BPEModel, WordCounts, count, train
 from hf_bpe.core._model import replace
 from hf_bpe.core.reference import pre_tokenize
 from hf_bpe.editing import add_special_tokens, extend, pad_to_multiple_of, prune, renumber, truncate
@@ -243,11 +243,12 @@ class TestExtend:
 
     def test_normalizing_model_is_extended_with_normalized_text(self):
         model = replace(train(["e\u0301"], num_merges=1), normalizer="NFC")
-        with pytest.raises(ValueError, match="normalize the texts first"):
-            extend(model, ["e\u0301"], 1)
-        longer, _ = extend(model, NormalizedTexts(["e\u0301"]), 1)
-        assert longer.normalizer == "NFC"
-        assert longer.merges[-1] == (b"\xc3", b"\xa9")
+        for texts in (["e\u0301"], NormalizedTexts(["e\u0301"])):
+            longer, _ = extend(model, texts, 1)
+            assert longer.normalizer == "NFC"
+            assert longer.merges[-1] == (b"\xc3", b"\xa9")
+        with pytest.raises(ValueError, match="expected text, got counts"):
+            extend(model, count(["\xe9"]), 1)
 
     def test_wrong_numbers_are_refused(self):
         with pytest.raises(ValueError, match="number: expected at least 0, got -1"):

@@ -24,6 +24,7 @@ from support.transformers_features import HAS_SANITIZING, needs_class_of_its_own
 
 import hf_bpe
 import hf_bpe.counting._count
+from hf_bpe.editing import extend
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -340,3 +341,17 @@ def test_example_add_domain_words(tmp_path):
     assert 0 < after < 0.9 * before
     assert "LlamaForCausalLM and BPETokenizer" in output
     assert len(hf_bpe.BPETokenizer.from_pretrained(tmp_path / "extended")) == 700
+
+
+def test_list_of_words_of_the_guide_works_with_qwen3(test_data):
+    page = (ROOT / "docs" / "how-to" / "add-domain-words.md").read_text(encoding="utf-8")
+    section = page.split("## Only a list of words\n")[1].split("\n## ")[0]
+    tokenizer = hf_bpe.BPETokenizer.from_pretrained(test_data / "tokenizers" / "qwen3")
+    added, old = tokenizer.added_tokens_decoder, tokenizer.tokenize("Stay as you are")
+    namespace = {"tokenizer": tokenizer, "model": tokenizer.model, "extend": extend}
+    exec("".join(example.source for example in doctest.DocTestParser().get_examples(section)), namespace)
+    longer, words = namespace["longer"], namespace["words"]
+    assert [longer.tokenize(f" {word}") for word in words] == [[f"Ġ{word}"] for word in words]
+    assert longer.tokenize("Stay as you are") == old
+    assert {token_id: longer.added_tokens_decoder[token_id] for token_id in added} == added
+    assert tokenizer.tokenize(" stenosis and")[1] == "stenosis"  # added as a whole word

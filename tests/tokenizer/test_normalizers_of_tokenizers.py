@@ -8,12 +8,13 @@ import pytest
 from support.samples import CORPUS, SPECIALS
 from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer, train
+from hf_bpe import BPETokenizer, Source, train
 from hf_bpe.analysis import report
 from hf_bpe.core.normalizers import canonical_normalizer, normalizer_json
 from hf_bpe.editing import extend
 from hf_bpe.engine import NormalizedTexts
 from hf_bpe.tokenizer._files.tokenizer_json import read_tokenizer_json, render_tokenizer_json
+from hf_bpe.training import Parity, Superwords
 
 LOWERCASE = canonical_normalizer("Lowercase")
 CHAIN = canonical_normalizer(
@@ -54,10 +55,11 @@ def test_tokenizer_json_is_written_with_the_same_normalizer(tokenizer, tmp_path)
     assert read_tokenizer_json(path).model == tokenizer.model
 
 
-@pytest.mark.parametrize("name", ["x.tsv", "x.json"])
-def test_formats_that_carry_a_normalizer_give_it_back(tokenizer, tmp_path, name):
-    tokenizer.convert_to(tmp_path / name)
-    assert BPETokenizer.convert_from(tmp_path / name).model == tokenizer.model
+@pytest.mark.parametrize("format", ["text", "hf", "tokenizer.json"])
+def test_formats_that_carry_a_normalizer_give_it_back(tokenizer, tmp_path, format):
+    path = tmp_path / ("x.json" if format == "tokenizer.json" else "x")
+    tokenizer.convert_to(path, format=format)
+    assert BPETokenizer.convert_from(path).model == tokenizer.model
 
 
 @pytest.mark.parametrize("name", ["x.gguf", "x.tiktoken", "x.model"])
@@ -89,10 +91,56 @@ def test_new_tokenizer_learns_from_normalized_text(tokenizer):
     assert new.model.merges == train([*texts], 262, SPECIALS).merges
 
 
-def test_training_needs_texts_of_the_same_normalizer():
-    for texts in (["low"], NormalizedTexts(["low"])):
-        with pytest.raises(ValueError, match=r"counting does not normalize text.*NormalizedTexts\(.*normalizer\)"):
-            BPETokenizer.train(texts, 260, normalizer="Lowercase")
+def test_texts_of_another_normalizer_are_refused():
+    with pytest.raises(ValueError, match="the texts are NormalizedTexts of 'NFC'; give the same"):
+        BPETokenizer.train(NormalizedTexts(["low"]), 260, normalizer="Lowercase")
+
+
+def source_of(kind, texts, folder):
+    """Return texts as one kind of source, and the same texts as a list."""
+    if kind == "files":
+        for number, text in enumerate(texts):
+            (folder / f"{number}.txt").write_text(text, encoding="utf-8", newline="")
+        return folder, texts
+    if kind == "json lines":
+        lines = [json.dumps({"content": text}) for text in texts]
+        (folder / "x.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        return Source(folder / "x.jsonl", column="content", weight=2), texts * 2
+    if kind == "sources":
+        (folder / "x.txt").write_text(texts[0], encoding="utf-8", newline="")
+        return [folder / "x.txt", Source(texts[1:], weight=3)], [texts[0], *texts[1:] * 3]
+    if kind == "normalized":
+        return NormalizedTexts(texts, SPECIALS, "Lowercase"), texts
+    return {"list": texts, "generator": iter(texts), "array": np.array(texts)}[kind], texts
+
+
+@pytest.mark.parametrize("kind", ["list", "generator", "array", "files", "json lines", "sources", "normalized"])
+def test_training_normalizes_every_kind_of_source(kind, tmp_path):
+    texts = ["LOW Low low <|USER|> lower", "A\u0301<|user|>LOWER", "\u00e1 Newest NEWEST newest"]
+    source, same = source_of(kind, texts, tmp_path)
+    trained = BPETokenizer.train(source, num_merges=9, special_tokens=SPECIALS, normalizer="Lowercase")
+    expected = train([*NormalizedTexts(same, SPECIALS, "Lowercase")], num_merges=9, special_tokens=SPECIALS)
+    assert trained.model.merges == expected.merges
+    assert trained.normalizer == '{"type":"Lowercase"}'
+    source, _ = source_of(kind, texts, tmp_path)
+    longer, _ = extend(trained.model.truncate(trained.model.vocab_size - 9), source, 9)
+    assert longer.merges == expected.merges
+    assert longer.normalizer == trained.normalizer
+
+
+def test_training_normalizes_texts_of_all_stages_and_languages():
+    languages = {"en": ["LOW Low low", "lower LOWER"], "de": ["ALT Alt alt"]}
+    lowered = {name: [text.lower() for text in texts] for name, texts in languages.items()}
+    trained = BPETokenizer.train(languages, num_merges=5, normalizer="Lowercase", parity=Parity(dev=languages))
+    assert trained.model.merges == train(lowered, num_merges=5, parity=Parity(dev=lowered)).merges
+    texts = ["of the Low tower OF The low Tower"] * 3
+    for kind in ("superbpe", "boundless"):
+        superwords = Superwords(after=10, kind=kind)
+        trained = BPETokenizer.train(texts, num_merges=12, normalizer="Lowercase", superwords=superwords)
+        expected = train([text.lower() for text in texts], num_merges=12, superwords=superwords)
+        assert (trained.model.merges, trained.model.supermerges) == (expected.merges, expected.supermerges)
+    with pytest.raises(ValueError, match="can be read only once"):
+        BPETokenizer.train(iter(["low"]), num_merges=9, normalizer="Lowercase", superwords=superwords)
 
 
 def test_model_is_extended_with_normalized_text(tokenizer):
