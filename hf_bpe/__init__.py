@@ -36,7 +36,9 @@ __all__ = [
     "unpatch_transformers",
 ]
 
-# These import transformers.
+_SUBMODULES = ("analysis", "conversion", "editing")
+
+# These import transformers, or are not needed by most programs.
 __getattr__ = lazy_exports(
     __name__,
     {
@@ -44,11 +46,12 @@ __getattr__ = lazy_exports(
         "BPETokenizerFast": "hf_bpe.tokenizer._tokenization_fast",
         **dict.fromkeys(("accelerate", "patch_transformers", "unpatch_transformers"), "hf_bpe.tokenizer._accelerate"),
     },
+    (*_SUBMODULES, "distributed"),  # the last is deprecated, so not in `dir`
 )
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_SUBMODULES})
 
 
 register_when_imported()

@@ -1,17 +1,18 @@
-"""Public names of a package that are imported when they are asked for, because their modules import slow libraries."""
+"""Public names of a package that are imported on first use, because their modules import slow libraries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 
 
-def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
+def lazy_exports(package: str, modules: Mapping[str, str], submodules: Collection[str] = ()) -> Callable[[str], object]:
     """Return the `__getattr__` of a package (PEP 562).
 
     Args:
         package: its name.
         modules: public name → the module that defines it.
+        submodules: names of public modules of the package.
 
     >>> lazy_exports("fast", {"sleep": "time"})("sleep") is __import__("time").sleep
     True
@@ -20,6 +21,8 @@ def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], ob
     def getattr_of_package(name: str) -> object:
         if name in modules:
             return getattr(import_module(modules[name]), name)
+        if name in submodules:
+            return import_module(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return getattr_of_package
