@@ -16,6 +16,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 import transformers
+import typer.main
 from hf_bpe.conversion import write_gpt2
 from huggingface_hub import ModelCard
 from support.commands import run
@@ -24,6 +25,7 @@ from support.transformers_features import HAS_SANITIZING, needs_class_of_its_own
 
 import hf_bpe
 import hf_bpe.counting._count
+from hf_bpe.cli import app
 from hf_bpe.editing import extend
 
 ROOT = Path(__file__).parent.parent.parent
@@ -264,6 +266,32 @@ def test_auto_tokenizer_matches_the_table_for_each_config(tmp_path, column):
     assert column == 2 or 55 <= len(fast) <= 65
     others = {name for name, (kind, _) in loaded.items() if kind not in ("BPETokenizer", "TokenizersBackend")}
     assert others - wrong == {"hyperclovax_vision_v2", "siglip2"}
+
+
+FOREIGN_OPTIONS = {"--append-eod", "--data-path", "--long"}  # of Megatron and zstd
+
+
+def test_commands_and_options_of_the_pages_exist():
+    program = typer.main.get_command(app)
+    options = {
+        name: {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        for name, command in program.commands.items()
+    }
+    common = {option for parameter in program.params for option in parameter.opts} | {"--help", "-h"}
+    shown = []
+    for page in [Path("README.md"), *PAGES]:
+        text = (ROOT / page).read_text("utf-8")
+        code = re.findall(r"^\$ (hf-bpe .*)$", text, re.MULTILINE) + re.findall(
+            r"`((?:hf-bpe |--?[a-z])[^`\n]*)`", text
+        )
+        for line in code:
+            name = line.split()[1] if line.startswith("hf-bpe ") else "COMMAND"
+            assert name in options or name == "COMMAND" or name in common, f"{page}: {line}"
+            known = options.get(name, set().union(*options.values())) | common | FOREIGN_OPTIONS
+            found = {*re.findall(r"(?<![\w-])--?[a-z][a-z-]*", re.split(r" [|>] ", line)[0])}
+            assert found <= known, f"{page}: {line}"
+            shown += found
+    assert {"--vocab-size", "--download", "-q"} <= {*shown}
 
 
 def test_shell_of_the_readme_prints_what_it_shows(tmp_path):
