@@ -271,7 +271,7 @@ def _model(
 ) -> tuple[BPEModel, dict[str, int]]:
     """Return the model with pattern, ignore_merges and normalizer, and the entries that no text is encoded to.
 
-    Special added tokens belong to the model.
+    Special added tokens belong to the model, except those whose bytes an ordinary token has.
 
     An added token is also an ordinary token if merges make it, or if a whole pre-token may equal it, which `tokenizers`
     looks up in the vocabulary where text is not searched for the added token.
@@ -280,7 +280,7 @@ def _model(
     merges, tokens, is_used = _tokens_and_merges(ids, data["merges"])
     pattern, ignore_merges, _ = how
     vocab = dict(zip(ids.values(), tokens, strict=True))
-    specials: list[str] = []
+    specials: dict[str, int] = {}
     unused: dict[str, int] = {}
     others = compress(zip(ids.items(), tokens, strict=True), map(not_, is_used))
     outside = (((token.content, i), None) for i, token in added.items() if token.content not in ids)
@@ -295,7 +295,7 @@ def _model(
             continue
         if is_added is not None and is_added.special:
             vocab[token_id] = text.encode()
-            specials.append(text)
+            specials[text] = token_id
         elif is_added is not None:
             vocab.pop(token_id, None)
         elif token is None:
@@ -303,8 +303,12 @@ def _model(
             unused[text] = token_id
         elif text.strip("<>") == f"|unused_{token_id}|":  # the placeholders of `with_placeholders`
             del vocab[token_id]
+    if len({*vocab.values()}) < len(vocab):
+        ordinary = {token for token_id, token in vocab.items() if token_id not in specials.values()}
+        for text in [text for text in specials if text.encode() in ordinary]:
+            del vocab[specials.pop(text)]
     model = BPEModel(cast("dict[int, bytes]", vocab), merges, tuple(specials), *how)  # no None remains
-    printable = {**ids, **{special: model.special_ids()[special] for special in specials}}
+    printable = {**ids, **specials}
     for text in unused:
         del printable[text]
     if [*printable.values()] == [*model.vocab]:
