@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import os
+import stat
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import FileIO
@@ -26,6 +28,7 @@ from hf_bpe._utils.paths import check_output
 Line = TypeVar("Line")
 
 _LOCK = "lock"
+_PIECE = 1 << 20  # bytes to read at once
 
 
 class LogKind(NamedTuple):
@@ -79,7 +82,6 @@ class WorkLog(Generic[Line]):
         header = {"format": kind.format, **settings}
         self._file: FileIO | None = None
         check_output("work_dir", folder).mkdir(parents=True, exist_ok=True)
-        is_new_lock = not os.path.lexists(folder / _LOCK)
         self._lock = _locked(folder / _LOCK, patience)
         try:
             self.lines = self._open(header, parse)
@@ -88,9 +90,6 @@ class WorkLog(Generic[Line]):
             if self.is_new:
                 self.append(json.dumps(header))
         except BaseException:
-            if is_new_lock:  # a folder that is refused stays as it was
-                with suppress(OSError):  # Windows cannot delete an open file; there the release deletes it
-                    (folder / _LOCK).unlink()
             self.close()
             raise
 
@@ -100,23 +99,9 @@ class WorkLog(Generic[Line]):
         if not os.path.lexists(self.path):
             return []
         self._file = open_own(self.path, "r+b")
-        check_ours(self._file, self.path, self._kind)
-        *lines, _ = self._file.read().split(b"\n")
+        lines = _lines(self._file, self.path, self._kind)
         self._end = sum(len(line) + 1 for line in lines)
-        parsed: list[Line] = []
-        for number, line in enumerate(lines, 1):
-            try:
-                text = line.decode()
-                if number == 1:
-                    self._check_same(json.loads(text), header)
-                else:
-                    parsed.append(parse(text))
-            except (ValueError, RecursionError) as error:
-                if isinstance(error, _OtherWork):
-                    raise ValueError(str(error)) from None
-                again = self._kind.again.format(path=self.path, folder=self._folder)
-                raise ValueError(f"{self.path}, line {number} is damaged ({error}); {again}") from None
-        return parsed
+        return _parse_all(lines, self.path, self._kind, parse, lambda found: self._check_same(found, header))
 
     def _check_same(self, found: Mapping[str, Any], header: Mapping[str, Any]) -> None:
         for name in {**found, **header}:
@@ -154,6 +139,9 @@ class WorkLog(Generic[Line]):
         """Release the folder for other processes."""
         if self._file is not None:
             self._file.close()
+        if self._lock.is_locked:
+            with suppress(OSError):  # Windows cannot delete an open file; there the release deletes it
+                (self._folder / _LOCK).unlink()
         self._lock.release()
 
 
@@ -161,16 +149,16 @@ class _OtherWork(ValueError):
     """The log is whole, but of other work."""
 
 
-def check_folder(folder: Path, kind: LogKind) -> None:
-    """Raise the error of `WorkLog` if a folder holds another program's file of the log's name; write nothing."""
+def check_log(folder: Path, kind: LogKind, parse: Callable[[str], object]) -> None:
+    """Raise the errors of `WorkLog` for another program's file and for damaged lines; write nothing."""
     path = folder / kind.name
     if os.path.lexists(path):
         with open_own(path, "rb") as file:
-            check_ours(file, path, kind)
+            _parse_all(_lines(file, path, kind), path, kind, parse)
 
 
-def check_ours(file: FileIO, path: Path, kind: LogKind) -> None:
-    """Raise a ValueError unless a file is empty or begins as a log of ours; only the beginning is read."""
+def _lines(file: FileIO, path: Path, kind: LogKind) -> list[bytes]:
+    """Return the complete lines of a log; raise a ValueError if it begins in another way, before the rest is read."""
     mark = json.dumps({"format": kind.format})[:-1].encode()
     beginning = file.read(len(mark))
     file.seek(0)
@@ -179,6 +167,43 @@ def check_ours(file: FileIO, path: Path, kind: LogKind) -> None:
             f"{path}, line 1: expected the log of a {kind.work}, which begins with {mark.decode()}, got "
             f"{short_repr(beginning)}; it is another program's or version's: use another folder"
         )
+    return file.read().split(b"\n")[:-1]
+
+
+def _parse_all(
+    lines: list[bytes],
+    path: Path,
+    kind: LogKind,
+    parse: Callable[[str], Line],
+    check_header: Callable[[dict[str, Any]], object] = len,
+) -> list[Line]:
+    """Return the values of the lines after the first."""
+    parsed: list[Line] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            text = line.decode()
+            if number == 1:
+                check_header(json.loads(text))
+            else:
+                parsed.append(parse(text))
+        except _OtherWork as error:
+            raise ValueError(str(error)) from None
+        except (ValueError, RecursionError) as error:
+            again = kind.again.format(path=path, folder=path.parent)
+            raise ValueError(f"{path}, line {number} is damaged ({error}); {again}") from None
+    return parsed
+
+
+def subfolder(folder: Path, name: str) -> Path:
+    """Return the path of a folder in a work folder.
+
+    Raises:
+        NotADirectoryError: there is a symbolic link or a file; the target of a link may be anywhere.
+    """
+    path = folder / name
+    if name and os.path.lexists(path) and not stat.S_ISDIR(path.lstat().st_mode):
+        raise NotADirectoryError(f"{path} is a link or a file; expected a folder: use another work_dir")
+    return path
 
 
 def open_own(path: Path, mode: Literal["rb", "r+b", "x+b"]) -> FileIO:
@@ -196,6 +221,15 @@ def open_own(path: Path, mode: Literal["rb", "r+b", "x+b"]) -> FileIO:
         file.close()
         raise
     return file
+
+
+def checksum(file: FileIO, size: int) -> int:
+    """Return the CRC-32 of the next bytes of a file, or of what is there; it tells damage, not forgery."""
+    crc = 0
+    while size > 0 and (piece := file.read(min(size, _PIECE))):
+        crc = zlib.crc32(piece, crc)
+        size -= len(piece)
+    return crc
 
 
 def _open_no_link(path: str, flags: int) -> int:

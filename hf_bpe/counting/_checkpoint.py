@@ -6,23 +6,30 @@ the runs that it names are on disk. Runs that no line names, which a killed proc
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
+import stat
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_bpe._utils.files import flush
-from hf_bpe._utils.work_log import LogKind, WorkLog
+from hf_bpe._utils.shapes import check_shape
+from hf_bpe._utils.work_log import LogKind, WorkLog, checksum, open_own
+from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.engine._runs import PIECE, FileRun, Read, Run, RunMerger
 
 if TYPE_CHECKING:
     from hf_bpe.counting._sources import Shard
 
 LOG = "manifest.jsonl"
-_KIND = LogKind(LOG, "hf_bpe counting 1", "count", "delete {folder} to count again")
+_RUN = re.compile("[0-9]{9}[.]run")
+_COMMIT = {"shards": [(str, str)], "runs": {_RUN: (int, int)}, "skipped": SKIPPED}
+_KIND = LogKind(LOG, "hf_bpe counting 2", "count", "delete {folder} to count again")
 
 
 class WorkFolder:
@@ -38,20 +45,27 @@ class WorkFolder:
 
     def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any]) -> None:
         self.path = Path(path)
-        self._log = WorkLog(self.path, _KIND, settings, json.loads, self._check_runs)
+        self._log = WorkLog(self.path, _KIND, settings, _parse_commit, self._check_runs)
         self._commits = self._log.lines
+        self._written: dict[str, tuple[int, int]] = {}  # size and checksum of runs that are not committed yet
         if not self._log.is_new:  # else the files in the folder are not ours
             self._delete_unnamed_runs()
 
     def _check_runs(self, commits: Sequence[dict[str, Any]]) -> None:
-        for name, size in _sizes(commits).items():
+        for name, number in Counter(name for commit in commits for name in commit["runs"]).items():
+            if number > 1:
+                raise ValueError(f"{self.path / LOG} names {name} {number} times; delete {self.path} to count again")
+        for name, (size, crc) in _runs_of(commits).items():
             path = self.path / name
-            if not path.is_file() or path.stat().st_size != size:
-                raise ValueError(f"{path} is missing or damaged; delete {self.path} to count again")
+            if not os.path.lexists(path):
+                raise ValueError(f"{path} is missing; delete {self.path} to count again")
+            with open_own(path, "rb") as file:
+                if os.fstat(file.fileno()).st_size != size or checksum(file, size) != crc:
+                    raise ValueError(f"{path} is damaged; delete {self.path} to count again")
 
     def _delete_unnamed_runs(self) -> None:
         """Delete runs that a killed process has written and not committed."""
-        named = _sizes(self._commits)
+        named = _runs_of(self._commits)
         for path in self._run_files():
             if path.name not in named:
                 path.unlink()
@@ -102,7 +116,8 @@ class WorkFolder:
         def read(size: int) -> bytes:
             nonlocal reader
             if reader is None:
-                reader = FileRun(path.open("rb", buffering=0), 0, path.stat().st_size).reader()
+                file = open_own(path, "rb")
+                reader = FileRun(file, 0, os.fstat(file.fileno()).st_size).reader()
             piece = reader(size)
             if not piece:
                 reader = _at_end  # releases the file
@@ -116,30 +131,42 @@ class WorkFolder:
 
     def write_run(self, merger: RunMerger) -> str:
         """Write a run, and return its name for `commit`."""
-        number = max((int(path.stem) for path in self._run_files()), default=0) + 1
-        path = self.path / f"{number:09}.run"
+        last = max(_runs_of(self._commits), default="0").removesuffix(".run")
+        names = (f"{number:09}.run" for number in itertools.count(int(last) + 1))
+        path = next(path for path in map(self.path.joinpath, names) if not os.path.lexists(path))
         with path.open("xb") as file:
+            crc = 0
             while piece := merger.read(PIECE):
+                crc = zlib.crc32(piece, crc)
                 file.write(piece)
             file.flush()
             os.fsync(file.fileno())
+            self._written[path.name] = file.tell(), crc
         return path.name
 
     def _run_files(self) -> list[Path]:
-        return [path for path in self.path.glob("*.run") if re.fullmatch("[0-9]{9}", path.stem)]
+        paths = (path for path in self.path.iterdir() if _RUN.fullmatch(path.name))
+        return [path for path in paths if stat.S_ISREG(path.lstat().st_mode)]
 
     def commit(self, shards: Sequence[Shard], runs: Sequence[str], skipped: dict[str, int]) -> None:
         """Record that the shards are finished and that the runs hold their counts."""
         flush(self.path)  # so that every file that a line names is on disk before the line
-        sizes = {name: (self.path / name).stat().st_size for name in runs}
-        commit = {"shards": [[shard.key, shard.name] for shard in shards], "runs": sizes, "skipped": skipped}
+        written = {name: self._written.pop(name) for name in runs}
+        commit = {"shards": [[shard.key, shard.name] for shard in shards], "runs": written, "skipped": skipped}
         self._log.append(json.dumps(commit))
         self._commits.append(commit)
 
 
-def _sizes(commits: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Return the sizes of the runs of commits by their names."""
-    return {name: size for commit in commits for name, size in commit["runs"].items()}
+def _parse_commit(line: str) -> dict[str, Any]:
+    commit: dict[str, Any] = check_shape(json.loads(line), _COMMIT)
+    if not (commit["shards"] and commit["runs"]):
+        raise ValueError("expected shards and runs, got none")
+    return commit
+
+
+def _runs_of(commits: Sequence[dict[str, Any]]) -> dict[str, tuple[int, int]]:
+    """Return size and checksum of the runs of commits by their names."""
+    return {name: tuple(values) for commit in commits for name, values in commit["runs"].items()}
 
 
 def _at_end(size: int) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from hf_bpe.counting._sources import Shard
 
@@ -32,6 +32,10 @@ class Skipped:
 
     def __add__(self, other: Skipped) -> Skipped:
         return Skipped(self.files + other.files, self.documents + other.documents, self.shortened + other.shortened)
+
+
+SKIPPED = {field.name: int for field in fields(Skipped)}
+"""The shape of `asdict(Skipped(…))` in a file."""
 
 
 class ErrorPolicy:

@@ -15,6 +15,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -29,6 +30,7 @@ from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import MOST_BYTES, open_regular, parse_json
 from hf_bpe._utils.paths import check_output
+from hf_bpe._utils.shapes import Optional, Shape, check_shape
 from hf_bpe.core._byte_level import repair_surrogates
 from hf_bpe.core._model import check_special_tokens
 from hf_bpe.core.pretokenizers import UNICODE_VERSION, AnyPattern, canonical_pattern
@@ -41,6 +43,18 @@ FAN_IN = 64  # runs to merge at once
 _BATCH = 1 << 23  # bytes of words to process at once
 _LEAST_RECORD = 4  # the fewest bytes of a word in a run: two lengths, a byte, a count
 _IN_MEMORY = 1 << 26  # bytes up to which a new run stays in memory
+
+
+_ABOUT: Shape = {  # the description in a file; numbers that may exceed 63 bits are checked apart
+    "pattern": Optional(str),
+    "special_tokens": [str],
+    "unicode": str,
+    "fingerprint": str,
+    "skipped": {re.compile("[a-z]+"): int},
+    "sources": [{"name": str, "weight": str, "files": int, "bytes": int}],
+    **dict.fromkeys(("scale", "words", "total"), object),
+    ...: object,
+}
 
 
 @dataclass(frozen=True)
@@ -320,7 +334,7 @@ class WordCounts:
         counts._run = FileRun(file, 16, footer - 16)
         file.seek(footer)
         try:
-            about = parse_json(path, file.read(length).decode())
+            about = check_shape(parse_json(path, file.read(length).decode()), _ABOUT)
             if about["unicode"] != UNICODE_VERSION:
                 raise ValueError(
                     f"it was counted with Unicode {about['unicode']}, this version of hf_bpe uses {UNICODE_VERSION}"
@@ -330,10 +344,10 @@ class WordCounts:
             counts.scale = check_int("scale", about["scale"], 1, 10**1000)
             counts._words = check_int("words", about["words"], 0, (footer - 16) // _LEAST_RECORD)
             counts.total = check_int("total", about["total"], 0)
-            counts.skipped = {name: check_int(name, number, 0) for name, number in about["skipped"].items()}
+            counts.skipped = about["skipped"]
             counts.fingerprint = about["fingerprint"]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path}: this counts file cannot be read: {error!r}") from None
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}: this counts file cannot be read: {error}") from None
         digest = counts._digest()
         read = counts._run.reader()
         while piece := read(PIECE):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.work_log import LogKind, WorkLog, check_folder
+from hf_bpe._utils.work_log import LogKind, WorkLog, check_log, subfolder
 from hf_bpe.core._model import Merge
 
 LOG = "merges.log"
@@ -26,13 +26,14 @@ class MergeLog:
     Args:
         folder: the folder of the file; created if it does not exist.
         settings: what the merges depend on, as JSON values.
+        initial: the merges before those of the log.
 
     Raises:
         ValueError, OSError: see `WorkLog`.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], settings: dict[str, Any]) -> None:
-        self._log = WorkLog(Path(folder), _KIND, settings, _parse_merge)
+    def __init__(self, folder: str | os.PathLike[str], settings: dict[str, Any], initial: Sequence[Merge] = ()) -> None:
+        self._log = WorkLog(Path(folder), _KIND, settings, _parser_of_merges(initial))
         self.merges = [*self._log.lines]
         self._written = len(self.merges)
         self._last = time.monotonic()
@@ -56,11 +57,24 @@ class MergeLog:
         self._last = time.monotonic()
 
 
-def check_log(folder: Path) -> None:
-    """Raise an error, before the text is counted, if another program's file has the name of the log."""
-    check_folder(folder, _KIND)
+def check_logs(folder: Path, initial: Sequence[Merge], subfolders: Iterable[str]) -> None:
+    """Raise the errors of opening the log of a folder, and those of its subfolders, before the text is counted."""
+    check_log(folder, _KIND, _parser_of_merges(initial))
+    for name in subfolders:
+        check_log(subfolder(folder, name), _KIND, str)  # the merges before them are not known yet
 
 
-def _parse_merge(line: str) -> Merge:
-    first, second = map(bytes.fromhex, line.split(" "))
-    return first, second
+def _parser_of_merges(initial: Sequence[Merge]) -> Callable[[str], Merge]:
+    """Return what parses the lines of a log in their order; it raises a ValueError for a merge that cannot be."""
+    known = {bytes([byte]) for byte in range(256)} | {first + second for first, second in initial}
+    pairs: set[Merge] = set()
+
+    def parse(line: str) -> Merge:
+        first, second = map(bytes.fromhex, line.split(" "))
+        if first not in known or second not in known or (first, second) in pairs:
+            raise ValueError(f"the merge {line!r} cannot be learned after the lines before it")
+        known.add(first + second)
+        pairs.add((first, second))
+        return first, second
+
+    return parse

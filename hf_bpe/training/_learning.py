@@ -67,7 +67,7 @@ class Learning:
         self._log: MergeLog | None = None
         if work_dir is not None:
             digest = hashlib.sha256(repr([*initial]).encode()).hexdigest()
-            self._log = MergeLog(work_dir, {"counts": words.fingerprint, **options, "initial": digest})
+            self._log = MergeLog(work_dir, {"counts": words.fingerprint, **options, "initial": digest}, initial)
             self.merges = [*self._log.merges]
 
     def __enter__(self) -> Learning:

@@ -16,6 +16,7 @@ from hf_bpe._utils.arguments import MOST, check_int, check_real, checked, one_of
 from hf_bpe._utils.memory import parse_bytes
 from hf_bpe._utils.progress import Listener
 from hf_bpe._utils.tables import refuse_tables
+from hf_bpe._utils.work_log import subfolder
 from hf_bpe.core._byte_level import from_printable
 from hf_bpe.core._model import BPEModel, Merge, check_model, check_special_tokens
 from hf_bpe.core._provenance import shortened
@@ -23,7 +24,7 @@ from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern
 from hf_bpe.counting._count import COUNTING_CHECKS, count
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import Settings, WordCounts
-from hf_bpe.training._checkpoint import check_log
+from hf_bpe.training._checkpoint import check_logs
 from hf_bpe.training._learning import Learning, Shown, SupermergeLearning
 from hf_bpe.training._parity import Parity, ParityLearning, check_no_parity_with, check_parity
 from hf_bpe.training._superwords import Superwords, check_superwords, reach_by_stages
@@ -235,12 +236,15 @@ def train(
 
     folder = None if work_dir is None else Path(work_dir)
     if folder is not None:
-        check_log(folder)
+        stages = [] if superwords is None else [f"superwords-{number}" for number in superwords.all_after]
+        check_logs(folder, () if initial is None else initial.merges, ["superwords", *stages])
     words = {name: counted(source, settings.pattern, folder) for name, source in languages.items()}
     dev_words = {name: counted(source, settings.pattern, folder) for name, source in dev.items()}
     pieces = None
     if superwords is not None and text_of_pieces is not None:
-        pieces = counted(text_of_pieces, superwords.pattern_after(settings.pattern), folder and folder / "superwords")
+        pieces = counted(
+            text_of_pieces, superwords.pattern_after(settings.pattern), folder and subfolder(folder, "superwords")
+        )
     learned_from = [*words.values(), *([] if pieces is None else [pieces])]
     alphabet = range(256) if initial_alphabet == "bytes" else set().union(*chain.from_iterable(learned_from))
     base = base_model(alphabet, settings.special_tokens, settings.pattern, initial)
@@ -271,7 +275,7 @@ def train(
             words,
             [*([] if initial is None else initial.merges), *first],
             max_memory=memory,
-            work_dir=folder and folder / name,
+            work_dir=folder and subfolder(folder, name),
             parts=settings.pattern,
             num_workers=num_workers,
             min_frequency=min_frequency * words.scale,

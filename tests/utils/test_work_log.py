@@ -38,7 +38,7 @@ FOREIGN = {
     "without a final newline": b'{"audio_filepath": "a.wav"}\n{"audio_filepath": "b.wav"}',
     "one line": b"low",
     "a dict of ours in another form": b'{"format":"hf_bpe counting 1"}\nlow',
-    "a later version": b'{"format": "hf_bpe counting 2"}\nlow',
+    "a later version": b'{"format": "hf_bpe counting 3"}\nlow',
     "no text": b"\x00\xff\n\x80",
     "half a first line": b'{"form',
 }

@@ -93,22 +93,20 @@ def encode_sources(
         work = work_dir
         if keeps_pieces and work is None:
             work = stack.enter_context(scratch_folder(target.folder))
-        is_resumed = keeps_pieces and work is not None and (work / LOG).exists()
-        log = stack.enter_context(RunLog(work, _identity(job))) if keeps_pieces and work is not None else None
+        log = None
+        if keeps_pieces and work is not None:
+            log = stack.enter_context(_run_log(job, work, len(units), overwrite))
+        else:
+            _check_free(job, 0, overwrite)
         records = [] if log is None else log.records
         replaced = [] if records or not overwrite else files_of_manifest(target)
-        if job.shard_tokens is not None:
-            # After a kill, the shard after those of the log may be in place.
-            ours = [target.names(number) for number in range(len(records) + is_resumed)]
-            _check_free(target, {*replaced, *(target.folder / name for names in ours for name in names)})
         progress = EncodingProgress(len(units), total, 0 if log is None else log.totals.read, show_progress)
         stack.enter_context(progress)
         stream: DirectStream | PieceStream
         if log is None:
             stream = DirectStream(job.encoder, units, progress.report)
         else:
-            check_in_place(target.folder, records, log.folder)
-            folder = PieceFolder(log.folder / "pieces", dtype, is_durable=work_dir is not None)
+            folder = PieceFolder(log.pieces, dtype, is_durable=work_dir is not None)
             stream = PieceStream(job.encoder, units, processes, folder, log, progress.report)
         rows = without_empty_rows(stream.chunks())
         if job.packing is not None:
@@ -166,6 +164,21 @@ def _described(source: Shard) -> dict[str, Any]:
     return {"name": source.name, "bytes": source.size, "format": source.format, **column}
 
 
+def _run_log(job: Job, work: Path, units: int, overwrite: bool) -> RunLog:
+    """Open the log of a job, after checks of what it says about the output."""
+    target, is_resumed = job.target, (work / LOG).exists()
+
+    def names(shard: int) -> list[str]:
+        return target.names(None if job.shard_tokens is None else shard)
+
+    def check(records: list[ShardRecord]) -> None:
+        # After a kill, the shard after those of the log may be in place.
+        _check_free(job, len(records) + is_resumed, overwrite and not records)
+        check_in_place(target.folder, records, work)
+
+    return RunLog(work, _identity(job), names, units, check)
+
+
 def _identity(job: Job) -> dict[str, Any]:
     """Return what the token files depend on.
 
@@ -203,8 +216,19 @@ def _check_no_source_is_replaced(job: Job) -> None:
             raise ValueError(f"output: {source.name} is a source; choose another output")
 
 
-def _check_free(target: Target, known: set[Path]) -> None:
-    """Raise a FileExistsError for shards of another run, which could be taken for some of this one."""
+def _check_free(job: Job, ours: int, overwrite: bool) -> None:
+    """Raise a FileExistsError for shards of another run, which could be taken for some of this one.
+
+    Args:
+        job: the job.
+        ours: how many shards may be in place already.
+        overwrite: whether the shards of an earlier run are replaced.
+    """
+    if job.shard_tokens is None:
+        return
+    target = job.target
+    known = {target.folder / name for number in range(ours) for name in target.names(number)}
+    known |= {*files_of_manifest(target)} if overwrite else set()
     there = [path for path in target.shards_there() if path not in known]
     if there:
         raise FileExistsError(f"{there[0]} is a shard of another run; delete its shards, or choose another output")

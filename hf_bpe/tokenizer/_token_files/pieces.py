@@ -11,8 +11,11 @@ import json
 import os
 import re
 import struct
+import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
+from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,16 +23,24 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe._utils.files import flush
-from hf_bpe.counting._error_policy import Skipped
+from hf_bpe._utils.shapes import Optional, check_shape
+from hf_bpe._utils.work_log import checksum, open_own
+from hf_bpe.counting._error_policy import SKIPPED, Skipped
 from hf_bpe.counting._sources import Shard
 from hf_bpe.tokenizer._token_files.documents import DocumentEncoder, Place
-from hf_bpe.tokenizer._token_files.rows import Chunk
+from hf_bpe.tokenizer._token_files.rows import Chunk, Values
 
 _MOST_IDS, _MOST_DOCUMENTS = 1 << 26, 1 << 22
 _MOST_VALUES = 1 << 24  # bytes of the values of copied columns
 _READ_IDS = 1 << 22
-_NAME = re.compile(r"([0-9]{6,})-([0-9]{6,})\.piece")
+_NAME = re.compile(r"([0-9]{6,})-([0-9]{6,})\.(piece|part)")
 _TRAILER = struct.Struct("<Q")
+_CONTENT = {
+    **dict.fromkeys(("ids", "documents", "read", "values", "crc"), int),
+    "place": (int, int, bool, int),
+    "is_last": bool,
+    "skipped": SKIPPED,
+}
 
 Report = Callable[[int, int, int], object]
 """Called with a unit, and how many more bytes of its sources were read and ids made."""
@@ -48,6 +59,7 @@ class Piece(NamedTuple):
         skipped: what was skipped in the sources of the unit before that of the place.
         read: stored bytes of the sources that were read for it.
         values: the size in bytes of the values of copied columns.
+        crc: the checksum of ids, ends and values.
     """
 
     path: Path
@@ -59,15 +71,34 @@ class Piece(NamedTuple):
     is_last: bool
     skipped: Skipped
     read: int
-    values: int = 0
+    values: int
+    crc: int
+
+    def check(self, dtype: npt.DTypeLike) -> None:
+        """Raise a ValueError if the file is damaged."""
+        with open_own(self.path, "rb") as file:
+            size = self.ids * np.dtype(dtype).itemsize
+            with _damage_named(self.path):
+                if checksum(file, size + self.documents * 8 + self.values) != self.crc:
+                    raise ValueError("its checksum is another")
+            file.seek(size)
+            self._ends_and_values(file)
+
+    def _ends_and_values(self, file: FileIO) -> tuple[npt.NDArray[np.int64], list[Values]]:
+        ends = np.fromfile(file, "<i8", self.documents)
+        with _damage_named(self.path):
+            lines = [json.loads(line) for line in _read(file, self.values).splitlines()]
+            values = [tuple(row) for line in check_shape(lines, [[[Optional(str)]]]) for row in line]
+            if len(ends) < self.documents or (np.diff(ends, prepend=0, append=self.ids) < 0).any():
+                raise ValueError("documents end where there are no ids")
+        return ends, values
 
     def chunks(self, dtype: npt.DTypeLike, first: int = 0) -> Iterator[Chunk]:
         """Yield the ids from the id with the index `first` on."""
         dtype = np.dtype(dtype)
-        with self.path.open("rb") as file:
+        with open_own(self.path, "rb") as file:
             file.seek(self.ids * dtype.itemsize)
-            ends = np.fromfile(file, "<i8", self.documents)
-            values = [tuple(row) for line in file.read(self.values).splitlines() for row in json.loads(line)]
+            ends, values = self._ends_and_values(file)
             file.seek(first * dtype.itemsize)
             low = int(np.searchsorted(ends, first))
             for start in range(first, max(self.ids, first + 1), _READ_IDS):  # a document may end with nothing more
@@ -93,13 +124,13 @@ class PieceFolder:
     def of_unit(self, unit: int, first: int = 0) -> list[Piece]:
         """Return the pieces of a unit from a number on."""
         paths = (_path(self.path, unit, number) for number in itertools.count(first))
-        return [*map(_read, itertools.takewhile(Path.exists, paths))]
+        return [_describe(path, self.dtype.itemsize) for path in itertools.takewhile(os.path.lexists, paths)]
 
     def clean(self, unit: int, number: int) -> None:
         """Delete the pieces before a piece, and what a killed process has not finished."""
         for path in [*self.path.iterdir()]:
             found = _NAME.fullmatch(path.name)
-            if path.suffix == ".part" or (found and (int(found[1]), int(found[2])) < (unit, number)):
+            if found and (found[3] == "part" or (int(found[1]), int(found[2])) < (unit, number)):
                 path.unlink()
 
     def encode(
@@ -145,18 +176,18 @@ class _PieceFile:
     def __init__(self, folder: Path, unit: int, number: int, dtype: npt.DTypeLike) -> None:
         self._path = _path(folder, unit, number)
         self._part = self._path.with_suffix(".part")
-        self._file = self._part.open("wb")
+        self._file = self._part.open("xb")
         self._dtype = np.dtype(dtype)
         self._ends: list[npt.NDArray[np.int64]] = []
         self._values: list[bytes] = []  # lines of JSON
-        self.ids = self.documents = self.read = self.values = 0
+        self.ids = self.documents = self.read = self.values = self._crc = 0
 
     @property
     def is_full(self) -> bool:
         return self.ids >= _MOST_IDS or self.documents >= _MOST_DOCUMENTS or self.values >= _MOST_VALUES
 
     def append(self, chunk: Chunk, read: int) -> None:
-        self._file.write(np.ascontiguousarray(chunk.ids, self._dtype).data)
+        self._write(np.ascontiguousarray(chunk.ids, self._dtype).data)
         self._ends.append(chunk.ends + self.ids)
         self.ids += len(chunk.ids)
         self.documents += len(chunk.ends)
@@ -165,19 +196,24 @@ class _PieceFile:
             self._values.append(json.dumps(chunk.values).encode() + b"\n")
             self.values += len(self._values[-1])
 
+    def _write(self, data: bytes | memoryview) -> None:
+        self._file.write(data)
+        self._crc = zlib.crc32(data, self._crc)
+
     def commit(self, place: Place, is_last: bool, skipped: Skipped, is_durable: bool) -> Piece:
         for ends in self._ends:
-            self._file.write(ends.astype("<i8").data)
-        self._file.writelines(self._values)
+            self._write(ends.astype("<i8").data)
+        for line in self._values:
+            self._write(line)
         content: dict[str, Any] = {"ids": self.ids, "documents": self.documents, "place": place, "is_last": is_last}
-        content |= {"skipped": asdict(skipped), "read": self.read, "values": self.values}
+        content |= {"skipped": asdict(skipped), "read": self.read, "values": self.values, "crc": self._crc}
         trailer = json.dumps(content).encode()
         self._file.write(trailer + _TRAILER.pack(len(trailer)))
         self._file.close()
         if is_durable:
             flush(self._part)
         self._part.replace(self._path)
-        return _read(self._path)
+        return _describe(self._path, self._dtype.itemsize)
 
     def close(self) -> None:
         self._file.close()
@@ -188,21 +224,43 @@ def _path(folder: Path, unit: int, number: int) -> Path:
     return folder / f"{unit:06}-{number:06}.piece"
 
 
-def _read(path: Path) -> Piece:
+def _describe(path: Path, id_bytes: int) -> Piece:
     """Return the description of a piece.
 
     Raises:
         ValueError: the file is damaged.
+        OSError: it is a symbolic link, or cannot be read.
     """
     found = _NAME.fullmatch(path.name)
     assert found is not None
+    with open_own(path, "rb") as file, _damage_named(path):
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - _TRAILER.size, 0))
+        (length,) = _TRAILER.unpack(_read(file, _TRAILER.size))
+        begin = size - _TRAILER.size - length
+        if begin < 0:
+            raise ValueError("it is cut off")
+        file.seek(begin)
+        content = check_shape(json.loads(_read(file, length)), _CONTENT)
+        if begin != content["ids"] * id_bytes + content["documents"] * 8 + content["values"]:
+            raise ValueError("its size is not that of its content")
+    content["place"], content["skipped"] = Place(*content["place"]), Skipped(**content["skipped"])
+    return Piece(path, int(found[1]), int(found[2]), **content)
+
+
+def _read(file: FileIO, size: int) -> bytes:
+    """Return exactly `size` bytes of an unbuffered file, or what is there."""
+    parts: list[bytes] = []
+    while size > 0 and (part := file.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    """Name the file in errors about its content, and say what to do."""
     try:
-        with path.open("rb") as file:
-            end = file.seek(-_TRAILER.size, os.SEEK_END)
-            (size,) = _TRAILER.unpack(file.read(_TRAILER.size))
-            file.seek(end - size)
-            content = json.loads(file.read(size))
-        content["place"], content["skipped"] = Place(*content["place"]), Skipped(**content["skipped"])
-        return Piece(path, int(found[1]), int(found[2]), **content)
-    except (ValueError, TypeError, struct.error, OSError) as error:
+        yield
+    except (ValueError, RecursionError, struct.error) as error:
         raise ValueError(f"{path} is damaged ({error}); delete {path.parent.parent} to encode again") from None

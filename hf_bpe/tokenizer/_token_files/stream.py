@@ -124,11 +124,14 @@ class PieceStream:
         del self._open[:consumed]
 
     def _pieces(self) -> Generator[Piece, None, None]:
-        self._folder.clean(self._start.unit, self._start.piece)
         left = range(self._start.unit, len(self._units))
         known = {unit: self._folder.of_unit(unit, self._first_of(unit)) for unit in left}
-        if self._log.records and not known[self._start.unit]:
+        for piece in (piece for pieces in known.values() for piece in pieces):
+            piece.check(self._folder.dtype)
+        first = next(iter(known[self._start.unit]), None) if self._log.records else None
+        if self._log.records and (first is None or first.ids < self._start.first):
             raise ValueError(f"{self._folder.path} lacks the piece to resume from; delete {self._log.folder}")
+        self._folder.clean(self._start.unit, self._start.piece)
         for unit, pieces in known.items():
             for piece in pieces:
                 self._report(unit, piece.read, piece.ids)

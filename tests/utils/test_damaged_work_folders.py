@@ -1,0 +1,122 @@
+"""Damaged and hostile work folders are refused by file and place, before anything is changed or read elsewhere."""
+
+import json
+import os
+import re
+
+import pytest
+from support.profiles import by_profile
+from support.trees import snapshot
+from support.work_folder_fuzz import WORK, check, make
+
+from hf_bpe import count, train
+from hf_bpe._utils.shapes import Optional, check_shape
+from hf_bpe.training import Superwords
+
+needs_links = pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege on Windows")
+
+
+@needs_links
+@pytest.mark.parametrize("name", WORK)
+def test_damaged_work_folder_is_refused_as_it_is_or_resumed(tmp_path, name):
+    make(name, tmp_path / "root")
+    for seed in range(by_profile(quick=20, thorough=334)):
+        check(name, tmp_path / "root", seed)
+
+
+@pytest.fixture
+def work(tmp_path):
+    """Return a work folder of counting, with a run outside of it that could be counted."""
+    make("count", tmp_path / "root")
+    work = tmp_path / "root" / "work"
+    (work.parent / "000000009.run").write_bytes((work / "000000001.run").read_bytes())
+    return work
+
+
+@pytest.mark.parametrize("name", ["../000000009.run", "/etc/hostname", "ABSOLUTE", "1.run", "lock", "..", ""])
+def test_run_outside_the_work_folder_is_not_read(work, name):
+    name = name.replace("ABSOLUTE", (work.parent / "000000009.run").as_posix())
+    manifest = work / "manifest.jsonl"
+    manifest.write_text(manifest.read_text().replace("000000001.run", name))
+    before = snapshot(work.parent)
+    message = rf"manifest\.jsonl, line 2 is damaged \(runs: expected names like .*, got {re.escape(repr(name))}"
+    with pytest.raises(ValueError, match=message[:120]):
+        WORK["count"][1](work.parent)
+    assert snapshot(work.parent) == before
+
+
+@needs_links
+@pytest.mark.parametrize("target", ["../000000009.run", "/etc/hostname"])
+def test_run_that_is_a_link_is_not_read(work, target):
+    (work / "000000001.run").unlink()
+    (work / "000000001.run").symlink_to(target)
+    with pytest.raises(OSError, match=r"000000001\.run is a symbolic link"):
+        WORK["count"][1](work.parent)
+
+
+@pytest.mark.parametrize("name", ["../../outside/secret", "/etc/hostname"])
+def test_shard_outside_the_output_folder_is_not_looked_at(tmp_path, name):
+    make("encode", tmp_path)
+    path = tmp_path / "work" / "encoding.log"
+    path.write_text(path.read_text().replace("x-00000.bin", name))
+    with pytest.raises(ValueError, match=r"encoding\.log, line 2 is damaged \(shard\.files: expected names like"):
+        WORK["encode"][1](tmp_path)
+
+
+@needs_links
+@pytest.mark.parametrize("name", ["superwords", "superwords-20"])
+def test_subfolder_is_not_written_through_a_link(tmp_path, name):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / name).symlink_to(tmp_path / "elsewhere")
+    texts = ["by the way, by the way, of the low lower lowest"] * 3
+    with pytest.raises(NotADirectoryError, match=f"{name} is a link or a file"):
+        train(texts, num_merges=30, superwords=Superwords(after=20), work_dir=tmp_path / "work")
+    assert [*(tmp_path / "elsewhere").iterdir()] == []
+    assert [path.name for path in (tmp_path / "work").iterdir()] == [name]
+
+
+def test_pieces_without_their_log_are_refused(tmp_path):
+    make("encode", tmp_path)
+    (tmp_path / "work" / "encoding.log").unlink()
+    with pytest.raises(ValueError, match=r"pieces has files, but .*encoding\.log is missing; delete .*work to encode"):
+        WORK["encode"][1](tmp_path)
+
+
+def test_files_of_others_with_similar_names_are_kept(work):
+    (work / "000000009.run").mkdir()
+    (work / "notes.run").write_text("mine")
+    WORK["count"][1](work.parent)
+    assert (work / "000000009.run").is_dir()
+    assert (work / "notes.run").read_text() == "mine"
+    assert count([*sorted((work.parent / "corpus").glob("*.txt"))], work_dir=work)
+
+
+SHAPE = {"a": [(str, int)], "b": Optional(bool), "c": {re.compile("[0-9]+"): {"d": object, ...: object}}}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([], "expected an object, got []"),
+        ({}, "a is missing"),
+        ({"a": {}}, "a: expected a list, got {}"),
+        ({"a": [["x"]]}, "a[0]: expected a list of 2, got ['x']"),
+        ({"a": [["x", 1], ["x", True]]}, "a[1][1]: expected a number from 0 to 2^63 - 1, got True"),
+        ({"a": [["x", -1]]}, "a[0][1]: expected a number from 0 to 2^63 - 1, got -1"),
+        ({"a": [["x", 2**63]]}, "a[0][1]: expected a number from 0 to 2^63 - 1, got 9223372036854775808"),
+        ({"a": [[1, 1]]}, "a[0][0]: expected a string, got 1"),
+        ({"a": [], "b": 0}, "b: expected true or false, got 0"),
+        ({"a": [], "b": None, "c": {"x": {"d": 1}}}, "c: expected names like [0-9]+, got 'x'"),
+        ({"a": [], "b": None, "c": {"1": {"e": 1}}}, "c.1.d is missing"),
+        ({"a": [], "b": None, "c": {}, "e": 1}, "expected no other keys than a, b, c, got 'e'"),
+    ],
+)
+def test_value_of_another_shape_is_an_error_with_its_place(value, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        check_shape(json.loads(json.dumps(value)), SHAPE)
+
+
+def test_value_of_the_shape_is_returned():
+    value = {"a": [["x", 1]], "b": None, "c": {"12": {"d": [1], "e": 2}}}
+    assert check_shape(value, SHAPE) is value
