@@ -21,6 +21,12 @@ Force = Annotated[bool, option("Replace what is there.", "--force", "-f")]
 def check_folder(folder: Path, force: bool, room: int = _LEAST_ROOM) -> None:
     """Raise an error unless a tokenizer can be saved in a folder without replacing another one."""
     check_output("path", folder)
+    from hf_bpe.conversion import FORMATS  # as late as transformers is imported
+
+    if not folder.exists() and folder.suffix in {each.suffix for each in FORMATS.values() if each.suffix}:
+        raise ValueError(
+            f"{folder} is the name of a file; expected a folder to save in, of which hf-bpe convert then makes the file"
+        )
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; expected a folder to save in")
     found = [name for name in _TOKENIZER_FILES if (folder / name).exists()]

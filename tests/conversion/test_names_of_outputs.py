@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from hf_bpe.conversion import FORMATS
-from support.commands import run
+from support.commands import error, run
 
 from hf_bpe import BPETokenizer
 
@@ -88,6 +88,20 @@ def test_folder_that_exists_may_have_any_name(written, tmp_path):
     assert "x.foo/tokenizer.json" in written("x.foo")
     (tmp_path / "y.gguf").mkdir()
     assert "y.gguf/vocab.json" in written("y.gguf", "gpt2")
+
+
+@pytest.mark.parametrize("suffix", FILES)
+@pytest.mark.parametrize(
+    "command", ["truncate SOURCE --vocab-size 257", "pad SOURCE --multiple 64", "train - --num-merges 0"]
+)
+def test_commands_that_save_folders_refuse_names_of_files(source, tmp_path, command, suffix):
+    words = command.replace("SOURCE", str(source)).split()
+    output = tmp_path / f"x{suffix}"
+    assert error(*words, "-o", output).startswith(f"{output} is the name of a file; expected a folder to save in")
+    assert not output.exists()
+    output.mkdir()
+    run(*words, "-o", output, stdin=b"low")
+    assert BPETokenizer.from_pretrained(output)
 
 
 @both
