@@ -87,6 +87,13 @@ def test_shells_complete_commands(shell, asked, monkeypatch):
     assert {*re.findall(r'(?m)(?<![\w-])tr\w+(?="?:|\t|$)', run().stdout)} == {"train", "tree", "truncate"}
 
 
+def test_shells_complete_the_command_that_help_explains(monkeypatch):
+    monkeypatch.setenv("_HF_BPE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "hf-bpe help tr")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert run().stdout.split() == ["train", "tree", "truncate"]
+
+
 def test_help_and_errors_are_coloured_on_terminals_only(monkeypatch):
     from hf_bpe.cli import messages
 
