@@ -157,9 +157,9 @@ def verify(
 
     They may be of any formats. Two patterns must give the same pre-tokens. Each tokenizer runs in the library of its
     format, if that is installed. The first text that differs is printed with its ids and the bytes of each token, and
-    the exit code is 1.
+    the exit code is 1. If the ids agree but their offsets differ, the first such text is printed as a note.
     """
-    from hf_bpe.tokenizer._files.verification import find_mismatch, model_difference
+    from hf_bpe.tokenizer._files.verification import find_mismatch, find_offset_mismatch, model_difference
 
     tried: Counter[str] = Counter()
     with phase(f"verifying {first} and {second}"), warnings_said():
@@ -181,6 +181,8 @@ def verify(
     say(f"{' and '.join(names)} agree on {size}: {texts}")
     if len({*models}) > 1:
         say(f"but they are different models: in the second, {model_difference(*models)}")
+    if (other := find_offset_mismatch(*sides)) is not None:
+        say(f"but they give other {other}")
 
 
 def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:

@@ -362,6 +362,7 @@ class Peer(NamedTuple):
         adds: whether it can add special tokens.
         encode_pair: (text, second text) → ids with added special tokens; None if it cannot.
         encode_bytes: the ids of bytes that need not be UTF-8; None if it takes only str.
+        offsets: texts → (begin, end) in characters of each id, without added special tokens; None if it has none.
     """
 
     name: str
@@ -369,6 +370,7 @@ class Peer(NamedTuple):
     adds: bool = False
     encode_pair: Callable[[str, str], list[int]] | None = None
     encode_bytes: Callable[[bytes], list[int]] | None = None
+    offsets: Callable[[list[str]], list[list[tuple[int, int]]]] | None = None
 
 
 @dataclass(frozen=True)

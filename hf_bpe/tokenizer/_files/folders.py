@@ -22,7 +22,7 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from hf_bpe.core._byte_level import to_printable
 from hf_bpe.tokenizer._files.added_tokens import AddedVocabulary
 from hf_bpe.tokenizer._files.boundless_file import BOUNDLESS_FILE
-from hf_bpe.tokenizer._files.definition import Definition
+from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition
 from hf_bpe.tokenizer._files.reading import read_bytes
 from hf_bpe.tokenizer._files.tokenizer_config import DIGESTS, check_added_tokens, check_config, check_special_tokens_map
 from hf_bpe.tokenizer._files.tokenizer_json import (
@@ -208,11 +208,11 @@ class Folder:
         self._definitions.append(definition)  # kept until the tokenizer is made, which shares its encoder
         self._check(definition, named)
         others = {name: token for name, token in named.items() if name not in _STANDARD_NAMES}
+        # transformers names tokens by the other files only.
+        of_json = {name: value for name, value in definition.settings.items() if name not in NAMED_TOKENS}
         of_model = {name: settings.pop(name) for name in _OF_MODEL if name in settings}
         return {
-            "add_prefix_space": definition.setting("add_prefix_space", False),
-            "template": definition.template,
-            "unused_tokens": definition.unused_tokens,
+            **of_json,
             **settings,
             **{name: named[name] for name in ("bos_token", "eos_token")},  # explicit None, or they would get defaults
             **{name: named[name] for name in _STANDARD_NAMES if named[name] is not None},

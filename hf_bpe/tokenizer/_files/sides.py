@@ -13,11 +13,16 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from hf_bpe.core._byte_level import to_printable
 from hf_bpe.core.pretokenizers import canonical_pattern, split
 from hf_bpe.engine._dispatch import make_encoder
 from hf_bpe.engine._encoder import Options, tuples_of
 from hf_bpe.engine._panics import panics_as_errors
+from hf_bpe.tokenizer._batch_layout import Layout
 from hf_bpe.tokenizer._files.definition import Definition, Format, Hints, Peer
+from hf_bpe.tokenizer._lazy_encodings import NO_ID, Encodings, Source
 
 _SHOWN = 12
 
@@ -68,8 +73,28 @@ def side_of(definition: Definition, name: str) -> Side:
     def encode_pair(text: str, second: str) -> list[int]:
         return with_special_tokens(*encode([text, second], False))
 
-    peer = Peer("hf_bpe", encode, True, encode_pair, lambda data: encoder.encode(data, options))
+    def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
+        source = Source(encoder, [*texts], options, None)
+        ids, bounds, places = encoder.encode_with_offsets(source.texts, options)
+        layout = Layout(ids, np.stack([bounds[:-1], bounds[1:]], axis=1)[:, None], [(), ()])
+        encodings = Encodings(
+            lambda: layout,
+            lambda: places,
+            NO_ID,
+            lambda layout, row: [],
+            lambda ids: [_printable(definition, token_id) for token_id in ids],
+            definition.setting("trim_offsets", False),
+            partial(source.matched, definition.added_tokens),
+        )
+        return [*map(encodings.offsets, range(len(texts)))]
+
+    peer = Peer("hf_bpe", encode, True, encode_pair, lambda data: encoder.encode(data, options), offsets)
     return Side(name, peer, definition)
+
+
+def _printable(definition: Definition, token_id: int) -> str:
+    added = definition.added_tokens.get(token_id)
+    return to_printable(definition.model.vocab[token_id]) if added is None else added.content
 
 
 def side_of_file(path: Path, format: Format, definition: Definition | None = None, name: str | None = None) -> Side:
@@ -102,6 +127,9 @@ def side_of_loaded(tokenizer: Any, name: str) -> Side:
         def encode_pair(text: str, second: str) -> list[int]:
             return list(tokenizer.encode(text, second).ids)
 
+        def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
+            return [encoding.offsets for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
+
     else:
 
         def encode(texts: list[str], added: bool) -> list[list[int]]:
@@ -113,7 +141,14 @@ def side_of_loaded(tokenizer: Any, name: str) -> Side:
         def encode_pair(text: str, second: str) -> list[int]:
             return list(tokenizer(text, second, verbose=False)["input_ids"])
 
-    peer = Peer(name, encode, True, encode_pair, getattr(tokenizer, "encode_bytes", None))
+        def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
+            encoded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+            return list(encoded["offset_mapping"])
+
+    gives_offsets = getattr(tokenizer, "is_fast", True)  # Python tokenizers of transformers have none
+    peer = Peer(
+        *(name, encode, True, encode_pair, getattr(tokenizer, "encode_bytes", None)), offsets if gives_offsets else None
+    )
     return Side(name, peer, getattr(tokenizer, "definition", None))
 
 

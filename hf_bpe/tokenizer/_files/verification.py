@@ -1,11 +1,12 @@
 """Verification: do two tokenizers give the same ids, and a written file or folder those of the tokenizer in memory?
 
-Saving, conversion and `hf-bpe verify` all use `find_mismatch`.
+Saving, conversion and `hf-bpe verify` all use `find_mismatch`, and `find_offset_mismatch` for the places of the ids.
 """
 
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.engine._panics import panics_as_errors
 from hf_bpe.tokenizer._files.definition import Definition, Format
 from hf_bpe.tokenizer._files.sides import Side, side_of, side_of_file, side_of_loaded
-from hf_bpe.tokenizer._files.stress_texts import INVALID_BYTES, shrunk, stress_texts, vocabulary_texts
+from hf_bpe.tokenizer._files.stress_texts import INVALID_BYTES, STRESS_TEXTS, shrunk, stress_texts, vocabulary_texts
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
@@ -117,6 +118,38 @@ def find_mismatch(
     return mismatch
 
 
+def find_offset_mismatch(first: Side, second: Side) -> Mismatch | None:
+    """Return the first stress text of which two sides give other offsets, None if there is none.
+
+    Texts to which they give other ids, or which one refuses, are left out, and all texts if one gives no offsets.
+    """
+    sides = first, second
+    if any(side.peer.offsets is None for side in sides):
+        return None
+    definition = first.definition or second.definition
+    texts = stress_texts(definition) if definition is not None else [*STRESS_TEXTS]
+    ids = [_rows(side, texts, False) for side in sides]
+    agreed = [text for text, *rows in zip(texts, *ids, strict=True) if rows[0] == rows[1] and _is_encoded(rows[0])]
+
+    def offsets(texts: list[str]) -> list[list[list[tuple[int, int]]]]:
+        return [side.peer.offsets(texts) for side in sides if side.peer.offsets is not None]
+
+    def differs(text: str) -> bool:
+        is_encoded = all(_is_encoded(_rows(side, [text], False)[0]) for side in sides)
+        return is_encoded and operator.ne(*offsets([text]))
+
+    for text, *rows in zip(agreed, *offsets(agreed), strict=True):
+        if rows[0] != rows[1]:
+            part = shrunk(text, differs)
+            shown = [(side.name, str(row)) for side, (row,) in zip(sides, offsets([part]), strict=True)]
+            return Mismatch("offsets", part, False, (shown[0], shown[1]))
+    return None
+
+
+def _is_encoded(row: Any) -> bool:
+    return not isinstance(row, _Failure)
+
+
 def _note(tried: Counter[str], texts: Sequence[tuple[str, str]]) -> None:
     size = sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for _, text in texts)
     tried.update(texts=len(texts), bytes=size)
@@ -197,13 +230,15 @@ def verify_file(
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: the model or the ids differ.
+        ValueError: the model, the ids or the offsets differ.
     """
     written = side_of_file(path, format, name="the written file")
     name = f"{format.name}, read back,"
     _check_side(name, side_of(definition, "the tokenizer by hf_bpe"), written, files)
     if original is not None:
         _check_ids(name, original, written, files)
+        if "trim_offsets" in format.carries:
+            _check_offsets(name, original, written)
 
 
 def verify_folder(
@@ -225,7 +260,7 @@ def verify_folder(
 
     Raises:
         OSError: one of `files` cannot be read.
-        ValueError: a loader fails, or its vocabulary or ids differ; the message names the loader and the text.
+        ValueError: a loader fails, or its vocabulary, ids or offsets differ; the message names the loader and the text.
 
     >>> from hf_bpe import BPETokenizer
     >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258)
@@ -256,6 +291,7 @@ def verify_folder(
             _check_side(name, expected, written, files, tries_vocabulary=name == _OF_TOKENIZERS)
             if original is not None and name == _OF_TRANSFORMERS:
                 _check_ids(name, original, written, files)
+                _check_offsets(name, original, written)
         except ValueError as error:
             raise ValueError(f"{error}\n{_ADVICE}") from None
 
@@ -354,6 +390,7 @@ def _check_side(
         if got != model and got != _with_all_special_tokens(replace(expected.definition, model=model)):
             raise ValueError(f"{name} gives a different model: {model_difference(model, got)}")
     _check_ids(name, expected, written, files, skip_refused=True, tries_vocabulary=tries_vocabulary)
+    _check_offsets(name, expected, written)
 
 
 def _with_all_special_tokens(definition: Definition) -> BPEModel:
@@ -369,6 +406,11 @@ def _with_all_special_tokens(definition: Definition) -> BPEModel:
 def _check_ids(name: str, side: Side, written: Side, files: Sequence[Path], **options: Any) -> None:
     if mismatch := find_mismatch(side, written, files, **options):
         raise ValueError(f"{name} gives different ids. {mismatch}")
+
+
+def _check_offsets(name: str, side: Side, written: Side) -> None:
+    if mismatch := find_offset_mismatch(side, written):
+        raise ValueError(f"{name} gives different offsets. {mismatch}")
 
 
 def model_difference(expected: BPEModel, got: BPEModel) -> str:
