@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -107,6 +107,11 @@ def _staging_in(target: Path) -> Iterator[Path]:
         alive.release()
         if not _is_needed(staging, target):
             shutil.rmtree(staging, ignore_errors=True)
+
+
+def lock_moves(folder: Path) -> AbstractContextManager[None]:
+    """Return a context manager during which no other process moves files into a folder; see `staged_folder`."""
+    return _locked(folder / _LOCK)
 
 
 def _move(staging: Path, target: Path, names: Sequence[str], last: Sequence[str]) -> None:

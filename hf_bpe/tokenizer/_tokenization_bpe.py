@@ -911,8 +911,8 @@ class BPETokenizer(CheckedTokenizer):
             num_workers: number of threads, or of processes where each gets its share of files; None for one per core.
             work_dir: a folder for what is encoded, from which the same call resumes after an interruption. It needs as
                 much room as the files of ids if there is a single shard, less otherwise. It may be deleted afterwards.
-            overwrite: delete the shards that the manifest of an earlier run lists, when the first new one is whole,
-                even if the run then fails. A file of a single shard is always replaced.
+            overwrite: replace the shards that the manifest of an earlier run lists. The old files stay until all new
+                ones are whole, so there must be room for both. A file of a single shard is always replaced so.
             show_progress: show a bar of the bytes read, with the number of tokens, on standard error.
 
         Raises:

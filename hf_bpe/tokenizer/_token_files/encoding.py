@@ -18,6 +18,13 @@ from hf_bpe.tokenizer._token_files.documents import DocumentEncoder
 from hf_bpe.tokenizer._token_files.formats import Target
 from hf_bpe.tokenizer._token_files.pieces import PieceFolder
 from hf_bpe.tokenizer._token_files.progress import EncodingProgress
+from hf_bpe.tokenizer._token_files.replacing import (
+    files_of_manifest,
+    files_to_replace,
+    finish_replacement,
+    replace_files,
+    staging_folder,
+)
 from hf_bpe.tokenizer._token_files.rows import Chunk, pack
 from hf_bpe.tokenizer._token_files.run import LOG, RunLog
 from hf_bpe.tokenizer._token_files.shards import ShardRecord, ShardWriter, check_in_place, without_empty_rows
@@ -89,17 +96,26 @@ def encode_sources(
     keeps_pieces = bool(units) and (work_dir is not None or processes > 1)
     with ExitStack() as stack:
         stack.enter_context(_full_disk_named(target.folder))
+        stack.enter_context(_no_empty_folder(target))
         target.folder.mkdir(parents=True, exist_ok=True)
         work = work_dir
         if keeps_pieces and work is None:
             work = stack.enter_context(scratch_folder(target.folder))
+        finish_replacement(target)
+        staging = None if work_dir is None else staging_folder(target, work_dir)
+        is_staged = staging is not None and staging.exists()
         log = None
         if keeps_pieces and work is not None:
-            log = stack.enter_context(_run_log(job, work, len(units), overwrite))
+            log = stack.enter_context(_run_log(job, work, len(units), overwrite, staging if is_staged else None))
         else:
             _check_free(job, 0, overwrite)
         records = [] if log is None else log.records
-        replaced = [] if records or not overwrite else files_of_manifest(target)
+        output = target.folder
+        if work_dir is None:
+            output = stack.enter_context(scratch_folder(target.folder))  # no run can resume from what is there
+        elif is_staged or (not records and files_to_replace(target, job.shard_tokens is not None, overwrite)):
+            output = staging_folder(target, work_dir)
+            output.mkdir(exist_ok=True)
         progress = EncodingProgress(len(units), total, 0 if log is None else log.totals.read, show_progress)
         stack.enter_context(progress)
         stream: DirectStream | PieceStream
@@ -111,14 +127,18 @@ def encode_sources(
         rows = without_empty_rows(stream.chunks())
         if job.packing is not None:
             rows = pack(rows, job.packing.length, across=job.packing.across)
-        if work_dir is None:
-            stack.enter_context(_removed_on_failure(target, records))
         make = partial(target.format.make, dtype=dtype)
         if job.encoder.copied:
             make = partial(make, copied=job.encoder.copied)
-        writer = ShardWriter(target, make, job.shard_tokens, records, stream.committed, replaced)
+        writer = ShardWriter(target, output, make, job.shard_tokens, records, stream.committed)
         writer.write(_not_nothing(rows, job, records))
-        return _describe(job, dtype, records, stream)
+        written = _describe(job, dtype, records, stream, output)
+        if output != target.folder:
+            new = [name for record in records for name in reversed(record.files)]
+            about = [path.name for path in reversed(target.about_all) if (output / path.name).exists()]
+            old = files_to_replace(target, job.shard_tokens is not None, overwrite)
+            replace_files(target, output, old, [*new, *about])
+        return written
 
 
 def _not_nothing(rows: Iterator[Chunk], job: Job, records: Sequence[ShardRecord]) -> Generator[Chunk, None, None]:
@@ -133,11 +153,13 @@ def _not_nothing(rows: Iterator[Chunk], job: Job, records: Sequence[ShardRecord]
         raise ValueError("paths: expected sources with text, got nothing to encode")
 
 
-def _describe(job: Job, dtype: Any, records: Sequence[ShardRecord], stream: DirectStream | PieceStream) -> EncodedFiles:
-    """Write the manifest, and the index of the format, if it has one."""
+def _describe(
+    job: Job, dtype: Any, records: Sequence[ShardRecord], stream: DirectStream | PieceStream, output: Path
+) -> EncodedFiles:
+    """Write the manifest, and the index of the format, if it has one, to the folder of the shards."""
     target, totals = job.target, stream.totals
     if (index := target.index([record.details for record in records])) is not None:
-        write_atomically(target.folder / index[0], index[1])
+        write_atomically(output / index[0], index[1])
     tokens = sum(record.tokens for record in records)
     rows = sum(record.rows for record in records)
     manifest = {
@@ -153,7 +175,7 @@ def _describe(job: Job, dtype: Any, records: Sequence[ShardRecord], stream: Dire
         "shards": [{"files": record.files, "tokens": record.tokens, "rows": record.rows} for record in records],
         "sources": [_described(source) for source in job.sources],
     }
-    write_atomically(target.manifest, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    write_atomically(output / target.manifest.name, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
     files = [target.folder / name for record in records for name in record.files]
     offsets = files[1] if job.settings["format"] == "npy" else None
     return EncodedFiles(files[0], offsets, tokens, totals.documents, target.manifest, files, rows)
@@ -164,17 +186,20 @@ def _described(source: Shard) -> dict[str, Any]:
     return {"name": source.name, "bytes": source.size, "format": source.format, **column}
 
 
-def _run_log(job: Job, work: Path, units: int, overwrite: bool) -> RunLog:
-    """Open the log of a job, after checks of what it says about the output."""
+def _run_log(job: Job, work: Path, units: int, overwrite: bool, staging: Path | None) -> RunLog:
+    """Open the log of a job, after checks of what it says about the output, or about the staging folder."""
     target, is_resumed = job.target, (work / LOG).exists()
 
     def names(shard: int) -> list[str]:
         return target.names(None if job.shard_tokens is None else shard)
 
     def check(records: list[ShardRecord]) -> None:
-        # After a kill, the shard after those of the log may be in place.
-        _check_free(job, len(records) + is_resumed, overwrite and not records)
-        check_in_place(target.folder, records, work)
+        if staging is None:
+            # After a kill, the shard after those of the log may be in place.
+            _check_free(job, len(records) + is_resumed, overwrite and not records)
+        else:
+            _check_free(job, 0, overwrite)
+        check_in_place(staging or target.folder, records, work)
 
     return RunLog(work, _identity(job), names, units, check)
 
@@ -194,16 +219,6 @@ def _identity(job: Job) -> dict[str, Any]:
     target = str(job.target.manifest.absolute())
     settings = {"token_format" if name == "format" else name: value for name, value in job.settings.items()}
     return {**settings, "shard_tokens": job.shard_tokens, "output": target, "sources": keys}
-
-
-def files_of_manifest(target: Target) -> list[Path]:
-    """Return the shards of an earlier run, as its manifest lists them; none if there is no manifest of ours."""
-    try:
-        manifest = json.loads(target.manifest.read_text("utf-8"))
-        names = [name for shard in manifest["shards"] for name in shard["files"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    return [path for path in target.shards_there() if path.name in names]
 
 
 def _check_no_source_is_replaced(job: Job) -> None:
@@ -235,13 +250,11 @@ def _check_free(job: Job, ours: int, overwrite: bool) -> None:
 
 
 @contextmanager
-def _removed_on_failure(target: Target, records: Sequence[ShardRecord]) -> Iterator[None]:
-    """Delete the shards in place if the body raises: no run can resume from them."""
+def _no_empty_folder(target: Target) -> Iterator[None]:
+    """Delete the folder of a format of folders if the body raises and has left nothing in it."""
     try:
         yield
     except BaseException:
-        for path in [target.folder / name for record in records for name in record.files]:
-            path.unlink(missing_ok=True)
         if target.format.is_folder:
             with suppress(OSError):  # the folder has other files
                 target.folder.rmdir()

@@ -120,11 +120,19 @@ class Target:
         """Return files with names of numbered shards, which an earlier run may have left."""
         if not self.folder.is_dir():
             return []
+        # Numbers from 100,000 on are longer, but so are dates.
+        pattern = self._shard_name("[0-9]{5}")
+        return sorted(path for path in self.folder.iterdir() if pattern.fullmatch(path.name))
+
+    def has_name(self, name: str) -> bool:
+        """Return whether a file of this output may have a name."""
+        others = (*self.names(None), *(path.name for path in self.about_all))
+        return name in others or self._shard_name("[0-9]{5,}").fullmatch(name) is not None
+
+    def _shard_name(self, number: str) -> re.Pattern[str]:
         parts = [re.escape(part) for part in self.names(0)[0].split("00000")]
         suffixes = [re.escape(suffix) for suffix in self.format.suffixes[1:]]
-        # Numbers from 100,000 on are longer, but so are dates.
-        pattern = re.compile("[0-9]{5}".join([*parts[:-1], f"(?:{'|'.join([parts[-1], *suffixes])})"]))
-        return sorted(path for path in self.folder.iterdir() if pattern.fullmatch(path.name))
+        return re.compile(number.join([*parts[:-1], f"(?:{'|'.join([parts[-1], *suffixes])})"]))
 
     def index(self, shards: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
         """Return the name and content of the file about all shards; None if the format has none."""

@@ -37,24 +37,24 @@ class ShardWriter:
 
     Args:
         target: the format and the names of files.
+        folder: where the files are put when they are whole.
         make: returns a writer for files with these names.
         shard_tokens: a shard ends with the row that brings it to this number of ids; None for a single shard.
         records: the shards that are in place already.
         committed: called when a shard is in place.
-        replaced: files of an earlier run, which are deleted when the first shard is whole.
     """
 
     def __init__(
         self,
         target: Target,
+        folder: Path,
         make: Callable[[Sequence[Path]], TokenWriter],
         shard_tokens: int | None,
         records: list[ShardRecord],
         committed: Callable[[ShardRecord], None],
-        replaced: Iterable[Path] = (),
     ) -> None:
-        self._target, self._make, self._shard_tokens = target, make, shard_tokens
-        self._records, self._committed, self._replaced = records, committed, [*replaced]
+        self._target, self._folder, self._make, self._shard_tokens = target, folder, make, shard_tokens
+        self._records, self._committed = records, committed
 
     def write(self, chunks: Iterable[Chunk]) -> None:
         """Write all rows; the last one must end with the last chunk."""
@@ -72,7 +72,7 @@ class ShardWriter:
         tokens = rows = 0
         rest: Chunk | None = None
         with ExitStack() as stack:
-            staging = stack.enter_context(staged_folder(self._target.folder, last=names[:1]))
+            staging = stack.enter_context(staged_folder(self._folder, last=names[:1]))
             writer = stack.enter_context(self._make([staging / name for name in names]))
             chunk = first
             while chunk is not None:
@@ -87,10 +87,6 @@ class ShardWriter:
             details = dict(writer.finish())
             files = {name: (staging / name).stat().st_size for name in names}
             modified = {name: (staging / name).stat().st_mtime_ns for name in names}
-            # Those about all shards describe the files that are replaced now.
-            for path in (*self._target.about_all, *self._replaced):
-                path.unlink(missing_ok=True)
-            self._replaced = []
         record = ShardRecord(files, tokens, rows, details, modified)
         self._records.append(record)
         self._committed(record)
