@@ -51,7 +51,9 @@ _OUTPUT_HELP = (
     "of the format may be left out."
 )
 _FILES_HELP = "With --output, the format of the files: that of NumPy, or of what will read them."
-_SEPARATOR_HELP = "With --output, the token that ends a document and is its last id; the end of a file also ends one."
+_SEPARATOR_HELP = (
+    "With --output, the token that ends a document of a text file and is its last id; in a record it is ordinary text."
+)
 _APPEND_HELP = "With --output, put the separator after documents that do not end with it."
 _BEGIN_HELP = "With --output, put this token before each document."
 _PACK_HELP = "With --output, write sequences of N ids instead of documents, such as 2048 or 2Ki."

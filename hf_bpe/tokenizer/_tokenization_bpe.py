@@ -893,7 +893,9 @@ class BPETokenizer(CheckedTokenizer):
                 and `.idx`; "datatrove": `.ds`, `.ds.index` and `.ds.metadata`; "nanogpt": `.bin`; "llm.c": `.bin` with
                 a header; "mds": a folder for MosaicML Streaming with the column `tokens`; "parquet" or "arrow": files
                 for datasets with the column `input_ids`. docs/how-to/prepare-training-data.md has more.
-            separator: the token that is the last of a document, as the end of a file is; None for `eos_token`.
+            separator: the token that ends a document of a text file, as the end of the file does, and is its last
+                token; None for `eos_token`. Each record of JSON lines or Parquet is a document; a separator in it is
+                encoded as ordinary text.
             append_separator: append the separator to documents that do not end with it; None to do so in all formats
                 but `npy`.
             begin_token: a token to put before each document; None for none.

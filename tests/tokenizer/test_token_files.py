@@ -19,6 +19,7 @@ from support.profiles import by_profile
 from support.token_files import LAYOUTS, content, contents, rows_of, shards_of
 
 from hf_bpe import BPETokenizer, Source
+from hf_bpe.tokenizer._token_files import documents
 from hf_bpe.tokenizer._token_files.formats import FORMATS
 from hf_bpe.tokenizer._token_files.rows import Chunk
 
@@ -239,6 +240,47 @@ def test_documents_of_text_end_at_the_separator_or_the_end(tokenizer, tmp_path):
     bare = BPETokenizer(model=tokenizer.model, eos_token=None)
     with pytest.raises(ValueError, match="separator: expected a token to end documents for format 'megatron'"):
         bare.encode_file(path, tmp_path / "bare", format="megatron")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+@pytest.mark.parametrize("format", ["megatron", "npy", "mds", "parquet"])
+def test_separator_in_a_record_is_ordinary_text(tokenizer, tmp_path, kind, format, caplog):
+    """Let records hold the separator as an attacker would, who wants what follows to be a document of its own."""
+    pa = pytest.importorskip("pyarrow")
+    texts = [f"low{END}lower", END, f"{END}{END}", f"lowest{END}", "newest<|begin|>low", f"<|begin|>{END}", "", "你"]
+    path = tmp_path / f"in.{kind}"
+    if kind == "parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(pa.table({"text": texts}), path)
+    else:
+        write_jsonl(path, texts)
+    end, begin = tokenizer.convert_tokens_to_ids([END, "<|begin|>"])
+    documents._tell_of_separators.cache_clear()
+    written = tokenizer.encode_file(path, tmp_path / "out.npy" if format == "npy" else tmp_path / "out", format=format)
+    assert written.num_documents == written.num_rows == 7
+    assert [record.getMessage() for record in caplog.records] == [
+        f"a record holds the separator '{END}': there it is ordinary text, because each record is one document"
+    ]
+    flat = tokenizer.encode_file(path, tmp_path / "flat", format="megatron", append_separator=False)
+    ids = np.fromfile(flat.ids, np.uint16).tolist()
+    assert end not in ids
+    assert ids.count(begin) == 2
+    assert tokenizer.decode(ids) == "".join(texts)
+    plain = [tokenizer.encode(text, allowed_special={"<|begin|>"}, disallowed_special=()) for text in texts if text]
+    assert ids == [token_id for row in plain for token_id in row]
+    if format == "megatron":
+        assert np.fromfile(written.ids, np.uint16).tolist() == [i for row in plain for i in [*row, end]]
+    as_text = tokenizer.encode_file(path, tmp_path / "text", format="megatron", split_special_tokens=True)
+    assert as_text.num_documents == 7
+
+
+def test_separator_ends_a_document_of_text_beside_records(tokenizer, tmp_path):
+    (tmp_path / "a.txt").write_text(f"low{END}lower{END}", encoding="utf-8")
+    write_jsonl(tmp_path / "b.jsonl", [f"low{END}lower"])
+    written = tokenizer.encode_file([tmp_path / "a.txt", tmp_path / "b.jsonl"], tmp_path / "out", format="megatron")
+    assert written.num_documents == 3
+    ids = np.fromfile(written.ids, np.uint16).tolist()
+    assert tokenizer.decode(ids) == f"low{END}lower{END}" + f"low{END}lower" + END
+    assert ids.count(tokenizer.eos_token_id) == 3
 
 
 def test_manifest_names_files_sources_and_options(tokenizer, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import queue
 import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -23,6 +25,8 @@ from hf_bpe.tokenizer._token_files.rows import Chunk, Values
 
 _Item = TypeVar("_Item")
 
+logger = logging.getLogger(__name__)
+
 _RECORD_BITS = 40  # of the number of a record as a text; the bits above are the number of its source
 
 
@@ -30,8 +34,8 @@ class Framing(NamedTuple):
     """The ids that begin and end documents.
 
     Attributes:
-        separator_id: the id that ends a document where it is found in text; -1 if there is none.
-        appends: whether it is appended to documents that do not end with it.
+        separator_id: the id that ends a document where it is found in a text file; -1 if there is none.
+        appends: whether it is appended to records, and to documents of text that do not end with it.
         begin_id: the id before each document, None if there is none.
     """
 
@@ -72,7 +76,9 @@ class DocumentEncoder(NamedTuple):
     """How documents become ids.
 
     Attributes:
-        encoder, options: what encodes texts.
+        encoder, options: what encodes text files.
+        record_encoder: what encodes records, to which the separator is ordinary text.
+        separator: the text of the separator, empty if there is none or if `encoder` does not find it.
         framing: the tokens that begin and end documents.
         threads: the number of threads.
         random: how texts are encoded at random; `first_text` is not used.
@@ -81,6 +87,8 @@ class DocumentEncoder(NamedTuple):
     """
 
     encoder: Encoder
+    record_encoder: Encoder
+    separator: str
     options: Options
     framing: Framing
     threads: int
@@ -139,15 +147,16 @@ class DocumentEncoder(NamedTuple):
             for texts, rows in ahead:
                 random = self.random._replace(first_text=number + done)
                 options = random.options(self.options, len(texts))
-                ids, offsets = self.encoder.encode_to_numpy(texts, options, self.threads)
+                if self.separator and any(_holds(text, self.separator) for text in texts):
+                    _tell_of_separators(self.separator)
+                ids, offsets = self.record_encoder.encode_to_numpy(texts, options, self.threads)
                 if self.splits is not None:
                     numbers = random.numbers(len(texts))
                     ids, offsets = self.splits.apply(ids, offsets, random.stochastok, random.seed, numbers)
                 done += len(texts)
-                chunk, _ = frame(ids, offsets[1:], False, self.framing)
+                chunk, _ = frame(ids, offsets[1:], False, self.framing, are_records=True)
                 if rows:
-                    ends, _ = _ends_of_documents(ids, offsets[1:], False, self.framing)
-                    chunk = chunk._replace(values=[rows[record] for record in np.searchsorted(offsets[1:], ends)])
+                    chunk = chunk._replace(values=[rows[record] for record in np.flatnonzero(np.diff(offsets))])
                 yield chunk, Place(place.file, done, False)
 
     def _ahead(self, items: Iterator[_Item]) -> Generator[_Item, None, None]:
@@ -155,20 +164,35 @@ class DocumentEncoder(NamedTuple):
         return _read_ahead(items) if self.threads > 1 else (item for item in items)
 
 
-def frame(ids: Ids, ends: Numbers, is_open: bool, framing: Framing) -> tuple[Chunk, bool]:
+def _holds(text: AnyText, separator: str) -> bool:
+    return separator in text if isinstance(text, str) else separator.encode() in text
+
+
+@functools.cache
+def _tell_of_separators(separator: str) -> None:
+    """Log once that records hold the separator."""
+    logger.warning(
+        "a record holds the separator %r: there it is ordinary text, because each record is one document", separator
+    )
+
+
+def frame(ids: Ids, ends: Numbers, is_open: bool, framing: Framing, *, are_records: bool = False) -> tuple[Chunk, bool]:
     """Return ids as documents with the tokens that begin and end them, and whether the last document is open.
 
     Args:
         ids: encoded text.
         ends: the positions at which records or files end.
         is_open: whether the ids continue a document.
-        framing: the tokens; the separator ends a document, too.
+        framing: the tokens; the separator ends a document of a text file, too.
+        are_records: whether each text is one document, whatever its ids.
 
     >>> chunk, is_open = frame(np.array([7, 0, 8]), np.array([3, 3]), False, Framing(0, appends=True, begin_id=1))
     >>> chunk.ids.tolist(), chunk.ends.tolist(), is_open
     ([1, 7, 0, 1, 8, 0], [3, 6], False)
     """
-    ends, separators = _ends_of_documents(ids, ends, is_open, framing)
+    separators = np.flatnonzero(ids == framing.separator_id) + 1 if not are_records else np.empty(0, np.int64)
+    ends = np.union1d(separators, ends).astype(np.int64)
+    ends = ends if is_open else ends[ends > 0]  # documents that are empty are left out
     stays_open = bool(len(ids) > ends[-1]) if len(ends) else is_open or len(ids) > 0
     ended = np.zeros(len(ends), bool) if not framing.appends else ~np.isin(ends, separators)
     starts = np.empty(0, np.int64)
@@ -183,13 +207,6 @@ def frame(ids: Ids, ends: Numbers, is_open: bool, framing: Framing) -> tuple[Chu
     order = np.argsort(places, kind="stable")  # a document ends before the next one begins
     framed = np.insert(ids, places[order], values[order].astype(ids.dtype))
     return Chunk(framed, ends + np.cumsum(ended) + np.searchsorted(starts, ends)), stays_open
-
-
-def _ends_of_documents(ids: Ids, ends: Numbers, is_open: bool, framing: Framing) -> tuple[Numbers, Numbers]:
-    """Return where documents that are not empty end in encoded text, and where separators do; see `frame`."""
-    separators = np.flatnonzero(ids == framing.separator_id) + 1
-    ends = np.union1d(separators, ends).astype(np.int64)
-    return ends if is_open else ends[ends > 0], separators
 
 
 def _without_first(pieces: Iterable[AnyText], size: int) -> Iterator[bytes]:

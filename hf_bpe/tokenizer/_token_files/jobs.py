@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hf_bpe._utils.arguments import MOST, check_path, check_sequence, check_strs
 from hf_bpe._utils.tables import refuse_tables
 from hf_bpe.counting._sources import Shard, Source, plan
-from hf_bpe.engine._encoder import Options, tuples_of
+from hf_bpe.engine._encoder import Encoder, Options, tuples_of
 from hf_bpe.tokenizer._randomness import Randomness
 from hf_bpe.tokenizer._token_files.arrow import COLUMN
 from hf_bpe.tokenizer._token_files.documents import DocumentEncoder, Framing
@@ -70,6 +70,7 @@ def job_of(
     if pack is not None and not (pack_across or target.format.keeps_rows):
         raise ValueError(f"pack_across=False: format {format!r} does not say where rows end; choose another format")
     copied = _check_copied(copy_columns, target, sources, is_across=pack is not None and pack_across)
+    are_texts = all(source.format == "text" for source in sources)
     if random.stochastok > 0 and any(source.format == "text" for source in sources):
         name = next(source.name for source in sources if source.format == "text")
         raise ValueError(
@@ -100,6 +101,7 @@ def job_of(
         target,
         DocumentEncoder(
             encoder,
+            *_for_records(tokenizer, encoder, -1 if are_texts else framing.separator_id),
             options,
             framing,
             threads,
@@ -112,6 +114,15 @@ def job_of(
         target.format.shard_tokens if shard_tokens is None else shard_tokens,
         settings,
     )
+
+
+def _for_records(tokenizer: BPETokenizer, encoder: Encoder, separator_id: int) -> tuple[Encoder, str]:
+    """Return the encoder to which the separator is ordinary text, and the text of the separator, if it is another."""
+    added = tokenizer._added_tokens_decoder
+    if separator_id not in added:
+        return encoder, ""
+    others = {token_id: token for token_id, token in added.items() if token_id != separator_id}
+    return tokenizer._derived.base.with_added_tokens(tuples_of(others.items())), added[separator_id].content
 
 
 def _check_copied(columns: Any, target: Target, sources: Sequence[Shard], *, is_across: bool) -> tuple[str, ...]:
