@@ -12,6 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from hf_bpe._utils.input_files import check_regular
 from hf_bpe._utils.paths import check_output
 
 _LOCK = ".saving.lock"
@@ -44,7 +45,7 @@ def staged_folder(folder: str | os.PathLike[str], last: Sequence[str] = ()) -> I
 
     Raises:
         ValueError: `folder` is a URL.
-        NotADirectoryError: `folder` exists and is a file.
+        NotADirectoryError: `folder` exists and is a file, or a subfolder is a symbolic link.
         TimeoutError: another process has been moving files into `folder` for ten minutes.
         OSError: a file cannot be written.
     """
@@ -61,6 +62,7 @@ def staged_folder(folder: str | os.PathLike[str], last: Sequence[str] = ()) -> I
             names.sort(key=lambda name: (last.index(name) if name in last else -1, name))
             for name in names:
                 flush(new / name)
+            _check_no_links(target, names)
             with _locked(target / _LOCK):
                 _move(staging, target, names, last)
                 _delete_leftovers(target)
@@ -114,6 +116,13 @@ def lock_moves(folder: Path) -> AbstractContextManager[None]:
     return _locked(folder / _LOCK)
 
 
+def _check_no_links(target: Path, names: Sequence[str]) -> None:
+    """Raise an error if a subfolder to write in is a symbolic link, whose target may be anywhere."""
+    for folder in {target / parent for name in names for parent in Path(name).parents if parent.name}:
+        if folder.is_symlink():
+            raise NotADirectoryError(f"{folder} is a symbolic link; files are only written inside {target}: delete it")
+
+
 def _move(staging: Path, target: Path, names: Sequence[str], last: Sequence[str]) -> None:
     """Move the new files into place, in the order of `names`; put the old ones back if one cannot be moved."""
     new, old = staging / _NEW, staging / _OLD
@@ -162,14 +171,18 @@ def _delete_leftovers(target: Path) -> None:
     """Delete the staging folders of processes that have ended; called under the lock of `target`."""
     for staging in target.glob(f"{_PREFIX}*"):
         try:
-            is_ours = {path.name for path in staging.iterdir()} <= {_NEW, _OLD, _ALIVE}
-            if not is_ours or _is_needed(staging, target):
+            if staging.is_symlink() or not _is_ours(staging) or _is_needed(staging, target):
                 continue
             with FileLock(staging / _ALIVE, timeout=0):
                 pass
         except (NotImplementedError, OSError):  # its process is alive, or it belongs to another user
             continue
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _is_ours(staging: Path) -> bool:
+    """Return whether all that is in a folder is what a save leaves there; it makes no symbolic links."""
+    return all(path.name in (_NEW, _OLD, _ALIVE) and not path.is_symlink() for path in staging.iterdir())
 
 
 def _is_needed(staging: Path, target: Path) -> bool:
@@ -180,7 +193,15 @@ def _is_needed(staging: Path, target: Path) -> bool:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock file, which is deleted afterwards; do nothing on a file system without locks."""
+    """Hold a lock file, which is deleted afterwards; do nothing on a file system without locks.
+
+    Raises:
+        OSError: the lock file is a symbolic link, or something else than a file.
+        TimeoutError: another process has held it for ten minutes.
+    """
+    if is_other_file(path):
+        yield
+        return
     lock = FileLock(path, timeout=_PATIENCE)
     try:
         lock.acquire()
@@ -200,6 +221,21 @@ def _locked(path: Path) -> Iterator[None]:
             with suppress(OSError):  # Windows cannot delete an open file; there the release deletes it
                 path.unlink()
             lock.release()
+
+
+def is_other_file(path: Path) -> bool:
+    """Return whether a path of a lock file is that of a file with content, which locking could empty.
+
+    Where the system has no locks, it may be that of a process that holds it.
+
+    Raises:
+        OSError: it is a symbolic link, or something else than a file.
+    """
+    if not os.path.lexists(path):
+        return False
+    status = path.lstat()
+    check_regular(path, status.st_mode)
+    return status.st_size > 0
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -21,7 +21,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from filelock import FileLock, Timeout
 
 from hf_bpe._utils.arguments import short_repr
-from hf_bpe._utils.files import flush
+from hf_bpe._utils.files import flush, is_other_file
 from hf_bpe._utils.input_files import check_regular
 from hf_bpe._utils.paths import check_output
 
@@ -238,8 +238,11 @@ def _open_no_link(path: str, flags: int) -> int:
 
 def _locked(path: Path, patience: float) -> FileLock:
     """Return an acquired lock."""
-    if os.path.lexists(path):
-        check_regular(path, path.lstat().st_mode)
+    if is_other_file(path):
+        raise BlockingIOError(
+            f"{path} has content, so it is of another program, or of another process on a file system without locks; "
+            "use another folder, or delete it if there is no such process"
+        )
     lock = FileLock(path, timeout=patience)
     try:
         lock.acquire()

@@ -441,3 +441,58 @@ def test_an_array_that_is_not_finished_is_none_to_numpy(tmp_path, size):
         writer.append(array[3:])
     assert [*tmp_path.iterdir()] == [path]
     assert np.array_equal(np.load(path), array)
+
+
+# Folders of others, with links to places that must not be written
+
+
+needs_links = pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege on Windows")
+
+
+@needs_links
+@pytest.mark.parametrize("made", ["", "new", "lock", "old"])
+def test_staging_folder_that_is_a_link_is_not_used(folder, tmp_path, made):
+    """Let `.saving-y`, or what is in it, lead to a folder that is empty, as one of a killed process may be."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link = folder / ".saving-y" / made if made else folder / ".saving-y"
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(elsewhere / "file" if made == "lock" else elsewhere)
+    save(folder)
+    assert link.is_symlink()
+    assert [*elsewhere.iterdir()] == []
+    assert {name: text for name, text in saved(folder).items() if name in NAMES} == dict.fromkeys(NAMES, NEW)
+
+
+@needs_links
+@pytest.mark.parametrize("target", ["new", "there"])
+def test_lock_of_a_save_is_not_written_through_a_link(folder, tmp_path, target):
+    (tmp_path / "there").write_text("mine")
+    (folder / ".saving.lock").symlink_to(tmp_path / target)
+    before = saved(folder)
+    with pytest.raises(OSError, match=r"\.saving\.lock is a symbolic link"):
+        save(folder)
+    assert saved(folder) == before
+    assert (tmp_path / "there").read_text() == "mine"
+    assert not (tmp_path / "new").exists()
+
+
+@needs_links
+def test_subfolder_that_is_a_link_is_not_written(folder, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    for path in sorted(folder.rglob("b/*")):
+        path.unlink()
+    (folder / "b").rmdir()
+    (folder / "b").symlink_to(tmp_path / "elsewhere")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(NotADirectoryError, match=r"b is a symbolic link; files are only written inside"):
+        save(folder)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert [*(tmp_path / "elsewhere").iterdir()] == []
+
+
+@pytest.mark.parametrize("content", ["mine", "1234\nhost\n"])
+def test_lock_file_with_content_is_left(folder, content):
+    (folder / ".saving.lock").write_text(content)
+    save(folder)
+    assert (folder / ".saving.lock").read_text() == content

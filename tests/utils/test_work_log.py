@@ -134,3 +134,14 @@ def test_half_a_line_is_removed_when_the_next_is_written(tmp_path):
     log.append("three")
     log.close()
     assert log.path.read_text().splitlines()[1:] == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_file_that_is_called_lock_is_kept(tmp_path, name):
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "lock").write_text("mine")
+    before = snapshot(work)
+    with pytest.raises(BlockingIOError, match="lock has content, so it is of another program"):
+        WRITERS[name](work)
+    assert snapshot(work) == before

@@ -43,7 +43,8 @@ def files_to_replace(target: Target, is_sharded: bool, overwrite: bool) -> list[
 def files_of_manifest(target: Target) -> list[Path]:
     """Return the shards of an earlier run, as its manifest lists them; none if there is no manifest of ours."""
     try:
-        manifest = json.loads(target.manifest.read_text("utf-8"))
+        with open_own(target.manifest, "rb") as file:
+            manifest = json.loads(file.read())
         names = [name for shard in manifest["shards"] for name in shard["files"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
