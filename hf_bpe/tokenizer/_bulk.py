@@ -116,6 +116,15 @@ def are_rows_of_ids(rows: Sequence[Any]) -> bool:
     return {*map(type, rows)} <= {list, tuple} and {type(row[0]) for row in rows if row} <= {int}
 
 
+def are_several_rows(sequences: Any) -> bool:
+    """Say whether these are surely rows of ids: lists or arrays of them, or an array of two dimensions."""
+    if isinstance(sequences, (list, tuple)):
+        if are_rows_of_ids(sequences):
+            return len(sequences) > 0
+        return all(getattr(row, "ndim", 0) == 1 for row in sequences)
+    return getattr(sequences, "ndim", 0) == 2 and len(sequences) > 0
+
+
 def check_text(name: str, value: Any) -> Any:
     """Return the value if it is a str or bytes."""
     if not isinstance(value, (str, bytes)):

@@ -53,7 +53,16 @@ from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import Derived, add_tokens, with_unused
 from hf_bpe.tokenizer._batch_layout import truncated_ids
-from hf_bpe.tokenizer._bulk import AS_TEXT, PARSED, are_rows_of_ids, as_lists, check_text, check_texts, threads_of
+from hf_bpe.tokenizer._bulk import (
+    AS_TEXT,
+    PARSED,
+    are_rows_of_ids,
+    are_several_rows,
+    as_lists,
+    check_text,
+    check_texts,
+    threads_of,
+)
 from hf_bpe.tokenizer._calls import WarningsGiven, check_inherited_call, checked_inputs, encode_call, plain_ids
 from hf_bpe.tokenizer._canonical import CanonicalIds
 from hf_bpe.tokenizer._edited import edited as edited_definition
@@ -980,6 +989,14 @@ class BPETokenizer(CheckedTokenizer):
             is_cleaned = check_flag("clean_up_tokenization_spaces", kwargs.get("clean_up_tokenization_spaces"))
             return [clean_up_tokenization(self, text) for text in texts] if is_cleaned else texts
         return self._decode(token_ids, skip_special_tokens, **kwargs)
+
+    def batch_decode(self, sequences: Any, skip_special_tokens: bool = False, *args: Any, **kwargs: Any) -> list[str]:
+        """Return the texts of several rows of ids, as in transformers."""
+        if not args and are_several_rows(sequences):
+            # transformers would first walk through all ids in Python.
+            return [*self.decode(sequences, skip_special_tokens, **kwargs)]
+        texts: list[str] = super().batch_decode(sequences, skip_special_tokens, *args, **kwargs)
+        return texts
 
     def _decode(
         self,

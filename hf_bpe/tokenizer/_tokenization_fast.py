@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer
 from transformers.tokenization_utils_base import BatchEncoding
 
 from hf_bpe._utils.paths import check_output
-from hf_bpe.tokenizer._bulk import ODD_IDS, are_rows_of_ids
+from hf_bpe.tokenizer._bulk import ODD_IDS, are_rows_of_ids, are_several_rows
 from hf_bpe.tokenizer._calls import plain_ids
 from hf_bpe.tokenizer._engine_slot import EngineSlot
 from hf_bpe.tokenizer._fast_calls import encode_fast_call
@@ -138,6 +138,14 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
             if texts is not None:
                 return texts if are_rows else texts[0]
         return super().decode(token_ids, skip_special_tokens, **kwargs)
+
+    def batch_decode(self, sequences: Any, skip_special_tokens: bool = False, *args: Any, **kwargs: Any) -> list[str]:
+        """Return the texts of several rows of ids, as in transformers."""
+        if not args and are_several_rows(sequences):
+            # transformers would first walk through all ids in Python.
+            return [*self.decode(sequences, skip_special_tokens, **kwargs)]
+        texts: list[str] = super().batch_decode(sequences, skip_special_tokens, *args, **kwargs)
+        return texts
 
     def _texts(self, rows: Any, skip_special_tokens: bool) -> list[str] | None:
         """Return the texts of rows of ids; None if the backend has to decode them."""
