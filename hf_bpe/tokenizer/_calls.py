@@ -134,16 +134,26 @@ class WarningsGiven(dict[str, bool]):
 
 def checked_inputs(text: Any, text_pair: Any, given: dict[str, Any]) -> Inputs | None:
     """Return the texts of a call, or None if transformers has to handle it; check the other arguments in place."""
-    for name, value in given.items():
-        if value is not None and value is not True and value is not False and name in _CHECKS:
-            given[name] = _CHECKS[name](name, value)
-    if not given.keys() <= _KNOWN:
-        refuse_unknown("BPETokenizer", without_others("BPETokenizer", given), _KNOWN)
+    check_call_options(given)
     if isinstance(given.get("return_tensors"), bool):
         raise wrong_type("return_tensors", "None or the name of a kind of tensors", given["return_tensors"])
     if given.get("sanitize_control_tokens"):
         return None
     return Inputs.of(text, text_pair, given.get("is_split_into_words", False))
+
+
+def check_call_options(given: dict[str, Any]) -> None:
+    """Check the options of a call in place.
+
+    Raises:
+        TypeError: there is no such option.
+        ValueError: an option has a value that it cannot have.
+    """
+    for name, value in given.items():
+        if value is not None and value is not True and value is not False and name in _CHECKS:
+            given[name] = _CHECKS[name](name, value)
+    if not given.keys() <= _KNOWN:
+        refuse_unknown("BPETokenizer", without_others("BPETokenizer", given), _KNOWN)
 
 
 def check_inherited_call(text: Any, text_pair: Any, given: dict[str, Any]) -> None:

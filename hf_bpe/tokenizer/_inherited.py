@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken
-from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
+from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import ExplicitEnum, PaddingStrategy, TensorType
 
 from hf_bpe._utils.arguments import (
     Check,
     at_least,
-    check_callable,
     check_choice,
     check_flag,
     check_ids,
@@ -27,7 +26,6 @@ from hf_bpe._utils.arguments import (
     check_keywords,
     check_mapping,
     check_path,
-    check_sequence,
     check_str,
     check_strs,
     checked,
@@ -105,54 +103,6 @@ def strategy(strategies: type[ExplicitEnum], *, has_flags: bool = True) -> Check
         return strategies(check_choice(name, value, names))
 
     return check
-
-
-def check_messages(name: str, value: Any) -> Any:
-    """Return the value if it is a conversation, or several; messages are dicts."""
-    for message in check_sequence(name, getattr(value, "messages", value), "a list of messages"):
-        if isinstance(message, (list, tuple)) or hasattr(message, "messages"):
-            check_messages(name, message)
-        else:
-            check_mapping(name, message)
-    return value
-
-
-def check_tool(name: str, value: Any) -> Any:
-    """Return the value if it is a tool: a function, or a dict that describes one."""
-    return value if isinstance(value, Mapping) else check_callable(name, value)
-
-
-def check_rows(name: str, value: Any) -> Any:
-    """Return the value if it is ids, or rows of ids, in lists, arrays or tensors."""
-    for at, row in enumerate(check_sequence(name, value, "ids, or rows of ids", 2)):
-        (check_ids if getattr(row, "ndim", 0) or hasattr(row, "__len__") else check_int)(f"{name}[{at}]", row)
-    return value
-
-
-def check_generated(name: str, value: Any) -> Any:
-    """Return the value if it is text or ids, one or several."""
-    if isinstance(value, str):
-        return value
-    is_text = isinstance(value, (list, tuple)) and len(value) > 0 and isinstance(value[0], str)
-    return (check_strs if is_text else check_rows)(name, value)
-
-
-def check_encoded(name: str, value: Any) -> Any:
-    """Return the value if `pad` accepts it: a dict of columns, or a list of dicts."""
-    if not isinstance(value, (Mapping, BatchEncoding)):
-        for row in check_sequence(name, value, "a dict, or a list of dicts"):
-            check_encoded(name, check_mapping(name, row))
-        if len(value) == 0:
-            raise ValueError(f"{name}: expected at least one row, got {short_repr(value)}")
-        return value
-    for key, column in value.items():
-        if not hasattr(column, "__len__") or isinstance(column, (str, bytes)) or getattr(column, "ndim", 1) == 0:
-            raise wrong_type(f"{name}[{key!r}]", "a list", column)
-    ids = check_rows(f"{name}['input_ids']", value.get("input_ids", ()))
-    sizes = [*map(len, value.values())]
-    if len(ids) > 0 and hasattr(ids[0], "__len__") and {*sizes} != {len(ids)}:
-        raise ValueError(f"{name}: expected {len(ids)} rows under each name, got {sizes}")
-    return value
 
 
 def check_template(name: str, value: Any) -> Any:
@@ -247,9 +197,6 @@ ARGUMENTS: dict[str, Check] = {
     **dict.fromkeys(("return_special_tokens_mask", "return_offsets_mapping", "return_length"), _FLAG),
     **dict.fromkeys(("return_token_type_ids", "return_attention_mask"), optional(_FLAG)),
     **dict.fromkeys(("already_has_special_tokens", "pair", "prepend_batch_axis", "skip_special_tokens"), _FLAG),
-    **dict.fromkeys(("replace_extra_special_tokens", "special_tokens", "save_jinja_files"), _FLAG),
-    **dict.fromkeys(("add_generation_prompt", "tokenize", "sanitize_control_tokens", "return_dict"), _FLAG),
-    **dict.fromkeys(("return_assistant_tokens_mask",), _FLAG),
     **dict.fromkeys(("split_special_tokens", "clean_up_tokenization_spaces"), optional(_FLAG)),
     "padding": strategy(PaddingStrategy),
     "truncation": optional(strategy(TruncationStrategy)),
@@ -262,22 +209,10 @@ ARGUMENTS: dict[str, Check] = {
     "return_tensors": optional(strategy(TensorType, has_flags=False)),
     **dict.fromkeys(("token_ids_0", "ids"), check_ids),
     **dict.fromkeys(("token_ids_1", "pair_ids"), optional(check_ids)),
-    "encoded_inputs": check_encoded,
     "text": check_str,
     "new_tokens": optional(check_tokens),
     "special_tokens_dict": optional(check_mapping),
-    "conversation": check_messages,
-    "conversation_history": optional(each(check_mapping)),
-    "message": check_mapping,
-    "tools": optional(each(check_tool)),
-    "documents": optional(each(check_mapping)),
     "chat_template": optional(check_str),
-    "continue_final_message": lambda name, value: value if isinstance(value, str) else check_flag(name, value),
-    "tokenizer_kwargs": optional(check_keywords),
-    "response": check_generated,
-    "prefix": optional(check_generated),
-    **dict.fromkeys(("schema", "response_template"), optional(check_keywords)),
-    "tokenizer_config": check_mapping,
     "save_directory": check_output,
     "filename_prefix": optional(check_path),
 }

@@ -63,7 +63,14 @@ from hf_bpe.tokenizer._bulk import (
     check_texts,
     threads_of,
 )
-from hf_bpe.tokenizer._calls import WarningsGiven, check_inherited_call, checked_inputs, encode_call, plain_ids
+from hf_bpe.tokenizer._calls import (
+    WarningsGiven,
+    check_call_options,
+    check_inherited_call,
+    checked_inputs,
+    encode_call,
+    plain_ids,
+)
 from hf_bpe.tokenizer._canonical import CanonicalIds
 from hf_bpe.tokenizer._edited import edited as edited_definition
 from hf_bpe.tokenizer._files.boundless_file import BOUNDLESS_FILE, write_boundless
@@ -630,13 +637,25 @@ class BPETokenizer(CheckedTokenizer):
             self.unk_token_id if self._engine.lacks_bytes else None,  # slow to look up in transformers
         )
 
-    def tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        """Return the tokens of a text in printable form, added tokens unchanged."""
-        split_special_tokens = optional(check_flag)("split_special_tokens", kwargs.pop("split_special_tokens", None))
-        text, _ = self.prepare_for_tokenization(text, **kwargs)
-        ids = self._engine.encode(text, self._options(split_special_tokens))
-        tokens: list[str] = self.convert_ids_to_tokens(ids)
-        return tokens
+    def tokenize(
+        self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
+    ) -> list[str]:
+        """Return the tokens of a text in printable form, added tokens unchanged.
+
+        Args:
+            text, pair: the text, and the second of a pair.
+            add_special_tokens: add the special tokens of the template.
+            kwargs: other options of calls, as in transformers, which does not truncate here.
+        """
+        if pair is not None or check_flag("add_special_tokens", add_special_tokens) or "is_split_into_words" in kwargs:
+            return [*self._encode_plus(text, pair, add_special_tokens=add_special_tokens, **kwargs).tokens()]
+        check_call_options(kwargs)  # transformers' own calls pass theirs
+        text, _ = self.prepare_for_tokenization(text)
+        encoder, as_text = self._engine, kwargs.get("split_special_tokens")
+        if not kwargs.keys().isdisjoint(allowed_special.NAMES):
+            encoder, as_text = allowed_special.encoder_for(self, [text], kwargs)
+        ids = encoder.encode(text, options_of_call(self._options(as_text), kwargs, 1))
+        return [*self.convert_ids_to_tokens(ids)]
 
     def prepare_for_tokenization(
         self, text: str, is_split_into_words: bool = False, **kwargs: Any
@@ -1226,12 +1245,22 @@ class BPETokenizer(CheckedTokenizer):
         hub_options = {name: kwargs.pop(name) for name in hub_names if name in kwargs}
         repo_id = kwargs.pop("repo_id", Path(save_directory).name)
         prefix = f"{filename_prefix}-" if filename_prefix else ""
-        snapshot = copy.copy(self)  # for all files, because another thread may add tokens
+        snapshot = self._with_named_tokens()  # for all files, because another thread may add tokens
         write = partial(super(BPETokenizer, snapshot).save_pretrained, legacy_format=legacy_format, **kwargs)
         written = save(snapshot, write, save_directory, prefix, portable=portable, verify=verify)
         if push_to_hub:
             snapshot.push_to_hub(repo_id, **hub_options)
         return written
+
+    def _with_named_tokens(self) -> Self:
+        """Return a copy in which every named token is a special token, as whoever loads the saved folder makes it."""
+        other = copy.copy(self)
+        named = [*other._special_tokens_map.values(), *other._extra_special_tokens]
+        if missing := [token for token in named if token is not None and str(token) not in other._added_tokens_encoder]:
+            other._add_tokens(missing, True)
+            ids = {str(token): other._added_tokens_encoder[str(token)] for token in missing}
+            bulk.logger.warning("these named tokens are special tokens, with ids, once the folder is loaded: %s", ids)
+        return other
 
     @classmethod
     def register_for_auto_class(cls, auto_class: str | type = "AutoTokenizer") -> None:
