@@ -48,8 +48,6 @@ class WorkFolder:
         self._log = WorkLog(self.path, _KIND, settings, _parse_commit, self._check_runs)
         self._commits = self._log.lines
         self._written: dict[str, tuple[int, int]] = {}  # size and checksum of runs that are not committed yet
-        if not self._log.is_new:  # else the files in the folder are not ours
-            self._delete_unnamed_runs()
 
     def _check_runs(self, commits: Sequence[dict[str, Any]]) -> None:
         for name, number in Counter(name for commit in commits for name in commit["runs"]).items():
@@ -63,8 +61,10 @@ class WorkFolder:
                 if os.fstat(file.fileno()).st_size != size or checksum(file, size) != crc:
                     raise ValueError(f"{path} is damaged; delete {self.path} to count again")
 
-    def _delete_unnamed_runs(self) -> None:
+    def delete_leftovers(self) -> None:
         """Delete runs that a killed process has written and not committed."""
+        if self._log.is_new:  # the files in the folder are not ours
+            return
         named = _runs_of(self._commits)
         for path in self._run_files():
             if path.name not in named:

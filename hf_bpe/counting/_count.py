@@ -144,6 +144,7 @@ class _Counting:
         left, uncommittable = self.shards, []
         if self.work is not None:
             left = self.work.unfinished([shard for shard in self.shards if shard.version is not None])
+            self.work.delete_leftovers()
             # Data without a version may have other content the next time.
             uncommittable = [shard for shard in self.shards if shard.version is None]
         total = None if any(shard.size is None for shard in self.shards) else _bytes(self.shards)

@@ -147,7 +147,7 @@ class TestCount:
     def test_work_folder_of_another_count_is_refused(self):
         counted("a.txt", "--work-dir", "work")
         message = error("count", "a.txt", "-o", "o.counts", "--work-dir", "work", "--pattern", "cl100k")
-        assert message.startswith("work: expected a count with pattern 'cl100k', got 'gpt2'")
+        assert message.startswith("work/manifest.jsonl: expected a count with pattern 'cl100k', got 'gpt2'")
 
 
 class TestMergeCounts:

@@ -33,7 +33,9 @@ def work(tmp_path):
     return work
 
 
-@pytest.mark.parametrize("name", ["../000000009.run", "/etc/hostname", "ABSOLUTE", "1.run", "lock", "..", ""])
+@pytest.mark.parametrize(
+    "name", ["../000000009.run", "/etc/hostname", "ABSOLUTE", "00000001.run", "0000000001.run", "lock", "..", ""]
+)
 def test_run_outside_the_work_folder_is_not_read(work, name):
     name = name.replace("ABSOLUTE", (work.parent / "000000009.run").as_posix())
     manifest = work / "manifest.jsonl"
@@ -118,5 +120,5 @@ def test_value_of_another_shape_is_an_error_with_its_place(value, message):
 
 
 def test_value_of_the_shape_is_returned():
-    value = {"a": [["x", 1]], "b": None, "c": {"12": {"d": [1], "e": 2}}}
+    value = {"a": [["x", 0], ["y", 2**63 - 1]], "b": None, "c": {"12": {"d": [1], "e": 2}}}
     assert check_shape(value, SHAPE) is value
