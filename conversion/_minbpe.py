@@ -32,7 +32,6 @@ from hf_bpe.tokenizer._files.definition import Definition, Format, Hints
 _VERSION = "minbpe v1"
 _MODEL = re.compile(rb"(\xef\xbb\xbf)?minbpe v")
 _VOCAB = re.compile(rb"(\xef\xbb\xbf)?\[[^\n]*\] 0\r?\n\[[^\n]*\] 1\r?\n")
-_LONGEST_PATTERN = 10_000  # characters
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -90,8 +89,6 @@ class _Reader:
 
     def _pattern(self) -> str | None:
         number, expression = self._next("the pattern")
-        if len(expression) > _LONGEST_PATTERN:
-            raise self._error(number, f"a pattern of at most {_LONGEST_PATTERN} characters", expression)
         if expression in (*NAMES, "none"):
             raise ValueError(
                 f"{self._path}: line {number}: the expression {expression!r} is the name of a pattern here, and not "
@@ -229,10 +226,6 @@ def _checked_expression(model: BPEModel) -> str:
         raise ValueError(
             f"the pattern {expression!r} has a line end in it, or white space at an end: minbpe would read only a part "
             r"of it; write it as an escape, such as \n or \x20"
-        )
-    if len(expression) > _LONGEST_PATTERN:
-        raise ValueError(
-            f"the pattern has {len(expression)} characters: more than {_LONGEST_PATTERN} are not read back"
         )
     _check_groups(expression)
     check_means_the_same(model.pattern, "minbpe")

@@ -23,7 +23,6 @@ from hf_bpe.core._stages import ByteLevel
 
 __all__ = ["ChainProgram", "StageProgram", "compile_chain"]
 
-_MAX_STAGES = 64
 _MAX_FOR_CUTS = 1000  # instructions, beyond which the search takes seconds; patterns in use have up to 200
 _ASCII = 128
 _WHITE_SPACE = "\t\n\v\f\r "
@@ -64,16 +63,13 @@ def compile_chain(chain: PreTokenizer) -> ChainProgram:
 
     Raises:
         ValueError: an expression is invalid.
-        TooComplexError: the chain has no program: an expression has none, a ByteLevel puts spaces before pieces, or
-            there are too many stages.
+        TooComplexError: the chain has no program: an expression has none, or a ByteLevel puts spaces before pieces.
 
     >>> from hf_bpe.core.pretokenizers import ByteLevel, PreTokenizer, Split
     >>> compile_chain(PreTokenizer((Split("[a-z]+|[ \n]"), ByteLevel()))).cuts["b"]
     '\n '
     """
     stages = tuple(_stages_of(chain))
-    if len(stages) > _MAX_STAGES:
-        raise TooComplexError(f"{len(stages)} stages; expected at most {_MAX_STAGES}")
     return ChainProgram(stages, _find_cuts(stages))
 
 

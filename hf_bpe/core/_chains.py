@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._byte_level import from_printable, to_printable
+from hf_bpe.core._limits import MAX_STAGES, check_pattern_length
 from hf_bpe.core._named_patterns import PATTERNS
 from hf_bpe.core._stages import ByteLevel, FindMatches, Split, Stage, stage_of_json
 
@@ -45,7 +46,7 @@ class PreTokenizer:
         stages: the stages in their order, of which one is a `ByteLevel`.
 
     Raises:
-        ValueError: there is not exactly one `ByteLevel`.
+        ValueError: there is not exactly one `ByteLevel`, or the chain is too long.
 
     >>> from hf_bpe.core.pretokenizers import ByteLevel, Digits, canonical_pattern, split
     >>> chain = PreTokenizer((Digits(individual_digits=True), ByteLevel(use_regex=True)))
@@ -61,6 +62,9 @@ class PreTokenizer:
             raise TypeError(f"stages: expected stages such as Split or ByteLevel, got {odd[0]!r:.80}")
         if (number := sum(isinstance(stage, ByteLevel) for stage in stages)) != 1:
             raise ValueError(f"stages: expected one ByteLevel, got {number}; without it, tokens are not made of bytes")
+        if len(stages) > MAX_STAGES:
+            raise ValueError(f"stages: expected at most {MAX_STAGES}, got {len(stages)}")
+        check_pattern_length(sum(len(stage.expression) for stage in stages if isinstance(stage, Split)))
         object.__setattr__(self, "stages", stages)
 
     @classmethod

@@ -263,8 +263,7 @@ class _Compiler:
                 at_newline = self.add(Instruction(Opcode.LOOK, self._body(final), following))
                 return self._either(self._check(_ALWAYS, _EDGE, following), at_newline, True)
             case "word boundary" | "inside or outside a word":
-                word = CharacterTest(without_properties(LONE_WORD))
-                other = _other(word)
+                word, other = _word_tests()
                 pairs = ((word, other), (other, word)) if place == "word boundary" else ((word, word), (other, other))
                 return self._choose(self._check(before, after, following) for before, after in pairs)
             case _:  # the position that a search has reached is not part of a program
@@ -275,6 +274,13 @@ _EDGE = CharacterTest(NOTHING, True)
 _INSIDE = CharacterTest(ANYTHING)
 _ALWAYS = CharacterTest(ANYTHING, True)
 _NEWLINE = CharacterTest(ranges_of(0x0A))
+
+
+@lru_cache(maxsize=1)
+def _word_tests() -> tuple[CharacterTest, CharacterTest]:
+    """Return the tests of word characters, and of all that is none."""
+    word = CharacterTest(without_properties(LONE_WORD))
+    return word, _other(word)
 
 
 def _other(test: CharacterTest) -> CharacterTest:
@@ -297,8 +303,8 @@ def _length(node: Node) -> int:
             return least * _length(body)
         case Atomic(body):
             return _length(body)
-        case Alternation(branches) if len({_length(branch) for branch in branches}) == 1:
-            return _length(branches[0])
+        case Alternation(branches) if len(lengths := {_length(branch) for branch in branches}) == 1:
+            return lengths.pop()
         case Anchor() | LookAround():
             return 0
         case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from hf_bpe.core._case_folding import case_variants, cased_characters, folds_to_several
+from hf_bpe.core._case_folding import case_variants, cased_between, variant_codes
 from hf_bpe.core._expression_tree import (
     LAST_CODE_POINT,
     CharacterSet,
@@ -18,12 +18,14 @@ from hf_bpe.core._expression_tree import (
 )
 from hf_bpe.core._properties import DIGIT, HEX_DIGIT, POSIX, SPACE, WORD, find_property, without_properties
 
-__all__ = ["ExpressionReader", "either_case"]
+__all__ = ["MAX_DEPTH", "ExpressionReader", "either_case"]
 
 _CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7, "e": 27}
 _TYPES = {"s": SPACE, "d": DIGIT, "h": HEX_DIGIT, "w": WORD}
 _HEX = "0123456789abcdefABCDEF"
-_MAX_DEPTH = 100
+
+MAX_DEPTH = 100
+"""Levels of groups and classes."""
 
 
 class ExpressionReader:
@@ -42,8 +44,8 @@ class ExpressionReader:
     def enter(self) -> None:
         """Count a level of nesting."""
         self._depth += 1
-        if self._depth > _MAX_DEPTH:
-            self.fail(f"more than {_MAX_DEPTH} levels of groups and classes; expected fewer")
+        if self._depth > MAX_DEPTH:
+            self.fail(f"more than {MAX_DEPTH} levels of groups and classes; expected fewer")
 
     def leave(self) -> None:
         """Count the end of a level of nesting."""
@@ -217,15 +219,16 @@ class ExpressionReader:
 
     def _both_cases(self, members: Ranges, start: int) -> Ranges:
         """Return the set with all characters that differ from a member only in case."""
-        cased = [
-            char for char in cased_characters() if any(first <= ord(char) <= last for first, last in members.ranges)
-        ]
-        for char in cased:
-            if folds_to_several(char):
-                self.fail(
-                    f"a class with {char} under (?i), which is also several characters; expected it outside", start
-                )
-        return ranges_of(*members.ranges, *(ord(variant) for char in cased for variant in case_variants(char)))
+        added: list[int] = []
+        for first, last in members.ranges:
+            for code in cased_between(first, last):
+                variants = variant_codes(code)
+                if not variants:
+                    what = f"a class with {chr(code)} under (?i), which is also several characters"
+                    self.fail(f"{what}; expected it outside", start)
+                if variants[0] < first or variants[-1] > last:
+                    added += variants
+        return ranges_of(*members.ranges, *added)
 
 
 def either_case(code: int) -> Ranges:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NoReturn
 
 from hf_bpe.core._case_folding import folds_to_several, sequences_of_one
 from hf_bpe.core._expression_checks import has_late_start, is_no_target, may_be_empty
-from hf_bpe.core._expression_reader import ExpressionReader, either_case
+from hf_bpe.core._expression_reader import MAX_DEPTH, ExpressionReader, either_case
 from hf_bpe.core._expression_tree import (
     ANYTHING,
     Alternation,
@@ -28,6 +29,7 @@ from hf_bpe.core._expression_tree import (
     complement_of,
     ranges_of,
 )
+from hf_bpe.core._limits import check_pattern_length
 from hf_bpe.core._properties import LONE_WORD
 from hf_bpe.core._regex_dialect import write
 
@@ -59,17 +61,22 @@ _INTERVAL = re.compile(r"\{(?:(\d+)(,?)(\d*)|,(\d+))\}", re.ASCII)
 _SIMPLE = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
+@lru_cache(maxsize=64)
 def parse(expression: str) -> Node:
     """Return the tree of an expression.
 
     Raises:
-        ValueError: the expression is invalid, or has a construct that is not supported; the message names it and its
-            column.
+        ValueError: the expression is too long, is invalid, or has a construct that is not supported; the message names
+            it and its column.
 
     >>> parse("[ab]?")
     Repeat(body=OneOf(characters=Ranges(ranges=((97, 98),))), least=0, most=1, is_greedy=True)
     """
-    return _Parser(expression).parse()
+    check_pattern_length(len(expression))
+    try:
+        return _Parser(expression).parse()
+    except RecursionError:  # the calling code may have left little room
+        raise ValueError("groups that are nested too deeply for the rest of the stack; expected fewer") from None
 
 
 def translate(expression: str) -> str:
@@ -99,6 +106,7 @@ class _Options:
 class _Parser(ExpressionReader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
+        self._stacked = 0  # repetitions of repetitions, each of which is a level of the tree
         self._folded = ""  # the literals under (?i) that were just read, which could be one character together
 
     def parse(self) -> Node:
@@ -282,6 +290,9 @@ class _Parser(ExpressionReader):
                 self.fail("a counted repetition of what may be empty; expected *, + or ?", start)
             if options.looks_behind and (is_possessive or least != most or not least):
                 self._unsupported("a repetition of varying length in a look-behind", start)
+            self._stacked += isinstance(node, Repeat | Atomic)
+            if self._stacked > MAX_DEPTH:
+                self.fail(f"more than {MAX_DEPTH} repetitions of repetitions; expected fewer", start)
             was_once = (least, most) == (1, 1)
             node = Repeat(node, least, most, not is_lazy)
             if is_possessive:
@@ -298,11 +309,16 @@ def _changed(options: _Options, letters: str) -> _Options:
 def _limits(match: re.Match[str]) -> tuple[int, int | None, bool]:
     """Return the limits of an interval, and whether it is possessive, as {3,2} is in Oniguruma."""
     if match[4]:
-        return 0, int(match[4]), False
-    least = int(match[1])
+        return 0, _number(match[4]), False
+    least = _number(match[1])
     if not match[2]:
         return least, least, False
     if not match[3]:
         return least, None, False
-    most = int(match[3])
+    most = _number(match[3])
     return min(least, most), max(least, most), most < least
+
+
+def _number(digits: str) -> int:
+    """Return a number, or one that is as surely beyond every limit: Python refuses to read thousands of digits."""
+    return int(digits.lstrip("0")[:9] or "0")

@@ -143,5 +143,7 @@ def _compiled(expression: str) -> tuple[regex.Pattern[str], bool]:
     try:
         written = write(parse(expression))
         return regex.compile(written.expression), written.needs_mask
+    except RecursionError:  # the calling code may have left little room
+        raise ValueError(f"pattern {expression[:80]!r} is nested too deeply for the rest of the stack") from None
     except (ValueError, regex.error) as error:
         raise ValueError(f"pattern {expression[:80]!r} cannot be used: {error}") from None

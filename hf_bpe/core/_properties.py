@@ -135,6 +135,7 @@ def find_property(name: str) -> CharacterSet | None:
     return _NAMED.get(_plain(name)) if name.isascii() else None
 
 
+@lru_cache(maxsize=256)
 def without_properties(members: CharacterSet) -> Ranges:
     """Return the characters of a set as ranges of code points.
 

@@ -32,7 +32,9 @@ from hf_bpe.core._properties import LONE_WORD, WORD, without_properties
 
 __all__ = ["Written", "check_expansion", "write"]
 
-_MAX_NODES = 1 << 18  # for which `regex` takes up to a second and 120 MB
+# What `regex` compiles in a few seconds; the expressions in use have 400 characters, or 100,000 if spelled out.
+_MAX_NODES = 1 << 18
+_MAX_WRITTEN = 500_000
 
 _VERSION_1 = "(?V1)"  # of `regex`: classes nest, and have &&
 _NO_NEWLINE = complement_of(ranges_of(0x0A))
@@ -67,7 +69,7 @@ def write(node: Node) -> Written:
     all characters of a property are spelled out, which is slower, and the text is not masked.
 
     Raises:
-        ValueError: as `check_expansion`.
+        ValueError: as `check_expansion`, or the expression is too long.
     """
     check_expansion(node)
     masked = _Writer(spells_out=False)
@@ -107,6 +109,8 @@ class _Writer:
         self.spells_out = spells_out
         self.has_properties = False
         self.tells_stand_ins = False
+        self._classes: dict[CharacterSet, str] = {}
+        self._length = 0
 
     def written(self, node: Node) -> str:
         """Return an expression, which may need parentheses around it before a repetition."""
@@ -126,19 +130,32 @@ class _Writer:
             case LookAround(body, is_ahead, is_negated):
                 return f"(?{'' if is_ahead else '<'}{'!' if is_negated else '='}{self.written(body)})"
             case Anchor("word boundary"):
-                word = self._one_of(LONE_WORD)
-                return f"(?:(?<={word})(?!{word})|(?<!{word})(?={word}))"
+                return f"(?:{self._words_at(True, False)}|{self._words_at(False, True)})"
             case Anchor("inside or outside a word"):
-                word = self._one_of(LONE_WORD)
-                return f"(?:(?<={word})(?={word})|(?<!{word})(?!{word}))"
+                return f"(?:{self._words_at(True, True)}|{self._words_at(False, False)})"
             case Anchor(place):
                 return _ANCHORS[place]
+
+    def _words_at(self, before: bool, after: bool) -> str:
+        """Return an expression of the places that have a word character before and after them, or have none."""
+        word = [self._one_of(LONE_WORD) for _ in range(2)]
+        return f"(?<{'=' if before else '!'}{word[0]})(?{'=' if after else '!'}{word[1]})"
 
     def _grouped(self, node: Node) -> str:
         return self.written(node) if isinstance(node, OneOf | Atomic) else f"(?:{self.written(node)})"
 
     def _one_of(self, members: CharacterSet) -> str:
         """Return an expression of one character."""
+        if (written := self._classes.get(members)) is None:
+            written = self._classes[members] = self._class(members)
+        self._length += len(written)
+        if self._length > _MAX_WRITTEN:
+            raise ValueError(
+                f"its classes are over {_MAX_WRITTEN} characters long as the package regex needs them; expected fewer"
+            )
+        return written
+
+    def _class(self, members: CharacterSet) -> str:
         if self.spells_out:
             members = without_properties(members)
         if members in _WORDS:

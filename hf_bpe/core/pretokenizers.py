@@ -23,6 +23,7 @@ from typing import Any, TypeGuard
 import regex
 
 from hf_bpe.core._chains import PreToken, PreTokenizer
+from hf_bpe.core._limits import MAX_PATTERN_LENGTH
 from hf_bpe.core._matching import Matcher, check_expression
 from hf_bpe.core._named_patterns import PATTERNS, SPELLINGS, TIKTOKEN_CL100K
 from hf_bpe.core._newer_characters import hide_newer
@@ -99,8 +100,8 @@ def canonical_pattern(pattern: AnyPattern) -> str | None:
 
     Raises:
         TypeError: the pattern is of another type.
-        ValueError: the name is unknown, the expression is invalid or has a construct that is not supported, or a stage
-            is invalid.
+        ValueError: the name is unknown, the expression is invalid or has a construct that is not supported, a stage is
+            invalid, or the pattern is too long: over 10,000 characters of expressions, or 64 stages.
 
     >>> canonical_pattern(PATTERNS["gpt2"]), canonical_pattern("none")
     ('gpt2', None)
@@ -109,10 +110,17 @@ def canonical_pattern(pattern: AnyPattern) -> str | None:
     >>> canonical_pattern([Digits(), Split(r"\p{L}+")])  # doctest: +ELLIPSIS
     '{"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":false},{"type":"Split",...
     """
+    try:
+        return _canonical_pattern(pattern)
+    except RecursionError:  # the calling code may have left little room
+        raise ValueError("pattern: nested too deeply for the rest of the stack; expected fewer levels") from None
+
+
+def _canonical_pattern(pattern: AnyPattern) -> str | None:
     if pattern is None:
         return None
     if isinstance(pattern, str) and (inner := pattern_of_phrases(pattern)) is not None:
-        return phrases_pattern(check_has_phrases(canonical_pattern(inner)))
+        return phrases_pattern(check_has_phrases(_canonical_pattern(inner)))
     if isinstance(pattern, str) and not _LIKE_JSON.match(pattern):
         return None if pattern == "none" else _canonical_expression(pattern)
     try:
@@ -153,7 +161,7 @@ def _chain_of(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, Any])
 def _canonical_expression(pattern: str) -> str:
     if pattern in NAMES:
         return pattern
-    if _LIKE_A_NAME.fullmatch(pattern):
+    if _LIKE_A_NAME.fullmatch(pattern) and len(pattern) <= MAX_PATTERN_LENGTH:
         known = ", ".join([*NAMES, "none"])
         raise ValueError(f"pattern {pattern!r} is not known: expected one of {known}, or a regular expression")
     if (name := _NAME_OF.get(pattern)) is not None:

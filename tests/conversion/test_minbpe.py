@@ -272,7 +272,6 @@ def test_a_model_is_carried_or_refused_with_its_first_offender(path, model):
         ),
         (BPEModel(BASE, [], (), "a+|\n|b"), "has a line end in it, or white space at an end"),
         (BPEModel(BASE, [], (), "a+|\r|b"), "has a line end in it, or white space at an end"),
-        (BPEModel(BASE, [], (), "a|" * 5000 + "b"), "the pattern has 10001 characters: more than 10000 are not read"),
     ],
 )
 def test_models_that_minbpe_would_read_differently_are_refused(tmp_path, model, message):
@@ -313,7 +312,7 @@ START = f"minbpe v1\n{PATTERNS['gpt2']}\n"
         ("minbpe v1\n(a)|b\n0\n", r"line 2: the pattern '\(a\)\|b' has groups: minbpe would keep what these match"),
         ("minbpe v1\nword\n0\n", "line 2: pattern 'word' is not known"),
         ("minbpe v1\ngpt2\n0\n", "line 2: the expression 'gpt2' is the name of a pattern here"),
-        ("minbpe v1\n" + "x" * 10_001 + "\n0\n", "line 2: expected a pattern of at most 10000 characters, got 'xxx"),
+        ("minbpe v1\n" + "x" * 10_001 + "\n0\n", "line 2: .*: a pattern of 10001 characters; expected at most 10000"),
         ("x" * 2**28 + "y", "is larger than 256 MiB, the limit for a vocabulary"),
         (START, "expected the number of special tokens, got the end of the file"),
         (START + "one\n", "line 3: expected the number of special tokens, got 'one'"),

@@ -9,6 +9,11 @@ import sys
 import textwrap
 
 import pytest
+from support.commands import error
+from tokenizers import Regex, pre_tokenizers
+
+from hf_bpe import BPETokenizer, count
+from hf_bpe.core.pretokenizers import CharDelimiterSplit, Split, canonical_pattern
 
 _SECONDS = 100  # a process that computes for hours is ended; each needs a few seconds
 
@@ -88,3 +93,64 @@ def test_nested_possessive_pattern_is_refused_by_formats_of_python(tmp_path, nam
     written = run_code(tmp_path, code, setup=IMPORTS)
     assert written.startswith("ValueError: ")
     assert "nested repetitions" in written
+
+
+def test_nested_alternatives_in_a_look_behind_split_as_in_tokenizers(tmp_path):
+    pattern = "(?<=z" + "(?:" * 30 + "aa|bb" + "|cc)" * 30 + r")x|[\s\S]"
+    written = run_code(tmp_path, f"print(sorted(count(['zaaxzccxzddx'], pattern={pattern!r}).items()))", setup=IMPORTS)
+    pieces = [piece for piece, _ in pre_tokenizers.Split(Regex(pattern), "isolated").pre_tokenize_str("zaaxzccxzddx")]
+    assert written == str(sorted((piece.encode(), pieces.count(piece)) for piece in {*pieces}))
+
+
+LONGEST = "|".join(["abc"] * 2500) + "d"  # 10,000 characters
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        LONGEST,
+        [Split(LONGEST[:5000]), Split(LONGEST[5000:9998]), Split("xx", is_literal=True)],
+        [CharDelimiterSplit(char) for char in map(chr, range(33, 96))],  # and a ByteLevel
+    ],
+)
+def test_longest_pattern_is_taken(pattern):
+    assert count(["abc def"], pattern=pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        (LONGEST + "e", "a pattern of 10001 characters; expected at most 10000"),
+        ("x" * 10_001, "a pattern of 10001 characters; expected at most 10000"),
+        ([Split(LONGEST[:5000]), Split(LONGEST[4999:])], "a pattern of 10001 characters; expected at most 10000"),
+        ([Split(LONGEST), Split("x", is_literal=True)], "a pattern of 10001 characters; expected at most 10000"),
+        ([CharDelimiterSplit(char) for char in map(chr, range(33, 97))], "stages: expected at most 64, got 65"),
+        ("a" + "*" * 102, r"column 103: more than 100 repetitions of repetitions"),
+        ("a{" + "9" * 9000 + "}", "column 2: a repetition of over 100000"),
+    ],
+)
+def test_longer_pattern_is_refused(pattern, message):
+    with pytest.raises(ValueError, match=message):
+        count(["abc"], pattern=pattern)
+
+
+def test_longer_pattern_of_a_file_is_refused(tmp_path):
+    run_code(tmp_path, f"write_file('m', {LONGEST + 'e'!r}); write_file('longest', {LONGEST!r})")
+    assert BPETokenizer.from_pretrained(tmp_path / "longest").tokenize("abc")
+    for read in (BPETokenizer.from_pretrained, BPETokenizer.convert_from):
+        with pytest.raises(ValueError, match="a pattern of 10001 characters; expected at most 10000"):
+            read(tmp_path / "m")
+    options = ("--pattern", LONGEST + "e", "-o", tmp_path / "x")
+    assert "a pattern of 10001 characters" in error("count", tmp_path / "m/tokenizer.json", *options)
+
+
+def test_pattern_is_refused_where_the_stack_is_nearly_full():
+    def deep(levels, expression):
+        return deep(levels - 1, expression) if levels else canonical_pattern(expression)
+
+    pattern = "(?:a|" * 90 + "b" + ")" * 90
+    assert deep(0, pattern) == pattern
+    with pytest.raises(ValueError, match="nested too deeply for the rest of the stack"):
+        deep(700, pattern + "(?#)")
+    with pytest.raises(ValueError, match="nested too deeply"):
+        canonical_pattern('{"type":' + "[" * 100_000)
