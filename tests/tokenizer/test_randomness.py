@@ -139,7 +139,8 @@ def json_backend():
 
 @pytest.fixture
 def sources(tmp_path):
-    texts = [*TEXTS, "widest e\u0301 \ufb01n\uff41l " * 50]
+    # Without the separator, which is ordinary text in a record only.
+    texts = [text.replace("<|endoftext|>", "") for text in (*TEXTS, "widest e\u0301 \ufb01n\uff41l " * 50)]
     (tmp_path / "a.txt").write_text("<|endoftext|>".join(texts))
     (tmp_path / "b.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
     return [tmp_path / "a.txt", tmp_path / "b.jsonl"], texts
