@@ -20,13 +20,14 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+from hf_bpe.conversion._expressions import check_means_the_same, compile_in_python, read_expression
 from hf_bpe.conversion._merge_ids import numbered_lines, parse_ids, tokens_of_merges
-from hf_bpe.conversion._python_dialect import check_means_the_same, compile_in_python
 from hf_bpe.conversion._sidecar import WHOLE_TEXT
 
 from hf_bpe._utils.input_files import open_regular
+from hf_bpe.core._dialects import PYTHON
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import NAMES, canonical_pattern_of_python, pattern_expression
+from hf_bpe.core.pretokenizers import NAMES, pattern_expression
 from hf_bpe.tokenizer._files.definition import Definition, Format, Hints
 
 _VERSION = "minbpe v1"
@@ -95,7 +96,7 @@ class _Reader:
                 "that pattern"
             )
         try:
-            pattern = None if expression in ("", WHOLE_TEXT) else canonical_pattern_of_python(expression)
+            pattern = read_expression(expression, PYTHON, []) if expression else None
             _check_groups(expression)
             return pattern
         except ValueError as error:
@@ -228,7 +229,7 @@ def _checked_expression(model: BPEModel) -> str:
             r"of it; write it as an escape, such as \n or \x20"
         )
     _check_groups(expression)
-    check_means_the_same(model.pattern, "minbpe")
+    check_means_the_same(model.pattern, PYTHON)
     return expression
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
-from hf_bpe.core.pretokenizers import canonical_pattern, is_chain, pattern_expression
+from hf_bpe.core.pretokenizers import is_chain, pattern_expression, stored_pattern
 from hf_bpe.tokenizer._files.definition import Definition, Hints, written_out
 from hf_bpe.tokenizer._files.reading import read_json_object
 
@@ -94,7 +94,7 @@ def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
         if type(content[name]) not in types:
             raise ValueError(f"{file}: {name}: expected {types[0].__name__}, got {content[name]!r:.80}")
     try:
-        pattern = canonical_pattern(content["pattern"])
+        pattern = stored_pattern(content["pattern"])
         added = {int(i): AddedToken(**token) for i, token in content["added_tokens"].items()}
         if odd := [token_id for token_id in content["special_tokens"].values() if type(token_id) is not int]:
             raise ValueError(f"special_tokens: expected ids, got {odd[0]!r:.80}")

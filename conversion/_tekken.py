@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hf_bpe.conversion._expressions import read_expression
 from hf_bpe.conversion._tiktoken import model_of_ranks
 
-from hf_bpe.core.pretokenizers import canonical_pattern_of_python
+from hf_bpe.core._dialects import TIKTOKEN
 from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints, Peer
 from hf_bpe.tokenizer._files.reading import read_json_object
 from hf_bpe.tokenizer._template import Template
@@ -63,7 +64,7 @@ def definition_of_tekken(content: Mapping[str, Any]) -> Definition:
             raise ValueError(f"config: expected a vocabulary that is larger than {number!r:.20}, got {size!r:.20}")
         specials = _special_tokens(content.get("special_tokens"), config.get("version"), number)
         ranks = {token: rank + number for token, rank in _ranks(content["vocab"], size - number).items()}
-        model = model_of_ranks(ranks, specials, canonical_pattern_of_python(config["pattern"]))
+        model = model_of_ranks(ranks, specials, read_expression(config["pattern"], TIKTOKEN, ranks))
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"not a tekken.json: {error!r}") from None
     names = {name: token for name, token in _NAMES.items() if token in specials}

@@ -16,12 +16,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hf_bpe.conversion._python_dialect import check_means_the_same
+from hf_bpe.conversion._expressions import check_means_the_same, read_expression
 from hf_bpe.conversion._recover_merges import recover_merges
 from hf_bpe.conversion._sidecar import WHOLE_TEXT, read_sidecar, write_sidecar
 
+from hf_bpe.core._dialects import TIKTOKEN
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import canonical_pattern_of_python, pattern_expression
+from hf_bpe.core.pretokenizers import pattern_expression
 from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints, PatternNeeded, Peer
 from hf_bpe.tokenizer._files.reading import read_bytes
 
@@ -76,11 +77,11 @@ def definition_of_encoding(encoding: tiktoken.Encoding) -> Definition:
     """Return the definition of a `tiktoken.Encoding`: its ranks, special tokens and pattern.
 
     Raises:
-        ValueError: the encoding is not a valid model.
+        ValueError: the encoding is not a valid model, or its expression cannot be translated.
     """
     # tiktoken has no public API for these; its own documentation uses them to extend encodings.
     ranks, special_tokens = encoding._mergeable_ranks, encoding._special_tokens
-    pattern = None if encoding._pat_str == WHOLE_TEXT else canonical_pattern_of_python(encoding._pat_str)
+    pattern = read_expression(encoding._pat_str, TIKTOKEN, ranks)
     return Definition(model_of_ranks(ranks, special_tokens, pattern))
 
 
@@ -150,7 +151,7 @@ def _write(definition: Definition, path: Path) -> None:
         if byte not in ranks:
             raise ValueError(f"the byte {byte!r} has no token, so tiktoken would fail at it")
     _check_merges(model, ranks)
-    check_means_the_same(model.pattern, "tiktoken")
+    check_means_the_same(model.pattern, TIKTOKEN)
     lines = (b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items())
     path.write_bytes(b"".join(lines))
     write_sidecar(definition, path)

@@ -6,19 +6,24 @@ from enum import IntEnum
 
 from hf_bpe.core._expression_tree import (
     ANYTHING,
+    NOTHING,
     Alternation,
     Anchor,
     Atomic,
+    CharacterSet,
     LookAround,
     Node,
     OneOf,
     Repeat,
     Sequence,
     complement_of,
+    intersection_of,
     ranges_of,
+    union_of,
 )
+from hf_bpe.core._properties import without_properties
 
-__all__ = ["has_late_start", "is_no_target", "may_be_empty"]
+__all__ = ["first_uncertain_character", "has_late_start", "is_no_target", "may_be_empty"]
 
 _DOTS = (OneOf(ANYTHING), OneOf(complement_of(ranges_of(0x0A))))
 
@@ -105,3 +110,48 @@ def may_be_empty(node: Node) -> bool:
             return may_be_empty(body)
         case LookAround() | Anchor():
             return True
+
+
+def first_uncertain_character(node: Node) -> str:
+    r"""Return a character at which there may be no match; an empty string if there is a match at every character.
+
+    Then no text stands between two matches.
+
+    >>> from hf_bpe.core._expressions import parse
+    >>> first_uncertain_character(parse(r" ?[a-z]+|\s+(?!\S)|\s+")), first_uncertain_character(parse(r" ?\p{L}+|\P{L}"))
+    ('!', '')
+    """
+    rest = without_properties(complement_of(_certain(node))).ranges
+    return next((chr(max(first, 0x20)) for first, last in rest if last >= 0x20), chr(rest[0][0]) if rest else "")
+
+
+def _certain(node: Node) -> CharacterSet:
+    """Return characters at which a node matches, whatever comes before and after them."""
+    match node:
+        case OneOf(characters):
+            return characters
+        case Atomic(body):
+            return _certain(body)
+        case Alternation(branches):
+            return union_of(*map(_certain, branches))
+        case Repeat(body, 1, _, _):
+            return _certain(body)
+        case Sequence(parts):
+            return _certain_of_sequence(parts)
+        case _:
+            return NOTHING
+
+
+def _certain_of_sequence(parts: tuple[Node, ...]) -> CharacterSet:
+    taken: CharacterSet = NOTHING  # what possessive parts before the required one take from it
+    found: CharacterSet | None = None
+    for part in parts:
+        body = part.body if isinstance(part, Atomic) else part
+        if isinstance(body, Repeat) and not body.least:
+            if isinstance(part, Atomic) and found is None:
+                taken = union_of(taken, body.body.characters if isinstance(body.body, OneOf) else ANYTHING)
+        elif found is None:
+            found = _certain(part)
+        else:
+            return NOTHING
+    return NOTHING if found is None else intersection_of(found, complement_of(taken))

@@ -23,9 +23,10 @@ from typing import Any, TypeGuard
 import regex
 
 from hf_bpe.core._chains import PreToken, PreTokenizer
+from hf_bpe.core._dialects import FileExpression, check_is_clear, is_clear
 from hf_bpe.core._limits import MAX_PATTERN_LENGTH
 from hf_bpe.core._matching import Matcher, check_expression
-from hf_bpe.core._named_patterns import PATTERNS, SPELLINGS, TIKTOKEN_CL100K
+from hf_bpe.core._named_patterns import PATTERNS, SPELLINGS
 from hf_bpe.core._newer_characters import hide_newer
 from hf_bpe.core._phrases import pattern_of_phrases, phrases_pattern
 from hf_bpe.core._stages import (
@@ -91,7 +92,9 @@ _SAFE_CUT_IN_BYTES = re.compile(
 def canonical_pattern(pattern: AnyPattern) -> str | None:
     r"""Return the canonical form of a pattern: its name, None for no split, an expression, or the JSON of a chain.
 
-    Other spellings of a named pattern that are known to cut identically also return its name.
+    Other spellings of a named pattern that are known to cut identically also return its name. An expression is read as
+    in a `tokenizer.json`. One that tiktoken reads differently is refused, because it may have been copied from there;
+    in a `Split`, and as the pattern of a tokenizer that was read from a file, it is clear.
 
     Args:
         pattern: a name, a regular expression, a `PreTokenizer` or a list of its stages, their JSON as in
@@ -100,8 +103,9 @@ def canonical_pattern(pattern: AnyPattern) -> str | None:
 
     Raises:
         TypeError: the pattern is of another type.
-        ValueError: the name is unknown, the expression is invalid or has a construct that is not supported, a stage is
-            invalid, or the pattern is too long: over 10,000 characters of expressions, or 64 stages.
+        ValueError: the name is unknown, the expression is invalid, has a construct that is not supported or one that
+            tiktoken reads differently, a stage is invalid, or the pattern is too long: over 10,000 characters of
+            expressions, or 64 stages.
 
     >>> canonical_pattern(PATTERNS["gpt2"]), canonical_pattern("none")
     ('gpt2', None)
@@ -110,17 +114,35 @@ def canonical_pattern(pattern: AnyPattern) -> str | None:
     >>> canonical_pattern([Digits(), Split(r"\p{L}+")])  # doctest: +ELLIPSIS
     '{"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":false},{"type":"Split",...
     """
+    found = stored_pattern(pattern)
+    is_given = isinstance(pattern, str) and not isinstance(pattern, FileExpression)
+    if is_given and isinstance(found, FileExpression) and pattern == found:  # not the JSON of a chain
+        try:
+            check_is_clear(found)
+        except ValueError as error:
+            raise ValueError(f"pattern {found[:80]!r}: {error}") from None
+    return found
+
+
+def stored_pattern(pattern: AnyPattern) -> str | None:
+    """Return the canonical form of a pattern that a file stores, where all expressions are read as in `tokenizer.json`.
+
+    The result is a `FileExpression` if `canonical_pattern` would refuse it.
+
+    Raises:
+        TypeError, ValueError: as `canonical_pattern`.
+    """
+    if pattern is None or isinstance(pattern, FileExpression):
+        return pattern
     try:
-        return _canonical_pattern(pattern)
+        return _stored_pattern(pattern)
     except RecursionError:  # the calling code may have left little room
         raise ValueError("pattern: nested too deeply for the rest of the stack; expected fewer levels") from None
 
 
-def _canonical_pattern(pattern: AnyPattern) -> str | None:
-    if pattern is None:
-        return None
+def _stored_pattern(pattern: AnyPattern) -> str | None:
     if isinstance(pattern, str) and (inner := pattern_of_phrases(pattern)) is not None:
-        return phrases_pattern(check_has_phrases(_canonical_pattern(inner)))
+        return phrases_pattern(check_has_phrases(stored_pattern(inner)))
     if isinstance(pattern, str) and not _LIKE_JSON.match(pattern):
         return None if pattern == "none" else _canonical_expression(pattern)
     try:
@@ -170,16 +192,11 @@ def _canonical_expression(pattern: str) -> str:
         check_expression(pattern)
     except ValueError as error:
         raise ValueError(f"pattern {pattern[:80]!r} cannot be used: {error}") from None
-    return _names_of_trees().get(_tree(pattern), pattern)
+    return _names_of_trees().get(_tree(pattern)) or _of_file(pattern)
 
 
-def canonical_pattern_of_python(expression: str) -> str | None:
-    r"""Return the canonical pattern of an expression from a tool that runs it in Python, as minbpe and tiktoken do.
-
-    >>> canonical_pattern_of_python(TIKTOKEN_CL100K)
-    'cl100k'
-    """
-    return "cl100k" if expression == TIKTOKEN_CL100K else canonical_pattern(expression)
+def _of_file(expression: str) -> str:
+    return expression if is_clear(expression) else FileExpression(expression)
 
 
 def _canonical_chain(chain: PreTokenizer) -> str | None:
@@ -201,7 +218,7 @@ def _canonical_chain(chain: PreTokenizer) -> str | None:
         if name is not None and (only.behavior, only.invert) in (("Isolated", False), ("Removed", True)):
             return name
         if only == Split(only.expression) and not _LIKE_A_NAME.fullmatch(only.expression):
-            return only.expression
+            return _of_file(only.expression)
         return chain.canonical
     return _names_of_chains().get(_with_trees(chain), chain.canonical)
 
@@ -289,7 +306,7 @@ def pre_tokenizer(pattern: str | None) -> PreTokenizer:
         return _chain(pattern)
     if pattern is None or pattern == "gpt2":
         return PreTokenizer((ByteLevel(use_regex=pattern is not None),))
-    return PreTokenizer((Split(PATTERNS.get(pattern, pattern)), ByteLevel()))
+    return PreTokenizer((Split(str(PATTERNS.get(pattern, pattern))), ByteLevel()))
 
 
 def is_chain(pattern: str | None) -> TypeGuard[str]:

@@ -33,7 +33,7 @@ from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.shapes import Optional, Shape, check_shape
 from hf_bpe.core._byte_level import repair_surrogates
 from hf_bpe.core._model import check_special_tokens
-from hf_bpe.core.pretokenizers import UNICODE_VERSION, AnyPattern, canonical_pattern
+from hf_bpe.core.pretokenizers import UNICODE_VERSION, AnyPattern, canonical_pattern, stored_pattern
 from hf_bpe.counting._sources import exact_weight
 from hf_bpe.engine._dispatch import merge_runs, read_words
 from hf_bpe.engine._runs import PIECE, FileRun, Run, RunMerger, gather, reader_of
@@ -339,7 +339,7 @@ class WordCounts:
                 raise ValueError(
                     f"it was counted with Unicode {about['unicode']}, this version of hf_bpe uses {UNICODE_VERSION}"
                 )
-            counts.settings = Settings.checked(about["pattern"], about["special_tokens"])
+            counts.settings = Settings.checked(stored_pattern(about["pattern"]), about["special_tokens"])
             counts.sources = tuple(Counted(**source).checked() for source in about["sources"])
             counts.scale = check_int("scale", about["scale"], 1, 10**1000)
             counts._words = check_int("words", about["words"], 0, (footer - 16) // _LEAST_RECORD)

@@ -37,7 +37,7 @@ from hf_bpe._utils.paths import check_output
 from hf_bpe.core._byte_level import from_printable, repair_surrogates, to_printable
 from hf_bpe.core._model import BPEModel, with_placeholders
 from hf_bpe.core.normalizers import canonical_normalizer
-from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern
+from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern, stored_pattern
 from hf_bpe.counting._sources import Source, TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing._remap import Remap
@@ -1166,6 +1166,8 @@ class BPETokenizer(CheckedTokenizer):
         """Convert the `tokenizer.json` of other libraries; called by from_pretrained."""
         folder: Folder | None = kwargs.pop("_folder", None)
         kwargs.pop(DIGESTS, None)
+        if folder is not None and "pattern" in kwargs and kwargs["pattern"] == folder.config.get("pattern"):
+            kwargs["pattern"] = stored_pattern(kwargs["pattern"])
         return {**(kwargs if folder is None else folder.settings(kwargs)), RESTORED: True}
 
     @classmethod

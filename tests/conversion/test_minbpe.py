@@ -310,7 +310,6 @@ START = f"minbpe v1\n{PATTERNS['gpt2']}\n"
         ("minbpe v1\n", "expected the pattern, got the end of the file"),
         ("minbpe v1\n(\n0\n", r"line 2: pattern '\(' cannot be used: column 1"),
         ("minbpe v1\n(a)|b\n0\n", r"line 2: the pattern '\(a\)\|b' has groups: minbpe would keep what these match"),
-        ("minbpe v1\nword\n0\n", "line 2: pattern 'word' is not known"),
         ("minbpe v1\ngpt2\n0\n", "line 2: the expression 'gpt2' is the name of a pattern here"),
         ("minbpe v1\n" + "x" * 10_001 + "\n0\n", "line 2: .*: a pattern of 10001 characters; expected at most 10000"),
         ("x" * 2**28 + "y", "is larger than 256 MiB, the limit for a vocabulary"),

@@ -249,7 +249,7 @@ def test_expressions_in_use_split_any_text_as_tokenizers_does(text, expression):
 
 @pytest.mark.parametrize("expression", IN_USE.values(), ids=IN_USE)
 def test_expression_in_use_is_native(native, expression):
-    assert splits_natively(canonical_pattern(expression))
+    assert splits_natively(canonical_pattern([Split(expression)]))
 
 
 def test_stage_sees_each_piece_of_the_stage_before_as_a_whole_text():

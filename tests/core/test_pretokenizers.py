@@ -18,7 +18,6 @@ from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX as QW
 
 import hf_bpe.core._unicode
 from hf_bpe.core._matching import find_matches, seconds_for
-from hf_bpe.core._named_patterns import TIKTOKEN_CL100K
 from hf_bpe.core._stages import cut
 from hf_bpe.core.pretokenizers import (
     CHAINS,
@@ -27,7 +26,6 @@ from hf_bpe.core.pretokenizers import (
     WHITE_SPACE,
     Split,
     canonical_pattern,
-    canonical_pattern_of_python,
     find_safe_cuts,
     hide_newer,
     pattern_expression,
@@ -191,11 +189,11 @@ def test_patterns_cut_as_those_of_tiktoken(name, theirs, end, monkeypatch):
     assert [split(text, name) for text in ended] == expected
 
 
-def test_expression_of_tiktoken_is_repeated_groups_of_digits_in_tokenizer_json():
+def test_a_split_is_read_as_in_tokenizer_json():
     expression = r"\p{N}{1,3}+|\P{N}"
-    assert split("12345a", canonical_pattern(expression)) == split_by_tokenizers("12345a", expression) == ["12345", "a"]
-    assert canonical_pattern_of_python(TIKTOKEN_CL100K) == "cl100k"
-    assert canonical_pattern(TIKTOKEN_CL100K) == TIKTOKEN_CL100K
+    pattern = canonical_pattern([Split(expression)])
+    assert pattern == expression == canonical_pattern(pattern)
+    assert split("12345a", pattern) == split_by_tokenizers("12345a", expression) == ["12345", "a"]
 
 
 @thorough

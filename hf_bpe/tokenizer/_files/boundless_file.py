@@ -13,6 +13,7 @@ from typing import Any
 
 from hf_bpe._utils.files import write_atomically
 from hf_bpe.core._model import BPEModel
+from hf_bpe.core.pretokenizers import stored_pattern
 from hf_bpe.engine._dispatch import from_printable_all, printable_vocab
 from hf_bpe.tokenizer._files.reading import decode, parse_json_object, read_bytes
 
@@ -70,7 +71,7 @@ def read_boundless(path: Path) -> BPEModel:
             dict(zip(ids, map(known.__getitem__, names), strict=True)),
             merges,
             tuple(content["special_tokens"]),
-            content["pattern"],
+            stored_pattern(content["pattern"]),
             normalizer=content["normalizer"],
             supermerges=supermerges,
             **{flag: content[flag] for flag in _FLAGS},

@@ -1,0 +1,112 @@
+r"""Split expressions of other libraries: read as the library reads them, written only if it reads them as we do.
+
+minbpe runs an expression with the `regex` package, tiktoken with fancy-regex, and both lose text between matches.
+`hf_bpe.core._dialects` has what they read differently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+import regex
+
+from hf_bpe.core._dialects import Dialect, differences, translate
+from hf_bpe.core._expression_checks import first_uncertain_character, may_be_empty
+from hf_bpe.core._expression_tree import ANYTHING, OneOf, Repeat
+from hf_bpe.core._expressions import parse
+from hf_bpe.core._matching import check_expression
+from hf_bpe.core._regex_dialect import check_expansion
+from hf_bpe.core.pretokenizers import PATTERNS, Split, canonical_pattern
+
+_WHOLE_TEXT = Repeat(OneOf(ANYTHING), 1, None, True)
+# tiktoken's expression of cl100k_base since 0.7. It cuts as the pattern of that name, except for white space at the end
+# of a text: `\s++$` takes all of it, and the pattern cuts after the last line end. That gives other ids only if a token
+# goes on after a line end with white space, which none of OpenAI's does.
+_CL100K = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
+    r"|\s+(?!\S)|\s"
+)
+_AFTER_LINE_END = re.compile(
+    rb"[\r\n](?:[\t\v\f ]|\xc2[\x85\xa0]?|\xe1(?:\x9a\x80?)?|\xe2(?:\x80[\x80-\x8a\xa8\xa9\xaf]?|\x81\x9f?)?"
+    rb"|\xe3(?:\x80\x80?)?)+\Z"
+)
+
+
+def read_expression(expression: str, dialect: Dialect, tokens: Iterable[bytes]) -> str | None:
+    r"""Return the canonical pattern that cuts text as a library does by its expression.
+
+    Args:
+        expression: the expression in the library's dialect.
+        dialect: the dialect.
+        tokens: the tokens of the vocabulary, on which it may depend whether a named pattern gives the same ids.
+
+    Raises:
+        ValueError: the expression cannot be translated exactly.
+
+    >>> from hf_bpe.core._dialects import TIKTOKEN
+    >>> read_expression(r"\p{N}{1,3}+|\P{N}+$|\P{N}", TIKTOKEN, [])
+    '(?>\\p{N}{1,3})|\\P{N}+\\z|\\P{N}'
+    """
+    if expression == _CL100K and not any(map(_AFTER_LINE_END.search, tokens)):
+        return "cl100k"
+    try:
+        split = Split(translate(expression, dialect))
+        check_expression(split.expression)
+        tree = parse(split.expression)
+        if may_be_empty(tree):
+            raise ValueError(f"it may match no character, where {dialect.library} fails; expected + instead of *")
+    except ValueError as error:
+        raise ValueError(f"pattern {expression[:80]!r} cannot be used: {error}") from None
+    pattern = canonical_pattern([split])
+    if pattern in PATTERNS:
+        return pattern
+    if tree == _WHOLE_TEXT:
+        return None
+    if first_uncertain_character(tree):  # matches may leave text out, which the library drops
+        return canonical_pattern([Split(split.expression, "Removed", invert=True)])
+    return pattern
+
+
+@lru_cache(maxsize=64)
+def check_means_the_same(pattern: str | None, dialect: Dialect) -> None:
+    r"""Raise a ValueError if a library may split text differently by the expression of a pattern, which is no chain.
+
+    >>> from hf_bpe.core._dialects import PYTHON
+    >>> check_means_the_same(r"\p{L}+|\P{L}", PYTHON)
+    >>> check_means_the_same(r"\p{L}+", PYTHON)  # doctest: +NORMALIZE_WHITESPACE
+    Traceback (most recent call last):
+    ValueError: the pattern '\\p{L}+' may leave text between its matches, such as ' ', which minbpe loses; add an
+    alternative
+    >>> check_means_the_same(r"[a-z&&[^x]]|[\s\S]", PYTHON)
+    Traceback (most recent call last):
+    ValueError: the pattern '[a-z&&[^x]]|[\\s\\S]' has '&& in a class', which minbpe may read differently
+    """
+    if pattern is None or pattern in PATTERNS:
+        return
+    if found := differences(pattern, dialect):
+        raise ValueError(
+            f"the pattern {pattern!r} has {found[0].source!r}, which {dialect.library} may read differently"
+        )
+    tree = parse(pattern)
+    if may_be_empty(tree):
+        raise ValueError(f"the pattern {pattern!r} may match no character, where {dialect.library} cuts differently")
+    if lost := first_uncertain_character(tree):
+        raise ValueError(
+            f"the pattern {pattern!r} may leave text between its matches, such as {lost!r}, which {dialect.library} "
+            "loses; add an alternative"
+        )
+
+
+def compile_in_python(expression: str) -> regex.Pattern[str]:
+    """Return what the package `regex` makes of an expression that is written for another library.
+
+    Raises:
+        ValueError: `regex` cannot compile it, or would take too long.
+    """
+    try:
+        check_expansion(parse(expression))
+        return regex.compile(expression)
+    except (ValueError, regex.error) as error:
+        raise ValueError(f"the pattern {expression!r} cannot be read in Python: {error}") from None
