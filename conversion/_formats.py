@@ -119,11 +119,13 @@ def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> De
         return definition
     if hasattr(source, "_mergeable_ranks"):
         return tiktoken.definition_of_encoding(source)
-    # Padding and truncation of the last call are not part of the tokenizer.
     content = tokenizer_json.parse_tokenizer_json("tokenizer.json", backend.to_str().encode())
-    content |= {"padding": None, "truncation": None}
-    definition = tokenizer_json.definition_of_json(content)
-    return definition if backend is source else _with_settings_of(source, definition)
+    if backend is source:
+        return tokenizer_json.definition_of_json(content)
+    # Padding and truncation are those of the last call; transformers keeps what belongs to the tokenizer.
+    return _with_settings_of(
+        source, tokenizer_json.definition_of_json({**content, "padding": None, "truncation": None})
+    )
 
 
 def _with_settings_of(tokenizer: Any, definition: Definition) -> Definition:
