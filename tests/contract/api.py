@@ -1,0 +1,26 @@
+"""The names of hf_bpe whose place may change: every other file of this suite takes them from here."""
+
+import importlib.util
+
+from hf_bpe.conversion import FORMATS
+from typer.testing import CliRunner
+
+from hf_bpe.cli import app
+from hf_bpe.core.pretokenizers import NAMES as PATTERN_NAMES
+from hf_bpe.engine import NormalizedTexts
+
+__all__ = ["FORMATS", "PATTERN_NAMES", "NormalizedTexts", "command", "has_core"]
+
+
+def has_core():
+    """Return whether the native core of hf_bpe is installed."""
+    return importlib.util.find_spec("hf_bpe._native") is not None
+
+
+def command(*arguments):
+    """Run `hf-bpe` in this process; raise a ValueError that says what it says where it fails."""
+    done = CliRunner().invoke(app, [*map(str, arguments)], prog_name="hf-bpe")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    if done.exit_code != 0:
+        raise ValueError(done.stderr.splitlines()[-1])

@@ -1,0 +1,61 @@
+"""What a user sees of chat templates, for tokenizers that have one."""
+
+import dataclasses
+from types import SimpleNamespace
+
+from contract.comparisons import compared, fields
+
+
+@dataclasses.dataclass
+class Message:
+    """A message that is not a dictionary, as transformers takes them since 5.24."""
+
+    role: str
+    content: str
+
+
+MESSAGES = [
+    {"role": "user", "content": "I'M low: 1234567 caf\u00e9 <|eos|>"},
+    {"role": "assistant", "content": "the  lowest\n"},
+    {"role": "user", "content": ""},
+    {"role": "assistant", "content": "👩🏽\u200d🚀 12"},
+]
+
+
+@compared(is_of_texts=False)
+def chats(tokenizer, case):
+    if not tokenizer.chat_template:
+        return {}
+    apply = tokenizer.apply_chat_template
+    return {
+        "text": apply(MESSAGES, tokenize=False),
+        "with a prompt": apply(MESSAGES[:1], tokenize=False, add_generation_prompt=True),
+        "ids": apply(MESSAGES, return_dict=False),
+        "a dictionary": fields(apply(MESSAGES, return_dict=True)),
+        "a batch": fields(apply([MESSAGES, MESSAGES[:2]], return_dict=True)),
+        "padded": fields(apply(MESSAGES, padding="max_length", max_length=300, truncation=True, return_dict=True)),
+        "tensors": fields(apply(MESSAGES, return_tensors="np", return_dict=True)),
+    }
+
+
+@compared(is_of_texts=False)
+def assistant_masks(tokenizer, case):
+    if not tokenizer.chat_template or "{% generation" not in str(tokenizer.chat_template):
+        return {}
+    options = {"return_assistant_tokens_mask": True, "return_dict": True}
+    one = tokenizer.apply_chat_template(MESSAGES, **options)
+    batch = tokenizer.apply_chat_template([MESSAGES, MESSAGES[:2]], **options)
+    return {"one": fields(one), "a batch": fields(batch)}
+
+
+@compared(is_of_texts=False)
+def chats_of_objects(tokenizer, case):
+    """See conversations of dataclasses, and objects that hold one; an error where transformers does not take them."""
+    if not tokenizer.chat_template:
+        return {}
+    messages = [Message(**message) for message in MESSAGES[:2]]
+    return {
+        "dataclasses": tokenizer.apply_chat_template(messages, tokenize=False),
+        "a conversation": tokenizer.apply_chat_template(SimpleNamespace(messages=MESSAGES[:2]), tokenize=False),
+        "ids": tokenizer.apply_chat_template(messages, return_dict=False),
+    }

@@ -1,0 +1,75 @@
+"""The options, the choice of tests, and the table of the contract suite.
+
+The suite runs in the tests of the repository, and by itself against an installed hf_bpe:
+
+    pytest -c tests/contract/pytest.ini tests/contract [--thorough]
+"""
+
+import os
+from collections import defaultdict
+from contextlib import suppress
+
+import pytest
+
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+def pytest_addoption(parser):
+    with suppress(ValueError):  # the tests of the repository have the option
+        parser.addoption("--thorough", action="store_true", help="the whole form: all artifacts, roads and texts")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "thorough: adds only scale to other tests; runs with --thorough only")
+    config.pluginmanager.register(Table(config), "contract-table")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what only the whole form has; the tests of the repository do so themselves."""
+    if config.getoption("thorough") or config.pluginmanager.hasplugin("Summary"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("thorough")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in {*left_out}]
+
+
+@pytest.fixture
+def form(request):
+    """Return which texts are compared."""
+    return "all" if request.config.getoption("thorough") else "quick"
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+
+
+class Table:
+    """Comparisons and seconds by road and artifact, printed at the end of a run of the suite."""
+
+    def __init__(self, config):
+        self.is_whole = config.getoption("thorough")
+        self.numbers = defaultdict(lambda: [set(), 0, 0.0])
+
+    def pytest_runtest_logreport(self, report):
+        properties = dict(report.user_properties)
+        if report.when == "call" and "contract" in properties:
+            road, artifact, number = properties["contract"]
+            row = self.numbers[road]
+            row[0].add(artifact)
+            row[1] += number
+            row[2] += report.duration
+
+    def pytest_terminal_summary(self, terminalreporter):
+        if not self.numbers:
+            return
+        total = sum(number for _, number, _ in self.numbers.values())
+        artifacts = set().union(*(names for names, _, _ in self.numbers.values()))
+        line = f"contract: {total:,} comparisons on {len(self.numbers)} roads with {len(artifacts)} artifacts"
+        terminalreporter.write_line(line)
+        if self.is_whole:
+            terminalreporter.write_line(f"{'road':42} {'artifacts':>9} {'comparisons':>12} {'seconds':>8}")
+            for road, (names, number, seconds) in self.numbers.items():
+                terminalreporter.write_line(f"{road:42} {len(names):9} {number:12,} {seconds:8.1f}")

@@ -1,0 +1,119 @@
+"""The documented differences between a BPETokenizer and its authority: all that may differ on any road.
+
+The section "What differs from a fast tokenizer" of docs/how-to/use-with-transformers.md has a sentence for each; a test
+looks for it there.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from contract.authorities import BACKEND, SLOW_FILES
+from contract.run import Mismatch, Raised
+
+
+class Difference(NamedTuple):
+    """A difference that is intended.
+
+    Attributes:
+        docs: the beginning of its sentence in the documentation.
+        comparisons: names of the comparisons in which it shows.
+        is_so: whether a mismatch is one of these.
+    """
+
+    docs: str
+    comparisons: tuple[str, ...]
+    is_so: Callable[[Mismatch], bool]
+
+
+def without_spaces(value):
+    return [value.strip()] if isinstance(value, str) else [token and token.strip() for token in value or ()]
+
+
+def is_subset(mismatch):
+    """Say whether the authority has no token that the road lacks, but for those that have another name there."""
+    if mismatch.entry == "extra_special_tokens":
+        return True  # ids and all_special_tokens are compared besides
+    if isinstance(mismatch.expected, set):
+        return mismatch.expected < mismatch.got
+    return mismatch.expected is None
+
+
+def is_marked_special(mismatch):
+    """Say whether only tokens that an encoding of text gave as special are added to a mask."""
+    return all(got >= expected for expected, got in zip(mismatch.expected, mismatch.got, strict=True))
+
+
+def skips_more(mismatch):
+    """Say whether the tokens of the road are those of the authority but for some."""
+    rest = iter(mismatch.expected)
+    return all(token in rest for token in mismatch.got)
+
+
+SETS = ("all_special_tokens", "all_special_ids", "extra_special_tokens")
+LENGTHS = ("model_max_length", "max_len_single_sentence", "max_len_sentences_pair")
+DIFFERENCES = (
+    Difference(
+        "an empty batch gives no rows, and no error",
+        ("empty_batch",),
+        lambda mismatch: isinstance(mismatch.expected, Raised) and mismatch.got is None,
+    ),
+    Difference(
+        "**An empty second text** makes a pair",
+        ("pair",),
+        lambda mismatch: mismatch.other == "" and isinstance(mismatch.got, list),
+    ),
+    Difference(
+        "**`tokens()`** returns an added token as it is in the vocabulary",
+        ("places", "tokens", "split_words"),
+        lambda mismatch: without_spaces(mismatch.expected) == without_spaces(mismatch.got),
+    ),
+    Difference(
+        "**`convert_ids_to_tokens(…, skip_special_tokens=True)`** leaves out every special token",
+        ("tokens",),
+        lambda mismatch: mismatch.entry == "of ids, skipping" and skips_more(mismatch),
+    ),
+    Difference(
+        "**`convert_from`** names the special tokens",
+        ("special_tokens",),
+        lambda mismatch: (
+            mismatch.road.startswith("convert_from")
+            and (
+                is_marked_special(mismatch)
+                if mismatch.entry == "get_special_tokens_mask"
+                else (mismatch.entry in SETS or mismatch.authority == BACKEND) and is_subset(mismatch)
+            )
+        ),
+    ),
+    Difference(
+        "**`convert_from`** names the special tokens",
+        ("after_naming_a_token",),
+        lambda mismatch: mismatch.entry == "bos_token_id" and mismatch.authority == BACKEND,
+    ),
+    Difference(
+        "**`convert_from`** names the special tokens",
+        ("settings",),
+        lambda mismatch: mismatch.authority == BACKEND and mismatch.entry in LENGTHS,
+    ),
+    Difference(
+        "**`unk_token`** is not set for GPT-2's two files",
+        ("special_tokens", "after_naming_a_token"),
+        lambda mismatch: (
+            mismatch.authority == SLOW_FILES
+            and mismatch.entry in ("unk_token", "unk_token_id", "bos_token_id")
+            and mismatch.got is None
+        ),
+    ),
+    Difference(
+        "**`vocab_size`** counts special tokens that the model",
+        ("vocabulary",),
+        lambda mismatch: mismatch.entry == "vocab_size" and mismatch.expected < mismatch.got,
+    ),
+)
+
+
+def documented(mismatch):
+    """Return the difference that a mismatch is, or None."""
+    for difference in DIFFERENCES:
+        if mismatch.comparison in difference.comparisons and difference.is_so(mismatch):
+            return difference
+    return None

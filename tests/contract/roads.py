@@ -1,0 +1,154 @@
+"""The ways in to hf_bpe, and what happens to a tokenizer afterwards."""
+
+import copy
+import pickle
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from contract import api
+from contract.authorities import BACKEND, FAST, OBJECT, SAVED, SELF, SLOW_FILES, TIKTOKEN
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate, patch_transformers, unpatch_transformers
+
+
+@dataclass(frozen=True)
+class Road:
+    """A way in.
+
+    Attributes:
+        name: what the tables and failures call it.
+        kinds: the kinds of artifacts that it takes.
+        authority: what it is compared with, a name of `authorities`.
+        load: makes the tokenizer of an artifact that was made in a folder; the second folder is empty.
+        is_quick: whether the quick form walks it with every quick artifact, or only with one of each kind.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    authority: str
+    load: Callable
+    is_quick: bool = True
+
+
+def saved(tokenizer, folder, **options):
+    tokenizer.save_pretrained(folder, **options)
+    return folder
+
+
+def patched(made, empty):
+    patch_transformers()
+    try:
+        return AutoTokenizer.from_pretrained(made)
+    finally:
+        unpatch_transformers()
+
+
+def by_command(made, empty):
+    api.command("convert", made, empty / "out")
+    return BPETokenizer.from_pretrained(empty / "out")
+
+
+def by_constructor(made, empty):
+    return BPETokenizer(made / "vocab.json", made / "merges.txt")
+
+
+def rank_file(made, empty):
+    """Write the ranks of an encoding as tiktoken stores them, and read them."""
+    import base64
+
+    lines = (f"{base64.b64encode(token).decode()} {rank}\n" for token, rank in made._mergeable_ranks.items())
+    (empty / "ranks.tiktoken").write_text("".join(lines))
+    return empty / "ranks.tiktoken"
+
+
+PATTERN_OF = {"cl100k_base": "cl100k", "small": "cl100k", "o200k_base": "o200k", "o200k_harmony": "o200k"}
+
+
+def by_rank_file(made, empty):
+    options = {"pattern": PATTERN_OF.get(made.name, "gpt2"), "special_tokens": made._special_tokens}
+    return BPETokenizer.convert_from(rank_file(made, empty), **options)
+
+
+def by_command_from_ranks(made, empty):
+    specials = [f"--special-token={token}={number}" for token, number in made._special_tokens.items()]
+    pattern = PATTERN_OF.get(made.name, "gpt2")
+    api.command("convert", rank_file(made, empty), empty / "out", "--pattern", pattern, *specials)
+    return BPETokenizer.from_pretrained(empty / "out")
+
+
+def fast(made, *_):
+    return PreTrainedTokenizerFast.from_pretrained(made)
+
+
+FOLDERS, GPT2, ENCODINGS = ("folder", "refused"), ("gpt2",), ("encoding",)
+ROADS = {
+    road.name: road
+    for road in (
+        Road("from_pretrained", FOLDERS, FAST, lambda made, _: BPETokenizer.from_pretrained(made)),
+        Road("convert_from(folder)", FOLDERS, FAST, lambda made, _: BPETokenizer.convert_from(made)),
+        Road("convert_from(file)", FOLDERS, BACKEND, lambda made, _: BPETokenizer.convert_from(
+            made / "tokenizer.json")),
+        Road("convert_from(Tokenizer)", FOLDERS, BACKEND, lambda made, _: BPETokenizer.convert_from(
+            Tokenizer.from_file(str(made / "tokenizer.json")))),
+        Road("convert_from(fast)", FOLDERS, FAST, lambda made, _: BPETokenizer.convert_from(fast(made))),
+        Road("hf-bpe convert", FOLDERS, FAST, by_command),
+        Road("AutoTokenizer", FOLDERS, FAST, lambda made, empty: AutoTokenizer.from_pretrained(
+            saved(BPETokenizer.from_pretrained(made), empty))),
+        Road("accelerate", FOLDERS, FAST, lambda made, _: accelerate(fast(made))),
+        Road("accelerate(any class)", FOLDERS, OBJECT, lambda made, _: accelerate(AutoTokenizer.from_pretrained(made))),
+        Road("BPETokenizerFast", FOLDERS, FAST, lambda made, _: BPETokenizerFast.from_pretrained(made)),
+        Road("patch_transformers", FOLDERS, OBJECT, patched),
+        Road("from_pretrained(two files)", GPT2, SLOW_FILES, lambda made, _: BPETokenizer.from_pretrained(made)),
+        Road("BPETokenizer(two files)", GPT2, SLOW_FILES, by_constructor),
+        Road("convert_from(two files)", GPT2, SLOW_FILES, lambda made, _: BPETokenizer.convert_from(made)),
+        Road("hf-bpe convert of two files", GPT2, SLOW_FILES, by_command),
+        Road("convert_from(Encoding)", ENCODINGS, TIKTOKEN, lambda made, _: BPETokenizer.convert_from(made)),
+        Road("convert_from(ranks)", ENCODINGS, TIKTOKEN, by_rank_file),
+        Road("hf-bpe convert of ranks", ENCODINGS, TIKTOKEN, by_command_from_ranks),
+        Road("train", ("folder",), SAVED, None),
+        Road("train, boundless", ("boundless",), SELF, None),
+    )
+}  # fmt: skip
+"""Name → road."""
+
+
+def converted(name):
+    """Return a function that writes a tokenizer in a format and reads it again."""
+    suffix = api.FORMATS[name].suffix or ""
+
+    def journey(tokenizer, folder):
+        path = folder / f"tokenizer{suffix}"
+        tokenizer.convert_to(path, format=name)
+        return BPETokenizer.convert_from(path, format=name)
+
+    return journey
+
+
+AFTERWARDS = {
+    "saved, loaded again": lambda tokenizer, folder: type(tokenizer).from_pretrained(saved(tokenizer, folder)),
+    "saved, loaded by AutoTokenizer": lambda tokenizer, folder: AutoTokenizer.from_pretrained(saved(tokenizer, folder)),
+    "saved, loaded as a fast tokenizer": lambda tokenizer, folder: fast(saved(tokenizer, folder)),
+    "saved portable": lambda tokenizer, folder: AutoTokenizer.from_pretrained(saved(tokenizer, folder, portable=True)),
+    "pickled": lambda tokenizer, _: pickle.loads(pickle.dumps(tokenizer)),
+    "copied": lambda tokenizer, _: copy.copy(tokenizer),
+    "deep-copied": lambda tokenizer, _: copy.deepcopy(tokenizer),
+    **{f"converted to {name} and back": converted(name) for name in api.FORMATS},
+}
+"""Name → what is done with a tokenizer and an empty folder, giving another one."""
+
+FOR_OURS = ("saved portable", *(name for name in AFTERWARDS if name.startswith("converted")))
+"""What fast tokenizers cannot do."""
+
+
+def afterwards(name, tokenizer, folder):
+    """Return a tokenizer after something was done with it, and the warnings; or None and the refusal."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            done = AFTERWARDS[name](tokenizer, folder)
+        except ValueError as error:
+            return None, [str(error)]
+    return done, [str(each.message) for each in caught if each.category is UserWarning]

@@ -1,0 +1,83 @@
+"""Compare a tokenizer with its authority, and say what differs."""
+
+from typing import NamedTuple
+
+
+class Mismatch(NamedTuple):
+    """A value that a user sees differently on a road and from its authority.
+
+    Attributes:
+        artifact, road, authority: their names.
+        comparison, entry: what differs.
+        text: the name of the text, and `other` the second text of pairs.
+        expected, got: what the authority and the tokenizer of the road have.
+    """
+
+    artifact: str
+    road: str
+    authority: str
+    comparison: str
+    entry: str
+    text: str
+    other: str
+    expected: object
+    got: object
+
+    def __str__(self):
+        place = first_difference(self.expected, self.got)
+        return f"{self.artifact} | {self.road} | {self.comparison}: {self.entry} | {self.text}{place}"
+
+
+class Raised(NamedTuple):
+    """The outcome of a comparison that raises."""
+
+    error: BaseException
+
+    def __repr__(self):
+        return f"{type(self.error).__name__}: {str(self.error)[:200]}"
+
+
+def seen(function, tokenizer, case):
+    try:
+        return function(tokenizer, case)
+    except Exception as error:
+        return {"error": Raised(error)}
+
+
+def compare(comparison, ours, theirs, case, is_ours, cache):
+    """Yield each entry of a comparison with what the authority and the tokenizer of the road have there."""
+    key = (comparison.name, case)
+    if key not in cache:
+        cache[key] = seen(comparison.see, theirs, case)
+    expected = cache[key]
+    got = seen(comparison.see_ours if is_ours else comparison.see, ours, case)
+    if "error" in got or "error" in expected:
+        yield "error", expected.get("error"), got.get("error")
+        return
+    for entry in {**expected, **got}:
+        yield entry, expected.get(entry), got.get(entry)
+
+
+def is_equal(expected, got):
+    if isinstance(expected, Raised) and isinstance(got, Raised):
+        return True
+    return expected == got
+
+
+def first_difference(expected, got):
+    """Return where two values begin to differ, and both values there."""
+    path = ""
+    while True:
+        if isinstance(expected, dict) and isinstance(got, dict):
+            key = next(key for key in [*expected, *got] if expected.get(key, KeyError) != got.get(key, KeyError))
+            path, expected, got = f"{path}[{key!r}]", expected.get(key), got.get(key)
+        elif isinstance(expected, (list, tuple)) and type(expected) is type(got) and len(expected) == len(got) > 4:
+            index = next(index for index, pair in enumerate(zip(expected, got, strict=True)) if pair[0] != pair[1])
+            path, expected, got = f"{path}[{index}]", expected[index], got[index]
+        else:
+            return f"{path}\n    expected {shortened(expected)}\n    got      {shortened(got)}"
+
+
+def shortened(value):
+    shown = repr(value)
+    return shown if len(shown) <= 300 else f"{shown[:300]}…"

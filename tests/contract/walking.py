@@ -1,0 +1,108 @@
+"""Walk a road with an artifact: make it, load it, and compare what a user sees of both."""
+
+import functools
+import tempfile
+import warnings
+from pathlib import Path
+
+from contract.artifacts import ARTIFACTS, DATA
+from contract.authorities import AUTHORITIES, SELF, TIKTOKEN
+from contract.chats import MESSAGES  # noqa: F401 - adds its comparisons
+from contract.comparisons import OF_TRANSFORMERS, Case
+from contract.differences import documented
+from contract.own_methods import OF_BPE_TOKENIZER
+from contract.roads import ROADS
+from contract.run import Mismatch, compare, is_equal
+from contract.texts import FEW, QUICK, TEXTS, samples, with_added_tokens
+from contract.tiktoken_views import OF_TIKTOKEN
+
+from hf_bpe import BPETokenizer
+
+
+def new_folder():
+    return Path(tempfile.mkdtemp(prefix="contract-"))
+
+
+@functools.lru_cache(maxsize=4)  # tests of one artifact follow each other
+def made(artifact):
+    return ARTIFACTS[artifact].make(new_folder())
+
+
+@functools.lru_cache(maxsize=8)
+def authority_of(artifact, name):
+    """Return the authority, and what has been seen of it."""
+    thing = ARTIFACTS[artifact].train() if name == SELF else AUTHORITIES[name](made(artifact))
+    return thing, {}
+
+
+def load(artifact, road):
+    """Return the tokenizer at the end of a road; what it warns of is not compared."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        if ROADS[road].load is None:
+            return ARTIFACTS[artifact].train()
+        return ROADS[road].load(made(artifact), new_folder())
+
+
+def texts_of(authority, form):
+    """Return name → text: all of them, those of the quick form, or the few that are compared afterwards."""
+    added = getattr(authority, "added_tokens_encoder", None) or getattr(authority, "special_tokens_set", ())
+    if form == "few":
+        return {name: TEXTS[name] for name in FEW}
+    if form == "quick":
+        return {name: TEXTS[name] for name in QUICK} | with_added_tokens(sorted(added))
+    return {**TEXTS, **with_added_tokens(sorted(added)), **samples(DATA, 3)}
+
+
+def ids_of(authority, text):
+    if hasattr(authority, "special_tokens_set"):
+        return tuple(authority.encode(text, allowed_special="all"))
+    try:
+        return tuple(authority.encode(text))
+    except TypeError:  # tokenizers takes no lone surrogates
+        return ()
+
+
+def comparisons_for(tokenizer, authority, decides_ids):
+    """Return what is compared of a tokenizer with an authority."""
+    if authority == TIKTOKEN:
+        found = OF_TIKTOKEN
+    else:
+        own = OF_BPE_TOKENIZER if isinstance(tokenizer, BPETokenizer) and authority != SELF else {}
+        found = {**OF_TRANSFORMERS, **own}
+    return [each for each in found.values() if each.decides_ids or not decides_ids]
+
+
+def mismatches(artifact, road, tokenizer, form, *, decides_ids=False):
+    """Compare a tokenizer with the authority of a road.
+
+    Args:
+        artifact, road: their names.
+        tokenizer: what the road gave, or what became of it.
+        form: "all", "quick" or "few" texts.
+        decides_ids: compare only what every format carries.
+
+    Returns:
+        The number of values compared, and the mismatches that are not documented.
+    """
+    name = ROADS[road].authority
+    authority, seen = authority_of(artifact, name)
+    texts, number, found = texts_of(authority, form), 0, []
+    names = [*texts]
+    is_ours = isinstance(tokenizer, BPETokenizer) or name == TIKTOKEN
+    for each in comparisons_for(tokenizer, name, decides_ids):
+        for index, text in enumerate(names if each.is_of_texts else [""]):
+            other = texts[names[(index + 1) % len(names)]] if each.is_of_texts else ""
+            case = Case(texts.get(text, ""), other, ids_of(authority, texts.get(text, "")))
+            for entry, expected, got in compare(each, tokenizer, authority, case, is_ours, seen):
+                number += 1
+                if not is_equal(expected, got):
+                    mismatch = Mismatch(artifact, road, name, each.name, entry, text, other, expected, got)
+                    found += [mismatch] if documented(mismatch) is None else []
+    return number, found
+
+
+def explained(found):
+    """Return the text of a failure: the first mismatch of each comparison."""
+    first = {(each.comparison, each.entry): each for each in reversed(found)}
+    return "\n".join([f"{len(found)} values differ", *map(str, [*first.values()][-12:])])

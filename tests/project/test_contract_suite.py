@@ -1,0 +1,20 @@
+"""The contract suite uses public names only, so that it stays as it is when the packages inside are moved."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SUITE = Path(__file__).parents[1] / "contract"
+
+
+@pytest.mark.parametrize("file", sorted(SUITE.glob("*.py")), ids=lambda file: file.name)
+def test_contract_suite_uses_public_names_only(file):
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    modules = {each.module for each in ast.walk(tree) if isinstance(each, ast.ImportFrom) and each.module}
+    modules |= {name.name for each in ast.walk(tree) if isinstance(each, ast.Import) for name in each.names}
+    ours = [module for module in modules if module.split(".")[0] == "hf_bpe"]
+    assert not [module for module in ours if any(part.startswith("_") for part in module.split("."))]
+    assert not [module for module in modules if module.split(".")[0] in ("support", "conftest")]
+    deep = [module for module in ours if module.count(".") > 1]
+    assert not deep or file.name == "api.py"
