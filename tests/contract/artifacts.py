@@ -83,7 +83,17 @@ def write_folder(folder, content, settings):
     return folder
 
 
-def edited(name, is_quick=False, pattern="gpt2", settings=SETTINGS, added=(), without="", ignore_merges=False, **parts):
+def edited(
+    name,
+    is_quick=False,
+    pattern="gpt2",
+    settings=SETTINGS,
+    added=(),
+    without="",
+    empty=False,
+    ignore_merges=False,
+    **parts,
+):
     """Return an artifact with the `tokenizer.json` of a family: one trained here, with other parts.
 
     Args:
@@ -92,6 +102,7 @@ def edited(name, is_quick=False, pattern="gpt2", settings=SETTINGS, added=(), wi
         settings: those of `tokenizer_config.json`.
         added: added tokens, in JSON, without their ids.
         without: printable bytes that the vocabulary lacks.
+        empty: whether the vocabulary has a token of no characters, as Whisper's has.
         ignore_merges: the option of the model.
         parts: other entries of `tokenizer.json`.
     """
@@ -102,7 +113,9 @@ def edited(name, is_quick=False, pattern="gpt2", settings=SETTINGS, added=(), wi
         )
         content = json.loads(plain.backend_tokenizer.to_str())
         model = content["model"]
-        tokens = [token for token in sorted(model["vocab"], key=model["vocab"].get) if token not in {*without}]
+        tokens = [token for token in sorted(model["vocab"], key=model["vocab"].get) if token not in {*without}] + [
+            ""
+        ] * empty
         model["vocab"] = {token: number for number, token in enumerate(tokens)}
         model["ignore_merges"] = ignore_merges
         for token in content["added_tokens"]:
@@ -200,6 +213,7 @@ FAMILIES = [
     edited("OLMo 2", pre_tokenizer=sequence(split(LOOSE, "Removed"), byte_level(use_regex=False))),
     edited("flags of added tokens", True, added=FLAGGED),
     edited("flags of added tokens, NFC", normalizer=NFC, added=FLAGGED),
+    edited("Whisper", True, empty=True, post_processor=template("BOS A EOS", "BOS A B EOS"), added=[MASKS]),
     edited("lower case", normalizer={"type": "Lowercase"}),
     edited("no config", settings={}),
 ]  # fmt: skip

@@ -5,6 +5,8 @@ called for the tokenizer of the road and for the authority, with the same argume
 """
 
 import dataclasses
+import pickle
+import tempfile
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -269,6 +271,24 @@ def after_naming_a_token(tokenizer, case):
 
 
 @compared(is_of_texts=False)
+def after_saving_a_new_name(tokenizer, case):
+    if len(tokenizer) > 1000:  # saving is verified, which takes seconds with a real vocabulary
+        return {}
+    changed = copied(tokenizer)
+    changed.bos_token = "<b2>"
+    with tempfile.TemporaryDirectory() as folder:
+        changed.save_pretrained(folder)
+        loaded = type(changed).from_pretrained(folder)
+    text = "low<b2> er"
+    return {
+        "bos_token_id": loaded.bos_token_id,
+        "len": len(loaded),
+        "ids": loaded.encode(text, add_special_tokens=False),
+        "text": loaded.decode(loaded.encode(text), skip_special_tokens=True),
+    }
+
+
+@compared(is_of_texts=False)
 def after_adding_tokens(tokenizer, case):
     from tokenizers import AddedToken
 
@@ -287,8 +307,6 @@ def after_adding_tokens(tokenizer, case):
 
 def copied(tokenizer):
     """Return an independent copy; `copy.copy` of a fast tokenizer shares the added tokens."""
-    import pickle
-
     return pickle.loads(pickle.dumps(tokenizer))
 
 
