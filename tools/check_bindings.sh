@@ -2,9 +2,11 @@
 # Build the extension under sanitizers; run the tests that call it, and fuzz its entry points for some seconds (20) each.
 #
 # Needs g++ and an environment in which hf_bpe[test] is installed. Leaks are not looked for: CPython keeps objects until
-# the process ends. ThreadSanitizer sees what the core does; CPython itself is not instrumented.
+# the process ends. ThreadSanitizer sees what the core does; CPython itself is not instrumented. --short leaves it out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+short=""
+if [ "${1:-}" = --short ]; then short=1 && shift; fi
 seconds=${1:-20}
 export CXX=${CXX:-g++} # as in check_native.sh, for ccache
 export PYTHONMALLOC=malloc # so that a sanitizer sees each object
@@ -38,6 +40,7 @@ run bindings-address ../tools/fuzz_bindings.py "$seconds"
 run bindings-address -m pytest -q -p no:cacheprovider ../tests/engine/test_memory_safety.py ../tests/engine/test_native.py \
   ../tests/engine/test_encoder.py ../tests/engine/test_decoding.py ../tests/tokenizer/test_bulk.py
 
+if [ -n "$short" ]; then exit; fi
 build bindings-thread thread
 preload=$(library libtsan.so)
 export TSAN_OPTIONS=exitcode=66:halt_on_error=1

@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
 # Build and test the native core without Python: plain, under sanitizers, and by fuzzing for some seconds (30) each.
+#
+# --short leaves out ThreadSanitizer and fuzzing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+short=""
+if [ "${1:-}" = --short ]; then short=1 && shift; fi
 seconds=${1:-30}
 export CXX=${CXX:-g++} # by the name that pip builds with, for ccache tells compilers apart by name, too
 
@@ -13,7 +17,9 @@ configure() { # folder, options of cmake
 }
 
 mkdir -p build
-for sanitizers in "" address,undefined thread; do
+kinds=("" "address,undefined")
+if [ -z "$short" ]; then kinds+=(thread); fi
+for sanitizers in "${kinds[@]}"; do
   folder=build/core-${sanitizers:-plain}
   type=Release
   if [ -n "$sanitizers" ]; then type=Debug; fi # as in check_bindings.sh, so that ccache finds what this has compiled
@@ -21,6 +27,7 @@ for sanitizers in "" address,undefined thread; do
   ctest --test-dir "$folder" --output-on-failure -j2
 done
 
+if [ -n "$short" ]; then exit; fi
 clang=$(command -v clang++ || command -v clang++-14 || true)
 if [ -z "$clang" ]; then
   echo "tools/check_native.sh: NOT FUZZED, for there is no clang++" >&2
@@ -39,4 +46,5 @@ fuzz() { # name
 export -f fuzz
 export seconds
 # Two at a time: each takes one core.
+# shellcheck disable=SC2016
 printf '%s\n' fuzz_scanner fuzz_expressions fuzz_runs fuzz_trainer fuzz_tokens fuzz_encoder | xargs -n 1 -P 2 bash -c 'fuzz "$1"' fuzz

@@ -303,8 +303,9 @@ def test_shell_of_the_readme_prints_what_it_shows(tmp_path):
 def test_continuous_integration_runs_the_two_commands_of_the_readme():
     commands = [block.strip() for block in blocks("sh")]
     assert len(commands) == 2
-    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert all(command in script for command in commands)
+    lines = (ROOT / "tools" / "stages.sh").read_text(encoding="utf-8").splitlines()
+    assert all(command in [line.strip().removesuffix(" || return") for line in lines] for command in commands)
+    assert " readme " in (ROOT / ".ci" / "run").read_text(encoding="utf-8")  # the stage that has them
 
 
 @thorough
