@@ -149,6 +149,6 @@ def afterwards(name, tokenizer, folder):
         warnings.simplefilter("always")
         try:
             done = AFTERWARDS[name](tokenizer, folder)
-        except ValueError as error:
+        except (ValueError, ImportError) as error:  # a refusal, or a format whose library is not installed
             return None, [str(error)]
     return done, [str(each.message) for each in caught if each.category is UserWarning]

@@ -31,14 +31,16 @@ def made(artifact):
 @functools.lru_cache(maxsize=8)
 def authority_of(artifact, name):
     """Return the authority, and what has been seen of it."""
-    thing = ARTIFACTS[artifact].train() if name == SELF else AUTHORITIES[name](made(artifact))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of transformers' own classes
+        thing = ARTIFACTS[artifact].train() if name == SELF else AUTHORITIES[name](made(artifact))
     return thing, {}
 
 
 def load(artifact, road):
     """Return the tokenizer at the end of a road; what it warns of is not compared."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore")
         if ROADS[road].load is None:
             return ARTIFACTS[artifact].train()
         return ROADS[road].load(made(artifact), new_folder())
