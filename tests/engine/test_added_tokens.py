@@ -92,7 +92,7 @@ def overlapping_cases(draw):
     return tokens, text
 
 
-@settings(max_examples=by_profile(quick=80, thorough=160))
+@settings(max_examples=by_profile(quick=50, thorough=160))
 @given(overlapping_cases().filter(lambda case: no_token_is_eaten_whole(case[0])), st.integers(1, 60), st.booleans())
 def test_overlapping_tokens_are_found_where_tokenizers_finds_them(native, case, chunk_bytes, split_special_tokens):
     tokens, text = case

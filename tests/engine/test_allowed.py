@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from support.profiles import by_profile
+from support.profiles import by_profile, thorough
 
 from hf_bpe import BPEModel, train
 from hf_bpe.core.pretokenizers import NAMES
@@ -63,7 +63,10 @@ def is_viable(encoder, ids, data):
     return any(tuple(row[: len(ids)]) == ids for row in encoder.encode_batch(texts, Options(), 1))
 
 
-@pytest.mark.parametrize("pattern", [*NAMES, None])
+@pytest.mark.parametrize(
+    "pattern",
+    [None, *(pytest.param(name, marks=() if name in ("gpt2", "cl100k", "qwen3.5") else thorough) for name in NAMES)],
+)
 @pytest.mark.parametrize("alphabet", range(by_profile(quick=1, thorough=len(ALPHABETS))))
 def test_mask_is_that_of_all_texts(pattern, alphabet):
     letters, length = ALPHABETS[alphabet], 5

@@ -104,7 +104,7 @@ def ids_if_defined(encoder, text, options):
 # The same ids and offsets
 
 
-@settings(max_examples=by_profile(quick=150, thorough=300))
+@settings(max_examples=by_profile(quick=80, thorough=300))
 @given(sequences_of(parts), streams(), st.sampled_from(["gpt2", "o200k", None]), st.booleans(), st.booleans())
 def test_ids_offsets_and_words_are_those_of_tokenizers(name, stream, pattern, prefix, split_special):
     tokens, text = stream

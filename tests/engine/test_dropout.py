@@ -160,7 +160,7 @@ def test_equal_words_of_a_text_draw_independently():
 # The engines
 
 
-@settings(max_examples=by_profile(quick=150, thorough=300))
+@settings(max_examples=by_profile(quick=80, thorough=300))
 @given(
     models(),
     patterns,
@@ -211,7 +211,7 @@ def test_cached_results_of_frequent_words_stay_those_of_the_reference(native):
     """Words recur with every gap that their skipped merges can have, so most ids come from memory."""
     slow = PythonEncoder(WordsMergedInPython(AB), engine.make_encoder)
     fast = native_encoder(native, AB)
-    text = " ababab aab babab abababababab" * by_profile(quick=1500, thorough=4000)
+    text = " ababab aab babab abababababab" * by_profile(quick=700, thorough=4000)
     for probability in (0.02, 0.2, 0.6):
         options = Options(dropout=dropout(probability))
         assert fast.encode(text, options) == slow.encode(text, options)

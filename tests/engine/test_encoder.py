@@ -67,7 +67,7 @@ def texts_with(tokens):
     )
 
 
-@settings(max_examples=by_profile(quick=80, thorough=200))
+@settings(max_examples=by_profile(quick=50, thorough=200))
 @given(st.data(), added_tokens(), options)
 def test_native_ids_are_those_of_the_reference(native, data, tokens, options):
     fast, slow = data.draw(encoders(native, tokens))

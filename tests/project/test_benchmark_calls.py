@@ -171,6 +171,7 @@ def test_calls_are_compared_and_timed(tmp_path, text, gpt2):
     assert not any(row["megabytes_per_second"] for row in loading_rows)
 
 
+@thorough
 def test_calls_with_another_dtype_are_refused_before_anything_is_timed(tmp_path, text, gpt2):
     (tmp_path / "wrong_drop_in.py").write_text(WRONG_DROP_IN, encoding="utf-8")
     options = [

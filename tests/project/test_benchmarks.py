@@ -149,9 +149,10 @@ def test_merges_are_found_from_ranks(monkeypatch):
     assert from_ranks({token: rank for rank, token in vocab.items()}) == merges
 
 
+@thorough
 @pytest.mark.parametrize(
     "options",
-    [["--into", "lists"], *(pytest.param(options, marks=thorough) for options in (["--into", "numpy"], ["--warm"]))],
+    [["--into", "lists"], ["--into", "numpy"], ["--warm"]],
 )
 def test_encoding_is_compared_and_timed(tmp_path, text, gpt2, options):
     peers = [peer if peer in ("hf_bpe", "tiktoken") else f"{peer}:lists" for peer in PEERS]
@@ -252,6 +253,7 @@ def test_worst_cases_can_be_made_at_any_size(monkeypatch, text):
         assert worst_cases.make(case, 1000, (str(text),)) == made[0]
 
 
+@thorough
 def test_slow_calls_are_stopped_and_reported(tmp_path, text, gpt2):
     (tmp_path / "slow_peer.py").write_text(SLOW_ENCODER, encoding="utf-8")
     options = ["--size", 1000, "--cases", "spaces", "--limit", 500, "--peers", "tiktoken", "slow_peer"]
@@ -278,6 +280,7 @@ def test_slices_are_of_equal_size_and_hold_all_the_text(monkeypatch, tmp_path):
         read_slices((str(path),), 9)
 
 
+@thorough
 def test_cold_runs_need_text_for_every_round(tmp_path, text, gpt2):
     done, _ = measure(tmp_path, "cold", text, "--gpt2", gpt2, "--peers", "hf_bpe")
     assert done.returncode == 1

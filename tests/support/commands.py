@@ -1,10 +1,11 @@
 """Commands run for tests: in this process, or as a program."""
 
+import functools
 import subprocess
 import sys
 
+import typer.testing
 from support.patience import PATIENCE
-from typer.testing import CliRunner
 
 from hf_bpe.cli import app
 
@@ -14,8 +15,12 @@ TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
 PROGRAM = [sys.executable, "-m", "hf_bpe"]
 
 
+# Every `invoke` makes all commands of the program from their functions, which takes longer than running most of them.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
+
+
 def run(*args, stdin=b"", code=0):
-    result = CliRunner().invoke(app, [*map(str, args)], input=stdin, prog_name="hf-bpe")
+    result = typer.testing.CliRunner().invoke(app, [*map(str, args)], input=stdin, prog_name="hf-bpe")
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     assert code is None or result.exit_code == code, result.stderr
     return result

@@ -7,8 +7,9 @@ import threading
 import time
 
 import pytest
+from support.profiles import by_profile
 
-ROUNDS = int(os.environ.get("HF_BPE_RACE_ROUNDS", "4"))
+ROUNDS = int(os.environ.get("HF_BPE_RACE_ROUNDS", by_profile(quick=2, thorough=4)))
 """How often each race is run; 200 takes some minutes."""
 
 WAYS = [

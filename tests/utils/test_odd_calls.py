@@ -8,7 +8,7 @@ from support.public_calls import targets
 import hf_bpe
 from hf_bpe import BPETokenizer
 
-SHARES = 24
+SHARES = 48
 
 
 @pytest.mark.parametrize("share", [0, *(pytest.param(share, marks=thorough) for share in range(1, SHARES))])
