@@ -112,7 +112,7 @@ class Session:
     True
     """
 
-    __slots__ = ("_added_tokens", "_encoder", "_options", "_settled_cuts", "_state", "_turn")
+    __slots__ = ("__weakref__", "_added_tokens", "_encoder", "_options", "_settled_cuts", "_state", "_turn")
 
     def __init__(self, encoder: Encoder, added_tokens: tuple[AddedTokenTuple, ...], options: Options) -> None:
         self._encoder, self._added_tokens, self._options = encoder, added_tokens, options

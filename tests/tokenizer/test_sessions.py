@@ -1,8 +1,10 @@
 """Sessions: the ids are always those of the whole text, wherever it was cut, shortened or replaced."""
 
 import copy
+import gc
 import pickle
 import threading
+import weakref
 from random import Random
 
 import pytest
@@ -225,3 +227,12 @@ def test_wrong_arguments_are_refused(method, value):
     with pytest.raises((TypeError, ValueError), match="expected"):
         getattr(session, method)(value)
     assert session.text == "low"
+
+
+def test_session_can_be_referenced_weakly():
+    session = tokenizer_of("gpt2").session("low")
+    sessions = weakref.WeakSet([session])
+    assert session in sessions
+    del session
+    gc.collect()
+    assert not sessions
