@@ -41,9 +41,13 @@ def form(request):
 
 @pytest.fixture(autouse=True)
 def _quiet():
+    """Leave out what transformers logs, in the tests of this suite only."""
     import transformers
 
+    before = transformers.logging.get_verbosity()
     transformers.logging.set_verbosity_error()
+    yield
+    transformers.logging.set_verbosity(before)
 
 
 class Table:
