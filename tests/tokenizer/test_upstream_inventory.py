@@ -13,6 +13,7 @@ OURS = {"PreTrainedTokenizer": BPETokenizer, "PreTrainedTokenizerFast": BPEToken
 # Of Python, not of transformers.
 OF_PYTHON = {"__doc__", "__module__", "__getstate__", "__setattr__", "__repr__", "__firstlineno__"}
 OF_PYTHON |= {"__annotations__", "__dict__", "__weakref__", "__static_attributes__", "__annotate_func__"}
+OF_PYTHON |= {"__slotnames__"}  # of copy and pickle
 
 
 def signature_of(upstream, name):
