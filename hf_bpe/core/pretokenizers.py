@@ -140,7 +140,7 @@ def stored_pattern(pattern: AnyPattern) -> str | None:
         raise ValueError("pattern: nested too deeply for the rest of the stack; expected fewer levels") from None
 
 
-def _stored_pattern(pattern: AnyPattern) -> str | None:
+def _stored_pattern(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, Any]) -> str | None:
     if isinstance(pattern, str) and (inner := pattern_of_phrases(pattern)) is not None:
         return phrases_pattern(check_has_phrases(stored_pattern(inner)))
     if isinstance(pattern, str) and not _LIKE_JSON.match(pattern):
