@@ -2,7 +2,7 @@
 # What takes too long for every change: thorough tests, every Python and transformers, the Python engine, sanitizers and
 # fuzzing. Takes about an hour on two cores. HF_BPE_TEST_DATA names the folder of the test data.
 #
-# STAGES="thorough native_whole" tools/check_all.sh runs some stages only (thorough and bindings_whole need readme).
+# STAGES="thorough native_whole" tools/check_all.sh runs some stages only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=tools/stages.sh
