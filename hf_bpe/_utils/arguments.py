@@ -78,7 +78,8 @@ def check_int(name: str, value: Any, least: int | None = None, most: int | None 
     ValueError: stride: expected at least 0, got -1
     """
     if type(value) is not int:
-        if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        # numpy's bool has __index__ in some versions, which warns.
+        if type(value).__name__ in ("bool", "bool_") or not hasattr(type(value), "__index__"):
             raise wrong_type(name, "an int", value)
         try:
             value = operator.index(value)

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from support.samples import CORPUS, SPECIALS
+from support.system_calls import replace_system_call
 
 TEXTS = ["lowest of the low<|endoftext|>", " newest 12345 你好<pad>", "widest\r\n\t it's", "<|user|>low<|x|> merges"]
 
@@ -112,7 +113,7 @@ def kill_before_rename(number):
         calls += 1
         return replace(*args)
 
-    os.replace = counted
+    replace_system_call("replace", counted)
 
 
 def kill_at_every_moment(name, root, kill=kill_before_rename):

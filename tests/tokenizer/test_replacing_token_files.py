@@ -12,6 +12,7 @@ from random import Random
 import pytest
 from support.killing import forked
 from support.profiles import by_profile
+from support.system_calls import replace_system_call
 from support.trees import snapshot
 from tqdm import tqdm
 
@@ -125,7 +126,7 @@ def killed_before(number):
         return call
 
     for name in ("replace", "unlink", "mkdir", "rmdir"):
-        setattr(os, name, counted(getattr(os, name)))
+        replace_system_call(name, counted(getattr(os, name)))
 
 
 @needs_fork

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.killing import forked
 from support.profiles import by_profile
+from support.system_calls import replace_system_call
 from support.token_files import LAYOUTS, content, contents, rows_of, shards_of
 
 from hf_bpe import BPETokenizer, Source
@@ -184,7 +185,8 @@ def killed_before(number):
 
         return call
 
-    os.replace, os.unlink = counted(os.replace), counted(os.unlink)
+    for name in ("replace", "unlink"):
+        replace_system_call(name, counted(getattr(os, name)))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")

@@ -246,6 +246,9 @@ from pathlib import Path
 from hf_bpe._utils.files import staged_folder
 
 folder, names, new, renames = sys.argv[1], sys.argv[2].split(), sys.argv[3], int(sys.argv[4])
+sys.path.append(sys.argv[5])
+from support.system_calls import replace_system_call
+
 replace = os.replace
 
 def replace_some(path, target):
@@ -255,7 +258,7 @@ def replace_some(path, target):
     renames -= 1
     return replace(path, target)
 
-os.replace = replace_some
+replace_system_call("replace", replace_some)
 with staged_folder(folder, ["d.txt"]) as staging:
     for name in names:
         (staging / name).parent.mkdir(exist_ok=True)
@@ -267,7 +270,8 @@ with staged_folder(folder, ["d.txt"]) as staging:
 
 
 def child_command(folder, renames):
-    return [sys.executable, "-c", CHILD, str(folder), " ".join(NAMES), NEW, str(renames)]
+    tests = Path(__file__).parent.parent
+    return [sys.executable, "-c", CHILD, *map(str, (folder, " ".join(NAMES), NEW, renames, tests))]
 
 
 @needs_sigkill
