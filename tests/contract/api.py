@@ -1,7 +1,5 @@
 """The names of hf_bpe whose place may change: every other file of this suite takes them from here."""
 
-import importlib.util
-
 from hf_bpe.conversion import FORMATS
 from typer.testing import CliRunner
 
@@ -9,12 +7,7 @@ from hf_bpe.cli import app
 from hf_bpe.core.pretokenizers import NAMES as PATTERN_NAMES
 from hf_bpe.engine import NormalizedTexts
 
-__all__ = ["FORMATS", "PATTERN_NAMES", "NormalizedTexts", "command", "has_core"]
-
-
-def has_core():
-    """Return whether the native core of hf_bpe is installed."""
-    return importlib.util.find_spec("hf_bpe._native") is not None
+__all__ = ["FORMATS", "PATTERN_NAMES", "NormalizedTexts", "command"]
 
 
 def command(*arguments):

@@ -41,11 +41,12 @@ class Artifact:
 
     Attributes:
         name: what the tables and failures call it.
-        kind: "folder" with a `tokenizer.json`, "gpt2" for GPT-2's two files, "encoding" of tiktoken, "refused" for a
-            folder that no road may load, "boundless" for a tokenizer that only hf_bpe can represent.
+        kind: "folder" with a `tokenizer.json`, "gpt2" for GPT-2's two files, "encoding" of tiktoken, "refused" and
+            "refused encoding" for what no road may load, "boundless" for a tokenizer that only hf_bpe can represent.
         make: makes it in an empty folder; returns the folder, or the encoding.
         is_quick: whether the quick form has it.
         train: returns it as `BPETokenizer.train` gives it, for those that are trained here.
+        group: the column of the table at the end.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Artifact:
     make: Callable[[Path], object]
     is_quick: bool = True
     train: Callable[[], BPETokenizer] | None = None
+    group: str = "real files"
 
 
 def trained(name, is_quick=False, kind="folder", **options):
@@ -73,7 +75,7 @@ def trained(name, is_quick=False, kind="folder", **options):
             return write_folder(folder, content, SETTINGS | {name: options[name] for name in named if name in options})
         return folder
 
-    return Artifact(name, kind, make, is_quick, train)
+    return Artifact(name, kind, make, is_quick, train, "trained")
 
 
 def write_folder(folder, content, settings):
@@ -90,7 +92,7 @@ def edited(
     settings=SETTINGS,
     added=(),
     without="",
-    empty=False,
+    behind=None,
     ignore_merges=False,
     **parts,
 ):
@@ -102,7 +104,7 @@ def edited(
         settings: those of `tokenizer_config.json`.
         added: added tokens, in JSON, without their ids.
         without: printable bytes that the vocabulary lacks.
-        empty: whether the vocabulary has a token of no characters, as Whisper's has.
+        behind: further tokens of the vocabulary, with how many ids are unused before each.
         ignore_merges: the option of the model.
         parts: other entries of `tokenizer.json`.
     """
@@ -113,21 +115,21 @@ def edited(
         )
         content = json.loads(plain.backend_tokenizer.to_str())
         model = content["model"]
-        tokens = [token for token in sorted(model["vocab"], key=model["vocab"].get) if token not in {*without}] + [
-            ""
-        ] * empty
+        tokens = [token for token in sorted(model["vocab"], key=model["vocab"].get) if token not in {*without}]
         model["vocab"] = {token: number for number, token in enumerate(tokens)}
+        for token, unused in (behind or {}).items():
+            model["vocab"][token] = max(model["vocab"].values()) + 1 + unused
         model["ignore_merges"] = ignore_merges
         for token in content["added_tokens"]:
             token["id"] = model["vocab"][token["content"]]
-        for number, token in enumerate(added):
+        for number, token in enumerate(added, max(model["vocab"].values()) + 1):
             flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
-            content["added_tokens"].append({**flags, **token, "id": len(tokens) + number})
+            content["added_tokens"].append({**flags, "id": model["vocab"].get(token["content"], number), **token})
         content |= parts
         content["post_processor"] = with_ids(content["post_processor"], model["vocab"])
         return write_folder(folder, content, settings)
 
-    return Artifact(name, "folder", make, is_quick)
+    return Artifact(name, "folder", make, is_quick, group="families")
 
 
 def with_ids(processor, vocab):
@@ -184,6 +186,9 @@ FLAGGED = (
     {"content": "<n>er", "normalized": True},
     {"content": "caf\u00e9", "normalized": False},
 )
+PADDING = {"strategy": "BatchLongest", "direction": "Left", "pad_to_multiple_of": None, "pad_id": 258}
+PADDING |= {"pad_type_id": 0, "pad_token": PAD}
+TRUNCATION = {"direction": "Left", "max_length": 800, "strategy": "LongestFirst", "stride": 0}
 LLAMA = {"type": "Sequence", "processors": [byte_level(), template("BOS A", "BOS A BOS B:1")]}
 BLOOM = sequence(split(r" ?[^(\s|[.,!?…。，、।۔،])]+"), byte_level(use_regex=False))
 FALCON = sequence(
@@ -213,7 +218,9 @@ FAMILIES = [
     edited("OLMo 2", pre_tokenizer=sequence(split(LOOSE, "Removed"), byte_level(use_regex=False))),
     edited("flags of added tokens", True, added=FLAGGED),
     edited("flags of added tokens, NFC", normalizer=NFC, added=FLAGGED),
-    edited("Whisper", True, empty=True, post_processor=template("BOS A EOS", "BOS A B EOS"), added=[MASKS]),
+    edited("Whisper", True, behind={"": 0}, post_processor=template("BOS A EOS", "BOS A B EOS"), added=[MASKS]),
+    edited("padding and truncation", padding=PADDING, truncation=TRUNCATION),
+    edited("unused ids", behind={MASKS["content"]: 16}, added=[MASKS]),
     edited("lower case", normalizer={"type": "Lowercase"}),
     edited("no config", settings={}),
 ]  # fmt: skip
@@ -243,7 +250,7 @@ def real(name, is_quick=False, kind="folder"):
     return Artifact(name, kind, lambda _: DATA / "tokenizers" / name, is_quick)
 
 
-def encoding(name, is_quick=False):
+def encoding(name, is_quick=False, kind="encoding"):
     """Return an encoding as `tiktoken_ext.openai_public` defines it, with the ranks of the test data."""
 
     def ranks(path, **_):
@@ -257,7 +264,7 @@ def encoding(name, is_quick=False):
         with mock.patch.object(public, "load_tiktoken_bpe", ranks):
             return tiktoken.Encoding(**getattr(public, name)())
 
-    return Artifact(name, "encoding", make, is_quick)
+    return Artifact(name, kind, make, is_quick)
 
 
 SMALL_CL100K = (
@@ -284,15 +291,16 @@ REAL = [
     *(real(name, name == "mistral_v0_1", "refused") for name in ("mistral_v0_1", "gemma3", "internlm2")),
     Artifact("GPT-2's files", "gpt2", lambda _: DATA / "gpt2", False),
     encoding("cl100k_base", True),
-    *map(encoding, ("r50k_base", "o200k_base", "o200k_harmony")),
+    *map(encoding, ("r50k_base", "o200k_base")),
+    encoding("o200k_harmony", kind="refused encoding"),  # two of its special tokens have the same id
 ]
 ARTIFACTS = {
     each.name: each
     for each in (
         *TRAINED,
         *FAMILIES,
-        Artifact("GPT-2's files, small", "gpt2", gpt2_of_training),
-        Artifact("cl100k, small", "encoding", small_encoding),
+        Artifact("GPT-2's files, small", "gpt2", gpt2_of_training, group="trained"),
+        Artifact("cl100k, small", "encoding", small_encoding, group="trained"),
         *(REAL if DATA else ()),
     )
 }

@@ -106,9 +106,11 @@ def masks(tokenizer, case):
 
 @compared()
 def pair(tokenizer, case):
-    return fields(tokenizer(case.text, case.other, return_token_type_ids=True, **ALL)) | {
-        "sequence_ids": tokenizer(case.text, case.other).sequence_ids(),
-        "char_to_token": [tokenizer(case.text, case.other).char_to_token(each, 1) for each in range(len(case.other))],
+    encoded = tokenizer(case.text, case.other, return_token_type_ids=True, **ALL)
+    return fields(encoded) | {
+        "sequence_ids": encoded.sequence_ids(),
+        "word_ids": encoded.word_ids(),
+        "char_to_token": [encoded.char_to_token(0, each, 1) for each in range(len(case.other))],
         "without special tokens": tokenizer(case.text, case.other, add_special_tokens=False)["input_ids"],
     }
 

@@ -6,7 +6,7 @@ The suite runs in the tests of the repository, and by itself against an installe
 """
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import suppress
 
 import pytest
@@ -51,29 +51,28 @@ def _quiet():
 
 
 class Table:
-    """Comparisons and seconds by road and artifact, printed at the end of a run of the suite."""
+    """Comparisons and seconds by road and group of artifacts, printed at the end of a run of the suite."""
 
     def __init__(self, config):
         self.is_whole = config.getoption("thorough")
-        self.numbers = defaultdict(lambda: [set(), 0, 0.0])
+        self.numbers, self.artifacts = defaultdict(Counter), set()
 
     def pytest_runtest_logreport(self, report):
         properties = dict(report.user_properties)
         if report.when == "call" and "contract" in properties:
-            road, artifact, number = properties["contract"]
-            row = self.numbers[road]
-            row[0].add(artifact)
-            row[1] += number
-            row[2] += report.duration
+            road, artifact, group, number = properties["contract"]
+            self.numbers[road] += Counter({"artifacts": 1, group: number, "comparisons": number})
+            self.numbers[road]["seconds"] += report.duration
+            self.artifacts.add(artifact)
 
     def pytest_terminal_summary(self, terminalreporter):
         if not self.numbers:
             return
-        total = sum(number for _, number, _ in self.numbers.values())
-        artifacts = set().union(*(names for names, _, _ in self.numbers.values()))
-        line = f"contract: {total:,} comparisons on {len(self.numbers)} roads with {len(artifacts)} artifacts"
+        total = sum(row["comparisons"] for row in self.numbers.values())
+        line = f"contract: {total:,} comparisons on {len(self.numbers)} roads with {len(self.artifacts)} artifacts"
         terminalreporter.write_line(line)
         if self.is_whole:
-            terminalreporter.write_line(f"{'road':42} {'artifacts':>9} {'comparisons':>12} {'seconds':>8}")
-            for road, (names, number, seconds) in self.numbers.items():
-                terminalreporter.write_line(f"{road:42} {len(names):9} {number:12,} {seconds:8.1f}")
+            columns = ("artifacts", "trained", "families", "real files", "comparisons", "seconds")
+            terminalreporter.write_line(f"{'road':42}" + "".join(f"{name:>12}" for name in columns))
+            for road, row in self.numbers.items():
+                terminalreporter.write_line(f"{road:42}" + "".join(f"{round(row[name]):12,}" for name in columns))

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from contract.comparisons import Case
+
 
 class Mismatch(NamedTuple):
     """A value that a user sees differently on a road and from its authority.
@@ -9,7 +11,8 @@ class Mismatch(NamedTuple):
     Attributes:
         artifact, road, authority: their names.
         comparison, entry: what differs.
-        text: the name of the text, and `other` the second text of pairs.
+        name: the name of the text.
+        case: the arguments of the comparison.
         expected, got: what the authority and the tokenizer of the road have.
     """
 
@@ -18,14 +21,19 @@ class Mismatch(NamedTuple):
     authority: str
     comparison: str
     entry: str
-    text: str
-    other: str
+    name: str
+    case: Case
     expected: object
     got: object
 
     def __str__(self):
         place = first_difference(self.expected, self.got)
-        return f"{self.artifact} | {self.road} | {self.comparison}: {self.entry} | {self.text}{place}"
+        return f"{self.artifact} | {self.road} | {self.comparison}: {self.entry} | {self.name}{place}"
+
+    @property
+    def has_surrogates(self):
+        """Whether one of the texts holds half a surrogate pair."""
+        return any("\ud800" <= character <= "\udfff" for character in self.case.text + self.case.other)
 
 
 class Raised(NamedTuple):

@@ -3,9 +3,25 @@
 from pathlib import Path
 
 import pytest
-from contract.differences import DIFFERENCES
+from contract.authorities import AUTHORITIES, FAST
+from contract.comparisons import OF_TRANSFORMERS, Case
+from contract.differences import DIFFERENCES, documented
+from contract.own_methods import OF_BPE_TOKENIZER
+from contract.run import Raised, seen
+from contract.walking import compared_values, load, made
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/use-with-transformers.md"
+WALKS = {
+    "RoBERTa": ("from_pretrained", "convert_from(file)"),
+    "train": ("from_pretrained",),
+    "unk_token": ("convert_from(file)",),
+    "padding and truncation": ("convert_from(file)",),
+    "unused ids": ("from_pretrained",),
+    "GPT-2's files, small": ("from_pretrained(two files)",),
+}
+"""Roads and artifacts that show all differences."""
+MAY_RAISE = ("empty_batch", "chats_of_objects")
+"""What some versions of transformers, or all, refuse."""
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda each: each.comparisons[0])
@@ -14,3 +30,28 @@ def test_difference_has_its_sentence_in_the_documentation(difference):
         pytest.skip("the documentation is not here")
     section = PAGE.read_text(encoding="utf-8").split("## What differs from a fast tokenizer")[1]
     assert " ".join(difference.docs.split()) in " ".join(section.split())
+
+
+def test_every_difference_is_seen():
+    values = (
+        value
+        for artifact, roads in WALKS.items()
+        for road in roads
+        for value in compared_values(artifact, road, load(artifact, road), "quick")
+    )
+    found = {documented(value) for value in values if value is not None}
+    assert [each for each in DIFFERENCES if each not in found] == []
+
+
+@pytest.mark.parametrize("name", [name for name in {**OF_TRANSFORMERS, **OF_BPE_TOKENIZER} if name not in MAY_RAISE])
+def test_comparison_sees_something(name):
+    """Two errors are no difference, so a comparison that always raises would pass."""
+    comparison = {**OF_TRANSFORMERS, **OF_BPE_TOKENIZER}[name]
+    authority = AUTHORITIES[FAST](made("train"))
+    case = Case("the low  lowest", "newest", tuple(authority.encode("the low")))
+    for value in (
+        seen(comparison.see, authority, case),
+        seen(comparison.see_ours, load("train", "from_pretrained"), case),
+    ):
+        assert value
+        assert not isinstance(value.get("error"), Raised), value

@@ -43,7 +43,7 @@ TEXTS = {
 
 QUICK = (
     *("empty", "words", "numbers", "contractions in capitals", "runs of spaces", "line breaks"),
-    *("combining marks", "emoji", "other white space", "names of special tokens"),
+    *("combining marks", "emoji", "other white space", "a lone surrogate", "names of special tokens"),
 )
 """The texts of the quick form."""
 

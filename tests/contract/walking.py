@@ -75,7 +75,7 @@ def comparisons_for(tokenizer, authority, decides_ids):
     return [each for each in found.values() if each.decides_ids or not decides_ids]
 
 
-def mismatches(artifact, road, tokenizer, form, *, decides_ids=False):
+def compared_values(artifact, road, tokenizer, form, *, decides_ids=False):
     """Compare a tokenizer with the authority of a road.
 
     Args:
@@ -84,12 +84,12 @@ def mismatches(artifact, road, tokenizer, form, *, decides_ids=False):
         form: "all", "quick" or "few" texts.
         decides_ids: compare only what every format carries.
 
-    Returns:
-        The number of values compared, and the mismatches that are not documented.
+    Yields:
+        For each value, the mismatch, or None where it is the same.
     """
     name = ROADS[road].authority
     authority, seen = authority_of(artifact, name)
-    texts, number, found = texts_of(authority, form), 0, []
+    texts = texts_of(authority, form)
     names = [*texts]
     is_ours = isinstance(tokenizer, BPETokenizer) or name == TIKTOKEN
     for each in comparisons_for(tokenizer, name, decides_ids):
@@ -97,11 +97,14 @@ def mismatches(artifact, road, tokenizer, form, *, decides_ids=False):
             other = texts[names[(index + 1) % len(names)]] if each.is_of_texts else ""
             case = Case(texts.get(text, ""), other, ids_of(authority, texts.get(text, "")))
             for entry, expected, got in compare(each, tokenizer, authority, case, is_ours, seen):
-                number += 1
-                if not is_equal(expected, got):
-                    mismatch = Mismatch(artifact, road, name, each.name, entry, text, other, expected, got)
-                    found += [mismatch] if documented(mismatch) is None else []
-    return number, found
+                is_same = is_equal(expected, got)
+                yield None if is_same else Mismatch(artifact, road, name, each.name, entry, text, case, expected, got)
+
+
+def mismatches(*args, **kwargs):
+    """Return the number of `compared_values`, and the mismatches among them that are not documented."""
+    values = [*compared_values(*args, **kwargs)]
+    return len(values), [each for each in values if each is not None and documented(each) is None]
 
 
 def explained(found):

@@ -18,3 +18,6 @@ def test_contract_suite_uses_public_names_only(file):
     assert not [module for module in modules if module.split(".")[0] in ("support", "conftest")]
     deep = [module for module in ours if module.count(".") > 1]
     assert not deep or file.name == "api.py"
+    attributes = {each.attr for each in ast.walk(tree) if isinstance(each, ast.Attribute)}
+    private = {name for name in attributes if name.startswith("_") and not name.endswith("__")}
+    assert private <= {"_mergeable_ranks", "_special_tokens"}  # of tiktoken, which has no others for them
