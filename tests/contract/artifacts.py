@@ -275,7 +275,7 @@ SMALL_CL100K = (
 
 
 def small_encoding(_):
-    """Return an encoding of tiktoken with cl100k's pattern and special tokens far behind the others."""
+    """Return an encoding of tiktoken with cl100k's pattern and special tokens whose ids are far after the others."""
     import tiktoken
 
     model = BPETokenizer.train([*CORPUS, "12 123 1234 12345 99"], num_merges=150, pattern="cl100k").model

@@ -1,4 +1,4 @@
-"""What only BPETokenizer has, beside what a fast tokenizer has for the same purpose."""
+"""What only BPETokenizer has, compared with what a fast tokenizer has for the same purpose."""
 
 from itertools import pairwise
 

@@ -66,9 +66,23 @@ def compare(comparison, ours, theirs, case, is_ours, cache):
         yield entry, expected.get(entry), got.get(entry)
 
 
-def is_equal(expected, got):
+# What transformers and hf_bpe refuse alike: padding without a token for it, half a surrogate pair where Rust reads the
+# text, and an empty batch. Any other error of both is one of the comparison, which then compares nothing.
+_REFUSALS = (
+    "Asking to pad but the tokenizer does not have a padding token",
+    "TextEncodeInput must be",
+    "TextInputSequence must be",
+    "'utf-8' codec can't encode",
+)
+
+
+def is_equal(comparison, expected, got):
+    """Return whether both have the same value, or refuse the same for a reason that is known."""
     if isinstance(expected, Raised) and isinstance(got, Raised):
-        return True
+        known = (*_REFUSALS, *(["list index out of range"] if comparison == "empty_batch" else []))
+        return type(expected.error) is type(got.error) and all(
+            str(each.error).startswith(known) for each in (expected, got)
+        )
     return expected == got
 
 

@@ -97,7 +97,7 @@ def compared_values(artifact, road, tokenizer, form, *, decides_ids=False):
             other = texts[names[(index + 1) % len(names)]] if each.is_of_texts else ""
             case = Case(texts.get(text, ""), other, ids_of(authority, texts.get(text, "")))
             for entry, expected, got in compare(each, tokenizer, authority, case, is_ours, seen):
-                is_same = is_equal(expected, got)
+                is_same = is_equal(each.name, expected, got)
                 yield None if is_same else Mismatch(artifact, road, name, each.name, entry, text, case, expected, got)
 
 
