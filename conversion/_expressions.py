@@ -23,7 +23,7 @@ from hf_bpe.core.pretokenizers import PATTERNS, Split, canonical_pattern
 _WHOLE_TEXT = Repeat(OneOf(ANYTHING), 1, None, True)
 # tiktoken's expression of cl100k_base since 0.7. It cuts as the pattern of that name, except for white space at the end
 # of a text: `\s++$` takes all of it, and the pattern cuts after the last line end. That gives other ids only if a token
-# goes on after a line end with white space, which none of OpenAI's does.
+# continues after a line end with white space, which none of OpenAI's does.
 _CL100K = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
     r"|\s+(?!\S)|\s"

@@ -1,4 +1,4 @@
-"""Tables and other values that are mistaken for a list of texts, told apart without importing their libraries.
+"""Tables and other values that are mistaken for a list of texts, recognized without importing their libraries.
 
 Iterating over a table gives the names of its columns, or the columns, so it is refused wherever texts are expected.
 """

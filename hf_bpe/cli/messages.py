@@ -65,7 +65,7 @@ def _can_colour(stream: TextIO) -> bool:
 
 
 def coloured_help(text: str, stream: TextIO | None = None) -> str:
-    """Return the text of --help in colours, if the stream that it is printed on, or else stdout, is a terminal."""
+    """Return the text of --help in colors, if the stream that it is printed on, or else stdout, is a terminal."""
     if not _can_colour(stream or sys.stdout):
         return text
     text = _HEADING.sub("\x1b[1m\\g<0>\x1b[0m", text)

@@ -1,6 +1,6 @@
 """Token files that replace those of an earlier run: whenever the process ends, the old ones or the new ones are whole.
 
-New files are written to a hidden folder beside the old ones. Once all of them are on disk, the folder is given a name
+New files are written to a hidden folder next to the old ones. Once all of them are on disk, the folder is given a name
 that says so. From then on the old files are deleted, the manifest first, and the new ones are moved into their place,
 the manifest last; if the process is killed, the next run with this output does the rest.
 """
@@ -56,7 +56,7 @@ def replace_files(target: Target, staging: Path, old: Iterable[Path], new: Itera
 
     Args:
         target: the output.
-        staging: a folder beside the old files.
+        staging: a folder next to the old files.
         old: the files to delete.
         new: the names of the new files in the order in which they are put in place, the manifest last.
 
