@@ -216,7 +216,8 @@ def _canonical_chain(chain: PreTokenizer) -> str | None:
         name = _NAME_OF.get(only.expression) or _names_of_trees().get(_tree(only.expression))
         # A named pattern matches all text, so keeping only the matches leaves nothing out.
         if name is not None and (only.behavior, only.invert) in (("Isolated", False), ("Removed", True)):
-            return name
+            # Files of cl100k and of Llama 3, which cut identically, have one expression and differ in this only.
+            return "cl100k" if (name, only.invert) == ("llama3", True) else name
         if only == Split(only.expression) and not _LIKE_A_NAME.fullmatch(only.expression):
             return _of_file(only.expression)
         return chain.canonical

@@ -130,7 +130,8 @@ def test_one_stage_is_the_pattern_that_it_names():
     assert canonical_pattern([ByteLevel()]) is None
     for name, expression in PATTERNS.items():
         assert canonical_pattern([Split(expression)]) == name
-        assert canonical_pattern([Split(expression, "Removed", invert=True), ByteLevel()]) == name
+        removed = "cl100k" if name == "llama3" else name  # as files of both are told apart, which cut identically
+        assert canonical_pattern([Split(expression, "Removed", invert=True), ByteLevel()]) == removed
     assert canonical_pattern([Split(r"\d+")]) == r"\d+"
     kept_apart = [Split(r"\d+", "Removed"), Split("gpt2"), Split("none"), Split(r"\d+", is_literal=True)]
     for stage in kept_apart:

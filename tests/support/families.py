@@ -14,6 +14,7 @@ from support.strategies import SPACES as WHITE_SPACE
 from tokenizers import AddedToken, Tokenizer
 
 from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe.core._named_patterns import KIMI_K2_OF_ITS_CODE
 from hf_bpe.core.pretokenizers import (
     CHAINS,
     NAMES,
@@ -158,8 +159,8 @@ FAMILIES = {
     "SmolLM, StarCoder": Family(DIGITS, without=b"\x04\x05\x06\xc0\xf5\xff"),
     "Command R": Family(DIGITS, normalizer=NFC, post_processor=template("BOS A", "BOS A B")),
     "numbers before GPT-2": Family((Digits(), ByteLevel(use_regex=True))),
-    "Kimi K2": Family(one(PATTERNS["kimi-k2"])),
-    "OLMo 2, phi-4": Family(one(PATTERNS["cl100k"], *REMOVED)),
+    "Kimi K2": Family(one(KIMI_K2_OF_ITS_CODE)),
+    "OLMo 2, phi-4": Family(one(PATTERNS["llama3"], *REMOVED)),
     "MiniCPM5": Family(CHAINS["minicpm5"].stages),
     "MiniMax M2, Phi-4-mini": Family(one(PATTERNS["o200k"], *REMOVED), normalizer=NFC),
     "DeepSeek V2, LLM": Family(DEEPSEEK_V2),

@@ -20,9 +20,10 @@ from typing import Any, cast
 from tokenizers import AddedToken
 
 from hf_bpe.core._byte_level import from_printable
+from hf_bpe.core._hub_spellings import hub_pre_tokenizer
 from hf_bpe.core._model import BPEModel, CheckedMerges, Merge, with_placeholders
 from hf_bpe.core.normalizers import canonical_normalizer, normalizer_json
-from hf_bpe.core.pretokenizers import ByteLevel, PreTokenizer, canonical_pattern, pre_tokenizer
+from hf_bpe.core.pretokenizers import ByteLevel, PreTokenizer, canonical_pattern
 from hf_bpe.core.reference import pre_tokenize
 from hf_bpe.engine._dispatch import from_printable_all, join_merges, printable_vocab, read_model
 from hf_bpe.engine._encoder import tuples_of
@@ -413,7 +414,7 @@ def check_prefix_space(pattern: str | None, add_prefix_space: bool) -> None:
 
 
 def _pre_tokenizer(pattern: str | None, add_prefix_space: bool) -> dict[str, Any]:
-    chain = pre_tokenizer(pattern)
+    chain = hub_pre_tokenizer(pattern)
     if add_prefix_space:
         chain = PreTokenizer((ByteLevel(add_prefix_space=True, use_regex=pattern == _BUILT_IN),))
     return chain.to_json()

@@ -1,0 +1,68 @@
+"""Other libraries read saved files, which spell patterns as the Hub's own files do."""
+
+import json
+
+import pytest
+from support.other_readers import ROWS, save, texts, tokenizer_of
+from support.read_with import ids_of
+
+from hf_bpe import BPETokenizer
+from hf_bpe.core._hub_spellings import hub_pre_tokenizer
+from hf_bpe.core.pretokenizers import NAMES, canonical_pattern, pre_tokenizer
+
+HUB = {
+    **{"florence": "gpt2", "gpt35turbo": "cl100k", "gptoss": "o200k", "llama3_1": "llama3", "qwen3": "qwen2"},
+    **{"mistral_nemo": "tekken", "command_r_plus": "gpt2-digits", "deepseek_v3": "deepseek-v3"},
+}
+KIMI_WORD = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return save(tmp_path_factory.mktemp("readers"))
+
+
+@pytest.mark.parametrize("name", HUB)
+def test_patterns_are_written_as_in_files_of_the_hub(test_data, name):
+    theirs = json.loads((test_data / f"tokenizers/{name}/tokenizer.json").read_text("utf-8"))["pre_tokenizer"]
+    assert canonical_pattern(theirs) == HUB[name]
+    ours = hub_pre_tokenizer(HUB[name]).to_json()
+    assert canonical_pattern(ours) == HUB[name]
+    for stages in (theirs, ours):
+        for stage in stages.get("pretokenizers", [stages]):
+            stage.pop("trim_offsets", None)  # which means nothing here
+    assert ours == theirs
+
+
+def test_spellings_of_the_hub_are_written_into_saved_files(tmp_path):
+    expected = {"cl100k": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n", "kimi-k2": KIMI_WORD, "deepseek-v3": "[^\r\n\\p{L}"}
+    for pattern, part in expected.items():
+        tokenizer = tokenizer_of(pattern)
+        tokenizer.save_pretrained(tmp_path / pattern)
+        content = json.loads((tmp_path / pattern / "tokenizer.json").read_text("utf-8"))
+        stages = content["pre_tokenizer"]["pretokenizers"]
+        assert part in stages[-2]["pattern"]["Regex"]
+        tokenizer.convert_to(tmp_path / f"{pattern}.json")
+        for path in (tmp_path / pattern, tmp_path / f"{pattern}.json", tmp_path / pattern / "tokenizer.json"):
+            again = BPETokenizer.convert_from(path)
+            assert (again.pattern, again.model.fingerprint) == (pattern, tokenizer.model.fingerprint)
+
+
+@pytest.mark.parametrize("pattern", NAMES)
+def test_files_in_the_former_spelling_are_the_same_model(pattern, tmp_path):
+    tokenizer = tokenizer_of(pattern)
+    tokenizer.save_pretrained(tmp_path)
+    content = json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))
+    for file in tmp_path.iterdir():
+        file.unlink()
+    former = {**content, "pre_tokenizer": pre_tokenizer(pattern).to_json()}
+    for each in (content, former):
+        (tmp_path / "tokenizer.json").write_text(json.dumps(each), encoding="utf-8")
+        again = BPETokenizer.from_pretrained(tmp_path)
+        assert (again.pattern, again.model.fingerprint) == (pattern, tokenizer.model.fingerprint)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_saved_files_have_our_ids_in_tokenizers(saved, row):
+    files, ids = saved
+    assert ids_of("tokenizers", files[row], texts()) == {"ids": ids[row]}
