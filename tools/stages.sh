@@ -169,6 +169,16 @@ lowest_versions() {
   )
 }
 
+# Other libraries that read tokenizer.json, in environments of their own: the versions of docs/how-to/convert.md.
+make_readers() {
+  python3 -m venv "$environment/readers"
+  "$environment/readers/bin/pip" install --quiet gigatoken==0.10.0 fastokens==0.3.5 snaptokens==0.2.6 kitoken==0.11.1 tokie==0.1.4
+  python3 -m venv "$environment/coming"
+  "$environment/coming/bin/pip" install --quiet tokenizers==1.0.0rc3
+  HF_BPE_READERS="$(command -v python):$environment/readers/bin/python:$environment/coming/bin/python"
+  export HF_BPE_READERS
+}
+
 # The tests with many more examples and larger inputs, with all that any of them needs. torch comes by its exact version,
 # for any other way to get it takes a build of several gigabytes for GPUs.
 thorough() {
@@ -178,6 +188,7 @@ thorough() {
   pip install --quiet --no-deps trl sentence-transformers lm-eval scipy scikit-learn threadpoolctl joblib narwhals cloudpickle
   pip install --quiet llguidance pydantic
   pip install --quiet --no-deps xgrammar apache-tvm-ffi
+  make_readers
   pytest --thorough --skip-repeated
 }
 

@@ -1,20 +1,31 @@
-"""Other libraries read saved files, which spell patterns as the Hub's own files do."""
+"""Other libraries read saved files, which spell patterns as the Hub's own files do; a page says which of them."""
 
 import json
+from pathlib import Path
 
 import pytest
-from support.other_readers import ROWS, save, texts, tokenizer_of
-from support.read_with import ids_of
+from support.other_readers import ROWS, columns, save, table, texts, tokenizer_of
+from support.profiles import thorough
+from support.read_with import READERS, ids_of
 
 from hf_bpe import BPETokenizer
 from hf_bpe.core._hub_spellings import hub_pre_tokenizer
 from hf_bpe.core.pretokenizers import NAMES, canonical_pattern, pre_tokenizer
 
+PAGE = Path(__file__).parent.parent.parent / "docs" / "how-to" / "convert.md"
 HUB = {
     **{"florence": "gpt2", "gpt35turbo": "cl100k", "gptoss": "o200k", "llama3_1": "llama3", "qwen3": "qwen2"},
     **{"mistral_nemo": "tekken", "command_r_plus": "gpt2-digits", "deepseek_v3": "deepseek-v3"},
 }
 KIMI_WORD = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
+
+
+def page():
+    """Return the columns of the table on the page."""
+    lines = PAGE.read_text("utf-8").splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("| saved |"))
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[start : start + 2 + len(ROWS)]]
+    return {rows[0][place]: [row[place] for row in rows[2:]] for place in range(1, len(rows[0]))}
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +77,20 @@ def test_files_in_the_former_spelling_are_the_same_model(pattern, tmp_path):
 def test_saved_files_have_our_ids_in_tokenizers(saved, row):
     files, ids = saved
     assert ids_of("tokenizers", files[row], texts()) == {"ids": ids[row]}
+
+
+def test_page_has_a_row_for_each_pattern_and_family():
+    shown = page()
+    assert table(shown) in PAGE.read_text("utf-8")
+    assert {name.split()[0] for name in shown} == {*READERS}
+
+
+@thorough
+@pytest.mark.parametrize("reader", READERS)
+def test_page_says_what_a_reader_makes_of_saved_files(saved, reader):
+    shown, measured = page(), columns(reader, *saved)
+    compared = {name: cells for name, cells in measured.items() if name in shown}
+    if not compared:
+        pytest.skip(f"no Python of HF_BPE_READERS has one of {[name for name in shown if reader in name]}")
+    for name, cells in compared.items():
+        assert dict(zip(ROWS, cells, strict=True)) == dict(zip(ROWS, shown[name], strict=True)), name
