@@ -1,51 +1,14 @@
 # shellcheck shell=bash
-# The stages of continuous integration, for .ci/run and tools/check_all.sh, which source this file in the root folder.
+# The stages of continuous integration, for tools/run_stages.sh, which .ci/run and tools/check_all.sh call.
 #
-# A stage is a function. `run_stage` runs one, says how long it took, and stops at the first failure; when the shell
-# exits, a table of all times is printed. `STAGES="lint readme"` chooses some.
+# A stage is a function that runs in the root folder in a shell of its own with `set -e`. $environment is the folder for
+# virtual environments and results, the same for all stages.
 
-environment=$(mktemp -d)
-times=()
+: "${environment:?is set by tools/run_stages.sh}"
 
-finish() {
-  local status=$?
-  echo
-  echo "stages ($((SECONDS / 60)) min $((SECONDS % 60)) s):"
-  if [ ${#times[@]} -gt 0 ]; then printf '  %s\n' "${times[@]}"; fi
-  if [ $status -ne 0 ]; then echo "  FAILED in ${stage:-the beginning}"; fi
-  rm -rf "$environment"
-}
-trap finish EXIT
-
-run_stage() { # name: that of a function
-  stage=$1
-  if [ -n "${STAGES:-}" ] && [[ " $STAGES " != *" $stage "* ]]; then return; fi
-  echo
-  echo "=== $stage ==="
-  local begin=$SECONDS
-  "$stage"
-  times+=("$(printf '%4d s  %s' $((SECONDS - begin)) "$stage")")
-}
-
-# The core is compiled once for each set of flags, not for each environment, clone or run.
-use_ccache() {
-  if command -v ccache >/dev/null; then
-    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$PWD
-    export CCACHE_DIR=${CCACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/hf_bpe-ccache}
-  fi
-}
-
-# What cannot be had from PyPI: ccache, and clang for the fuzzers.
-install_tools() {
-  if command -v ccache >/dev/null && { command -v clang++ || command -v clang++-14; } >/dev/null; then return; fi
-  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    (apt-get update && apt-get install --yes --no-install-recommends ccache clang-14 libclang-rt-14-dev) >/dev/null || true
-  fi
-}
-
-make_environment() { # name, Python: an empty one, in which `python`, `pip` and `pytest` are found
-  "${2:-python3}" -m venv "$environment/$1"
-  # shellcheck disable=SC1090
+use_environment() { # name, Python: in which `python`, `pip` and `pytest` are found; an empty one, if there is none yet
+  if [ ! -e "$environment/$1" ]; then "${2:-python3}" -m venv "$environment/$1"; fi
+  # shellcheck disable=SC1090,SC1091
   . "$environment/$1/bin/activate"
 }
 
@@ -64,63 +27,95 @@ find_pythons() {
   done
 }
 
-# The environment of the stage readme, or one like it where that stage was left out.
-use_main() {
-  if [ -d "$environment/main" ]; then
-    # shellcheck disable=SC1091
-    . "$environment/main/bin/activate"
-  else
-    make_environment main
-    pip install --quiet -e '.[test]'
-  fi
-}
-
 lint() {
-  make_environment lint
+  use_environment lint
   pip install --quiet ruff
   ruff check .
   ruff format --check .
+  if command -v shellcheck >/dev/null; then shellcheck --source-path=. .ci/run tools/*.sh; fi
+}
+
+# Neither documentation nor types need the core.
+docs_and_types() {
+  use_environment lint
+  export CC=/bin/false CXX=/bin/false HF_BPE_ENGINE=reference
+  pip install --quiet '.[dev,docs]'
+  sphinx-build -W -q -b html docs "$environment/docs"
+  pip install --quiet --no-deps --target "$environment/typed" .
+  (cd "$environment/typed" && mypy --config-file "$OLDPWD/pyproject.toml" -p hf_bpe)
 }
 
 # The two commands of README, as they stand there.
 readme() {
-  make_environment main
+  use_environment main
   pip install . && python examples/train_and_load.py README.md || return
   pip install -e '.[test]' && pytest
 }
 
-docs_and_types() {
+# The environment of README's commands, or one like it where that stage has not run.
+use_main() {
+  use_environment main
+  if ! pip show --quiet hf_bpe 2>/dev/null; then pip install --quiet -e '.[test]'; fi
+}
+
+# The same tests with torch, datasets, Ray and the tools of developers: those that were skipped without them.
+libraries() {
+  use_libraries
+  pytest --skip-repeated
+}
+
+# All that any test needs, in the environment of README's commands. torch comes by its exact version, for any other way to
+# get it takes a build of several gigabytes for GPUs.
+use_libraries() {
   use_main
-  pip install --quiet 'hf_bpe[dev,docs]'
-  sphinx-build -W -q -b html docs "$environment/docs"
-  CC=/bin/false CXX=/bin/false pip install --quiet --no-deps --target "$environment/typed" . # mypy needs no core
-  (cd "$environment/typed" && mypy --config-file "$OLDPWD/pyproject.toml" -p hf_bpe)
+  pip install --quiet torch==2.13.0
+  pip install --quiet 'hf_bpe[test,dev,docs,torch,datasets,ray]'
+  pip install --quiet --no-deps trl sentence-transformers lm-eval scipy scikit-learn threadpoolctl joblib narwhals cloudpickle
+  pip install --quiet llguidance pydantic
+  pip install --quiet --no-deps xgrammar apache-tvm-ffi
 }
 
-check_python() { # version, program, tests: the main job and these tests, or all quick ones
-  make_environment "python$1" "$2"
-  python --version
-  pip install --quiet .
-  python examples/train_and_load.py README.md >/dev/null
-  pip install --quiet -e '.[test]'
-  pytest --quiet "${@:3}"
+# Other libraries that read tokenizer.json, in environments of their own: the versions of docs/how-to/convert.md.
+use_readers() {
+  python3 -m venv "$environment/readers"
+  "$environment/readers/bin/pip" install --quiet gigatoken==0.10.0 fastokens==0.3.5 snaptokens==0.2.6 kitoken==0.11.1 tokie==0.1.4
+  python3 -m venv "$environment/coming"
+  "$environment/coming/bin/pip" install --quiet tokenizers==1.0.0rc3
+  HF_BPE_READERS="$(command -v python):$environment/readers/bin/python:$environment/coming/bin/python"
+  export HF_BPE_READERS
 }
 
-oldest_and_newest_python() {
-  local found
-  found=$(find_pythons)
-  echo "$found"
+# The same with many more examples and larger inputs; after `libraries`, only what these add.
+thorough() {
+  use_libraries
+  use_readers
+  pytest --thorough --skip-repeated
+}
+
+check_pythons() { # tests, or none for all quick ones; reads lines of find_pythons
   local version program
-  for each in "$(head -n 1 <<<"$found")" "$(tail -n 1 <<<"$found")"; do
-    read -r version program <<<"$each"
-    check_python "$version" "$program" tests/test_examples.py tests/contract tests/tokenizer/test_tokenizer.py \
-      tests/tokenizer/test_calls.py
+  while read -r version program; do
+    echo "--- Python $version: $program"
+    (
+      use_environment "python$version" "$program"
+      pip install --quiet -e '.[test]'
+      python -c 'import hf_bpe._native'
+      python examples/train_and_load.py README.md
+      pytest --quiet "$@"
+    ) </dev/null
   done
 }
 
-all_pythons() {
-  local version program
-  while read -r version program; do check_python "$version" "$program"; done <<<"$(find_pythons)"
+oldest_and_newest_python() {
+  find_pythons | sed -n '1p;$p' | uniq |
+    check_pythons tests/test_examples.py tests/contract tests/tokenizer/test_tokenizer.py tests/tokenizer/test_calls.py
+}
+
+# All but `python3`, which the stage `readme` has tested.
+other_pythons() {
+  local tested
+  tested=$(python3 -c 'import sys; print("3.%d" % sys.version_info[1])')
+  find_pythons | { grep -v "^$tested " || true; } | check_pythons
 }
 
 transformers_versions() { tools/check_transformers.sh; }
@@ -129,7 +124,7 @@ transformers_versions_whole() { tools/check_transformers.sh --whole --pre; }
 
 # The Python engine passes the quick run of what computes where there is no compiler.
 without_compiler() {
-  make_environment without-compiler
+  use_environment without-compiler
   CC=/bin/false CXX=/bin/false pip install --quiet -e '.[test]'
   python -c 'import importlib.util as u; assert u.find_spec("hf_bpe._native") is None'
   pytest --quiet tests/test_examples.py tests/core tests/counting/test_count.py tests/counting/test_word_counts.py \
@@ -141,7 +136,7 @@ without_compiler() {
 
 # All that tries both engines where there is a compiler.
 without_compiler_whole() {
-  make_environment without-compiler
+  use_environment without-compiler
   CC=/bin/false CXX=/bin/false pip install --quiet -e '.[test]'
   pytest --quiet tests/test_examples.py tests/core tests/counting tests/editing tests/engine tests/training \
     tests/analysis/test_merge_tree.py tests/analysis/test_report.py tests/analysis/test_show.py \
@@ -155,7 +150,7 @@ without_compiler_whole() {
 lowest_versions() {
   local program
   program=$(find_pythons 2>/dev/null | sed -n '1s/^[^ ]* //p')
-  make_environment lowest "$program"
+  use_environment lowest "$program"
   (
     export PIP_CONSTRAINT=$PWD/tools/lowest.txt PIP_BUILD_CONSTRAINT=$PWD/tools/lowest.txt
     pip install --quiet .
@@ -169,39 +164,16 @@ lowest_versions() {
   )
 }
 
-# Other libraries that read tokenizer.json, in environments of their own: the versions of docs/how-to/convert.md.
-make_readers() {
-  python3 -m venv "$environment/readers"
-  "$environment/readers/bin/pip" install --quiet gigatoken==0.10.0 fastokens==0.3.5 snaptokens==0.2.6 kitoken==0.11.1 tokie==0.1.4
-  python3 -m venv "$environment/coming"
-  "$environment/coming/bin/pip" install --quiet tokenizers==1.0.0rc3
-  HF_BPE_READERS="$(command -v python):$environment/readers/bin/python:$environment/coming/bin/python"
-  export HF_BPE_READERS
-}
-
-# The tests with many more examples and larger inputs, with all that any of them needs. torch comes by its exact version,
-# for any other way to get it takes a build of several gigabytes for GPUs.
-thorough() {
-  use_main
-  pip install --quiet torch==2.13.0
-  pip install --quiet 'hf_bpe[dev,docs,torch,datasets,ray]'
-  pip install --quiet --no-deps trl sentence-transformers lm-eval scipy scikit-learn threadpoolctl joblib narwhals cloudpickle
-  pip install --quiet llguidance pydantic
-  pip install --quiet --no-deps xgrammar apache-tvm-ffi
-  make_readers
-  pytest --thorough --skip-repeated
-}
-
 native_short() { tools/check_native.sh --short; }
+
+native_long() { tools/check_native.sh 90; }
 
 bindings_short() {
   use_main
-  tools/check_bindings.sh --short 8
+  HF_BPE_RACE_ROUNDS=4 tools/check_bindings.sh --short 8
 }
 
-native_whole() { tools/check_native.sh 30; }
-
-bindings_whole() {
+bindings_long() {
   use_main
-  tools/check_bindings.sh 20
+  HF_BPE_RACE_ROUNDS=50 tools/check_bindings.sh 60
 }
