@@ -120,6 +120,7 @@ def side_of_file(path: Path, format: Format, definition: Definition | None = Non
 def side_of_loaded(tokenizer: Any, name: str) -> Side:
     """Return the side of a tokenizer that was loaded by transformers or by `tokenizers`."""
     if hasattr(tokenizer, "encode_special_tokens"):  # tokenizers.Tokenizer
+        tokenizer = _without_limits(tokenizer)
 
         def encode(texts: list[str], added: bool) -> list[list[int]]:
             return [encoding.ids for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=added)]
@@ -150,6 +151,16 @@ def side_of_loaded(tokenizer: Any, name: str) -> Side:
         *(name, encode, True, encode_pair, getattr(tokenizer, "encode_bytes", None)), offsets if gives_offsets else None
     )
     return Side(name, peer, getattr(tokenizer, "definition", None))
+
+
+def _without_limits(tokenizer: Any) -> Any:
+    """Return a `tokenizers.Tokenizer` that neither truncates nor pads, as files may tell it to."""
+    if tokenizer.truncation is None and tokenizer.padding is None:
+        return tokenizer
+    unlimited = type(tokenizer).from_str(tokenizer.to_str())
+    unlimited.no_truncation()
+    unlimited.no_padding()
+    return unlimited
 
 
 def side_of_pattern(pattern: str | None) -> Side:
