@@ -73,6 +73,7 @@ from hf_bpe.tokenizer._calls import (
 )
 from hf_bpe.tokenizer._canonical import CanonicalIds
 from hf_bpe.tokenizer._edited import edited as edited_definition
+from hf_bpe.tokenizer._files.auto_tokenizer import warn_of_another_class
 from hf_bpe.tokenizer._files.boundless_file import BOUNDLESS_FILE, write_boundless
 from hf_bpe.tokenizer._files.definition import END_OF_TEXT, Definition
 from hf_bpe.tokenizer._files.folders import OF_REPOSITORIES, Folder, needs_conversion
@@ -1123,6 +1124,9 @@ class BPETokenizer(CheckedTokenizer):
             ValueError: a file is damaged or missing, the files contradict each other, or a file was not saved together
                 with the others.
 
+        Warns:
+            UserWarning: `AutoTokenizer` loads the `tokenizer.json` as a class that gives other ids.
+
         >>> _ = BPETokenizer.train(["low lower"], vocab_size=258).save_pretrained("my-tokenizer")
         >>> BPETokenizer.from_pretrained("my-tokenizer", padding_side="left").encode("low")
         [257]
@@ -1142,11 +1146,14 @@ class BPETokenizer(CheckedTokenizer):
             return cls.convert_from(
                 to_convert, **{name: value for name, value in options.items() if name not in OF_REPOSITORIES}
             )
-        loaded: Self = super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **options)
+        # What AutoTokenizer loads as this class it does not load as another.
+        compares = {} if options.get("_from_auto") else {"_compares_classes": True}
+        loaded: Self = super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **options, **compares)
         return loaded
 
     @classmethod
     def _from_pretrained(cls, files: dict[str, str | None], name: str, *args: Any, **kwargs: Any) -> Self:
+        compares_classes = kwargs.pop("_compares_classes", False)
         folder = Folder.of(name, files, kwargs)  # files of a repository are in the cache
         checked_files = {key: path for key, path in files.items() if kwargs.get(key) is None}
         # Before 5.13 transformers opens a path in the file; arguments passed here override it.
@@ -1158,6 +1165,8 @@ class BPETokenizer(CheckedTokenizer):
             tokenizer: Self = super()._from_pretrained(files, name, *args, _folder=folder, **settings)
         # Checked last, because a save may replace the files meanwhile.
         check_digests(folder.config, checked_files, tokenizer.model)
+        if compares_classes and folder.has_ids_of_file:
+            warn_of_another_class(Path(folder.tokenizer_json).parent, folder.content or {})
         return tokenizer
 
     @classmethod

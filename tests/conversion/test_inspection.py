@@ -2,6 +2,7 @@
 
 import json
 import socket
+import warnings
 
 import pytest
 import transformers
@@ -11,7 +12,7 @@ from support.families import FAMILIES, tokenizer_json
 from support.samples import make_tokenizer
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from hf_bpe import BPEModel, train
+from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.engine._dispatch import native_core
 
 # Before that, AutoTokenizer loads LlamaTokenizer for these, which splits in its own way.
@@ -87,6 +88,45 @@ def test_special_tokens_that_only_auto_tokenizer_adds_are_told_apart_from_other_
         tmp_path / "x", content, {"tokenizer_class": "RobertaTokenizer", "cls_token": "<|bos|>", "sep_token": "<|eos|>"}
     )
     assert inspected(path)["auto_tokenizer"]["ids"] == "same in text, other special tokens added"
+
+
+@pytest.mark.parametrize(
+    ("family", "config", "loads"),
+    [
+        ("Llama 3", {"tokenizer_class": "Qwen2Tokenizer"}, "Qwen2Tokenizer"),
+        ("gpt-oss, Llama 4", {"tokenizer_class": "GPT2Tokenizer"}, "GPT2Tokenizer"),
+        ("Qwen2, 2.5, 3", {"tokenizer_class": "Qwen2Tokenizer"}, None),
+        ("Llama 3", FAST, None),
+        ("GPT-2", None, None),
+    ],
+)
+@pytest.mark.parametrize("load", ["from_pretrained", "convert_from"])
+def test_loading_warns_of_a_class_of_transformers_with_other_ids(tmp_path, model, family, config, loads, load):
+    path = folder_of(tmp_path / "x", tokenizer_json(FAMILIES[family], model), config)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        getattr(BPETokenizer, load)(path)
+    found = [str(each.message) for each in caught if "AutoTokenizer" in str(each.message)]
+    assert [f"AutoTokenizer loads it as {loads}, which gives other ids" in text for text in found] == [True] * bool(
+        loads
+    )
+
+
+def test_class_with_other_ids_is_found_by_its_model_type(tmp_path, model):
+    path = folder_of(tmp_path / "x", tokenizer_json(FAMILIES["Llama 3"], model), FAST, {"model_type": "qwen2"})
+    with pytest.warns(UserWarning, match="loads it as Qwen2Tokenizer") as caught:
+        BPETokenizer.from_pretrained(path)
+    assert caught[0].filename == __file__
+
+
+def test_truncation_and_padding_of_a_file_change_no_comparison(tmp_path, model):
+    content = json.loads(tokenizer_json(FAMILIES["GPT-2"], model))
+    content["truncation"] = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
+    pad = {"pad_id": 0, "pad_type_id": 0, "pad_token": "!", "pad_to_multiple_of": None, "direction": "Right"}
+    content["padding"] = {"strategy": {"Fixed": 8}, **pad}
+    path = folder_of(tmp_path / "x", content, FAST)
+    assert inspected(path)["auto_tokenizer"]["ids"] == "same"
+    run("verify", path, path / "tokenizer.json")
 
 
 def test_code_of_the_folder_is_not_run(tmp_path, model):

@@ -6,10 +6,16 @@ its classes build their own pre-tokenizer instead of reading that of tokenizer.j
 
 from __future__ import annotations
 
+import json
+import shutil
+import tempfile
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hf_bpe.core._byte_level import to_printable
 from hf_bpe.engine._panics import panics_as_errors
 from hf_bpe.tokenizer._files.definition import Definition
 from hf_bpe.tokenizer._files.reading import read_json_object
@@ -108,6 +114,63 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
         ids=ids,
         mismatch=None if mismatch is None else str(mismatch),
     )
+
+
+def warn_of_another_class(folder: Path, content: Mapping[str, Any]) -> None:
+    """Warn if AutoTokenizer loads a folder as a class that gives other ids than its `tokenizer.json`.
+
+    A class that keeps its normalizer, pre-tokenizer and options of the model, which a copy with a small vocabulary
+    shows in milliseconds, gives the same ids. Any other is loaded and compared.
+
+    Args:
+        folder: the folder.
+        content: the content of its `tokenizer.json`.
+
+    Warns:
+        UserWarning: with the name of the class and the first text with other ids.
+    """
+    if not any((folder / name).is_file() for name in (CONFIG_FILE, MODEL_CONFIG_FILE)) or _keeps(folder, content):
+        return
+    chosen = auto_tokenizer_choice(folder)
+    if chosen.ids == OTHERS:
+        warnings.warn(
+            f"{folder}: AutoTokenizer loads it as {chosen.loads}, which gives other ids than its {TOKENIZER_FILE}, "
+            f"whose ids this tokenizer gives: {chosen.mismatch}\nDo not mix ids of both; to load it everywhere with "
+            "the ids of the file, use PreTrainedTokenizerFast.from_pretrained or save this tokenizer",
+            stacklevel=6,
+        )
+
+
+def _keeps(folder: Path, content: Mapping[str, Any]) -> bool:
+    """Return whether the class that AutoTokenizer chooses keeps what splits text; True if it cannot load the folder."""
+    from tokenizers import Tokenizer
+
+    model = content["model"]
+    names = {*map(to_printable, map(bytes, zip(range(256)))), model.get("unk_token")}
+    names |= {token["content"] for token in content["added_tokens"]}
+    small = {**model, "vocab": {name: model["vocab"][name] for name in names & model["vocab"].keys()}, "merges": []}
+    text = json.dumps({**content, "model": small})
+    with tempfile.TemporaryDirectory(prefix="hf_bpe-") as copy:
+        Path(copy, TOKENIZER_FILE).write_text(text, encoding="utf-8")
+        for name in (CONFIG_FILE, MODEL_CONFIG_FILE):
+            if (folder / name).is_file():
+                shutil.copy(folder / name, copy)
+        try:
+            chosen = load_with_auto_tokenizer(Path(copy))
+        except Exception:  # its classes raise any kind of error
+            return True
+    backend = getattr(chosen, "backend_tokenizer", None)
+    return backend is not None and _parts(backend.to_str()) == _parts(Tokenizer.from_str(text).to_str())
+
+
+def _parts(text: str) -> list[Any]:
+    """Return what splits text, in the JSON of a tokenizer; absent and empty options are the same."""
+
+    def simplified(value: dict[str, Any]) -> dict[str, Any]:
+        return {name: entry or None for name, entry in value.items() if name not in ("trim_offsets", "vocab", "merges")}
+
+    content = json.loads(text, object_hook=simplified)
+    return [content["normalizer"], content["pre_tokenizer"], content["model"]]
 
 
 def load_with_auto_tokenizer(folder: Path) -> Any:
