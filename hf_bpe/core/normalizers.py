@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hf_bpe._utils.arguments import short_repr, wrong_type
+from hf_bpe.core._normalizer_growth import check_growth
 
 __all__ = ["canonical_normalizer", "normalizer_json"]
 
@@ -41,7 +42,8 @@ def canonical_normalizer(value: str | Mapping[str, Any] | None) -> str | None:
 
     Raises:
         TypeError: the value is neither None nor a str nor a mapping.
-        ValueError: there is no such normalizer, or it has no defined result in `tokenizers`.
+        ValueError: there is no such normalizer, it has no defined result in `tokenizers`, or it could make a character
+            more than 256 times as long.
 
     >>> canonical_normalizer({"type": "Sequence", "normalizers": [{"type": "NFC"}]})
     'NFC'
@@ -58,6 +60,7 @@ def canonical_normalizer(value: str | Mapping[str, Any] | None) -> str | None:
     if not isinstance(value, Mapping):
         raise wrong_type("normalizer", "a str, a mapping or None", value)
     parts = _parts_of(value)
+    check_growth(parts)
     if not parts:
         return None
     if parts == [{"type": "NFC"}]:

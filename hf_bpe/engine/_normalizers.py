@@ -21,6 +21,7 @@ import regex
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.cached_property import cached_property
+from hf_bpe.core._normalizer_growth import check_growth_of_text, growth_of
 from hf_bpe.core.normalizers import Part, name_of_normalizer, parts_of_normalizer
 from hf_bpe.engine._panics import panics_as_errors
 
@@ -89,13 +90,14 @@ class Normalizer:
         self._joined = regex.compile(joined)
         self._segment = regex.compile(rf"(?s:.){joined}*+")
         self._part = regex.compile(rf"(?:[\x00-\x7f](?!{joined}))++|(?s:.){joined}*+")
+        self._growth = growth_of(self._parts)
         self._known: dict[str, _Aligned] = {}  # the alignments of segments that were needed
 
     def apply(self, text: str) -> str:
         """Return the normalized text.
 
         Raises:
-            ValueError: `tokenizers` has no defined result.
+            ValueError: `tokenizers` has no defined result, or the text could become longer than 1 GiB.
         """
         if self.is_local and text.isascii():
             return text.lower() if self._lowers else text
@@ -167,6 +169,7 @@ class Normalizer:
         return made[0] if len(made) == 1 else normalizers.Sequence(made)
 
     def _apply(self, text: str) -> str:
+        check_growth_of_text(self._growth, text)
         with panics_as_errors():
             if not self._has_expression:
                 return str(self._normalizer.normalize_str(text))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe.core._byte_level import to_printable
+from hf_bpe.core._normalizer_growth import is_bounded
 from hf_bpe.engine._panics import panics_as_errors
 from hf_bpe.tokenizer._files.definition import Definition
 from hf_bpe.tokenizer._files.reading import read_json_object
@@ -41,7 +42,8 @@ class AutoTokenizerChoice:
         is_overruled: whether transformers ignores `tokenizer_class` for this type of model, as known to be wrong.
         has_code: whether the folder names code of its own (`auto_map`), which is not run here.
         ids: the ids compared with those of tokenizer.json: "same", "same in text, other special tokens added" or
-            "other"; None if there is no such file that `tokenizers` reads, or no tokenizer.
+            "other"; None if there is no tokenizer or no such file that `tokenizers` reads, or if its normalizer could
+            take all memory.
         mismatch: the first text with other ids.
     """
 
@@ -98,7 +100,7 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
     except Exception as failure:  # its classes raise any kind of error
         tokenizer, error = None, " ".join(str(failure).split())[:300] or type(failure).__name__
     mismatch = ids = None
-    if tokenizer is not None and (folder / TOKENIZER_FILE).is_file():
+    if tokenizer is not None and is_bounded(_read(folder / TOKENIZER_FILE).get("normalizer")):
         mismatch, ids = _compare(folder, tokenizer, definition)
     kind = None if tokenizer is None else type(tokenizer)
     known = isinstance(model_type, str) and model_type in MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS
@@ -188,6 +190,8 @@ def load_with_auto_tokenizer(folder: Path) -> Any:
 def _compare(folder: Path, tokenizer: Any, definition: Definition | None) -> tuple[Mismatch | None, str | None]:
     from tokenizers import Tokenizer
 
+    if not (folder / TOKENIZER_FILE).is_file():
+        return None, None
     try:
         with panics_as_errors():
             of_file = side_of_loaded(Tokenizer.from_file(str(folder / TOKENIZER_FILE)), TOKENIZER_FILE)
