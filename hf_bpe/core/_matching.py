@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any
 
 import regex
 
@@ -44,7 +45,7 @@ class Matcher:
             compiled, needs_mask = _compiled(expression)
             if compiled.groups == 0 and (not needs_mask or hide_newer(text) is text):
                 with self._in_time(expression) as left:
-                    pieces: list[str] = compiled.findall(text, timeout=left())
+                    pieces: list[str] = _within(left, compiled.findall, text)
                 if sum(map(len, pieces)) == len(text) and "" not in pieces:
                     return pieces
         return [text[start:stop] for start, stop in cut(text, self.find(expression, text), "Isolated")]
@@ -108,16 +109,38 @@ def check_expression(expression: str) -> None:
         parse(expression)
 
 
+def _within(left: Left, match: Callable[..., Any], *args: Any) -> Any:
+    """Return what matching returns in the seconds that are left.
+
+    The seconds of `regex` are those of all processors that the process uses, so threads that work at the same time use
+    them up sooner. Then it gets twice as many, as long as there is time left.
+
+    Args:
+        left: returns the seconds that are left.
+        match: a method of `regex`, which may be called again.
+        args: its arguments but for `timeout`.
+    """
+    seconds = left()
+    while True:
+        try:
+            return match(*args, timeout=seconds)
+        except TimeoutError as error:
+            if seconds is None or error.args != _TIMED_OUT:
+                raise
+            left()  # raises an error if there are none
+            seconds *= 2
+
+
 def find_matches(text: str, compiled: regex.Pattern[str], left: Left) -> list[Span]:
     """Return the spans of the matches that `tokenizers` finds; `left` returns the seconds left, None for no limit."""
     if len(text) < _LONG:
-        spans = [match.span() for match in compiled.finditer(text, timeout=left())]
+        spans: list[Span] = _within(left, partial(_spans, compiled), text)
         if all(start < stop for start, stop in spans):
             return spans
     spans = []
     position, last = 0, -1
     while position <= len(text):
-        if (match := compiled.search(text, position, timeout=left())) is None:
+        if (match := _within(left, compiled.search, text, position)) is None:
             break
         start, stop = match.span()
         if start == stop == last:  # unlike finditer, skip an empty match at the end of another
@@ -126,6 +149,10 @@ def find_matches(text: str, compiled: regex.Pattern[str], left: Left) -> list[Sp
         spans.append((start, stop))
         position = last = stop
     return spans
+
+
+def _spans(compiled: regex.Pattern[str], text: str, timeout: float | None) -> list[Span]:
+    return [match.span() for match in compiled.finditer(text, timeout=timeout)]
 
 
 @lru_cache(maxsize=64)

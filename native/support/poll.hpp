@@ -21,15 +21,19 @@ class PollInLoop {
       left_ -= steps;
       return;
     }
+    done_ += kSteps - left_ + steps;
     left_ = kSteps;
     poll_();
   }
+
+  // The steps until the last call of `poll`.
+  std::size_t done() const { return done_; }
 
  private:
   static constexpr std::size_t kSteps = std::size_t{1} << 16;
 
   const PollFunction& poll_;
-  std::size_t left_ = kSteps;
+  std::size_t left_ = kSteps, done_ = 0;
 };
 
 }  // namespace hf_bpe

@@ -1,6 +1,7 @@
 #include "text/chain.hpp"
 
 #include <bit>
+#include <string>
 #include <utility>
 
 namespace hf_bpe {
@@ -51,6 +52,16 @@ class Joiner {
   const Byte *begin_ = nullptr, *end_ = nullptr;
   bool has_part_ = false, was_match_ = false;
 };
+
+// The steps that splitting a text may take, which are three to five seconds for a megabyte. Patterns in use take at most
+// four for each byte, on any text, and some ten thousand at the beginning, while automata are made.
+constexpr std::size_t kFreeSteps = std::size_t{1} << 22, kStepsOfByte = 500;
+
+[[noreturn]] void throw_too_costly(std::size_t size) {
+  throw ExpressionTooCostly("the pattern takes more than " + std::to_string(kStepsOfByte) +
+                            " steps a byte to split a text of " + std::to_string(size) +
+                            " bytes; expected an expression with fewer choices and repetitions");
+}
 
 }  // namespace
 
@@ -115,9 +126,17 @@ ChainSplitter::ChainSplitter(std::shared_ptr<const Chain> chain) : chain_(std::m
 }
 
 void ChainSplitter::split(const Byte* begin, const Byte* end, const PollFunction& poll, const Visit& visit) {
-  PollInLoop polls(poll);
   count_ = 0;
   if (begin == end) return;
+  const auto size = static_cast<std::size_t>(end - begin);
+  const std::size_t most = kFreeSteps + kStepsOfByte * size;
+  const PollInLoop* counted = nullptr;
+  const PollFunction limited = [&] {
+    if (counted->done() > most) throw_too_costly(size);
+    poll();
+  };
+  PollInLoop polls(limited);
+  counted = &polls;
   split_by(0, begin, end, polls, visit);
   flush(visit);
 }
