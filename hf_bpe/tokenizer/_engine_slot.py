@@ -11,7 +11,12 @@ from tokenizers import Tokenizer
 from transformers.utils import logging
 
 from hf_bpe.engine._panics import panics_as_errors
-from hf_bpe.tokenizer._backend_state import is_held_elsewhere, state_of_components, state_of_tokens
+from hf_bpe.tokenizer._backend_state import (
+    is_held_elsewhere,
+    remembered_as_special,
+    state_of_components,
+    state_of_tokens,
+)
 from hf_bpe.tokenizer._fast_engine import Engine, make_engine
 from hf_bpe.tokenizer._fast_verification import verify_engine
 
@@ -19,6 +24,7 @@ logger = logging.get_logger(__name__)
 
 _engines: weakref.WeakValueDictionary[str, Engine] = weakref.WeakValueDictionary()
 _verified: set[str] = set()
+_TRIES = 16  # to verify an engine while other threads change the backend
 
 
 def verified_engine(backend: Tokenizer) -> Engine:
@@ -29,6 +35,12 @@ def verified_engine(backend: Tokenizer) -> Engine:
     """
     with panics_as_errors():
         content = backend.to_str()
+        remembered = remembered_as_special(backend, backend.get_added_tokens_decoder())
+    if remembered:
+        raise ValueError(
+            f"the added token {remembered[0]!r} was a special token before, as which tokenizers goes on to treat it "
+            "until the tokenizer is saved and loaded again"
+        )
     digest = hashlib.sha256(content.encode()).hexdigest()
     engine = _engines.get(digest)
     if engine is None:
@@ -119,8 +131,7 @@ class EngineSlot:
         Raises:
             ValueError: it cannot be made, for the reason in the message.
         """
-        if self._take(attributes["_tokenizer"], verified_engine) is None:
-            raise ValueError("the tokenizer changes while it is read")
+        self._take(attributes["_tokenizer"], verified_engine)
 
     def _renewed(self, backend: Tokenizer) -> Engine | None:
         try:
@@ -130,13 +141,27 @@ class EngineSlot:
             return self._take(backend, lambda _: None)
 
     def _take(self, backend: Tokenizer, make: Callable[[Tokenizer], Engine | None]) -> Engine | None:
-        self.is_reached = True
-        before = state_of_components(backend), state_of_tokens(backend)
-        engine = make(backend)
-        if before != (state_of_components(backend), state_of_tokens(backend)):
-            return None  # another thread changes it; the next call tries again
-        self._snapshot = _Snapshot(backend, engine, *before)
-        return engine
+        """Return what is made of a backend, and keep it unless another thread changes the backend meanwhile.
+
+        Then the result is that of a moment in between, and the next call makes another one. The backend itself would
+        not do: transformers sets its padding for each call, which other threads may change before it is used.
+        """
+        for _ in range(_TRIES):
+            self.is_reached = True
+            before = state_of_components(backend), state_of_tokens(backend)
+            engine, error = None, None
+            try:
+                engine = make(backend)
+            except ValueError as raised:
+                error = raised
+            is_unchanged = before == (state_of_components(backend), state_of_tokens(backend))
+            if is_unchanged and error is None:
+                self._snapshot = _Snapshot(backend, engine, *before)
+            if error is None:
+                return engine
+            if is_unchanged:
+                raise error
+        raise ValueError("other threads change the tokenizer while it is read")
 
     def _warn(self, error: Exception) -> None:
         if not self._is_warned:

@@ -385,6 +385,85 @@ def test_threads_may_encode_while_another_adds_tokens(fast):
         assert all(ids == expected for ids in pool.map(encode, range(200)))
 
 
+@pytest.mark.parametrize("times", [1, 5])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_change_by_another_thread_leaves_no_call_to_the_backend(folder, monkeypatch, times, when):
+    """In the backend, a call of another thread could change the padding of this one."""
+    fast = accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
+    verified_engine = _engine_slot.verified_engine
+    changes = []
+
+    def changed_meanwhile(backend):
+        engine = verified_engine(backend) if when == "after" else None
+        if len(changes) < times:
+            changes.append(backend.add_tokens([f"<new {len(changes)}>"]))
+            if when == "before":
+                raise ValueError("its ids differ, because the backend has changed since it was read")
+        return engine or verified_engine(backend)
+
+    monkeypatch.setattr(_engine_slot, "verified_engine", changed_meanwhile)
+    monkeypatch.setattr(PreTrainedTokenizerFast, "_encode_plus", lambda *args, **kwargs: pytest.fail("not accelerated"))
+    fast.add_tokens(["<x>"])
+    for _ in range(times + 1):
+        short, long = fast(["is", "is is is <x> <new 0>"], padding=True)["input_ids"]
+        assert len(short) == len(long)
+        assert short[-1] == fast.pad_token_id
+    assert len(changes) == times
+    assert fast.encode("<new 0>", add_special_tokens=False) == [fast.convert_tokens_to_ids("<new 0>")]
+
+
+def added_tokens():
+    """Tokens with flags, and ways to add them."""
+    contents = st.sampled_from(["<s>", "<t>", " low", "lo", "é", "<s>x", "b", "<pad>"])
+    flags = st.fixed_dictionaries(
+        dict.fromkeys(("special", "lstrip", "rstrip", "single_word", "normalized"), st.booleans())
+    )
+    return st.lists(st.tuples(contents, flags, st.sampled_from([*ADDING])), min_size=1, max_size=5)
+
+
+ADDING = {
+    "add_tokens": lambda tokenizer, token: tokenizer.add_tokens([token]),
+    "special_tokens": lambda tokenizer, token: tokenizer.add_tokens([token], special_tokens=True),
+    "name": lambda tokenizer, token: tokenizer.add_special_tokens({"cls_token": token}),
+    "backend": lambda tokenizer, token: tokenizer.backend_tokenizer.add_tokens([token]),
+    "special in backend": lambda tokenizer, token: tokenizer.backend_tokenizer.add_special_tokens([token]),
+}
+
+
+@given(added_tokens(), st.booleans())
+def test_tokens_added_again_with_other_flags_are_those_of_the_backend(folder, added, is_accelerated_first):
+    """`tokenizers` goes on to treat an ordinary token as special if it was so before; then it has to encode itself."""
+    plain, other = (PreTrainedTokenizerFast.from_pretrained(folder) for _ in range(2))
+    fast = accelerate(other) if is_accelerated_first else None
+    for content, flags, way in added:
+        for tokenizer in (plain, *([fast] if fast is not None else [])):
+            ADDING[way](tokenizer, AddedToken(content, **flags))
+    try:
+        fast = accelerate(plain) if fast is None else fast
+    except ValueError:  # a token was special before
+        return
+    for text in ("a<s>b", " <s> x <t>low low", "é<t>", "<s>x<s> x", "b lo low <pad> "):
+        for splits in (False, True):
+            given = {"split_special_tokens": splits, "return_offsets_mapping": True}
+            expected = plain(text, **given)
+            assert {**fast(text, **given)} == {**expected}
+            for skips in (False, True):
+                ids = expected["input_ids"]
+                assert fast.decode(ids, skip_special_tokens=skips) == plain.decode(ids, skip_special_tokens=skips)
+
+
+def test_token_that_was_special_is_left_to_the_backend_and_said_so(plain, fast):
+    for tokenizer in (plain, fast):
+        tokenizer.add_tokens([AddedToken("<s>", special=True)])
+        tokenizer.add_tokens([AddedToken("<s>", special=False)])
+    assert fast.encode("<s>", split_special_tokens=True) == plain.encode("<s>", split_special_tokens=True)
+    assert not fast.is_accelerated
+    with pytest.raises(
+        ValueError, match="the added token '<s>' was a special token before, as which tokenizers goes on"
+    ):
+        accelerate(plain)
+
+
 def test_other_tokenizers_are_refused_by_name_and_stay_as_they_are():
     other = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(WORD_LEVEL))
     with pytest.raises(ValueError, match=r"PreTrained|TokenizersBackend.*WordLevel"):
