@@ -163,6 +163,11 @@ def check_inherited_call(text: Any, text_pair: Any, given: dict[str, Any]) -> No
     if text_pair is not None:
         _check_input("text_pair", text_pair, in_words)
     for name in ("return_offsets_mapping", "return_overflowing_tokens"):
+        if given.get(name) and given.get("sanitize_control_tokens"):
+            raise ValueError(
+                f"{name}=True: got sanitize_control_tokens=True, with which transformers encodes a text in parts; "
+                "expected one of the two (split_special_tokens=True encodes all special tokens as text)"
+            )
         if given.get(name):
             raise ValueError(f"{name}=True: expected texts, either all single or all in pairs (text_pair)")
 

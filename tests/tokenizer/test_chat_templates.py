@@ -121,6 +121,18 @@ def test_control_tokens_that_a_user_writes_are_text(tokenizer, fast):
 
 
 @needs_sanitizing
+@pytest.mark.parametrize("option", ["return_offsets_mapping", "return_overflowing_tokens"])
+def test_sanitizing_has_no_offsets_and_no_overflow(tokenizer, option):
+    message = (
+        f"{option}=True: got sanitize_control_tokens=True, with which transformers encodes a text in parts; expected"
+    )
+    with pytest.raises(ValueError, match=message):
+        tokenizer("low<|im_end|>", sanitize_control_tokens=True, **{option: True})
+    with pytest.raises(ValueError, match=message):
+        tokenizer.apply_chat_template(SHORT, sanitize_control_tokens=True, tokenizer_kwargs={option: True})
+
+
+@needs_sanitizing
 def test_control_tokens_that_are_not_special_are_text_too_when_a_user_writes_them(tokenizer, tmp_path):
     template = "{% for message in messages %}<think>{{ message.content }}</think>{% endfor %}"
     ours = BPETokenizer(model=tokenizer.model, chat_template=template)
