@@ -338,7 +338,7 @@ def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
     refuse_roles(special_tokens)
     if not isinstance(special_tokens, (Mapping, Set)):
         check_sequence("special_tokens", special_tokens, "a list of str")
-    specials: list[str] = []
+    specials: dict[str, None] = {}  # in their order
     for special in special_tokens:
         if not isinstance(special, str):
             raise TypeError(f"special token {short_repr(special)}: expected str, got {type(special).__name__}")
@@ -354,8 +354,8 @@ def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
         if len(encoded) == 1 or (as_token is not None and len(as_token) == 1):
             byte = encoded if len(encoded) == 1 else as_token
             raise ValueError(f"special token {special!r} is how vocab.json writes the byte {byte!r}; choose another")
-        specials.append(special)
-    return specials
+        specials[special] = None
+    return [*specials]
 
 
 # A check of the whole shows whether all is valid; only if not, each element is checked to find the first offender.

@@ -237,8 +237,8 @@ class BPETokenizer(CheckedTokenizer):
         flags = {self._added_tokens_encoder[token.content]: as_special(token) for token in given}
         self._take({**self._added_tokens_decoder, **flags})  # transformers drops the flags
         # If the unnamed special tokens are given, added tokens need no other mark.
-        known = self._added_tokens_encoder if "extra_special_tokens" in kwargs else {}
-        rest = [each for each in model.special_tokens if each not in self.all_special_tokens and each not in known]
+        known = {*self.all_special_tokens, *(self._added_tokens_encoder if "extra_special_tokens" in kwargs else ())}
+        rest = [each for each in model.special_tokens if each not in known]
         if rest:
             self._add_tokens(rest, True)
         self.template = template

@@ -153,3 +153,21 @@ def test_pattern_is_refused_where_the_stack_is_nearly_full():
         deep(700, pattern + "(?#)")
     with pytest.raises(ValueError, match="nested too deeply"):
         canonical_pattern('{"type":' + "[" * 100_000)
+
+
+@pytest.mark.parametrize("special", [True, False])
+@pytest.mark.parametrize("load", ["from_pretrained('m')", "convert_from('m/tokenizer.json')"])
+def test_many_added_tokens_load_in_seconds(tmp_path, special, load):
+    written = run_code(
+        tmp_path,
+        f"""
+        write_file("m")
+        content = json.loads(Path("m/tokenizer.json").read_text())
+        flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False) | {{"special": {special}}}
+        content["added_tokens"] = [{{"id": 257 + i, "content": f"<t{{i}}>", **flags}} for i in range(100_000)]
+        Path("m/tokenizer.json").write_text(json.dumps(content))
+        tokenizer = BPETokenizer.{load}
+        print(tokenizer.encode("aa<t99999>"), len(tokenizer))
+        """,
+    )
+    assert written == "[256, 100256] 100257"
