@@ -9,6 +9,8 @@ import functools
 import importlib.util
 import inspect
 import os
+import re
+import textwrap
 from collections import Counter
 
 import pytest
@@ -118,14 +120,34 @@ class Summary:
         parts = [f"{self.left_out[why]:,} {how}" for why, how in HOW_TO_RUN.items() if self.left_out[why]]
         if parts:
             terminalreporter.write_line(f"left out: {', '.join(parts)}")
-        skipped = Counter(skip_reason(report) for report in terminalreporter.getreports("skipped"))
-        for why, number in skipped.most_common():
-            terminalreporter.write_line(f"skipped: {number:,}, {why}")
+        for line in lines_of_skips(skip_reason(report) for report in terminalreporter.getreports("skipped")):
+            terminalreporter.write_line(line)
         if exitstatus == pytest.ExitCode.TESTS_FAILED:
             calls = [each for kind in ("passed", "failed") for each in terminalreporter.getreports(kind)]
             calls.sort(key=lambda report: -report.duration)
             for report in calls[:3]:
                 terminalreporter.write_line(f"slowest: {report.duration:.1f} s, {report.nodeid}")
+
+
+def lines_of_skips(reasons):
+    """Return what the last lines of a run say of skipped tests, by the packages that they need and by other reasons."""
+    packages, others = Counter(), Counter()
+    for why in reasons:
+        found = _NEEDS_PACKAGE.search(why)
+        if found is None:
+            others[why] += 1
+        else:
+            packages[next(filter(None, found.groups())).split(".")[0]] += 1
+    for counter, what in ((packages, "because a package is missing"), (others, "for other reasons")):
+        if counter:
+            shown = ", ".join(f"{why} ({number:,})" for why, number in counter.most_common())
+            text = f"skipped {what}: {sum(counter.values()):,}: {shown}"
+            yield from textwrap.wrap(text, 118, subsequent_indent="  ", break_long_words=False)
+
+
+_NEEDS_PACKAGE = re.compile(
+    r"could not import '([^']+)'|^([\w.-]+) cannot be imported|^([\w.-]+) is not installed|\bneeds? ([\w.-]+)$"
+)
 
 
 def skip_reason(report):
