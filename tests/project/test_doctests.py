@@ -24,7 +24,7 @@ NEEDED = {"hf_bpe.editing.embeddings": "torch"}
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_are_true(name, tmp_path, monkeypatch):
     if name in NEEDED:
-        pytest.importorskip(NEEDED[name], reason=f"{name} needs it")
+        pytest.importorskip(NEEDED[name], reason=f"the docstrings of {name} need {NEEDED[name]}")
     monkeypatch.chdir(tmp_path)  # some write files
     results = doctest.testmod(importlib.import_module(name))
     assert results.attempted > 0
