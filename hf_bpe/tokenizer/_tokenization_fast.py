@@ -18,6 +18,7 @@ from hf_bpe.tokenizer._engine_slot import EngineSlot
 from hf_bpe.tokenizer._fast_calls import encode_fast_call
 from hf_bpe.tokenizer._fast_engine import Engine
 from hf_bpe.tokenizer._randomness import refuse_randomness
+from hf_bpe.tokenizer._transformers_compat import cleans_up
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer as PreTrainedTokenizerFast
@@ -130,8 +131,7 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> Any:
         """Return the text of ids, or the texts of rows of ids, as in transformers."""
-        cleans = kwargs.get("clean_up_tokenization_spaces")
-        if not (self.clean_up_tokenization_spaces if cleans is None else cleans) and self._is_unchanged("_decode"):
+        if not cleans_up(self, kwargs.get("clean_up_tokenization_spaces")) and self._is_unchanged("_decode"):
             ids = token_ids.tolist() if hasattr(token_ids, "tolist") else token_ids
             are_rows = isinstance(ids, (list, tuple)) and len(ids) > 0 and isinstance(ids[0], (list, tuple))
             texts = self._texts(ids if are_rows else [[ids] if isinstance(ids, int) else ids], skip_special_tokens)

@@ -7,7 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
+from transformers.utils import logging
 
+logger = logging.get_logger(__name__)
+
+_INSISTS = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 # The replacements of `clean_up_tokenization_spaces`, in this order.
 _CLEANED = (
     *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'")),
@@ -23,6 +27,26 @@ def clean_up_tokenization(tokenizer: Any, text: str) -> str:
     for spaced, plain in _CLEANED:
         text = text.replace(spaced, plain)
     return text
+
+
+def cleans_up(tokenizer: Any, given: bool | None) -> bool:
+    """Return whether decoding by a fast tokenizer with byte-level BPE cleans up spaces.
+
+    Releases of transformers that have a second setting ignore this for BPE, and say so once, unless it insists.
+
+    Args:
+        tokenizer: the fast tokenizer.
+        given: the option of the call, None for the setting.
+    """
+    if not (tokenizer.clean_up_tokenization_spaces if given is None else given):
+        return False
+    if not hasattr(tokenizer, _INSISTS) or getattr(tokenizer, _INSISTS):
+        return True
+    logger.warning_once(
+        "transformers ignores clean_up_tokenization_spaces=True for BPE, whose texts it would corrupt; set it to "
+        f"False, or {_INSISTS} to True"
+    )
+    return False
 
 
 @contextmanager

@@ -161,6 +161,26 @@ def test_decoding_gives_what_the_plain_tokenizer_gives(folder, rows, skips):
         assert fast.convert_ids_to_tokens(array, skips) == plain.convert_ids_to_tokens(array, skips)
 
 
+INSISTS = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
+
+
+@pytest.mark.parametrize("insists", [None, False, True])
+@pytest.mark.parametrize("setting", [False, True])
+def test_spaces_are_cleaned_up_where_transformers_does(folder, monkeypatch, setting, insists):
+    """Llama 3's folder has the setting; newer releases ignore it for BPE unless another one insists."""
+    given = {"clean_up_tokenization_spaces": setting} | ({} if insists is None else {INSISTS: insists})
+    plain = PreTrainedTokenizerFast.from_pretrained(folder, **given)
+    fast = accelerate(PreTrainedTokenizerFast.from_pretrained(folder, **given))
+    rows = [plain.encode("It is n't , that !", add_special_tokens=False)] * 2
+    for options in ({}, {"clean_up_tokenization_spaces": True}, {"clean_up_tokenization_spaces": False}):
+        expected = plain.batch_decode(rows, **options)
+        assert fast.batch_decode(rows, **options) == fast.decode(rows, **options) == expected
+        assert fast.decode(rows[0], **options) == expected[0]
+    monkeypatch.setattr(PreTrainedTokenizerFast, "_decode", lambda *args, **kwargs: pytest.fail("not accelerated"))
+    if hasattr(plain, INSISTS) and not insists:
+        assert fast.batch_decode(rows) == expected
+
+
 def change_components(name, value):
     return lambda tokenizer: setattr(tokenizer.backend_tokenizer, name, value)
 
