@@ -100,7 +100,7 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
     except Exception as failure:  # its classes raise any kind of error
         tokenizer, error = None, " ".join(str(failure).split())[:300] or type(failure).__name__
     mismatch = ids = None
-    if tokenizer is not None and is_bounded(_read(folder / TOKENIZER_FILE).get("normalizer")):
+    if tokenizer is not None and _can_be_run(folder):
         mismatch, ids = _compare(folder, tokenizer, definition)
     kind = None if tokenizer is None else type(tokenizer)
     known = isinstance(model_type, str) and model_type in MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS
@@ -150,17 +150,18 @@ def _keeps(folder: Path, content: Mapping[str, Any]) -> bool:
     model = content["model"]
     names = {*map(to_printable, map(bytes, zip(range(256)))), model.get("unk_token")}
     names |= {token["content"] for token in content["added_tokens"]}
-    small = {**model, "vocab": {name: model["vocab"][name] for name in names & model["vocab"].keys()}, "merges": []}
+    kept = sorted(names & model["vocab"].keys())  # with new ids, for tokenizers complains about unused ones
+    small = {**model, "vocab": {name: number for number, name in enumerate(kept)}, "merges": []}
     text = json.dumps({**content, "model": small})
-    with tempfile.TemporaryDirectory(prefix="hf_bpe-") as copy:
-        Path(copy, TOKENIZER_FILE).write_text(text, encoding="utf-8")
-        for name in (CONFIG_FILE, MODEL_CONFIG_FILE):
-            if (folder / name).is_file():
-                shutil.copy(folder / name, copy)
-        try:
+    try:
+        with tempfile.TemporaryDirectory(prefix="hf_bpe-") as copy:
+            Path(copy, TOKENIZER_FILE).write_text(text, encoding="utf-8")
+            for name in (CONFIG_FILE, MODEL_CONFIG_FILE):
+                if (folder / name).is_file():
+                    shutil.copy(folder / name, copy)
             chosen = load_with_auto_tokenizer(Path(copy))
-        except Exception:  # its classes raise any kind of error
-            return True
+    except Exception:  # transformers' classes raise any kind of error; there may be no room for temporary files
+        return True
     backend = getattr(chosen, "backend_tokenizer", None)
     return backend is not None and _parts(backend.to_str()) == _parts(Tokenizer.from_str(text).to_str())
 
@@ -190,8 +191,6 @@ def load_with_auto_tokenizer(folder: Path) -> Any:
 def _compare(folder: Path, tokenizer: Any, definition: Definition | None) -> tuple[Mismatch | None, str | None]:
     from tokenizers import Tokenizer
 
-    if not (folder / TOKENIZER_FILE).is_file():
-        return None, None
     try:
         with panics_as_errors():
             of_file = side_of_loaded(Tokenizer.from_file(str(folder / TOKENIZER_FILE)), TOKENIZER_FILE)
@@ -203,6 +202,14 @@ def _compare(folder: Path, tokenizer: Any, definition: Definition | None) -> tup
     if mismatch is None:
         return None, SAME
     return mismatch, SAME_IN_TEXT if mismatch.added else OTHERS
+
+
+def _can_be_run(folder: Path) -> bool:
+    """Return whether there is a `tokenizer.json` whose normalizer does not take all memory."""
+    try:
+        return (folder / TOKENIZER_FILE).is_file() and is_bounded(_read(folder / TOKENIZER_FILE).get("normalizer"))
+    except ValueError:
+        return False
 
 
 def _files(folder: Path, kind: type) -> list[str]:
