@@ -435,6 +435,7 @@ class BPETokenizer(CheckedTokenizer):
         return added
 
     def _add_tokens(self, new_tokens: Sequence[str | AddedToken] | None, special_tokens: bool = False) -> int:
+        special_tokens = check_flag("special_tokens", special_tokens)
         special = {*map(str, self._extra_special_tokens), *self.special_tokens_map.values()}
         known = (self._added_tokens_decoder, self._added_tokens_encoder), self.encoder, len(self)
         tokens, ids, extra, number = add_tokens(new_tokens or [], special_tokens, special, *known, verbose=self.verbose)

@@ -116,7 +116,10 @@ class Outcome(NamedTuple):
         """What is wrong with the error, None if it is one that users can do something with."""
         if self.error is None:
             return None
-        message, argument = str(self.error), re.search(r"\((\w*)=", self.call)[1]
+        method, argument = self.call.partition("(")[0].rpartition(".")[2], re.search(r"\((\w*)=", self.call)[1]
+        if argument in PASSED_ON.get(method, ()) and isinstance(self.error, Exception):
+            return None
+        message = str(self.error)
         if not argument or not isinstance(self.error, EXPECTED) or isinstance(self.error, LookupError):
             return f"{self.call}: {self.error!r:.300}"
         if isinstance(self.error, OSError) and message:  # which names what the system has refused
@@ -127,6 +130,25 @@ class Outcome(NamedTuple):
 
 
 EXPECTED = (TypeError, ValueError, OSError)
+# What only transformers interprets is passed on as it is, and refused in its words.
+_CHATS = {
+    "conversation",
+    "tools",
+    "documents",
+    "tokenizer_kwargs",
+    "tokenize",
+    "return_dict",
+    "sanitize_control_tokens",
+}
+PASSED_ON: dict[str, set[str]] = {
+    "apply_chat_template": {*_CHATS, "return_assistant_tokens_mask", "continue_final_message"},
+    "batch_decode": {"sequences"},
+    "encode_message_with_chat_template": {"message", "conversation_history"},
+    "get_response_parser": {"tools", "prefix"},
+    "pad": {"encoded_inputs"},
+    "parse_response": {"response", "tools", "prefix"},
+    "save_chat_templates": {"tokenizer_config", "save_jinja_files"},
+}
 # What messages call an argument.
 NAMES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("input", "data", "text_iterator"), ("source",)),

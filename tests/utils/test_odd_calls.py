@@ -1,7 +1,7 @@
 """Whatever is given in the place of an argument: a call works, or its error names the argument."""
 
 import pytest
-from support.odd_calls import ODD, Outcome, Target, outcomes
+from support.odd_calls import ODD, Outcome, Target, TimeIsUp, outcomes
 from support.profiles import thorough
 from support.public_calls import targets
 
@@ -54,6 +54,12 @@ def raising(error):
 )
 def test_errors_that_say_nothing_are_problems(error, is_problem):
     assert (Outcome("call(stride=0)", error).problem is not None) == is_problem
+
+
+def test_what_is_passed_on_may_be_refused_in_other_words():
+    assert Outcome("BPETokenizer.pad(encoded_inputs=0)", AttributeError("keys")).problem is None
+    assert Outcome("BPETokenizer.pad(encoded_inputs=0)", TimeIsUp()).problem
+    assert Outcome("BPETokenizer.pad(padding=0)", AttributeError("keys")).problem
 
 
 def test_a_call_that_fails_with_its_own_arguments_is_a_problem():
