@@ -36,7 +36,7 @@ __all__ = [
     "unpatch_transformers",
 ]
 
-_SUBMODULES = ("analysis", "conversion", "editing")
+_SUBMODULES = ("analysis", "conversion", "distributed", "editing")
 
 # These import transformers, or are not needed by most programs.
 __getattr__ = lazy_exports(
@@ -46,7 +46,7 @@ __getattr__ = lazy_exports(
         "BPETokenizerFast": "hf_bpe.tokenizer._tokenization_fast",
         **dict.fromkeys(("accelerate", "patch_transformers", "unpatch_transformers"), "hf_bpe.tokenizer._accelerate"),
     },
-    (*_SUBMODULES, "distributed"),  # the last is deprecated, so not in `dir`
+    _SUBMODULES,
 )
 
 

@@ -4,8 +4,7 @@ import signal
 
 import pytest
 
-from hf_bpe import Source, count, plan
-from hf_bpe.counting import on_ray as distributed
+from hf_bpe import Source, count, distributed, plan
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hf_bpe[ray]'")
 
