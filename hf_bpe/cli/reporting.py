@@ -36,7 +36,6 @@ _PARALLEL_HELP = "The texts are translations of each other: parity compares thei
 _TREE_HELP = "Show the merges of this token, given as text or as in vocab.json. Repeat the option for more."
 _HTML_HELP = "Write a page with tables and pictures to this file; needs the extra `report`."
 _MARKDOWN_HELP = "Print the tables as Markdown."
-_LATEX_HELP = "Print the tables as LaTeX, which needs the package booktabs."
 _REPORT_EXAMPLE = (
     "hf-bpe report my-tokenizer english.txt code/ --html report.html\n"
     "  hf-bpe report my-tokenizer --group en=flores/eng.txt --group fi=flores/fin.txt --parallel"
@@ -51,7 +50,6 @@ _Counts = Annotated[list[Path] | None, option(_COUNTS_HELP, metavar="FILE", show
 _Reference = Annotated[str | None, option(_REFERENCE_HELP, metavar="NAME", show_default="the first")]
 _Parallel = Annotated[bool, option(_PARALLEL_HELP, "--parallel")]
 _Markdown = Annotated[bool, option(_MARKDOWN_HELP, "--markdown")]
-_Latex = Annotated[bool, option(_LATEX_HELP, "--latex")]
 _Html = Annotated[Path | None, option(_HTML_HELP, "--html", metavar="FILE", show_default="none")]
 
 
@@ -68,7 +66,6 @@ def report(
     tree: Annotated[list[str] | None, option(_TREE_HELP, metavar="TOKEN", show_default="none")] = None,
     as_json: Json = False,
     markdown: _Markdown = False,
-    latex: _Latex = False,
     html: _Html = None,
     pattern: RankPattern = "auto",
     force: Force = False,
@@ -81,7 +78,7 @@ def report(
     """
     from hf_bpe.analysis import report as report_on
 
-    form = _form(as_json, markdown, latex)
+    form = _form(as_json, markdown)
     _check_page(html, force)
     tokenizer = load(folder, pattern)
     with _texts(context, sources or [], group or [], counts or [], "SOURCE") as texts:
@@ -109,7 +106,6 @@ def compare(
     parallel: _Parallel = False,
     as_json: Json = False,
     markdown: _Markdown = False,
-    latex: _Latex = False,
     html: _Html = None,
     pattern: RankPattern = "auto",
     force: Force = False,
@@ -121,7 +117,7 @@ def compare(
     """
     from hf_bpe.analysis import compare as compared
 
-    form = _form(as_json, markdown, latex)
+    form = _form(as_json, markdown)
     _check_page(html, force)
     tokenizers = _loaded(folders, pattern)
     with _texts(context, on or [], group or [], counts or [], "--on SOURCE") as texts:
@@ -181,7 +177,6 @@ def _check_page(html: Path | None, force: bool) -> None:
 _FORMS: dict[str, Callable[[Report | Comparison], str]] = {
     "--json": lambda found: json.dumps(found.as_json(), indent=2),
     "--markdown": lambda found: found.to_markdown(),
-    "--latex": lambda found: found.to_latex(),
 }
 
 

@@ -258,7 +258,6 @@ class TestBest:
         assert re.search(rf"^tokens +{tokens[0]} +\*{tokens[1]}$", str(found), re.MULTILINE)
         assert f'<td class="best"><bdi>{tokens[1]}</bdi>' in found._repr_html_()
         assert f"| tokens | {tokens[0]} | **{tokens[1]}** |" in found.to_markdown()
-        assert rf"tokens & {tokens[0]} & \textbf{{{tokens[1]}}} \\" in found.to_latex()
 
     @given(st.lists(st.sampled_from([0, 1, 2]), min_size=2, max_size=8))
     def test_best_cells_have_the_best_printed_figure_and_equal_rows_have_none(self, sizes):
@@ -307,24 +306,15 @@ class TestVerdict:
         assert "takes the fewest" not in alike
 
 
-class TestMarkup:
+class TestMarkdown:
     @given(st.text("|*_`<>\\{}$%&#^~[]\nab", min_size=1, max_size=8))
-    def test_markdown_and_latex_escape_names(self, name):
+    def test_names_are_escaped(self, name):
         found = report(train(["low low"], 257), {name: ["low"], "other": ["low"]}, name=name)
         rows = [line for line in found.to_markdown().splitlines() if line.startswith("| ")]
         for line in rows:
             assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) >= 3
         by_text = [len(re.findall(r"(?<!\\)\|", row.replace("\\\\", ""))) for row in rows if "42" not in row]
         assert {*by_text} <= {3, 4, 5, 6, 9}
-        body = "\n".join(line for line in found.to_latex().splitlines() if not line.startswith("% "))
-        bare = re.sub(r"\\(?:[a-z]+\{\}|[a-z]+|\\|[&%$#_{}])", "", body)
-        assert not set("$%#_^~\\") & {*bare}
-
-    def test_latex_has_a_table_environment_for_each_table(self, shown):
-        latex = shown.to_latex()
-        number = len(shown.tables())
-        for command in (r"\begin{table}", r"\end{table}", r"\toprule", r"\bottomrule", r"\caption{"):
-            assert latex.count(command) == number
 
 
 class TestSeries:

@@ -82,12 +82,11 @@ class TestReport:
         command = shlex.join(["hf-bpe", *sys.argv[1:]])
         assert Path("pages/small.html").read_text("utf-8") == found.to_html(command=command)
 
-    def test_tables_are_printed_as_markdown_or_latex(self):
+    def test_tables_are_printed_as_markdown(self):
         found = report(load("small"), "a.txt", name="small")
         assert run("report", "small", "a.txt", "--markdown").stdout == f"{found.to_markdown()}\n"
-        assert run("report", "small", "a.txt", "--latex").stdout == f"{found.to_latex()}\n"
-        assert "--latex: cannot be combined with --json" in error(
-            "report", "small", "a.txt", "--json", "--latex", code=2
+        assert "--markdown: cannot be combined with --json" in error(
+            "report", "small", "a.txt", "--json", "--markdown", code=2
         )
 
     @pytest.mark.parametrize(

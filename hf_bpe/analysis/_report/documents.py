@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from hf_bpe._utils.arguments import optional
 from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.paths import check_output
-from hf_bpe.analysis._report.markup import as_latex, as_markdown
+from hf_bpe.analysis._report.markdown import as_markdown
 from hf_bpe.analysis._report.page import fragment, page
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
 from hf_bpe.analysis._report.tables import AsRich, Table, as_text
@@ -20,19 +19,9 @@ from hf_bpe.analysis._report.views import lines_of, tables_of
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from hf_bpe.analysis._report.compression_curve import CompressionCurve
-
     _Results = ReportValues | ComparisonValues
 else:
     _Results = object
-
-
-def _warn_of(former: str, now: str) -> None:
-    warnings.warn(
-        f"Report.{former} is now Report.{now}; the old name will be removed in the next release",
-        DeprecationWarning,
-        stacklevel=3,
-    )
 
 
 class _Rendering:
@@ -66,10 +55,6 @@ class _Rendering:
         """Return the tables as Markdown."""
         return as_markdown(lines_of(self), tables_of(self))
 
-    def to_latex(self: _Results) -> str:  # type: ignore[misc]
-        """Return the tables as LaTeX, which needs the package booktabs."""
-        return as_latex(lines_of(self), tables_of(self))
-
     def _repr_html_(self: _Results) -> str:  # type: ignore[misc]
         return fragment(self)
 
@@ -83,18 +68,6 @@ class _Rendering:
 @dataclass(frozen=True, eq=False, repr=False)
 class Report(_Rendering, ReportValues):
     __doc__ = ReportValues.__doc__
-
-    @property
-    def ladder(self) -> CompressionCurve | None:
-        """Deprecated: `compression_curve` under its former name."""
-        _warn_of("ladder", "compression_curve")
-        return self.compression_curve
-
-    @property
-    def why_no_ladder(self) -> str:
-        """Deprecated: `why_no_compression_curve` under its former name."""
-        _warn_of("why_no_ladder", "why_no_compression_curve")
-        return self.why_no_compression_curve
 
     def __repr__(self) -> str:
         compression = self.total.bytes_per_token
