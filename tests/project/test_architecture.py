@@ -77,9 +77,5 @@ def test_the_only_exception_to_the_layers_is_the_one_described():
     assert f"(`{importer}`) import `{imported}`" in section("Imports")
 
 
-def test_page_fits_two_screens_and_its_glossary_explains_words_once():
+def test_page_fits_two_screens():
     assert len(PAGE.splitlines()) <= 120
-    words = [row[0] for row in rows("Glossary")]
-    assert 20 <= len(words) <= 30
-    assert len(words) == len({*words})
-    assert all(len(row) == 3 for row in rows("Glossary"))
