@@ -270,6 +270,6 @@ FORMAT = Format(
     matches=matches,
     read=read,
     write=write,
-    sidecar=frozenset(FEATURES.keys() - {"special_tokens", "supermerges"}),
+    sidecar=frozenset(FEATURES.keys() - {"special_tokens"}),
     last=(VOCAB_FILE,),
 )

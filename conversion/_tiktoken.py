@@ -209,8 +209,7 @@ FORMAT = Format(
     write=_write,
     has_chains=False,
     sidecar=frozenset(FEATURES)
-    - {"ignore_merges", "flags", "added_tokens", "prefix_space", "split_special_tokens", "normalizer", "missing_bytes"}
-    - {"supermerges"},
+    - {"ignore_merges", "flags", "added_tokens", "prefix_space", "split_special_tokens", "normalizer", "missing_bytes"},
     peer=_peer,
     suffix=".tiktoken",
     other_suffixes=frozenset({".model"}),  # Llama 3 calls its rank file tokenizer.model

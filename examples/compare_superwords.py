@@ -1,4 +1,4 @@
-"""Train plain BPE, SuperBPE and BoundlessBPE on the same text, and compare the tokens that held-out text takes.
+"""Train plain BPE and SuperBPE on the same text, and compare the tokens that held-out text takes.
 
 Usage: python examples/compare_superwords.py [CORPUS] [--vocab-size N] [--after SHARE]
 
@@ -27,8 +27,7 @@ def main() -> None:
     text = ["".join(lines[start : start + 1000]) for start in range(0, len(lines), 1000)]
 
     after = int(given.after * (given.vocab_size - 256))
-    kinds = {"SuperBPE": Superwords(after=after), "BoundlessBPE": Superwords(after=after, kind="boundless")}
-    for name, superwords in {"plain BPE": None, **kinds}.items():
+    for name, superwords in {"plain BPE": None, "SuperBPE": Superwords(after=after)}.items():
         tokenizer = BPETokenizer.train(text, given.vocab_size, pattern="o200k", superwords=superwords)
         ids = tokenizer.encode(held_out)
         longest = sorted({*ids}, key=lambda token_id: -len(tokenizer.model.vocab[token_id]))[:5]

@@ -24,8 +24,8 @@ class Chain:
 
     def __init__(self, stages: list[tuple[bytes, int, list[bytes], bytes, int, int, int]], cuts: bytes) -> None: ...
 
-NativePattern = str | Chain | None | tuple[str | Chain | None]
-"""A pattern that is built in, a chain, None for no pre-tokenization, or a tuple of one of these for its phrases."""
+NativePattern = str | Chain | None
+"""A pattern that is built in, a chain, or None for no pre-tokenization."""
 
 def split_tokens(
     ids: Ids, offsets: Numbers, steps: Numbers, numbers: Numbers, *, begins: bytes, pairs: bytes, seed: int
@@ -47,7 +47,7 @@ class Counter:
     One thread at a time may call it; a second gets a RuntimeError.
 
     Args:
-        pattern: how text is cut, or a tuple of it to count its phrases.
+        pattern: how text is cut.
         special_tokens: text is split at them first, at the longest where several begin.
         threads: number of threads, at most; the result does not depend on it.
         memory: what the counts may take, in bytes; 0 for as much as they need.
@@ -135,7 +135,6 @@ class Encoder:
         drop_missing_bytes: that of the model.
         merge_ids: the ids of the tokens of each merge (see `hf_bpe.core._model.CheckedMerges`), for which `merges` are
             not read; their bytes are compared.
-        supermerges: those of the model.
         simd: one of `simd_names()`, None for the best; the result does not depend on it.
         chunk_bytes: what a thread takes at a time; the result does not depend on it.
 
@@ -154,7 +153,6 @@ class Encoder:
         no_words: list[bytes] | None = None,
         drop_missing_bytes: bool = False,
         merge_ids: bytes | None = None,
-        supermerges: list[tuple[bytes, bytes]] = ...,
         simd: str | None = None,
         chunk_bytes: int = ...,
     ) -> None: ...
@@ -208,28 +206,6 @@ def learn_merges(
         span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
         least_slots: how many tokens a thread that indexes pairs has at least; the result is always the same.
     """
-
-def learn_supermerges(
-    phrases: Callable[[], Run],
-    *,
-    merges: list[tuple[bytes, bytes]],
-    initial: list[tuple[bytes, bytes]],
-    max_merges: int,
-    lexicographic: bool,
-    min_frequency: int,
-    max_token_bytes: int | None,
-    length_penalty: float,
-    max_words: int | None,
-    colon_space: bool,
-    threads: int,
-    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
-    span: int = ...,
-    least_slots: int = ...,
-) -> list[tuple[bytes, bytes]]:
-    """Learn supermerges as hf_bpe.core._supermerge_learning does; see `learn_merges` for the arguments."""
-
-def supertraining_bytes(phrases: Callable[[], Run], *, max_merges: int, threads: int) -> int:
-    """Return how many bytes of memory learn_supermerges takes beyond the phrases; rather too many than too few."""
 
 def learn_parity_merges(
     counts: list[Callable[[], Run]],

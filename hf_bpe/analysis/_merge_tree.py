@@ -149,20 +149,20 @@ def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> 
 
 
 def ranks_of(model: BPEModel, parts: Mapping[int, tuple[int, int]]) -> dict[int, int]:
-    """Return the rank of the merge that makes each token from its parts; supermerges come after all merges.
+    """Return the rank of the merge that makes each token from its parts.
 
     Args:
         model: a model.
         parts: the result of `parts_of_tokens` for the model.
     """
-    ranks = {merge: rank for rank, merge in enumerate([*model.merges, *model.supermerges])}
+    ranks = {merge: rank for rank, merge in enumerate(model.merges)}
     return {token_id: ranks[model.vocab[first], model.vocab[second]] for token_id, (first, second) in parts.items()}
 
 
 def _unreachable(model: BPEModel, token_id: int) -> tuple[str, tuple[int, ...]]:
     """Return the kind of a token that no merges make, and the tokens that merges make from its bytes."""
     how = "only as a whole pre-token" if model.ignore_merges else "unreachable"
-    encoder = make_encoder(replace(model, pattern=None, ignore_merges=False, normalizer=None, supermerges=[]))
+    encoder = make_encoder(replace(model, pattern=None, ignore_merges=False, normalizer=None))
     try:
         return f"{how}: merges make these", tuple(encoder.encode(model.vocab[token_id], Options()))
     except ValueError:

@@ -35,7 +35,7 @@ _SPECIAL_HELP = "A special token and its id, for files that do not store them. R
 _DROP_HELP = (
     "Drop this feature explicitly if the format cannot carry it, although ids may change: pattern, special_tokens, "
     "flags, added_tokens, prefix_space, bos_eos, template, split_special_tokens, normalizer, ignore_merges, "
-    "supermerges, missing_bytes. Repeat the option for more."
+    "missing_bytes. Repeat the option for more."
 )
 _VERIFY_HELP = "Also verify the ids of this text file. Repeat the option for more."
 _EXAMPLES = (

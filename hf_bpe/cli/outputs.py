@@ -12,7 +12,7 @@ from hf_bpe._utils.memory import format_bytes
 from hf_bpe._utils.paths import check_output
 from hf_bpe.cli.options import option
 
-_TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt", "boundless.json", "tokenizer_config.json")
+_TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt", "tokenizer_config.json")
 _LEAST_ROOM = 1 << 24
 
 Force = Annotated[bool, option("Replace what is there.", "--force", "-f")]

@@ -26,7 +26,7 @@ from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.training._checkpoint import LOG as MERGES_LOG
-from hf_bpe.training._superwords import SuperwordKind, Superwords
+from hf_bpe.training._superwords import Superwords
 from hf_bpe.training._train import InitialAlphabet, TieBreak
 from hf_bpe.training._train import train as train_models
 
@@ -54,10 +54,6 @@ _MERGES_HELP = "Number of merges, instead of --vocab-size."
 _AFTER_HELP = (
     "Learn superwords, tokens of several words: stop after N merges, cut the text again by a pattern that keeps spaces "
     "inside its pieces, and continue to the full size. Repeat the option for a tokenizer for each N, in FOLDER/N."
-)
-_SUPERWORD_KIND_HELP = (
-    "superbpe; or boundless, to merge only whole words that are one token instead of cutting the text again. Only "
-    "hf_bpe loads such tokenizers."
 )
 _SUPERWORD_PATTERN_HELP = f"The pattern of superwords and of the tokenizer. {SPLIT}"
 _SUPERWORD_COUNTS_HELP = "With --counts: a counts file of the same text by the pattern of superwords."
@@ -105,7 +101,6 @@ def train(
     superwords_after: Annotated[
         list[int] | None, option(_AFTER_HELP, metavar="N", parser=size_of_at_least(0), show_default="none")
     ] = None,
-    superword_kind: Annotated[SuperwordKind, option(_SUPERWORD_KIND_HELP)] = "superbpe",
     superword_pattern: Annotated[
         str, option(_SUPERWORD_PATTERN_HELP, metavar="PATTERN", show_default="SuperBPE's")
     ] = SUPERWORD_PATTERN,
@@ -167,7 +162,6 @@ def train(
                 max_words=max_words or None,
                 colon_space=colon_space,
                 text=None if superword_counts is None else WordCounts.load(superword_counts),
-                kind=superword_kind,
             )
         models: list[BPEModel] = train_models(input, **options)
     with phase("importing transformers"):
@@ -186,7 +180,7 @@ def train(
         made = {
             "folder": str(folder),
             "vocab_size": model.vocab_size,
-            "merges": len(model.merges) + len(model.supermerges),
+            "merges": len(model.merges),
         }
         saved.append({**made, "signature": model.signature})
         if not as_json:

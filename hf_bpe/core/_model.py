@@ -15,10 +15,9 @@ from typing import cast
 
 from hf_bpe._utils.arguments import check_sequence, check_str, short_repr, wrong_type
 from hf_bpe.core._byte_level import from_printable, to_printable
-from hf_bpe.core._phrases import pattern_of_phrases
 from hf_bpe.core._provenance import Origin, origin_of, origin_of_first, signature_of
 from hf_bpe.core.normalizers import canonical_normalizer
-from hf_bpe.core.pretokenizers import UNICODE_VERSION, canonical_pattern, check_has_phrases
+from hf_bpe.core.pretokenizers import UNICODE_VERSION, canonical_pattern
 
 Merge = tuple[bytes, bytes]
 """The two parts that become one token."""
@@ -56,9 +55,6 @@ class BPEModel:
             stored as it returns it: "NFC", the JSON of another normalizer, or None.
         drop_missing_bytes: drop bytes that have no token, as `tokenizers` does for a model without `unk_token`; the
             bytes on either side become neighbours. False for a vocabulary that has all bytes.
-        supermerges: pairs of tokens that are merged where they are whole pre-tokens with a letter, or results of such
-            supermerges, next to each other; in the order of their ranks, after all merges (BoundlessBPE). Most formats
-            cannot hold them.
         origin: how the merges were learned, as recorded by `train` for `signature`. Models that differ only in it are
             equal.
 
@@ -84,7 +80,6 @@ class BPEModel:
     ignore_merges: bool = False
     normalizer: str | None = None
     drop_missing_bytes: bool = False
-    supermerges: list[Merge] = field(default_factory=list)
     origin: Origin = field(default=(), compare=False)
     # For encoders, which need not find the tokens of merges then. `replace` and pickle leave it out.
     _merge_ids: bytes | None = field(default=None, init=False, repr=False, compare=False)
@@ -103,14 +98,9 @@ class BPEModel:
         set_field(self, "_merge_ids", getattr(self.merges, "ids", None))
         no_parts = {special.encode() for special in specials}
         set_field(self, "merges", _checked_merges(self.merges, ids, no_parts))
-        set_field(self, "supermerges", _checked_merges(self.supermerges, ids, no_parts) if self.supermerges else [])
         set_field(self, "special_tokens", tuple(specials))
         set_field(self, "_special_ids", {special: ids[special.encode()] for special in specials})
         set_field(self, "pattern", canonical_pattern(self.pattern))
-        if self.supermerges:
-            check_has_phrases(self.pattern)
-        if pattern_of_phrases(self.pattern) is not None:
-            raise ValueError(f"pattern {self.pattern!r} is of phrases, which are only counted; give that of pre-tokens")
         for name in ("ignore_merges", "drop_missing_bytes"):
             if not isinstance(getattr(self, name), bool):
                 raise wrong_type(name, "True or False", getattr(self, name))
@@ -141,7 +131,6 @@ class BPEModel:
             **({"ignore_merges": True} if self.ignore_merges else {}),
             **({"normalizer": self.normalizer} if self.normalizer else {}),
             **({"drop_missing_bytes": True} if self.drop_missing_bytes else {}),
-            **({"supermerges": [[a.hex(), b.hex()] for a, b in self.supermerges]} if self.supermerges else {}),
         }
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -210,8 +199,7 @@ class BPEModel:
         {97: b'a', 98: b'b', 99: b'ab'}
         """
         made_by: dict[bytes, tuple[int, int]] = {}  # token → the rank of the last merge that it needs, and its length
-        all_merges = [*self.merges, *self.supermerges]
-        for rank, (first, second) in sorted(enumerate(all_merges), key=lambda merge: len(b"".join(merge[1]))):
+        for rank, (first, second) in sorted(enumerate(self.merges), key=lambda merge: len(b"".join(merge[1]))):
             token = first + second
             last = max(rank, *(made_by[part][0] for part in (first, second) if part in made_by), 0)
             made_by[token] = min(made_by.get(token, (last, len(token))), (last, len(token)))
@@ -221,12 +209,8 @@ class BPEModel:
             raise ValueError(f"vocab_size: expected {others} to {self.vocab_size}, got {short_repr(vocab_size)}")
         gone = {*sorted(made, key=made_by.__getitem__)[vocab_size - others :]}
         vocab = {token_id: token for token_id, token in self.vocab.items() if token not in gone}
-        merges, supermerges = (
-            [merge for merge in each if gone.isdisjoint((*merge, b"".join(merge)))]
-            for each in (self.merges, self.supermerges)
-        )
-        origin = origin_of_first([*merges, *supermerges], self) if supermerges or not self.supermerges else ()
-        return replace(self, vocab=vocab, merges=merges, supermerges=supermerges, origin=origin)
+        merges = [merge for merge in self.merges if gone.isdisjoint((*merge, b"".join(merge)))]
+        return replace(self, vocab=vocab, merges=merges, origin=origin_of_first(merges, self))
 
     def printable_vocab(self) -> dict[str, int]:
         """Return the content of `vocab.json`: printable form of each token (special tokens unchanged) → id.
@@ -254,7 +238,7 @@ class BPEModel:
         specials = [*self.special_tokens[:3], *(["…"] if len(self.special_tokens) > 3 else [])]
         return (
             f"BPEModel(vocab_size={self.vocab_size}, merges={len(self.merges)}, "
-            f"{f'supermerges={len(self.supermerges)}, ' if self.supermerges else ''}special_tokens={specials}, "
+            f"special_tokens={specials}, "
             f"pattern={self.pattern!r}, {'ignore_merges=True, ' if self.ignore_merges else ''}"
             f"{f'normalizer={self.normalizer!r}, ' if self.normalizer else ''}"
             f"{'drop_missing_bytes=True, ' if self.drop_missing_bytes else ''}fingerprint={self.fingerprint[:12]!r})"

@@ -28,7 +28,7 @@ def signature_of(model: BPEModel) -> str:
     """Return the signature of a model; see `BPEModel.signature`."""
     origin = _origin_if_true(model) or (
         (_VERSION, version()),
-        (_MERGES, digest_of([*model.merges, *model.supermerges])),
+        (_MERGES, digest_of(model.merges)),
     )
     values = dict(origin)
     parts = {
@@ -110,4 +110,4 @@ def _origin_if_true(model: BPEModel) -> Origin:
     """Return the origin of a model if it describes the merges that the model has, else an empty origin."""
     if not model.origin:
         return ()
-    return model.origin if model.origin[-1] == (_MERGES, digest_of([*model.merges, *model.supermerges])) else ()
+    return model.origin if model.origin[-1] == (_MERGES, digest_of(model.merges)) else ()

@@ -28,7 +28,6 @@ from hf_bpe.core._limits import MAX_PATTERN_LENGTH
 from hf_bpe.core._matching import Matcher, check_expression
 from hf_bpe.core._named_patterns import PATTERNS, SPELLINGS
 from hf_bpe.core._newer_characters import hide_newer
-from hf_bpe.core._phrases import pattern_of_phrases, phrases_pattern
 from hf_bpe.core._stages import (
     ByteLevel,
     CharDelimiterSplit,
@@ -76,10 +75,6 @@ WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200
 # non-white-space character followed by a space, or a letter or number followed by any white space. Nor has a chain, or
 # its text between matches, because white space is always matched.
 _SAFE_CUT = regex.compile(r"(?<=\S)(?= )|(?<=[\p{L}\p{N}])(?=\s)")
-
-# The same between phrases; see `_phrases`.
-_CUT_OF_PHRASES = regex.compile(r"(?<=[!-@\[-`{-~])(?= )|(?<=[0-9])(?=\s)|(?<=[\p{L}\p{N}])(?=\n)")
-_CUT_OF_PHRASES_IN_BYTES = re.compile(rb"(?<=[!-@\[-`{-~])(?= )|(?<=[0-9])(?=[\t-\r])|(?<=[A-Za-z])(?=\n)")
 
 # The same as _SAFE_CUT for UTF-8, or any bytes, where ASCII is before the cut, or a space after it.
 _SAFE_CUT_IN_BYTES = re.compile(
@@ -141,26 +136,12 @@ def stored_pattern(pattern: AnyPattern) -> str | None:
 
 
 def _stored_pattern(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, Any]) -> str | None:
-    if isinstance(pattern, str) and (inner := pattern_of_phrases(pattern)) is not None:
-        return phrases_pattern(check_has_phrases(stored_pattern(inner)))
     if isinstance(pattern, str) and not _LIKE_JSON.match(pattern):
         return None if pattern == "none" else _canonical_expression(pattern)
     try:
         return _canonical_chain(_chain_of(pattern))
     except (TypeError, ValueError) as error:
         raise type(error)(f"pattern: {str(error).removeprefix('pattern: ')}") from None
-
-
-def check_has_phrases(pattern: str | None) -> str:
-    """Return a canonical pattern by which text has phrases: a named one, or an expression.
-
-    Raises:
-        ValueError: the pattern does not split, or is a chain without a name, whose stages may leave text out.
-    """
-    if pattern is None or (is_chain(pattern) and pattern not in CHAINS):
-        what = "does not split" if pattern is None else "is a chain of stages"
-        raise ValueError(f"phrases: expected a named pattern or an expression, got {pattern!r:.80}, which {what}")
-    return pattern
 
 
 def _chain_of(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, Any]) -> PreTokenizer:
@@ -365,9 +346,8 @@ def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
     >>> [*find_safe_cuts("Hello world, again", "gpt2")]
     [5, 12]
     """
-    if pattern in NAMES or pattern_of_phrases(pattern) in NAMES:
-        cuts = _SAFE_CUT if pattern in NAMES else _CUT_OF_PHRASES
-        for match in cuts.finditer(hide_newer(text)):
+    if pattern in NAMES:
+        for match in _SAFE_CUT.finditer(hide_newer(text)):
             yield match.start()
     elif pattern is not None:
         for match in re.finditer(_safe_cut_of(pattern), text):
@@ -381,8 +361,6 @@ def safe_cut_in_bytes(pattern: str | None) -> re.Pattern[bytes]:
     """
     if pattern in NAMES:
         return _SAFE_CUT_IN_BYTES
-    if pattern_of_phrases(pattern) in NAMES:
-        return _CUT_OF_PHRASES_IN_BYTES
     return re.compile((_NO_CUT if pattern is None else _safe_cut_of(pattern)).encode())
 
 
@@ -395,16 +373,11 @@ def _safe_cut_of(pattern: str) -> str:
     from hf_bpe.core._chain_programs import compile_chain  # which named patterns do not need
     from hf_bpe.core._expression_program import TooComplexError
 
-    of_phrases = pattern_of_phrases(pattern)
     try:
-        cuts = compile_chain(pre_tokenizer(of_phrases or pattern)).cuts
+        cuts = compile_chain(pre_tokenizer(pattern)).cuts
     except TooComplexError:
         return _NO_CUT
     before: dict[str, str] = {}
     for left, right in cuts.items():
-        if of_phrases is not None:  # `left` is never white space
-            if "\n" not in right:
-                continue
-            right = "\n"
         before[right] = before.get(right, "") + left
     return "|".join(f"(?<=[{re.escape(left)}])(?=[{re.escape(right)}])" for right, left in before.items()) or _NO_CUT

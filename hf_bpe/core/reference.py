@@ -16,8 +16,6 @@ from hf_bpe.core._byte_level import BYTE_TO_CHAR
 from hf_bpe.core._dropout import Dropout, merge_with_dropout
 from hf_bpe.core._merging import merge_symbols
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core._phrases import join, pattern_of_phrases, runs_of_mergeable
-from hf_bpe.core._supermerges import Supermerges
 from hf_bpe.core._superwords import is_allowed
 from hf_bpe.core.pretokenizers import PreToken, split
 from hf_bpe.core.pretokenizers import pre_tokens as cut_into_pre_tokens
@@ -40,12 +38,8 @@ def pre_tokenize(text: bytes, pattern: str | None) -> list[bytes]:
 
 
 def count_pre_tokens(documents: Iterable[bytes], pattern: str | None) -> Counter[bytes]:
-    """Return how often each pre-token, or phrase, occurs in documents without special tokens."""
+    """Return how often each pre-token occurs in documents without special tokens."""
     counts: Counter[bytes] = Counter()
-    if (of_phrases := pattern_of_phrases(pattern)) is not None:
-        for document in documents:
-            counts.update(map(join, runs_of_mergeable(pre_tokenize(document, of_phrases))))
-        return counts
     for document in documents:
         # Counting str first avoids encoding every occurrence.
         for piece, count in Counter(split(document.decode("utf-8", "surrogateescape"), pattern)).items():
@@ -272,7 +266,6 @@ class Encoder:
             (ids[first], ids[second]): (rank, ids[first + second]) for rank, (first, second) in enumerate(model.merges)
         }
         self._whole_words = model.whole_words()
-        self.supermerges = Supermerges(model) if model.supermerges else None
         self._cache: dict[bytes, list[int]] = {}
 
     @property
@@ -291,17 +284,12 @@ class Encoder:
             ValueError: a byte has no token, `unknown_id` is None, and the model does not drop such bytes.
         """
         words = pre_tokenize(text, self.model.pattern)
-        rows: Iterable[list[int]] = map(self._ids_of, words)
-        if self.supermerges is not None:
-            rows = (ids for _, ids in self.supermerges.apply(zip(words, rows, strict=True)))
-        return self.known([token_id for ids in rows for token_id in ids], unknown_id)
+        return self.known([token_id for word in words for token_id in self._ids_of(word)], unknown_id)
 
     def pre_tokens(
         self, text: bytes, dropout: Dropout | None = None, position: int = 0
     ) -> Iterator[tuple[PreToken, list[int]]]:
         """Yield each pre-token of a text with its ids, where -1 - byte stands for a byte that has no token.
-
-        These are the ids before supermerges.
 
         Bytes that the model drops come after the ids of their pre-token.
 

@@ -158,7 +158,7 @@ def prune(
 
     Raises:
         TypeError: the combination of arguments is invalid.
-        ValueError: the model has supermerges; `keep` has an id of no token, or of an unreachable token; the vocabulary
+        ValueError: `keep` has an id of no token, or of an unreachable token; the vocabulary
             size is impossible; the counts have another pattern.
         OverflowError: a count exceeds 63 bits.
 
@@ -173,11 +173,6 @@ def prune(
         raise TypeError(
             "prune: expected ids to keep, or counts with either vocab_size or min_count; "
             f"got {keep=}, {counts=}, {vocab_size=}, {min_count=}"
-        )
-    if model.supermerges:
-        raise ValueError(
-            f"prune: expected a model without supermerges, got one with {len(model.supermerges)}; truncate removes the "
-            "last of them"
         )
     kept = [] if keep is None else check_ids("keep", keep)
     lost = {*unreachable(model)}

@@ -141,7 +141,6 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
         no_words=[special.encode() for special in model.special_tokens] if model.ignore_merges else None,
         drop_missing_bytes=model.drop_missing_bytes,
         merge_ids=model._merge_ids,
-        supermerges=model.supermerges if is_native else [],
     )
     return encoder if is_native else PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
 

@@ -19,7 +19,6 @@ from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._byte_level import BYTE_TO_CHAR, repair_surrogates, to_printable
 from hf_bpe.core._dropout import Dropout
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core._phrases import phrases_pattern
 from hf_bpe.core.pretokenizers import find_safe_cuts
 from hf_bpe.core.reference import Encoder as WordsEncoder
 from hf_bpe.engine._added_tokens import AddedTokenSplitter
@@ -29,10 +28,6 @@ Value = TypeVar("Value")
 
 _PRINTABLE_SIZES = [len(char.encode()) for char in BYTE_TO_CHAR]
 
-NO_DROPOUT = (
-    "dropout: expected none for a model with supermerges, for which BPE-dropout is not defined; stochastok splits any "
-    "tokens"
-)
 AnyText = str | bytes
 Ids = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.int64]
@@ -265,8 +260,6 @@ class PythonEncoder(Encoder):
         return np.array(ids, np.uint32), offsets, np.array(places, np.int64).reshape(-1, 3)
 
     def _encode_with_offsets(self, text: AnyText, options: Options) -> tuple[list[int], list[tuple[int, int, int]]]:
-        if options.dropout is not None and self.model.supermerges:
-            raise ValueError(NO_DROPOUT)
         ids: list[int] = []
         places: list[tuple[int, int, int]] = []  # byte positions in the repaired text
         repaired, parts = as_str(text), count()
@@ -281,29 +274,14 @@ class PythonEncoder(Encoder):
             if options.add_prefix_space and not data.startswith(b" "):
                 data = b" " + data
                 at -= 1  # the prefix space has the position of the first character
-            words: list[tuple[bytes, list[int]]] = []
-            places_of_words: list[list[tuple[int, int, int]]] = []
             for pre_token, word_ids in self._words.pre_tokens(data, options.dropout, at):
                 part = next(parts)
                 begin, least = at + pre_token.start, max(at + pre_token.lowest, lowest)
-                words.append((pre_token.data, word_ids))
-                places_of_words.append(
-                    [
-                        (max(begin + lo, least), max(begin + hi + 1, least + 1), part)
-                        for lo, hi in self._bytes_of_ids(pre_token.data, word_ids)
-                    ]
-                )
-            if self._words.supermerges is None:
-                joined: Iterable[tuple[int, list[int]]] = ((1, word_ids) for _, word_ids in words)
-            else:
-                joined = self._words.supermerges.apply(words)
-            done = 0
-            for number, word_ids in joined:
-                first, last = places_of_words[done], places_of_words[done + number - 1]
-                # A token of several pre-tokens is in the part where it begins.
-                places += first if number == 1 else [(first[0][0], last[-1][1], first[0][2])]
+                places += [
+                    (max(begin + lo, least), max(begin + hi + 1, least + 1), part)
+                    for lo, hi in self._bytes_of_ids(pre_token.data, word_ids)
+                ]
                 ids += self._words.known(word_ids, options.unknown_id)
-                done += number
         if isinstance(text, str):
             begins, ends = characters_of_bytes(text)
             places = [
@@ -341,9 +319,6 @@ class PythonEncoder(Encoder):
             if not options.split_special_tokens:
                 tokens.update(place for place, _ in self._first_round.find_begins(text, start, limit))
             cuts = tokens | self._safe_cuts(text, start, limit)
-            if self.model.supermerges:
-                between_phrases = {*find_safe_cuts(text[start - 1 : limit], phrases_pattern(self.model.pattern))}
-                cuts = {cut for cut in cuts if cut in tokens or cut - start + 1 in between_phrases}
             if options.add_prefix_space:  # no space may be put before the rest of a segment
                 cuts = {cut for cut in cuts if text[cut] == " " or cut in tokens}
             forbidden = self._splitter.forbidden_cuts(text, start, limit)

@@ -16,15 +16,13 @@ _AT_ONCE = 4096  # tokens
 def unreachable(model: BPEModel) -> list[int]:
     """Return the ids of ordinary tokens that the merges do not make from the tokens' own bytes, lowest first.
 
-    Such a token never occurs, except as a whole pre-token if the model has `ignore_merges`. Results of supermerges are
-    left out.
+    Such a token never occurs, except as a whole pre-token if the model has `ignore_merges`.
 
     >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"ba"}, [(b"a", b"b")])
     >>> unreachable(model)
     [257]
     """
-    made = {first + second for first, second in model.supermerges}
-    return sorted(i for i in chain.from_iterable(_all_unreachable(model)) if model.vocab[i] not in made)
+    return sorted(chain.from_iterable(_all_unreachable(model)))
 
 
 def makes_all_tokens(model: BPEModel) -> bool:
@@ -61,8 +59,7 @@ def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
 
     Followed down to the bytes, this is the merge tree of a token. Wherever the token occurs, exactly the merges of this
     tree have made it: what happens inside a segment of text whose ends no merge has crossed depends on that segment
-    alone. A token may have several merges; only one of them is the last in its tree. Of several supermerges that make a
-    token, it is the one of lowest rank, which need not have made it everywhere.
+    alone. A token may have several merges; only one of them is the last in its tree.
 
     Returns:
         id → ids of the two parts, without bytes, special tokens and unreachable tokens.
@@ -85,8 +82,6 @@ def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
             assert pair is not None  # or it would be unreachable
             first, second = pair
         parts[token_id] = ids[first], ids[second]
-    for first, second in model.supermerges:
-        parts.setdefault(ids[first + second], (ids[first], ids[second]))
     return parts
 
 

@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hf_bpe.core._chain_programs import ChainProgram, StageProgram, compile_chain
-from hf_bpe.core._phrases import pattern_of_phrases
 from hf_bpe.core._stages import BEHAVIORS
 from hf_bpe.core.pretokenizers import NAMES, pre_tokenizer
 
@@ -29,11 +28,6 @@ def native_pattern(native: ModuleType, pattern: str | None) -> NativePattern:
     Raises:
         NotNativeError: the core cannot split by it.
     """
-    of_phrases = pattern_of_phrases(pattern)
-    return _native(native, pattern) if of_phrases is None else (_native(native, of_phrases),)
-
-
-def _native(native: ModuleType, pattern: str | None) -> str | Chain | None:
     if pattern is None or pattern in NAMES:
         return pattern
     chain = compile_natively(native, pattern)

@@ -47,7 +47,6 @@ class SettledCuts:
             encoder.model.pattern in NAMES
             and not options.add_prefix_space
             and not encoder.lacks_bytes
-            and not encoder.model.supermerges
             # So that text which stays as it is has the same added tokens before and after normalization.
             and (self._normalizer is None or all(self._normalizer.is_unchanged(token.content) for token in tokens))
         )

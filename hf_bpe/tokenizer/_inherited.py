@@ -177,7 +177,6 @@ SETTINGS: dict[str, Check] = {
 CONSTRUCTOR: dict[str, Check] = {
     "vocab_file": optional(_check_vocab_file),
     "merges_file": optional(check_path),
-    "boundless_file": optional(check_path),
     "signature": optional(check_str),
     "pattern": lambda _, value: canonical_pattern(value),
     "normalizer": lambda _, value: canonical_normalizer(value),

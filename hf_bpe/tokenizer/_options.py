@@ -81,7 +81,6 @@ class LoadingOptions(TokenizerOptions, total=False):
 
     vocab_file: str | os.PathLike[str] | None
     merges_file: str | os.PathLike[str] | None
-    boundless_file: str | os.PathLike[str] | None
     model: BPEModel | None
     pattern: AnyPattern
     normalizer: str | Mapping[str, Any] | None
@@ -167,11 +166,11 @@ def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_training(cls: type, base: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options; raise a TypeError for one that neither training nor the constructor knows."""
-    for name in ("vocab_file", "merges_file", "boundless_file", "model", "signature"):
+    for name in ("vocab_file", "merges_file", "model", "signature"):
         if given.get(name) is not None:
             raise TypeError(f"{cls.__name__}.train: {name}: expected none, because the model is trained")
     if not given.get(RESTORED) and not _takes_more(cls, base):
-        known = (_TRAINING | _SETTINGS) - {"vocab_file", "merges_file", "boundless_file", "model", "signature"}
+        known = (_TRAINING | _SETTINGS) - {"vocab_file", "merges_file", "model", "signature"}
         _refuse(f"{cls.__name__}.train", given, known | {"vocab_size", "special_tokens"})
     return {**given}
 

@@ -20,7 +20,6 @@ from hf_bpe._utils.files import staged_folder
 from hf_bpe.core._model import BPEModel
 from hf_bpe.engine._dispatch import printable_vocab as printable_vocab_of
 from hf_bpe.engine._normalized_texts import with_normalizer
-from hf_bpe.tokenizer._files.boundless_file import BOUNDLESS_FILE, read_boundless
 from hf_bpe.tokenizer._files.folders import Folder
 from hf_bpe.tokenizer._files.integrity import LAST, check_digests, digests_of
 from hf_bpe.tokenizer._files.neighbours import warn_of_neighbours
@@ -63,13 +62,9 @@ def save(
     verify: bool,
 ) -> tuple[str, ...]:
     """Save a tokenizer, which no other thread changes; `write` saves what transformers does in a folder."""
-    last = (BOUNDLESS_FILE,) if tokenizer.model.supermerges else LAST
-    if tokenizer.model.supermerges:
-        _check_alone(Path(save_directory), portable)
-    with staged_folder(save_directory, last=[prefix + name for name in last]) as staging:
+    with staged_folder(save_directory, last=[prefix + name for name in LAST]) as staging:
         write(staging)
-        if not tokenizer.model.supermerges:
-            (staging / TOKENIZER_FILE).write_text(tokenizer._tokenizer_json(), encoding="utf-8", newline="\n")
+        (staging / TOKENIZER_FILE).write_text(tokenizer._tokenizer_json(), encoding="utf-8", newline="\n")
         _finish_config(tokenizer, staging, portable)
         if verify:
             verify_folder(staging, tokenizer)
@@ -79,20 +74,6 @@ def save(
                 path.rename(staging / (prefix + path.name))
         written = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
     return tuple(str(Path(save_directory, path)) for path in written)
-
-
-def _check_alone(folder: Path, portable: bool) -> None:
-    """Raise a ValueError if other loaders would read something else from a folder than a model with supermerges."""
-    if portable:
-        raise ValueError(
-            "portable=True: expected a model without supermerges, which PreTrainedTokenizerFast cannot have"
-        )
-    for name in (TOKENIZER_FILE, "vocab.json", "merges.txt"):
-        if (folder / name).exists():
-            raise ValueError(
-                f"{folder / name} is of another tokenizer, and a model with supermerges has no such file: other "
-                "libraries would load the old one; save it in another folder, or delete the file"
-            )
 
 
 def check_auto_class(cls: type, auto_class: str | type) -> None:
@@ -159,14 +140,11 @@ def model_of(
     added_tokens: Iterable[AddedToken],
 ) -> tuple[BPEModel, dict[str, int]]:
     """Return the model that `BPETokenizer` is given or reads from its files, and its printable vocabulary."""
-    vocab_file, merges_file, boundless_file = files
+    vocab_file, merges_file = files
     pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature = settings
-    others = files
-    if model is None and boundless_file is not None:
-        model, others = read_boundless(Path(boundless_file)), (vocab_file, merges_file)
     if model is not None:
         if (
-            any(file is not None for file in others)
+            any(file is not None for file in files)
             or pattern not in ("gpt2", model.pattern)
             or normalizer not in (None, model.normalizer)
             or ignore_merges not in (False, model.ignore_merges)
@@ -175,7 +153,7 @@ def model_of(
         ):
             raise ValueError(
                 "BPETokenizer takes either a model, or files and their settings; got "
-                f"{model}, {vocab_file=}, {merges_file=}, {boundless_file=}, {pattern=}, {normalizer=}, "
+                f"{model}, {vocab_file=}, {merges_file=}, {pattern=}, {normalizer=}, "
                 f"{ignore_merges=}, {drop_missing_bytes=}, {model_special_tokens=}"
             )
         model = model.with_signature(signature)

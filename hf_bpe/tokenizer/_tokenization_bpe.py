@@ -74,12 +74,11 @@ from hf_bpe.tokenizer._calls import (
 from hf_bpe.tokenizer._canonical import CanonicalIds
 from hf_bpe.tokenizer._edited import edited as edited_definition
 from hf_bpe.tokenizer._files.auto_tokenizer import warn_of_another_class
-from hf_bpe.tokenizer._files.boundless_file import BOUNDLESS_FILE, write_boundless
 from hf_bpe.tokenizer._files.definition import END_OF_TEXT, Definition
 from hf_bpe.tokenizer._files.folders import OF_REPOSITORIES, Folder, needs_conversion
 from hf_bpe.tokenizer._files.integrity import check_complete, check_digests
 from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS, check_config
-from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, refuse_supermerges, render_tokenizer_json
+from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, render_tokenizer_json
 from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
 from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import (
@@ -126,7 +125,6 @@ class BPETokenizer(CheckedTokenizer):
     Args:
         vocab_file: the path of `vocab.json`.
         merges_file: the path of `merges.txt`.
-        boundless_file: the path of `boundless.json`, instead of the two files, of a model with supermerges.
         model: the model, instead of files.
         pattern: with files, how text is cut into pre-tokens, as `hf_bpe.core.pretokenizers.canonical_pattern` takes
             it: a name, a regular expression, a chain of stages or None.
@@ -171,7 +169,6 @@ class BPETokenizer(CheckedTokenizer):
     vocab_files_names = {  # noqa: RUF012 - as transformers has it
         "vocab_file": "vocab.json",
         "merges_file": "merges.txt",
-        "boundless_file": BOUNDLESS_FILE,
     }
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
     _registered_for_auto_class = False
@@ -183,7 +180,6 @@ class BPETokenizer(CheckedTokenizer):
         vocab_file: str | os.PathLike[str] | None = None,
         merges_file: str | os.PathLike[str] | None = None,
         *,
-        boundless_file: str | os.PathLike[str] | None = None,
         model: BPEModel | None = None,
         pattern: AnyPattern = "gpt2",
         normalizer: str | Mapping[str, Any] | None = None,
@@ -204,9 +200,7 @@ class BPETokenizer(CheckedTokenizer):
         added_tokens = kwargs.get("added_tokens_decoder", {})
         how_split = canonical_pattern(pattern), canonical_normalizer(normalizer)
         of_model = *how_split, ignore_merges, drop_missing_bytes, model_special_tokens, signature
-        model, printable_vocab = model_of(
-            model, (vocab_file, merges_file, boundless_file), of_model, added_tokens.values()
-        )
+        model, printable_vocab = model_of(model, (vocab_file, merges_file), of_model, added_tokens.values())
         check_prefix_space(model.pattern, add_prefix_space)
         empty_id = printable_vocab.pop("", None)  # of vocab.json
         self.unused_tokens = ({} if empty_id is None else {"": empty_id}) | dict(unused_tokens or {})
@@ -248,7 +242,7 @@ class BPETokenizer(CheckedTokenizer):
         # save_pretrained drops add_bos_token and add_eos_token; the saved template contains both.
         persistent = (*converting.PERSISTENT, "add_bos_token", "add_eos_token")
         # The model stands for the files, but each parameter of the constructor has to be present.
-        kept = {"signature": signature, "model": model, "boundless_file": None}
+        kept = {"signature": signature, "model": model}
         self.init_kwargs.update({name: getattr(self, name) for name in persistent} | kept)
         self.deprecation_warnings = WarningsGiven()
         self.backend = "tokenizers"  # transformers checks this for support of offsets and words
@@ -369,12 +363,7 @@ class BPETokenizer(CheckedTokenizer):
 
     @property
     def bpe_ranks(self) -> dict[tuple[str, str], int]:
-        """Printable pair → rank, as in GPT-2's Python tokenizer; transformers' converters read it.
-
-        Raises:
-            ValueError: the model has supermerges, which converters do not know.
-        """
-        refuse_supermerges("bpe_ranks", self.model)
+        """Printable pair → rank, as in GPT-2's Python tokenizer; transformers' converters read it."""
         return {
             (to_printable(first), to_printable(second)): rank for rank, (first, second) in enumerate(self.model.merges)
         }
@@ -1158,9 +1147,7 @@ class BPETokenizer(CheckedTokenizer):
         folder = Folder.of(name, files, kwargs)  # files of a repository are in the cache
         checked_files = {key: path for key, path in files.items() if kwargs.get(key) is None}
         # Before 5.13 transformers opens a path in the file; arguments passed here override it.
-        settings = {
-            key: files.get(key) for key in ("vocab_file", "merges_file", "tokenizer_file", "boundless_file")
-        } | kwargs
+        settings = {key: files.get(key) for key in ("vocab_file", "merges_file", "tokenizer_file")} | kwargs
         settings |= folder.listed_tokens(files)
         with errors_of_files(folder, checked_files, kwargs):
             tokenizer: Self = super()._from_pretrained(files, name, *args, _folder=folder, **settings)
@@ -1193,10 +1180,8 @@ class BPETokenizer(CheckedTokenizer):
 
     @checked(save_directory=check_output, filename_prefix=optional(check_path))
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
-        """Write `vocab.json` and `merges.txt`, or `boundless.json` if there are supermerges; return their paths."""
+        """Write `vocab.json` and `merges.txt`; return their paths."""
         prefix = f"{filename_prefix}-" if filename_prefix else ""
-        if self.model.supermerges:
-            return (str(write_boundless(self.model, Path(save_directory), prefix + BOUNDLESS_FILE)),)
         return tuple(map(str, write_gpt2(self.model, save_directory, prefix=prefix)))
 
     @checked(save_directory=check_output, filename_prefix=optional(check_path), portable=check_flag, verify=check_flag)

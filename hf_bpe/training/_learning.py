@@ -16,7 +16,6 @@ from hf_bpe._utils.visible import counted
 from hf_bpe.core._model import Merge
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.engine._dispatch import learn_merges, training_bytes
-from hf_bpe.engine._supermerge_training import learn_supermerges, supertraining_bytes
 from hf_bpe.training._checkpoint import MergeLog
 
 logger = logging.getLogger(__name__)
@@ -156,21 +155,3 @@ class Learning:
                     f"{format_bytes(int(size / total * needed))}; or train on less text"
                 )
         return "train on less text, or on a machine with more memory"
-
-
-class SupermergeLearning(Learning):
-    """A resumable training of supermerges on counts of phrases, after the `initial` merges inside pre-tokens."""
-
-    def _learn(self, number: int, progress: Callable[[list[Merge], int], object] | None) -> list[Merge]:
-        return learn_supermerges(
-            self._words,
-            merges=self._initial,
-            max_merges=number,
-            **self._options,
-            initial=self.merges,
-            threads=self._native["threads"],
-            progress=progress,
-        )
-
-    def _needed(self, number: int) -> int:
-        return supertraining_bytes(self._words, number, self._native["threads"])

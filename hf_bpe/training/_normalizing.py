@@ -44,8 +44,8 @@ def normalized_training(
         return normalized_input(source, specials, normalizer, pattern)
 
     if superwords is not None:  # their text is cut elsewhere
-        text = superwords.source(input, pattern)
-        options["superwords"] = replace(superwords, text=normalized(text, superwords.pattern_after(pattern)))
+        text = superwords.source(input)
+        options["superwords"] = replace(superwords, text=normalized(text, canonical_pattern(superwords.pattern)))
     if parity is None:
         return normalized(input), options
     if parity.dev is not None:

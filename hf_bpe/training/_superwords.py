@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol
 
-from hf_bpe._utils.arguments import MOST, check_flag, check_int, one_of, wrong_type
+from hf_bpe._utils.arguments import MOST, check_flag, check_int, wrong_type
 from hf_bpe.core._model import BPEModel, Merge
-from hf_bpe.core._phrases import phrases_pattern
 from hf_bpe.core._provenance import name_of_pattern, shortened
 from hf_bpe.core._superwords import PATTERN
-from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern, check_has_phrases
+from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern
 from hf_bpe.counting._sources import TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.training._target_sizes import Goal
 
 if TYPE_CHECKING:
     from hf_bpe.training._learning import Learning, Shown
-
-
-SuperwordKind = Literal["superbpe", "boundless"]
 
 _FEWER = "give less text as superwords.text, or train on a machine with more memory"
 
@@ -34,20 +30,15 @@ class Superwords:
     words inside its pieces, and training continues on these up to the full size. Source: Liu, Hayase and others,
     "SuperBPE" (arXiv:2503.13423); the defaults are theirs.
 
-    With kind "boundless", stage 2 merges only neighbouring whole pre-tokens that hold a letter and are one token each,
-    as BoundlessBPE does (Schmidt and others, arXiv:2504.00178 and 2604.05192). The resulting model keeps the pattern of
-    stage 1 and has `BPEModel.supermerges`.
-
     Args:
         after: number of merges that stage 1 learns, beyond those of an initial model; or a list of numbers, which gives
             a model for each. In the paper 0.4 to 0.9 of the vocabulary.
-        pattern: the pattern of stage 2 of kind "superbpe", as in `train`, which is that of the resulting model. The
+        pattern: the pattern of stage 2, as in `train`, which is that of the resulting model. The
             default cuts groups of up to three digits, runs of two or more punctuation marks, and trailing spaces.
         max_words: the most words of a token that stage 2 makes, where a space ends a word; None for no limit.
         colon_space: whether stage 2 may make a token that holds a colon followed by a space, which many prompts end in.
-        text: the text of stage 2: a source, or counts by the pattern that `pattern_after` returns. None for the input,
-            which then must be text that can be read twice.
-        kind: "superbpe", or "boundless" to merge only whole pre-tokens in stage 2.
+        text: the text of stage 2: a source, or counts by the pattern of stage 2. None for the input, which then must be
+            text that can be read twice.
 
     Raises:
         TypeError, ValueError: an option is invalid.
@@ -63,7 +54,6 @@ class Superwords:
     max_words: int | None = 4
     colon_space: bool = False
     text: TextSource | WordCounts | None = None
-    kind: SuperwordKind = "superbpe"
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -71,31 +61,10 @@ class Superwords:
             raise ValueError("superwords.after: expected at least one number of merges, got none")
         for number in self.all_after:
             check_int("superwords.after", number, 0, MOST)
-        one_of(*get_args(SuperwordKind))("superwords.kind", self.kind)
         object.__setattr__(self, "pattern", canonical_pattern(self.pattern))
-        if self.is_boundless and self.pattern != PATTERN:
-            raise ValueError("superwords.pattern: expected none for kind 'boundless', which keeps that of stage 1")
         if self.max_words is not None:
             check_int("superwords.max_words", self.max_words, 1, MOST)
         object.__setattr__(self, "colon_space", check_flag("superwords.colon_space", self.colon_space))
-
-    @property
-    def is_boundless(self) -> bool:
-        """Whether stage 2 merges whole pre-tokens."""
-        return self.kind == "boundless"
-
-    def pattern_after(self, pattern: AnyPattern) -> str | None:
-        """Return the pattern by which the text of stage 2 is counted, given that of stage 1.
-
-        Raises:
-            ValueError: the kind is "boundless", and text is not split by the pattern, or by a chain without a name.
-
-        >>> Superwords(after=0, kind="boundless").pattern_after("gpt2")
-        '{"phrases":"gpt2"}'
-        """
-        if not self.is_boundless:
-            return canonical_pattern(self.pattern)
-        return phrases_pattern(check_has_phrases(canonical_pattern(pattern)))
 
     @property
     def is_sequence(self) -> bool:
@@ -117,25 +86,23 @@ class Superwords:
                 f"{goal.least_wanted(base)}"
             )
 
-    def source(self, input: TextSource | WordCounts, pattern: str | None) -> TextSource | WordCounts:
-        """Return the text of stage 2, for an input of stage 1 that was not read yet, and its pattern.
+    def source(self, input: TextSource | WordCounts) -> TextSource | WordCounts:
+        """Return the text of stage 2, for an input of stage 1 that was not read yet.
 
         Raises:
             ValueError: it could not be read after stage 1, or was cut by another pattern.
         """
-        wanted = self.pattern_after(pattern)
         if self.text is not None:
-            if isinstance(self.text, WordCounts) and self.text.pattern != wanted:
-                hint = "" if self.is_boundless else ", or give it as superwords.pattern"
+            if isinstance(self.text, WordCounts) and self.text.pattern != self.pattern:
                 raise ValueError(
-                    f"superwords.text: expected counts by the pattern {wanted!r}, got {self.text.pattern!r}; "
-                    f"count with it{hint}"
+                    f"superwords.text: expected counts by the pattern {self.pattern!r}, got {self.text.pattern!r}; "
+                    "count with it, or give it as superwords.pattern"
                 )
             return self.text
         if isinstance(input, WordCounts):
             raise ValueError(
                 "superwords: the counts of pre-tokens do not tell which follow each other; give superwords.text, the "
-                "same text as a source, or counted by superwords.pattern_after(pattern)"
+                "same text as a source, or counted by superwords.pattern"
             )
         for shard in plan(input):
             if shard.version is None and (shard.is_file or isinstance(shard.source.data, Iterator)):
@@ -149,7 +116,6 @@ class Superwords:
         """Return the options for the record of a model's origin, with the pattern of stage 1 and a fingerprint."""
         options = {
             "after": after,
-            "kind": "boundless" if self.is_boundless else None,
             "pattern": name_of_pattern(words.pattern),
             "max_words": self.max_words,
             "colon_space": "yes" if self.colon_space else None,
@@ -196,14 +162,10 @@ def reach_by_stages(
     for after in superwords.all_after:
         first = all_first[:after]
         origin = (*base.origin, ("superwords", superwords.description(after, words, pieces)))
-        start = replace(base, origin=origin)
-        if not superwords.is_boundless:
-            start = replace(start, pattern=canonical_pattern(superwords.pattern))
-        inside = len(first) if superwords.is_boundless else None
-        how = {"fewer": _FEWER, "of_phrases": superwords.is_boundless, **superwords.limits}
-        with learning(pieces, first, f"superwords-{after}", **how) as second_stage:
+        start = replace(base, origin=origin, pattern=canonical_pattern(superwords.pattern))
+        with learning(pieces, first, f"superwords-{after}", fewer=_FEWER, **superwords.limits) as second_stage:
             yield (
-                goal.reach(start, partial(_learn_after, first, second_stage, shown), inside),
+                goal.reach(start, partial(_learn_after, first, second_stage, shown)),
                 len(first) + len(second_stage.merges),
                 len(first) + second_stage.wanted,
             )

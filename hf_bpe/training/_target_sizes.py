@@ -49,25 +49,24 @@ class Goal:
         """Return the number of merges of the smallest model, if each makes a new token."""
         return min(self._sizes) - (base.vocab_size if self._is_total else 0)
 
-    def reach(self, base: BPEModel, learn: Callable[[int], list[Merge]], inside: int | None = None) -> list[BPEModel]:
+    def reach(self, base: BPEModel, learn: Callable[[int], list[Merge]]) -> list[BPEModel]:
         """Return a model for each size.
 
         Args:
             base: the model that training starts from.
             learn: returns the first n merges, or fewer if there are no more.
-            inside: how many of them are merges inside pre-tokens, and the others supermerges; None for all.
         """
         wanted = self.wanted(base)
         merges = learn(wanted)
         if not self._is_total:
-            return [grow(base, merges[:size], inside=inside) for size in self._sizes]
+            return [grow(base, merges[:size]) for size in self._sizes]
         most = max(self._sizes)
-        largest = grow(base, merges, most, inside)
+        largest = grow(base, merges, most)
         while largest.vocab_size < most and len(merges) == wanted:  # some merges made existing tokens
             wanted += most - largest.vocab_size
             merges = learn(wanted)
-            largest = grow(base, merges, most, inside)
-        return [largest if size == most else grow(base, merges, size, inside) for size in self._sizes]
+            largest = grow(base, merges, most)
+        return [largest if size == most else grow(base, merges, size) for size in self._sizes]
 
 
 def base_model(
@@ -92,8 +91,8 @@ def base_model(
     return replace(initial, vocab=vocab, special_tokens=tuple(special_tokens), pattern=pattern)
 
 
-def grow(base: BPEModel, merges: Sequence[Merge], vocab_size: int | None = None, inside: int | None = None) -> BPEModel:
-    """Return a model with more merges, up to `vocab_size` tokens; those from `inside` on are supermerges.
+def grow(base: BPEModel, merges: Sequence[Merge], vocab_size: int | None = None) -> BPEModel:
+    """Return a model with more merges, up to `vocab_size` tokens.
 
     A new token gets the next id; an existing token keeps its id. The origin of `base` describes how the merges were
     learned.
@@ -111,7 +110,5 @@ def grow(base: BPEModel, merges: Sequence[Merge], vocab_size: int | None = None,
             known.add(token)
             next_id += 1
         taken += 1
-    cut = taken if inside is None else min(inside, taken)
-    all_merges, supermerges = [*base.merges, *merges[:cut]], [*merges[cut:taken]]
-    origin = learned(base.origin, [*all_merges, *supermerges])
-    return replace(base, vocab=vocab, merges=all_merges, supermerges=supermerges, origin=origin)
+    all_merges = [*base.merges, *merges[:taken]]
+    return replace(base, vocab=vocab, merges=all_merges, origin=learned(base.origin, all_merges))

@@ -25,7 +25,7 @@ from hf_bpe.counting._count import COUNTING_CHECKS, count
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import Settings, WordCounts
 from hf_bpe.training._checkpoint import check_logs
-from hf_bpe.training._learning import Learning, Shown, SupermergeLearning
+from hf_bpe.training._learning import Learning, Shown
 from hf_bpe.training._parity import Parity, ParityLearning, check_no_parity_with, check_parity
 from hf_bpe.training._superwords import Superwords, check_superwords, reach_by_stages
 from hf_bpe.training._target_sizes import Goal, base_model
@@ -215,7 +215,7 @@ def train(
         goal.check_room(least)
         if superwords is not None:
             superwords.check_goal(goal, least)
-    text_of_pieces = None if superwords is None else superwords.source(input, settings.pattern)
+    text_of_pieces = None if superwords is None else superwords.source(input)
     memory = None if max_memory is None else parse_bytes(max_memory, "max_memory")
 
     shown: Shown = {"show_progress": show_progress, "callback": callback}
@@ -242,9 +242,7 @@ def train(
     dev_words = {name: counted(source, settings.pattern, folder) for name, source in dev.items()}
     pieces = None
     if superwords is not None and text_of_pieces is not None:
-        pieces = counted(
-            text_of_pieces, superwords.pattern_after(settings.pattern), folder and subfolder(folder, "superwords")
-        )
+        pieces = counted(text_of_pieces, superwords.pattern, folder and subfolder(folder, "superwords"))
     learned_from = [*words.values(), *([] if pieces is None else [pieces])]
     alphabet = range(256) if initial_alphabet == "bytes" else set().union(*chain.from_iterable(learned_from))
     base = base_model(alphabet, settings.special_tokens, settings.pattern, initial)
@@ -268,10 +266,8 @@ def train(
 
     options: dict[str, Any] = {"tie_break": tie_break, "max_token_bytes": max_token_bytes}
 
-    def learning(
-        words: WordCounts, first: Sequence[Merge], name: str, *, of_phrases: bool = False, **limits: Any
-    ) -> Learning:
-        return (SupermergeLearning if of_phrases else Learning)(
+    def learning(words: WordCounts, first: Sequence[Merge], name: str, **limits: Any) -> Learning:
+        return Learning(
             words,
             [*([] if initial is None else initial.merges), *first],
             max_memory=memory,
@@ -334,11 +330,6 @@ def _settings(
         raise ValueError(
             f"initial: its normalizer is {initial.normalizer!r}, but counting does not normalize; normalize the text "
             "first, and continue from dataclasses.replace(initial, normalizer=None)"
-        )
-    if initial is not None and initial.supermerges:
-        raise ValueError(
-            f"initial: expected a model without supermerges, got one with {len(initial.supermerges)}: new merges would "
-            "come before them; train again from text"
         )
     counts = [each for each in inputs if isinstance(each, WordCounts)]
     for each in counts[1:]:

@@ -94,10 +94,9 @@ class PyEncoder {
  public:
   PyEncoder(nb::object model, nb::object rebuild, const nb::dict& vocab, const nb::list& merges,
             nb::handle pattern, const std::optional<nb::list>& no_words, bool drop_missing_bytes,
-            const std::optional<nb::bytes>& merge_ids, const nb::list& supermerges,
-            const std::optional<std::string>& simd, std::size_t chunk_bytes)
-      : PyEncoder(std::move(model), std::move(rebuild), Tokens(vocab), merges, merge_ids, supermerges,
-                  pattern_of(pattern), no_words, drop_missing_bytes, simd_of(simd), chunk_bytes) {}
+            const std::optional<nb::bytes>& merge_ids, const std::optional<std::string>& simd, std::size_t chunk_bytes)
+      : PyEncoder(std::move(model), std::move(rebuild), Tokens(vocab), merges, merge_ids, pattern_of(pattern), no_words,
+                  drop_missing_bytes, simd_of(simd), chunk_bytes) {}
 
   PyEncoder with_added_tokens(nb::tuple tokens) const {
     PyEncoder other(*this);
@@ -286,13 +285,13 @@ class PyEncoder {
   };
 
   PyEncoder(nb::object model, nb::object rebuild, const Tokens& vocab, const nb::list& merges,
-            const std::optional<nb::bytes>& merge_ids, const nb::list& supermerges, Pattern pattern,
+            const std::optional<nb::bytes>& merge_ids, Pattern pattern,
             const std::optional<nb::list>& no_words, bool drop_missing_bytes, Simd simd, std::size_t chunk_bytes)
       : model_(std::move(model)),
         rebuild_(std::move(rebuild)),
         encoder_(Vocabulary(vocab.items, merge_ids ? merges_by_id(vocab, *merge_ids) : merges_of(vocab, merges),
                             whole_words_of(vocab, no_words), drop_missing_bytes),
-                 pattern, simd, chunk_bytes, phrases_of(vocab, supermerges)),
+                 pattern, simd, chunk_bytes),
         decoder_(decoder_of(vocab)),
         ints_(std::make_shared<Ints>(decoder_.ids())) {}
 
@@ -311,11 +310,6 @@ class PyEncoder {
                          view_of(PyTuple_GET_ITEM(merge.ptr(), 1), "merges"));
     }
     return Vocabulary::find_tokens(vocab.items, pairs);
-  }
-
-  static std::unique_ptr<const PhraseTables> phrases_of(const Tokens& vocab, const nb::list& supermerges) {
-    if (supermerges.size() == 0) return nullptr;
-    return std::make_unique<const PhraseTables>(vocab.items, merges_of(vocab, supermerges));
   }
 
   // All tokens but some; none without a list.
@@ -444,12 +438,11 @@ void bind_encoder(nb::module_& module) {
 
   nb::class_<PyEncoder>(module, "Encoder", nb::is_weak_referenceable())
       .def(nb::init<nb::object, nb::object, const nb::dict&, const nb::list&, nb::handle,
-                    const std::optional<nb::list>&, bool, const std::optional<nb::bytes>&, const nb::list&,
+                    const std::optional<nb::list>&, bool, const std::optional<nb::bytes>&,
                     const std::optional<std::string>&, std::size_t>(),
            "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(),
            "no_words"_a = nb::none(), "drop_missing_bytes"_a = false, "merge_ids"_a = nb::none(),
-           "supermerges"_a = nb::list(), "simd"_a = nb::none(),
-           "chunk_bytes"_a = Encoder::kChunkBytes)
+           "simd"_a = nb::none(), "chunk_bytes"_a = Encoder::kChunkBytes)
       .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
       .def("with_model", &PyEncoder::with_model, "model"_a)
       .def("__reduce__", &PyEncoder::reduce)

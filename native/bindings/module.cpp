@@ -229,37 +229,6 @@ NB_MODULE(_native, module) {
       "least_slots"_a = Sharing().least_slots);
 
   module.def(
-      "learn_supermerges",
-      [](const nb::object& phrases, const nb::list& merges, const nb::list& initial, std::size_t max_merges,
-         bool lexicographic, std::uint64_t min_frequency, std::optional<std::size_t> max_token_bytes,
-         double length_penalty, std::optional<std::size_t> max_words, bool colon_space, unsigned threads,
-         nb::object progress, std::uint64_t span, std::size_t least_slots) {
-        constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
-        TrainingOptions options{max_merges, lexicographic, min_frequency, max_token_bytes.value_or(kNoLimit)};
-        options.length_penalty = length_penalty;
-        options.sharing = {threads, least_slots};
-        options.words = {max_words.value_or(kNoLimit), colon_space};
-        options.span = span;
-        const RunWords words = run_of(phrases);
-        const FirstTokens::Merges before = merges_from(merges), first = merges_from(initial);
-        return merges_of([&](const auto& poll) { return learn_supermerges(words, before, first, options, poll); },
-                         std::move(progress));
-      },
-      "phrases"_a, nb::kw_only(), "merges"_a, "initial"_a, "max_merges"_a, "lexicographic"_a, "min_frequency"_a,
-      "max_token_bytes"_a.none(), "length_penalty"_a, "max_words"_a.none(), "colon_space"_a, "threads"_a,
-      "progress"_a.none(), "span"_a = TrainingOptions().span, "least_slots"_a = Sharing().least_slots);
-
-  module.def(
-      "supertraining_bytes",
-      [](const nb::object& phrases, std::size_t max_merges, unsigned threads) {
-        const RunWords words = run_of(phrases);
-        Poll poll{nb::none()};
-        const nb::gil_scoped_release no_gil;
-        return supertraining_bytes(words, max_merges, {threads}, [&] { poll(0); });
-      },
-      "phrases"_a, nb::kw_only(), "max_merges"_a, "threads"_a);
-
-  module.def(
       "learn_parity_merges",
       [](const nb::list& counts, const nb::list& dev, std::size_t max_merges, std::size_t global_merges,
          std::size_t window, double alpha, const std::vector<double>& ratios, bool lexicographic,

@@ -32,7 +32,7 @@ struct PyChain {
   std::shared_ptr<const Chain> chain;
 };
 
-// The pattern that None, a name or a chain stands for; that of phrases for a tuple of one of these.
+// The pattern that None, a name or a chain stands for.
 inline Pattern pattern_of(nb::handle pattern) {
   static constexpr std::pair<const char*, Pattern::Name> kNamed[] = {
       {"gpt2", Pattern::kGpt2},       {"gpt2-numbers", Pattern::kGpt2Numbers}, {"gpt2-digits", Pattern::kGpt2Digits},
@@ -40,11 +40,6 @@ inline Pattern pattern_of(nb::handle pattern) {
       {"qwen3.5", Pattern::kQwen35},  {"minicpm5", Pattern::kMiniCpm5},        {"o200k", Pattern::kO200k},
       {"tekken", Pattern::kTekken},   {"kimi-k2", Pattern::kKimiK2},           {"deepseek-v3", Pattern::kDeepSeekV3},
   };
-  if (nb::isinstance<nb::tuple>(pattern)) {
-    const Held held = items_of(pattern, "pattern");
-    if (held.size() != 1 || nb::isinstance<nb::tuple>(held[0])) throw nb::value_error("pattern: expected one of phrases");
-    return pattern_of(held[0]).of_phrases();
-  }
   if (pattern.is_none()) return Pattern::kNone;
   if (PyChain* chain; nb::try_cast(pattern, chain)) return Pattern(chain->chain);
   const auto name = nb::cast<std::string>(pattern);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "text/cuts.hpp"
-#include "text/phrases.hpp"
 #include "text/splitter.hpp"
 
 #if defined(__linux__) || defined(__APPLE__)
@@ -92,10 +91,6 @@ class Counter::Worker {
   void count(const Byte* from, const Byte* to, const Byte* readable, std::uint64_t weight, const PollFunction& poll) {
     PollInLoop polls(poll);
     const auto on_text = [&](const Byte* begin, const Byte* end) {
-      if (pattern_.is_of_phrases()) {
-        count_phrases(begin, end, weight, poll);
-        return;
-      }
       splitter_.split(begin, end, poll, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
         counts.add_each(words, ends, count, readable, weight);
         polls(count);
@@ -104,33 +99,9 @@ class Counter::Worker {
     specials_.split(from, to, false, on_text, [&](std::uint32_t, const Byte*, const Byte*) { polls(); });
   }
 
-  void count_phrases(const Byte* begin, const Byte* end, std::uint64_t weight, const PollFunction& poll) {
-    std::size_t pre_tokens = 0;  // of the current run
-    const auto close = [&] {
-      if (pre_tokens > 1) counts.add(phrase_.data(), phrase_.size(), weight);
-      phrase_.clear();
-      pre_tokens = 0;
-    };
-    PollInLoop polls(poll);
-    phrase_.clear();  // after an exception
-    splitter_.split(begin, end, poll, [&](const Byte* word, const Byte* const* ends, std::size_t count) {
-      for (std::size_t i = 0; i < count; word = ends[i++]) {
-        polls();
-        if (!is_mergeable(word, static_cast<std::size_t>(ends[i] - word))) {
-          close();
-          continue;
-        }
-        if (pre_tokens++ != 0) phrase_.push_back(kPhraseSeparator);
-        phrase_.insert(phrase_.end(), word, ends[i]);
-      }
-    });
-    close();
-  }
-
   const Pattern pattern_;
   const AddedTokens& specials_;
   Splitter splitter_;
-  std::vector<Byte> phrase_;
 };
 
 Counter::Counter(const CountingOptions& options) : options_(options), specials_(plain_tokens(options.special_tokens)) {
@@ -165,9 +136,7 @@ Counter::Added Counter::add(const std::vector<Text>& texts, const std::function<
   const std::size_t useful = useful_threads(options_.threads, chunks.size());
   while (workers_.size() < useful) workers_.emplace_back(empty_counts(), options_, specials_);
   const auto is_full = [&](const Worker& worker) {
-    // A phrase has a separator for each pre-token.
-    const std::size_t bytes = options_.chunk_bytes * (options_.pattern.is_of_phrases() ? 2 : 1);
-    return options_.memory != 0 && worker.counts.is_full(bytes);
+    return options_.memory != 0 && worker.counts.is_full(options_.chunk_bytes);
   };
   for (Worker& worker : workers_) {
     worker.invalid.reset();  // may be left over from an exception

@@ -48,7 +48,6 @@ class Encoder::Worker {
   }
 
   Splitter splitter;
-  std::optional<PhraseMerger> phrases;  // of a model with supermerges
   IdBuffer scratch;
   std::string prefixed;
 
@@ -92,10 +91,9 @@ struct Encoder::Core {
     std::unique_ptr<WordIds<Id>> words_with_dropout_;  // its cache has no whole words
   };
 
-  Core(Vocabulary given, Pattern pattern, Simd simd, std::size_t chunk_bytes, std::unique_ptr<const PhraseTables> phrases)
+  Core(Vocabulary given, Pattern pattern, Simd simd, std::size_t chunk_bytes)
       : vocabulary(std::move(given)),
-        phrases(std::move(phrases)),
-        pattern(this->phrases == nullptr ? std::move(pattern) : pattern.of_phrases()),
+        pattern(std::move(pattern)),
         simd(simd),
         chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)),
         backtracking(vocabulary),
@@ -105,18 +103,11 @@ struct Encoder::Core {
   }
 
   std::unique_ptr<Worker> make_worker() const {
-    std::unique_ptr<Worker> worker;
-    if (vocabulary.highest_id() < 1 << 16) {
-      worker = std::make_unique<WorkerOf<std::uint16_t>>(*this);
-    } else {
-      worker = std::make_unique<WorkerOf<std::uint32_t>>(*this);
-    }
-    if (phrases != nullptr) worker->phrases.emplace(*phrases);
-    return worker;
+    if (vocabulary.highest_id() < 1 << 16) return std::make_unique<WorkerOf<std::uint16_t>>(*this);
+    return std::make_unique<WorkerOf<std::uint32_t>>(*this);
   }
 
   const Vocabulary vocabulary;
-  const std::unique_ptr<const PhraseTables> phrases;  // null without supermerges
   const Pattern pattern;
   const Simd simd;
   const std::size_t chunk_bytes;
@@ -156,9 +147,8 @@ class Encoder::Lease {
   std::unique_ptr<Worker> worker_;
 };
 
-Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd, std::size_t chunk_bytes,
-                 std::unique_ptr<const PhraseTables> phrases)
-    : Encoder(std::make_shared<Core>(std::move(vocabulary), std::move(pattern), simd, chunk_bytes, std::move(phrases)), {}) {}
+Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd, std::size_t chunk_bytes)
+    : Encoder(std::make_shared<Core>(std::move(vocabulary), std::move(pattern), simd, chunk_bytes), {}) {}
 Encoder::Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens)
     : core_(std::move(core)), added_tokens_(std::make_shared<const AddedTokens>(tokens)) {}
 Encoder::~Encoder() = default;
@@ -173,11 +163,6 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
                      const EncodingOptions& options, IdBuffer& ids, const PollFunction& poll,
                      OffsetCollector* collector, bool waits) const {
   constexpr std::size_t kSlack = WordIds<std::uint16_t>::kSlack;
-  if (options.dropout && core_->phrases != nullptr) {
-    throw std::invalid_argument(
-        "dropout: expected none for a model with supermerges, for which BPE-dropout is not defined; stochastok splits any "
-        "tokens");
-  }
   std::optional<TextDraws> draws;
   if (options.dropout) draws = options.dropout->of_text(index);
   const std::size_t before = ids.size();
@@ -192,10 +177,7 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
       end = may_read = begin + worker.prefixed.size();
       --offset;
     }
-    std::vector<TokenOffsets>* const offsets = collector == nullptr ? nullptr : &collector->offsets();
-    if (worker.phrases) worker.phrases->begin(ids, offsets);
     worker.splitter.split(begin, end, poll, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
-      const std::size_t from = ids.size();
       std::uint32_t* out = ids.room(static_cast<std::size_t>(ends[count - 1] - words) + kSlack);
       if (draws) {
         const TextDraws from_here = draws->at(words, part.begin - text + offset + (words - begin));
@@ -208,10 +190,8 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
       if (collector != nullptr) {
         collector->add_words(offset + (words - begin), lowest, words, ends, count, out, ids.end());
       }
-      if (worker.phrases) worker.phrases->add_words(words, ends, count, ids, from, offsets, poll);
       polls(count);
     });
-    if (worker.phrases) worker.phrases->end(ids, offsets, poll);
   };
   const auto on_token = [&](std::uint32_t id, const Byte* begin, const Byte* end) {
     ids.push(id);
@@ -271,8 +251,7 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
   for (const Chunk& chunk : results.chunks) likely_ids += chunk.end - chunk.begin;
   likely_ids = std::min(likely_ids, std::size_t{1} << 26);
   // A text may wait if its words stay where they are, and nothing is done with its ids.
-  const bool may_wait = !options.dropout && !options.add_prefix_space && !core_->vocabulary.lacks_bytes() &&
-                        core_->phrases == nullptr;
+  const bool may_wait = !options.dropout && !options.add_prefix_space && !core_->vocabulary.lacks_bytes();
 
   const auto work = [&](std::size_t thread, std::size_t number, const PollFunction& poll_in_chunk) {
     const Chunk& chunk = results.chunks[number];

@@ -15,7 +15,6 @@
 #include "text/chunks.hpp"
 #include "text/cuts.hpp"
 #include "encode/id_buffer.hpp"
-#include "encode/phrase_merging.hpp"
 #include "encode/token_offsets.hpp"
 #include "support/poll.hpp"
 #include "text/scanner.hpp"
@@ -42,9 +41,8 @@ class Encoder {
  public:
   static constexpr std::size_t kChunkBytes = std::size_t{1} << 18;
 
-  // A thread takes `chunk_bytes` at a time. `phrases`: the supermerges, null for none.
-  Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd = widest_simd(), std::size_t chunk_bytes = kChunkBytes,
-          std::unique_ptr<const PhraseTables> phrases = nullptr);
+  // A thread takes `chunk_bytes` at a time.
+  Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd = widest_simd(), std::size_t chunk_bytes = kChunkBytes);
   ~Encoder();
 
   // An encoder with other added tokens, which shares the cache of pre-tokens.

@@ -60,9 +60,6 @@ class OffsetCollector {
     offsets_.erase(kept, offsets_.end());
   }
 
-  // The offsets of all ids so far.
-  std::vector<TokenOffsets>& offsets() { return offsets_; }
-
   void add_token(std::ptrdiff_t begin, std::ptrdiff_t end) { offsets_.push_back({begin, end, part_++}); }
 
  private:

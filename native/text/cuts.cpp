@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "text/phrases.hpp"
 
 namespace hf_bpe {
 
@@ -30,10 +29,6 @@ const Byte* Cuts::next() {
     at_ = next_safe_;
     if (at_ == seen_) continue;
     const Byte* cut = at_++;
-    if (rules_.pattern.is_of_phrases() && cut != next_token_ &&
-        !is_between_phrases(rules_.pattern != Pattern::kChain, cut)) {
-      continue;
-    }
     if (rules_.add_prefix_space && *cut != ' ' && cut != next_token_) continue;
     if (tokens_.allows_cut(cut)) return cut;
   }

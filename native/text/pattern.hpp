@@ -35,18 +35,9 @@ class Pattern {
   operator Name() const { return name_; }
   const std::shared_ptr<const Chain>& chain() const { return chain_; }  // of kChain
 
-  // The same, but what matters are phrases (phrases.hpp): text is cut only where none of them is cut.
-  Pattern of_phrases() const {
-    Pattern pattern(*this);
-    pattern.is_of_phrases_ = true;
-    return pattern;
-  }
-  bool is_of_phrases() const { return is_of_phrases_; }
-
  private:
   Name name_;
   std::shared_ptr<const Chain> chain_;
-  bool is_of_phrases_ = false;
 };
 
 // What a pre-token of numbers is in the family of gpt2: a match of ` ?\p{N}+`, or a piece that an earlier stage has cut

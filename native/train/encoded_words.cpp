@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <bitset>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "encode/backtracking.hpp"
 #include "encode/merging.hpp"
 #include "encode/word_ids.hpp"
-#include "text/phrases.hpp"
 #include "text/chunks.hpp"
 #include "text/splitter.hpp"
 
@@ -238,100 +236,6 @@ EncodedWords::EncodedWords(const Words& words, const FirstTokens& first_tokens, 
     if (batch.is_full()) encode();
   });
   encode();
-}
-
-namespace {
-
-// The symbols of the pre-tokens that are one token.
-class WholeTokens {
- public:
-  explicit WholeTokens(const FirstTokens& first_tokens, const PollFunction& poll) {
-    PollInLoop polls(poll);
-    std::optional<Merger> merger;
-    if (first_tokens.vocabulary() != nullptr) merger.emplace(*first_tokens.vocabulary());
-    const std::vector<std::string>& tokens = first_tokens.bytes();
-    for (Symbol symbol = 0; symbol < tokens.size(); ++symbol) {
-      const auto* token = reinterpret_cast<const Byte*>(tokens[symbol].data());
-      const std::size_t size = tokens[symbol].size();
-      polls(size);
-      if (symbol >= 256 && merger->merge(token, size, poll).size() != 1) continue;
-      const auto key = table_.key_of(token, size);
-      table_.insert(key, table_.find_slot(key, table_.slot_of(key), token, size), token, size, symbol);
-    }
-  }
-
-  // Calls `visit(symbol)` for each pre-token of a phrase, kNoSymbol if it is several tokens.
-  template <class Visit>
-  void for_each(const Byte* phrase, std::size_t length, Visit visit) {
-    pre_tokens_.clear();
-    const Byte* const end = phrase + length;
-    for (const Byte* word = phrase;;) {  // all are looked up at once, to hide the latency of memory
-      const Byte* const stop = std::find(word, end, kPhraseSeparator);
-      const auto size = static_cast<std::size_t>(stop - word);
-      if (size != 0) {
-        const auto key = table_.key_of(word, size);
-        pre_tokens_.push_back({word, size, key, table_.slot_of(key)});
-        table_.prefetch(pre_tokens_.back().slot);
-      }
-      if (stop == end) break;
-      word = stop + 1;
-    }
-    for (const auto& [word, size, key, slot] : pre_tokens_) {
-      const auto& entry = table_[table_.find_slot(key, slot, word, size)];
-      visit(entry.is_empty() ? kNoSymbol : entry.value);
-    }
-  }
-
-  static constexpr Symbol kNoSymbol = 0xFFFFFFFF;
-
- private:
-  using Table = WordTable<Symbol, 1>;
-  struct PreToken {
-    const Byte* word;
-    std::size_t size;
-    Table::Key key;
-    std::size_t slot;
-  };
-
-  Table table_;
-  std::vector<PreToken> pre_tokens_;  // of a phrase
-};
-
-}  // namespace
-
-EncodedWords EncodedWords::of_phrases(const Words& phrases, const FirstTokens& first_tokens,
-                                      const Supermerges& supermerges, const PollFunction& poll) {
-  EncodedWords encoded;
-  WholeTokens tokens(first_tokens, poll);
-  Supermerger merger(supermerges);
-  PollInLoop polls(poll);
-  std::vector<Symbol> run, records;
-  const auto close = [&](std::uint64_t count) {
-    if (run.size() > 1) run.resize(merger.merge(run.data(), run.size(), poll));
-    if (run.size() > 1) {
-      records.push_back(static_cast<Symbol>(count));
-      records.push_back(static_cast<Symbol>(count >> 32));
-      records.push_back(static_cast<Symbol>(run.size()));
-      records.insert(records.end(), run.begin(), run.end());
-    }
-    run.clear();
-  };
-  phrases.for_each([&](const Byte* phrase, std::size_t length, std::uint64_t count) {
-    polls(length);
-    tokens.for_each(phrase, length, [&](Symbol symbol) {
-      if (symbol != WholeTokens::kNoSymbol) {
-        run.push_back(symbol);
-      } else {
-        close(count);
-      }
-    });
-    close(count);
-    if (records.size() < kBlock / 4) return;
-    encoded.append(records);
-    records.clear();
-  });
-  encoded.append(records);
-  return encoded;
 }
 
 // A batch with its words and records; for each thread the ids of a chunk or of the longest word, and the cache of parts.

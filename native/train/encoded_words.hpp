@@ -7,7 +7,6 @@
 
 #include "count/words.hpp"
 #include "encode/first_tokens.hpp"
-#include "encode/supermerges.hpp"
 #include "support/pages.hpp"
 #include "support/poll.hpp"
 #include "text/pattern.hpp"
@@ -24,10 +23,6 @@ class EncodedWords {
  public:
   // Of words of two tokens or more. `poll` is called from time to time in the calling thread.
   EncodedWords(const Words& words, const FirstTokens& first_tokens, const WordEncoding& how, const PollFunction& poll);
-
-  // Of the runs in phrases (text/phrases.hpp) of pre-tokens that are one token each, after supermerges of symbols.
-  static EncodedWords of_phrases(const Words& phrases, const FirstTokens& first_tokens, const Supermerges& supermerges,
-                                 const PollFunction& poll);
 
   // Calls `visit(tokens, number of tokens, count)` for each word, in the order of the words.
   template <class Visit>
@@ -53,8 +48,6 @@ class EncodedWords {
     std::size_t size = 0;
   };
   static constexpr std::size_t kHeader = 3;
-
-  EncodedWords() = default;
 
   struct Word;
   struct Tables;

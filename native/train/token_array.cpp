@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "encode/first_tokens.hpp"
-#include "text/phrases.hpp"
 #include "train/encoded_words.hpp"
 
 namespace hf_bpe {
@@ -92,8 +91,6 @@ TokenArray::TokenArray(const Words& words, const FirstTokens& first_tokens, cons
   fill(EncodedWords(words, first_tokens, how, poll), poll);
 }
 
-TokenArray::TokenArray(EncodedWords encoded, const PollFunction& poll) { fill(std::move(encoded), poll); }
-
 void TokenArray::fill(EncodedWords encoded, const PollFunction& poll) {
   PollInLoop polls(poll);
   const auto polling = [&](auto visit) {
@@ -132,17 +129,6 @@ void TokenArray::fill(Layout layout, ForEach for_each, SymbolOf symbol_of) {
 
 TokenArray::Size TokenArray::measure(const Words& words, const PollFunction& poll) {
   return Layout([&](auto visit) { for_each_word(words, poll, visit); }).size;
-}
-
-TokenArray::Size TokenArray::measure_phrases(const Words& phrases, const PollFunction& poll) {
-  PollInLoop polls(poll);
-  Size size;
-  phrases.for_each([&](const Byte* phrase, std::size_t length, std::uint64_t) {
-    polls(length);
-    size.slots += static_cast<std::size_t>(std::count(phrase, phrase + length, kPhraseSeparator)) + 2;
-    ++size.words;
-  });
-  return size;
 }
 
 // Each part is compacted where it is, and laid out as it will be, so that no word moves to a higher position. Then the

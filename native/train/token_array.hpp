@@ -35,16 +35,11 @@ struct TokenArray {
   // exceed 64 bits, and std::length_error if there are too few positions.
   TokenArray(const Words& words, const FirstTokens& first_tokens, const WordEncoding& how, const PollFunction& poll);
 
-  // Takes words that are encoded already.
-  TokenArray(EncodedWords encoded, const PollFunction& poll);
-
   struct Size {
     std::size_t slots = 1, words = 0;
   };
   // The size of the array for words as bytes. Throws like the constructor.
   static Size measure(const Words& words, const PollFunction& poll);
-  // The largest size of the array for phrases, whose pre-tokens are one token each.
-  static Size measure_phrases(const Words& phrases, const PollFunction& poll);
   // The memory of this many slots.
   static std::uint64_t bytes(std::uint64_t slots) { return slots * sizeof(Symbol) + slots / kBlock * sizeof(std::uint64_t); }
 

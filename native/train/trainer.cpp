@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "train/pair_index.hpp"
@@ -11,14 +10,13 @@ namespace hf_bpe {
 namespace {
 
 // Learns merges for words of the tokens in `learned`. Returns true when all requested merges are learned or no pair is
-// left; false after a merge that makes an initial token, or, if `may_repeat`, any token that exists. That merge is not
-// applied, because earlier merges may continue from the token.
-bool learn(TokenArray words, const TrainingOptions& options, bool may_repeat, const PollFunction& poll,
-           Learned& learned) {
+// left; false after a merge that makes an initial token. That merge is not applied, because earlier merges may continue
+// from the token.
+bool learn(TokenArray words, const TrainingOptions& options, const PollFunction& poll, Learned& learned) {
   const PairOrder order{options.lexicographic, std::max<std::uint64_t>(options.min_frequency, 1),
                         options.max_token_bytes, options.length_penalty, options.words};
   auto& [tokens, merges, last_count] = learned;
-  std::unordered_set<std::string> known(tokens.begin() + 256, tokens.end());
+  const std::unordered_set<std::string> known(tokens.begin() + 256, tokens.end());
   PairIndex index(std::move(words), tokens, order, options.sharing, poll);
   while (merges.size() < options.max_merges) {
     index.index(options.max_merges - merges.size(), options.span);
@@ -26,7 +24,7 @@ bool learn(TokenArray words, const TrainingOptions& options, bool may_repeat, co
       const auto [first, second] = merges.emplace_back(best->first, best->second);
       last_count = best->count;
       std::string made = tokens[first] + tokens[second];
-      if (may_repeat ? !known.insert(made).second : known.contains(made)) return merges.size() == options.max_merges;
+      if (known.contains(made)) return merges.size() == options.max_merges;
       tokens.push_back(std::move(made));
       index.merge(first, second);
       if (merges.size() % 64 == 0) poll();
@@ -48,40 +46,10 @@ Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, con
     FirstTokens first_tokens(merges);
     learned.tokens = first_tokens.bytes();
     TokenArray array(words, first_tokens, options.encoding, poll);
-    if (learn(std::move(array), options, false, poll, learned)) return learned;
+    if (learn(std::move(array), options, poll, learned)) return learned;
     for (std::size_t i = merges.size() - initial.size(); i < learned.merges.size(); ++i) {
       const auto [first, second] = learned.merges[i];
       merges.emplace_back(learned.tokens[first], learned.tokens[second]);
-    }
-  }
-}
-
-Learned learn_supermerges(const Words& phrases, const FirstTokens::Merges& merges, const FirstTokens::Merges& initial,
-                          const TrainingOptions& options, const std::function<void(const Learned&)>& progress) {
-  Learned learned;
-  const FirstTokens first_tokens(merges);
-  FirstTokens::Merges supermerges = initial;
-  for (;;) {
-    const PollFunction poll = [&] { progress(learned); };
-    learned.tokens = first_tokens.bytes();
-    std::unordered_map<std::string, Symbol> symbols;
-    for (Symbol symbol = 0; symbol < learned.tokens.size(); ++symbol) symbols.emplace(learned.tokens[symbol], symbol);
-    const auto symbol_of = [&](const std::string& token) {
-      const auto [found, is_new] = symbols.try_emplace(token, static_cast<Symbol>(learned.tokens.size()));
-      if (is_new) learned.tokens.push_back(token);
-      return found->second;
-    };
-    std::vector<Supermerges::Merge> known;
-    for (const auto& [first, second] : supermerges) {
-      const Symbol left = symbol_of(first), right = symbol_of(second);
-      known.push_back({left, right, symbol_of(first + second)});
-    }
-    TokenArray array(EncodedWords::of_phrases(phrases, first_tokens, Supermerges(known), poll), poll);
-    const std::size_t before = supermerges.size() - initial.size();
-    if (learn(std::move(array), options, true, poll, learned)) return learned;
-    for (std::size_t i = before; i < learned.merges.size(); ++i) {
-      const auto [first, second] = learned.merges[i];
-      supermerges.emplace_back(learned.tokens[first], learned.tokens[second]);
     }
   }
 }
@@ -155,11 +123,6 @@ std::uint64_t training_bytes(const Words& words, const FirstTokens::Merges& init
   const auto [size, encoding_bytes] =
       initial.empty() ? Estimate{TokenArray::measure(words, poll)} : estimate_size(words, initial, encoding, poll);
   return encoding_bytes + bytes_for(size, max_merges, sharing);
-}
-
-std::uint64_t supertraining_bytes(const Words& phrases, std::size_t max_merges, const Sharing& sharing,
-                                  const PollFunction& poll) {
-  return bytes_for(TokenArray::measure_phrases(phrases, poll), max_merges, sharing);
 }
 
 }  // namespace hf_bpe

@@ -45,16 +45,6 @@ struct Learned {
 Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, const TrainingOptions& options,
                      const std::function<void(const Learned&)>& progress);
 
-// Learns supermerges that follow those of `initial`, from phrases (text/phrases.hpp), after the merges inside
-// pre-tokens. Supermerges may make tokens that exist; then they have those tokens' symbols. Symbols are those of the
-// merges, then those of `initial` in the order of their first occurrence. Otherwise like `learn_merges`.
-Learned learn_supermerges(const Words& phrases, const FirstTokens::Merges& merges, const FirstTokens::Merges& initial,
-                          const TrainingOptions& options, const std::function<void(const Learned&)>& progress);
-
-// The peak memory of `learn_supermerges`, without the phrases; `max_merges` includes the initial ones.
-std::uint64_t supertraining_bytes(const Words& phrases, std::size_t max_merges, const Sharing& sharing,
-                                  const PollFunction& poll);
-
 // The peak memory of `learn_merges`, without the words: on real text an upper bound, up to half as much again.
 // `max_merges` includes the initial merges, which a sample of the words is encoded with. Iterates over the words twice,
 // or once if there are no initial merges. `poll` is called from time to time. Throws like TokenArray.

@@ -42,7 +42,7 @@ class Artifact:
     Attributes:
         name: what the tables and failures call it.
         kind: "folder" with a `tokenizer.json`, "gpt2" for GPT-2's two files, "encoding" of tiktoken, "refused" and
-            "refused encoding" for what no road may load, "boundless" for a tokenizer that only hf_bpe can represent.
+            "refused encoding" for what no road may load.
         make: makes it in an empty folder; returns the folder, or the encoding.
         is_quick: whether the quick form has it.
         train: returns it as `BPETokenizer.train` gives it, for those that are trained here.
@@ -237,7 +237,6 @@ TRAINED = [
     trained("superwords", vocab_size=420, superwords=Superwords(after=80)),
     trained("extra special tokens", extra_special_tokens=["<image>", "<|im_start|>"]),
     *(trained(f"pattern {name}", name == "o200k", pattern=name) for name in api.PATTERN_NAMES if name != "gpt2"),
-    trained("boundless", True, "boundless", vocab_size=330, superwords=Superwords(after=60, kind="boundless")),
 ]
 
 

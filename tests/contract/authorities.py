@@ -5,7 +5,7 @@ from transformers import AutoTokenizer, GPT2Tokenizer, PreTrainedTokenizerFast
 
 FAST, BACKEND, OBJECT = "a fast tokenizer of the folder", "a fast tokenizer of tokenizer.json", "the object itself"
 SAVED, SLOW_FILES = "a fast tokenizer of the saved tokenizer.json", "GPT2Tokenizer"
-TIKTOKEN, SELF = "tiktoken", "the trained tokenizer"
+TIKTOKEN = "tiktoken"
 
 
 def of_tokenizer_json(made):
@@ -19,6 +19,5 @@ AUTHORITIES = {
     SAVED: PreTrainedTokenizerFast.from_pretrained,
     SLOW_FILES: GPT2Tokenizer.from_pretrained,
     TIKTOKEN: lambda made: made,
-    SELF: lambda made: made,
 }
 """Name → a function that makes it of an artifact."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from contract import api
-from contract.authorities import BACKEND, FAST, OBJECT, SAVED, SELF, SLOW_FILES, TIKTOKEN
+from contract.authorities import BACKEND, FAST, OBJECT, SAVED, SLOW_FILES, TIKTOKEN
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -109,7 +109,6 @@ ROADS = {
         Road("convert_from(ranks)", ENCODINGS, TIKTOKEN, by_rank_file),
         Road("hf-bpe convert of ranks", ENCODINGS, TIKTOKEN, by_command_from_ranks),
         Road("train", ("folder",), SAVED, None),
-        Road("train, boundless", ("boundless",), SELF, None),
     )
 }  # fmt: skip
 """Name → road."""

@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 
 from contract.artifacts import ARTIFACTS, DATA
-from contract.authorities import AUTHORITIES, SELF, TIKTOKEN
+from contract.authorities import AUTHORITIES, TIKTOKEN
 from contract.chats import MESSAGES  # noqa: F401 - adds its comparisons
 from contract.comparisons import OF_TRANSFORMERS, Case
 from contract.differences import documented
@@ -33,7 +33,7 @@ def authority_of(artifact, name):
     """Return the authority, and what has been seen of it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of transformers' own classes
-        thing = ARTIFACTS[artifact].train() if name == SELF else AUTHORITIES[name](made(artifact))
+        thing = AUTHORITIES[name](made(artifact))
     return thing, {}
 
 
@@ -70,7 +70,7 @@ def comparisons_for(tokenizer, authority, decides_ids):
     if authority == TIKTOKEN:
         found = OF_TIKTOKEN
     else:
-        own = OF_BPE_TOKENIZER if isinstance(tokenizer, BPETokenizer) and authority != SELF else {}
+        own = OF_BPE_TOKENIZER if isinstance(tokenizer, BPETokenizer) else {}
         found = {**OF_TRANSFORMERS, **own}
     return [each for each in found.values() if each.decides_ids or not decides_ids]
 

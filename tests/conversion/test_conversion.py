@@ -106,7 +106,6 @@ _TWO, _A = (Piece("<|user|>"), Piece("<|endoftext|>")), Piece("A", True)
 _FEW_BYTES = dataclasses.replace(
     trained(), vocab={i: token for i, token in trained().vocab.items() if token != b"\x01"}, drop_missing_bytes=True
 )
-_SUPERMERGED = dataclasses.replace(trained(), vocab=trained().vocab | {300: b"aZ"}, supermerges=[(b"a", b"Z")])
 USES = {
     "pattern": Definition(trained(pattern=r"\p{L}+|\P{L}")),
     "special_tokens": Definition(trained()),
@@ -119,7 +118,6 @@ USES = {
     "split_special_tokens": _with(split_special_tokens=True),
     "normalizer": Definition(dataclasses.replace(trained(), normalizer="NFC")),
     "ignore_merges": Definition(_UNREACHABLE),
-    "supermerges": Definition(_SUPERMERGED),
     "missing_bytes": Definition(_FEW_BYTES),
     "unused_tokens": _with(unused_tokens={"中": 300}),
     "names": _with(pad_token="<|user|>"),

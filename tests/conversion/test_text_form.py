@@ -113,9 +113,9 @@ def test_everything_that_a_tokenizer_may_have_is_carried(tmp_path):
     del vocab[255]
     model = BPEModel(vocab, [], ("<s>",), "gpt2", True, "NFC", drop_missing_bytes=True)
     definition = Definition(model, tokens, {**settings, "padding_side": "left", "pad_token": "<s>"})
-    # A template is either one of bos_token and eos_token or another, and only the library's own files hold supermerges.
+    # A template is either one of bos_token and eos_token or another.
     unused = [name for name, feature in FEATURES.items() if not feature.is_used(definition)]
-    assert unused == ["bos_eos", "supermerges"]
+    assert unused == ["bos_eos"]
     assert FORMAT.missing(definition) == {}
     read = FORMAT.read(write(definition, tmp_path / "x"), Hints())
     assert (read.model, read.settings) == (definition.model, definition.settings)

@@ -48,11 +48,6 @@ class Measure:
     """Encode the pre-tokens of counts with a model in several threads."""
 
     def __init__(self, model: BPEModel, threads: int) -> None:
-        if model.supermerges:
-            raise ValueError(
-                "report: expected a model without supermerges: figures are of counted pre-tokens, and supermerges join "
-                "these; compare numbers of tokens by tokenizer.count_tokens(texts)"
-            )
         # Text was already split and normalized for counting.
         self._encoder = make_encoder(replace(model, pattern=None, normalizer=None))
         self._ids = np.array([*model.vocab], np.int64)

@@ -307,13 +307,6 @@ FEATURES: dict[str, Feature] = {
         True,
         lambda definition: replace(definition, model=replace(definition.model, ignore_merges=False)),
     ),
-    "supermerges": Feature(
-        lambda definition: bool(definition.model.supermerges),
-        "supermerges, which merge whole pre-tokens",
-        "readers would never give the tokens of several words",
-        True,
-        lambda definition: replace(definition, model=replace(definition.model, supermerges=[])),
-    ),
     "missing_bytes": Feature(
         lambda definition: definition.model.drop_missing_bytes,
         "bytes that are dropped because they have no token",

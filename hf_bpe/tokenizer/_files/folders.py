@@ -1,7 +1,7 @@
 """Folders of tokenizers for `from_pretrained`: which files are used, and how other loaders interpret them.
 
 A folder that BPETokenizer has saved names its pattern in `tokenizer_config.json` and is read from `vocab.json` and
-`merges.txt`, or from `boundless.json` if its model has supermerges. Any other folder is read from its `tokenizer.json`
+`merges.txt`. Any other folder is read from its `tokenizer.json`
 with the result of `PreTrainedTokenizerFast` of transformers: `tokenizer.json` decides how text is encoded, and the
 other files name and add tokens.
 """
@@ -21,10 +21,9 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from hf_bpe.core._byte_level import to_printable
 from hf_bpe.tokenizer._files.added_tokens import AddedVocabulary
-from hf_bpe.tokenizer._files.boundless_file import BOUNDLESS_FILE
 from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition
 from hf_bpe.tokenizer._files.reading import read_bytes
-from hf_bpe.tokenizer._files.tokenizer_config import DIGESTS, check_added_tokens, check_config, check_special_tokens_map
+from hf_bpe.tokenizer._files.tokenizer_config import check_added_tokens, check_config, check_special_tokens_map
 from hf_bpe.tokenizer._files.tokenizer_json import (
     added_tokens_of_json,
     definition_of_json,
@@ -64,7 +63,7 @@ OF_REPOSITORIES = frozenset(
 )
 """Arguments of from_pretrained that say where the files are and who may run code."""
 
-OWN_FILES = ("tokenizer.json", "vocab.json", "merges.txt", BOUNDLESS_FILE)
+OWN_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
 OTHER_FILES = ("tekken.json", "tiktoken.model", "qwen.tiktoken")
 """The names of files that only `BPETokenizer.convert_from` reads; any other `*.tiktoken` is one, too."""
 
@@ -78,10 +77,7 @@ def needs_conversion(folder: Path, given: Mapping[str, Any]) -> bool:
 
 def is_given(given: Mapping[str, Any]) -> bool:
     """Return whether the caller of from_pretrained passes the vocabulary."""
-    return any(
-        name in given
-        for name in ("model", "vocab_file", "merges_file", "boundless_file", "tokenizer_file", "gguf_file")
-    )
+    return any(name in given for name in ("model", "vocab_file", "merges_file", "tokenizer_file", "gguf_file"))
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,6 @@ class Folder:
         given: names of the settings that the caller passes.
         tokenizer_json: the path of `tokenizer.json`, if the tokenizer is read from it.
         content: the content of `tokenizer.json`.
-        is_boundless: whether the tokenizer is read from `boundless.json`.
     """
 
     name: str
@@ -102,7 +97,6 @@ class Folder:
     given: frozenset[str]
     tokenizer_json: str = ""
     content: Mapping[str, Any] | None = None
-    is_boundless: bool = False
     _definitions: list[Definition] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
@@ -132,10 +126,6 @@ class Folder:
                 check(Path(paths[kind]))
         folder = cls(str(name), config, frozenset(given))
         vocabulary = {kind: kind in paths for kind in ("vocab_file", "merges_file")}
-        digests = config.get(DIGESTS) or {}
-        is_ours = BOUNDLESS_FILE in digests if digests else not any(vocabulary.values())
-        if "boundless_file" in paths and is_ours and "model" not in given:
-            return replace(folder, is_boundless=True)
         if "model" in given or (all(vocabulary.values()) and "pattern" in config):
             return folder
         # Other libraries that save such a folder again write neither.
@@ -184,8 +174,6 @@ class Folder:
         Warns:
             UserWarning: an added token has a different id in `tokenizer_config.json` or `added_tokens.json`.
         """
-        others = {"vocab_file", "merges_file"} if self.is_boundless else {"boundless_file"}
-        kwargs = {name: value for name, value in kwargs.items() if name not in others - self.given}
         if self.content is None:
             return {**kwargs}
         try:

@@ -14,7 +14,6 @@ from typing import Any
 
 from hf_bpe._utils.files import interrupted_save
 from hf_bpe.core._model import BPEModel
-from hf_bpe.tokenizer._files.boundless_file import BOUNDLESS_FILE
 from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS
 from hf_bpe.tokenizer._files.tokenizer_json import read_tokenizer_json
 
@@ -23,7 +22,6 @@ LAST = ("tokenizer.json", "vocab.json")
 
 # transformers' key of a file → its name.
 _FILES = {"vocab_file": "vocab.json", "merges_file": "merges.txt", "tokenizer_file": "tokenizer.json"}
-_FILES |= {"boundless_file": BOUNDLESS_FILE}
 
 
 def digests_of(folder: Path) -> dict[str, str]:

@@ -42,15 +42,6 @@ _USE_OTHER = "it is not byte-level BPE; load it with PreTrainedTokenizerFast of 
 _quote = json.encoder.encode_basestring
 
 
-def refuse_supermerges(what: str, model: BPEModel) -> None:
-    """Raise a ValueError if a model has supermerges, which `what` cannot have."""
-    if model.supermerges:
-        raise ValueError(
-            f"{what}: expected a model without supermerges, got one with {len(model.supermerges)}, which merge whole "
-            "words (BoundlessBPE); only BPETokenizer and its own files have them"
-        )
-
-
 def render_tokenizer_json(definition: Definition) -> str:
     """Return the content of a `tokenizer.json` that gives the same ids.
 
@@ -58,11 +49,9 @@ def render_tokenizer_json(definition: Definition) -> str:
     a gap, or have ids that it leaves unused.
 
     Raises:
-        ValueError: `add_prefix_space` is set with a pattern for which `tokenizers` cannot express it; or the model has
-            supermerges, which a `tokenizer.json` cannot hold.
+        ValueError: `add_prefix_space` is set with a pattern for which `tokenizers` cannot express it.
     """
     model = definition.model
-    refuse_supermerges("tokenizer.json", model)
     add_prefix_space = bool(definition.setting("add_prefix_space"))
     check_prefix_space(model.pattern, add_prefix_space)
     ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
@@ -447,7 +436,7 @@ FORMAT = Format(
     name="tokenizer.json",
     what="the file of the tokenizers library",
     is_file=True,
-    carries=frozenset(FEATURES) - {"split_special_tokens", "supermerges", "names", "chat_template", "settings"},
+    carries=frozenset(FEATURES) - {"split_special_tokens", "names", "chat_template", "settings"},
     matches=_matches,
     read=_read,
     write=_write,
