@@ -6,6 +6,7 @@ The suite runs in the tests of the repository, and by itself against an installe
 """
 
 import os
+import shutil
 from collections import Counter, defaultdict
 from contextlib import suppress
 
@@ -31,6 +32,15 @@ def pytest_collection_modifyitems(config, items):
     left_out = [item for item in items if item.get_closest_marker("thorough")]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in {*left_out}]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _deleted_at_the_end():
+    """Delete what was saved: two gigabytes in the whole form."""
+    yield
+    from contract.walking import root
+
+    shutil.rmtree(root())
 
 
 @pytest.fixture

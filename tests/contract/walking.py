@@ -19,8 +19,14 @@ from contract.tiktoken_views import OF_TIKTOKEN
 from hf_bpe import BPETokenizer
 
 
-def new_folder():
+@functools.cache
+def root():
+    """Return the folder of a process, in which all others are; conftest.py deletes it."""
     return Path(tempfile.mkdtemp(prefix="contract-"))
+
+
+def new_folder():
+    return Path(tempfile.mkdtemp(dir=root()))
 
 
 @functools.lru_cache(maxsize=4)  # tests of one artifact follow each other
