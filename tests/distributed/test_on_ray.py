@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from hf_bpe import Source, count, distributed, plan
+from hf_bpe.distributed import _ray
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hf_bpe[ray]'")
 
@@ -46,7 +47,7 @@ def test_a_cluster_gives_the_same_counts(corpus, shard_bytes, fan_in):
 @pytest.mark.skipif(os.name == "nt", reason="kills a process")
 @pytest.mark.usefixtures("cluster")
 def test_a_lost_worker_changes_nothing(corpus, tmp_path, monkeypatch):
-    count_shards, killed = distributed._count, tmp_path / "killed"
+    count_shards, killed = _ray._count, tmp_path / "killed"
 
     def count_or_die(shards, settings, max_memory):
         result = count_shards(shards, settings, max_memory)
@@ -55,7 +56,7 @@ def test_a_lost_worker_changes_nothing(corpus, tmp_path, monkeypatch):
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
-    monkeypatch.setattr(distributed, "_count", count_or_die)
+    monkeypatch.setattr(_ray, "_count", count_or_die)
     source = Source(corpus, weight="0.7")
     counts = distributed.count(source, shard_bytes=50_000, **SETTINGS)
     assert killed.exists()
