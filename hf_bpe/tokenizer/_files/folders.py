@@ -1,9 +1,8 @@
 """Folders of tokenizers for `from_pretrained`: which files are used, and how other loaders interpret them.
 
 A folder that BPETokenizer has saved names its pattern in `tokenizer_config.json` and is read from `vocab.json` and
-`merges.txt`. Any other folder is read from its `tokenizer.json`
-with the result of `PreTrainedTokenizerFast` of transformers: `tokenizer.json` decides how text is encoded, and the
-other files name and add tokens.
+`merges.txt`. Any other folder is read from its `tokenizer.json` with the result of `PreTrainedTokenizerFast` of
+transformers: `tokenizer.json` decides how text is encoded, and the other files name and add tokens.
 """
 
 from __future__ import annotations
