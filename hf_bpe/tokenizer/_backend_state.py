@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tokenizers import AddedToken, Tokenizer
+from tokenizers.decoders import DecodeStream
 from tokenizers.models import BPE
 
 from hf_bpe.engine._panics import panics_as_errors
@@ -50,14 +51,13 @@ def remembered_as_special(backend: Tokenizer, added: Mapping[int, AddedToken]) -
         backend: the `tokenizers.Tokenizer`.
         added: its added tokens.
     """
-    ordinary = {token_id: token.content for token_id, token in added.items() if not token.special}
 
-    def are_kept(ids: list[int]) -> bool:
-        return bool(backend.decode(ids, skip_special_tokens=True) == backend.decode(ids, skip_special_tokens=False))
+    def is_kept(token_id: int) -> bool:
+        # Unlike `decode`, this keeps the GIL: `add_tokens` of another thread would raise an error meanwhile.
+        kept, shown = (DecodeStream(skip_special_tokens=skips).step(backend, token_id) for skips in (True, False))
+        return bool(kept == shown)
 
-    if are_kept([*ordinary]):
-        return []
-    return [token for token_id, token in ordinary.items() if not are_kept([token_id])]
+    return [token.content for token_id, token in added.items() if not (token.special or is_kept(token_id))]
 
 
 def state_of_tokens(backend: Tokenizer) -> tuple[Any, ...]:

@@ -141,7 +141,8 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
 
     def batch_decode(self, sequences: Any, skip_special_tokens: bool = False, *args: Any, **kwargs: Any) -> list[str]:
         """Return the texts of several rows of ids, as in transformers."""
-        if not args and are_several_rows(sequences):
+        cleans = cleans_up(self, kwargs.get("clean_up_tokenization_spaces"))
+        if not args and not cleans and are_several_rows(sequences):
             # transformers would first walk through all ids in Python.
             return [*self.decode(sequences, skip_special_tokens, **kwargs)]
         texts: list[str] = super().batch_decode(sequences, skip_special_tokens, *args, **kwargs)

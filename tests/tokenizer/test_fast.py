@@ -174,7 +174,8 @@ def test_spaces_are_cleaned_up_where_transformers_does(folder, monkeypatch, sett
     rows = [plain.encode("It is n't , that !", add_special_tokens=False)] * 2
     for options in ({}, {"clean_up_tokenization_spaces": True}, {"clean_up_tokenization_spaces": False}):
         expected = plain.batch_decode(rows, **options)
-        assert fast.batch_decode(rows, **options) == fast.decode(rows, **options) == expected
+        assert fast.batch_decode(rows, **options) == expected
+        assert fast.decode(rows, **options) == plain.decode(rows, **options)
         assert fast.decode(rows[0], **options) == expected[0]
     monkeypatch.setattr(PreTrainedTokenizerFast, "_decode", lambda *args, **kwargs: pytest.fail("not accelerated"))
     if hasattr(plain, INSISTS) and not insists:
@@ -398,7 +399,11 @@ def test_threads_may_encode_while_another_adds_tokens(fast):
 
     def encode(number):
         if number % 50 == 7:
-            fast.add_tokens([f"<new {number}>"])
+            try:
+                fast.add_tokens([f"<new {number}>"])
+            except RuntimeError as error:  # of tokenizers before 0.23, which adds no tokens while it encodes
+                if "Already borrowed" not in str(error):
+                    raise
         return fast.encode(CORPUS[1])
 
     with ThreadPoolExecutor(4) as pool:

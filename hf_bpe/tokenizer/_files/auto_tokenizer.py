@@ -87,8 +87,9 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
         OSError: a file cannot be read.
         ValueError: tokenizer_config.json or config.json is not a JSON object.
     """
-    from transformers.models.auto.tokenization_auto import MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS
+    from transformers.models.auto import tokenization_auto
 
+    overruled = getattr(tokenization_auto, "MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS", ())  # not in 5.0
     config, model = (_read(folder / name) for name in (CONFIG_FILE, MODEL_CONFIG_FILE))
     model_type = model.get("model_type")
     auto_map = config.get("auto_map")
@@ -103,7 +104,7 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
     if tokenizer is not None and _can_be_run(folder):
         mismatch, ids = _compare(folder, tokenizer, definition)
     kind = None if tokenizer is None else type(tokenizer)
-    known = isinstance(model_type, str) and model_type in MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS
+    known = isinstance(model_type, str) and model_type in overruled
     return AutoTokenizerChoice(
         loads=None if kind is None else kind.__name__,
         error=error,
