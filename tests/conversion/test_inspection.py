@@ -10,6 +10,7 @@ from packaging.version import Version
 from support.commands import error, run
 from support.families import FAMILIES, tokenizer_json
 from support.samples import make_tokenizer
+from support.transformers_features import needs_class_of_its_own
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer, train
@@ -61,12 +62,18 @@ def inspected(path, code=0):
     ("family", "config", "model_config", "loads", "ids"),
     [
         ("Llama 3", FAST, {"model_type": "llama"}, "TokenizersBackend", "same"),
-        ("Llama 3", LLAMA_2, {"model_type": "llama"}, *AS_LLAMA_2),
+        pytest.param("Llama 3", LLAMA_2, {"model_type": "llama"}, *AS_LLAMA_2, marks=needs_class_of_its_own("qwen2")),
         ("Qwen2, 2.5, 3", {"tokenizer_class": "Qwen2Tokenizer"}, {"model_type": "qwen2"}, "Qwen2Tokenizer", "same"),
         ("Llama 3", {"tokenizer_class": "Qwen2Tokenizer"}, None, "Qwen2Tokenizer", "other"),
-        ("Llama 3", FAST, {"model_type": "qwen2"}, "Qwen2Tokenizer", "other"),
+        pytest.param(
+            *("Llama 3", FAST, {"model_type": "qwen2"}, "Qwen2Tokenizer", "other"),
+            marks=needs_class_of_its_own("qwen2"),
+        ),
         ("gpt-oss, Llama 4", {"tokenizer_class": "GPT2Tokenizer"}, None, "GPT2Tokenizer", "other"),
-        ("DeepSeek V2, LLM", LLAMA_2, {"model_type": "deepseek_v2"}, "TokenizersBackend", "same"),
+        pytest.param(
+            *("DeepSeek V2, LLM", LLAMA_2, {"model_type": "deepseek_v2"}, "TokenizersBackend", "same"),
+            marks=needs_class_of_its_own("deepseek_v2"),
+        ),
     ],
 )
 def test_class_and_ids_of_auto_tokenizer_are_reported(tmp_path, model, family, config, model_config, loads, ids):
@@ -112,6 +119,7 @@ def test_loading_warns_of_a_class_of_transformers_with_other_ids(tmp_path, model
     )
 
 
+@needs_class_of_its_own("qwen2")
 def test_class_with_other_ids_is_found_by_its_model_type(tmp_path, model):
     path = folder_of(tmp_path / "x", tokenizer_json(FAMILIES["Llama 3"], model), FAST, {"model_type": "qwen2"})
     with pytest.warns(UserWarning, match="loads it as Qwen2Tokenizer") as caught:

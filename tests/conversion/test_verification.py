@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support.commands import PROGRAM
 from support.profiles import by_profile
 from support.strategies import models
+from support.transformers_features import needs_class_of_its_own
 from tokenizers import AddedToken
 
 import hf_bpe.tokenizer._saving as saving
@@ -225,6 +226,7 @@ def test_written_files_are_verified_once_unless_verify_is_false(tmp_path, monkey
     assert calls == (expected if verify else [])
 
 
+@needs_class_of_its_own("qwen2")
 def test_a_folder_converted_into_is_verified_with_the_files_around_it(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "qwen2"}')
     definition = Definition(train(CORPUS, 262))

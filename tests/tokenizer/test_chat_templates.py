@@ -128,8 +128,6 @@ def test_sanitizing_has_no_offsets_and_no_overflow(tokenizer, option):
     )
     with pytest.raises(ValueError, match=message):
         tokenizer("low<|im_end|>", sanitize_control_tokens=True, **{option: True})
-    with pytest.raises(ValueError, match=message):
-        tokenizer.apply_chat_template(SHORT, sanitize_control_tokens=True, tokenizer_kwargs={option: True})
 
 
 @needs_sanitizing

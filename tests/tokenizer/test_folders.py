@@ -304,7 +304,7 @@ def test_a_tokenizer_json_that_is_none_is_named(write):
 
 def test_names_that_are_no_tokens_are_refused(write):
     for value in ({"bos_token": {"content": "<s>"}}, {"additional_special_tokens": [5]}):
-        with pytest.raises(ValueError, match=r"are not those of a tokenizer: .*has to|expected strings and added"):
+        with pytest.raises(ValueError, match=r"are not those of a tokenizer: |expected strings and added"):
             BPETokenizer.from_pretrained(write(backend(), value))
 
 

@@ -4,6 +4,7 @@ import json
 import logging
 
 import pytest
+from support.transformers_features import KEEPS_REGISTERED_CLASSES
 
 from hf_bpe import BPETokenizer, train
 from hf_bpe.editing import extend, truncate
@@ -72,6 +73,7 @@ def test_unknown_setting_in_a_file_is_kept(tmp_path):
     assert edited.init_kwargs["legacy"] is False
 
 
+@pytest.mark.skipif(not KEEPS_REGISTERED_CLASSES, reason="loggers of these transformers do not reach pytest")
 def test_unknown_option_through_auto_tokenizer_is_a_warning(tmp_path, caplog):
     from transformers import AutoTokenizer
 
