@@ -75,7 +75,7 @@ class TestExtend:
             run("extend", folder, *source, "-o", tmp_path / "out", "--add", 3, "--remap", tmp_path / "remap", "-f")
             check(folder, tmp_path / "out", edited, tmp_path / "remap")
 
-    def test_options_of_learning_and_reading_are_used(self, folder, tmp_path):
+    def test_choices_for_learning_and_reading_are_used(self, folder, tmp_path):
         (tmp_path / "text.jsonl").write_text('{"words": "slow slower"}\n', encoding="utf-8")
         options = ["--column", "words", "--tie-break", "huggingface", "--max-token-bytes", 4, "--weight", 3]
         shown = run("extend", folder, tmp_path / "text.jsonl", "-o", tmp_path / "out", "--add", 9, *options)
