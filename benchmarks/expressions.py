@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 from tokenizers import Regex, Tokenizer, pre_tokenizers
 
 from hf_bpe import _native
-from hf_bpe.core.pretokenizers import PATTERNS, ByteLevel, PreTokenizer, Split, canonical_pattern, pre_tokenizer
-from hf_bpe.engine._native_patterns import compile_natively
+from hf_bpe.pretokenizers import PATTERNS, ByteLevel, PreTokenizer, Split, canonical_pattern, pre_tokenizer
+from hf_bpe.pretokenizers._native import compile_natively
 
 _SAMPLE = 200_000  # bytes for the libraries that return Python objects
 _ROUNDS = 5

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from tokenizers.trainers import ParityBpeTrainer
 
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, count, train
-from hf_bpe.core import from_printable
+from hf_bpe.pretokenizers import from_printable
 from hf_bpe.training import Parity
 
 

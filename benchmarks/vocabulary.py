@@ -112,13 +112,13 @@ def _save_tokenizer(folder: Path, pattern: str) -> None:
 
 
 def _printable(token: bytes) -> str:
-    from hf_bpe.core import to_printable
+    from hf_bpe.pretokenizers import to_printable
 
     return to_printable(token)
 
 
 def _raw(token: str) -> bytes:
-    from hf_bpe.core import from_printable
+    from hf_bpe.pretokenizers import from_printable
 
     raw = from_printable(token)
     if raw is None:

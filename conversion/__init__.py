@@ -4,10 +4,11 @@ from hf_bpe.conversion._formats import FORMATS, definition_of, detect, read, wri
 from hf_bpe.conversion._inspection import Inspection, inspect
 from hf_bpe.conversion._recover_merges import recover_merges
 from hf_bpe.conversion._tiktoken import model_of_ranks
-
-from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints
-from hf_bpe.tokenizer._files.reading import decode, read_bytes
-from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2, write_gpt2
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._features import FEATURES
+from hf_bpe.formats._format import Format, Hints
+from hf_bpe.formats._reading import decode, read_bytes
+from hf_bpe.formats._vocab_and_merges import read_gpt2, write_gpt2
 
 __all__ = [
     "FEATURES",

@@ -1,7 +1,7 @@
 r"""Split expressions of other libraries: read as the library reads them, written only if it reads them as we do.
 
 minbpe runs an expression with the `regex` package, tiktoken with fancy-regex, and both lose text between matches.
-`hf_bpe.core._dialects` has what they read differently.
+`hf_bpe.pretokenizers._regex.dialects` has what they read differently.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from functools import lru_cache
 
 import regex
 
-from hf_bpe.core._dialects import Dialect, differences, translate
-from hf_bpe.core._expression_checks import first_uncertain_character, may_be_empty
-from hf_bpe.core._expression_tree import ANYTHING, OneOf, Repeat
-from hf_bpe.core._expressions import parse
-from hf_bpe.core._matching import check_expression
-from hf_bpe.core._regex_dialect import check_expansion
-from hf_bpe.core.pretokenizers import PATTERNS, Split, canonical_pattern
+from hf_bpe.pretokenizers._matching import check_expression
+from hf_bpe.pretokenizers._patterns import PATTERNS, Split, canonical_pattern
+from hf_bpe.pretokenizers._regex.checks import first_uncertain_character, may_be_empty
+from hf_bpe.pretokenizers._regex.dialects import Dialect, differences, translate
+from hf_bpe.pretokenizers._regex.parser import parse
+from hf_bpe.pretokenizers._regex.translate import check_expansion
+from hf_bpe.pretokenizers._regex.tree import ANYTHING, OneOf, Repeat
 
 _WHOLE_TEXT = Repeat(OneOf(ANYTHING), 1, None, True)
 # tiktoken's expression of cl100k_base since 0.7. It cuts as the pattern of that name, except for white space at the end
@@ -45,7 +45,7 @@ def read_expression(expression: str, dialect: Dialect, tokens: Iterable[bytes]) 
     Raises:
         ValueError: the expression cannot be translated exactly.
 
-    >>> from hf_bpe.core._dialects import TIKTOKEN
+    >>> from hf_bpe.pretokenizers._regex.dialects import TIKTOKEN
     >>> read_expression(r"\p{N}{1,3}+|\P{N}+$|\P{N}", TIKTOKEN, [])
     '(?>\\p{N}{1,3})|\\P{N}+\\z|\\P{N}'
     """
@@ -73,7 +73,7 @@ def read_expression(expression: str, dialect: Dialect, tokens: Iterable[bytes]) 
 def check_means_the_same(pattern: str | None, dialect: Dialect) -> None:
     r"""Raise a ValueError if a library may split text differently by the expression of a pattern, which is no chain.
 
-    >>> from hf_bpe.core._dialects import PYTHON
+    >>> from hf_bpe.pretokenizers._regex.dialects import PYTHON
     >>> check_means_the_same(r"\p{L}+|\P{L}", PYTHON)
     >>> check_means_the_same(r"\p{L}+", PYTHON)  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):

@@ -9,6 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hf_bpe._utils.arguments import check_path
+from hf_bpe._utils.files import staged_folder
+from hf_bpe._utils.input_files import open_regular
 from hf_bpe.conversion import _gguf as gguf
 from hf_bpe.conversion import _hf_folder as hf_folder
 from hf_bpe.conversion import _minbpe as minbpe
@@ -17,16 +20,13 @@ from hf_bpe.conversion import _sentencepiece as sentencepiece
 from hf_bpe.conversion import _tekken as tekken
 from hf_bpe.conversion import _text as text
 from hf_bpe.conversion import _tiktoken as tiktoken
-
-from hf_bpe._utils.arguments import check_path
-from hf_bpe._utils.files import staged_folder
-from hf_bpe._utils.input_files import open_regular
 from hf_bpe.core._model import BPEModel
-from hf_bpe.tokenizer._files import tokenizer_json
-from hf_bpe.tokenizer._files import vocab_and_merges as gpt2
-from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition, Format, Hints
-from hf_bpe.tokenizer._files.sides import side_of_file
-from hf_bpe.tokenizer._files.verification import verify_file
+from hf_bpe.formats import _tokenizer_json as tokenizer_json
+from hf_bpe.formats import _vocab_and_merges as gpt2
+from hf_bpe.formats._definition import NAMED_TOKENS, Definition
+from hf_bpe.formats._format import Format, Hints
+from hf_bpe.formats._verification.mismatch import verify_file
+from hf_bpe.formats._verification.sides import side_of_file
 
 _FORMATS = (hf_folder, text, gpt2, gguf, minbpe, tokenizer_json, tiktoken)
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _FORMATS}

@@ -14,6 +14,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from tokenizers import AddedToken
+
 from hf_bpe.conversion._gguf_file import KEY, MAGIC, Metadata
 from hf_bpe.conversion._llama_cpp import (
     NOT_BYTE_LEVEL,
@@ -26,15 +28,14 @@ from hf_bpe.conversion._llama_cpp import (
     pre_tokenizer_name,
 )
 from hf_bpe.conversion._llama_cpp_peer import peer
-from tokenizers import AddedToken
-
-from hf_bpe.core._byte_level import from_printable, is_utf8, to_printable
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import canonical_pattern
-from hf_bpe.engine._dispatch import from_printable_all
-from hf_bpe.engine._merge_trees import unreachable
-from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition, Format, Hints, Peer
-from hf_bpe.tokenizer._files.sides import side_of
+from hf_bpe.encoding._merge_trees import unreachable
+from hf_bpe.formats._definition import NAMED_TOKENS, Definition
+from hf_bpe.formats._format import Format, Hints, Peer
+from hf_bpe.formats._native_readers import from_printable_all
+from hf_bpe.formats._verification.sides import side_of
+from hf_bpe.pretokenizers._byte_level import from_printable, is_utf8, to_printable
+from hf_bpe.pretokenizers._patterns import canonical_pattern
 
 # The architecture in the header of a file without a model; llama.cpp requires one that it knows.
 _ARCHITECTURE = "gpt2"

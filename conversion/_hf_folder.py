@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints, Peer
-from hf_bpe.tokenizer._files.integrity import LAST
-from hf_bpe.tokenizer._files.reading import read_bytes
-from hf_bpe.tokenizer._files.sides import Side, side_of_loaded
-from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._features import FEATURES
+from hf_bpe.formats._format import Format, Hints, Peer
+from hf_bpe.formats._integrity import LAST
+from hf_bpe.formats._reading import read_bytes
+from hf_bpe.formats._tokenizer_config import CONFIG_FILE
+from hf_bpe.formats._verification.sides import Side, side_of_loaded
 
 TOKENIZER_FILE = "tokenizer.json"
 
@@ -48,8 +50,8 @@ def verify(
         original: another side that must give the same ids.
         files: text files to encode, besides the stress texts.
     """
-    from hf_bpe.tokenizer._files.neighbours import warn_of_neighbours
-    from hf_bpe.tokenizer._files.verification import verify_folder
+    from hf_bpe.tokenizer._saving.existing_files import warn_of_neighbours
+    from hf_bpe.tokenizer._saving.verify_folder import verify_folder
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
     tokenizer = BPETokenizer.from_definition(definition)

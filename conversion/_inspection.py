@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.visible import counted
-from hf_bpe.core.pretokenizers import NAMES, Split, is_chain, pre_tokenizer
-from hf_bpe.engine._dispatch import splits_natively
-from hf_bpe.engine._merge_trees import unreachable
-from hf_bpe.tokenizer._files.auto_tokenizer import AutoTokenizerChoice, auto_tokenizer_choice
-from hf_bpe.tokenizer._files.contradictions import contradictions
-from hf_bpe.tokenizer._files.definition import Definition, Format
+from hf_bpe.encoding._factory import splits_natively
+from hf_bpe.encoding._merge_trees import unreachable
+from hf_bpe.formats._consistency import contradictions
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._format import Format
+from hf_bpe.pretokenizers._patterns import NAMES, Split, is_chain, pre_tokenizer
+from hf_bpe.tokenizer._saving.auto_tokenizer import AutoTokenizerChoice, auto_tokenizer_choice
 
 _SHOWN = 8
 _WIDTH = 16

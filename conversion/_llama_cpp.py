@@ -14,8 +14,8 @@ from typing import NamedTuple
 import regex
 from tokenizers import AddedToken
 
-from hf_bpe.core.pretokenizers import split
-from hf_bpe.engine._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.pretokenizers._patterns import split
 
 
 class PreTokenizer(NamedTuple):

@@ -14,7 +14,7 @@ import sys
 import weakref
 from pathlib import Path
 
-from hf_bpe.core._byte_level import repair_surrogates
+from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
 _SOURCE = """
 import json, os, sys

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hf_bpe.core._model import MOST_TOKEN_BYTES
-from hf_bpe.tokenizer._files.reading import decode, read_bytes
+from hf_bpe.formats._reading import decode, read_bytes
 
 _ID = re.compile(r"[0-9]{1,10}", re.ASCII)
 

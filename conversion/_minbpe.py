@@ -20,15 +20,15 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+from hf_bpe._utils.input_files import open_regular
 from hf_bpe.conversion._expressions import check_means_the_same, compile_in_python, read_expression
 from hf_bpe.conversion._merge_ids import numbered_lines, parse_ids, tokens_of_merges
 from hf_bpe.conversion._sidecar import WHOLE_TEXT
-
-from hf_bpe._utils.input_files import open_regular
-from hf_bpe.core._dialects import PYTHON
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import NAMES, pattern_expression
-from hf_bpe.tokenizer._files.definition import Definition, Format, Hints
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._format import Format, Hints
+from hf_bpe.pretokenizers._patterns import NAMES, pattern_expression
+from hf_bpe.pretokenizers._regex.dialects import PYTHON
 
 _VERSION = "minbpe v1"
 _MODEL = re.compile(rb"(\xef\xbb\xbf)?minbpe v")

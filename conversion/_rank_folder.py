@@ -9,11 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from hf_bpe.conversion import _tiktoken as tiktoken
 from tokenizers import AddedToken
 
-from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition, Format, Hints, PatternNeeded, Peer
-from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, check_config
+from hf_bpe.conversion import _tiktoken as tiktoken
+from hf_bpe.formats._definition import NAMED_TOKENS, Definition
+from hf_bpe.formats._format import Format, Hints, PatternNeeded, Peer
+from hf_bpe.formats._tokenizer_config import CONFIG_FILE, check_config
 
 _RANK_FILES = ("tiktoken.model", "qwen.tiktoken")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hf_bpe.core._model import Merge
-from hf_bpe.engine._merge_trees import last_pair
+from hf_bpe.encoding._merge_trees import last_pair
 
 
 def recover_merges(ranks: Mapping[bytes, int]) -> list[Merge]:

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
-from hf_bpe.core.pretokenizers import is_chain, pattern_expression, stored_pattern
-from hf_bpe.tokenizer._files.definition import Definition, Hints, written_out
-from hf_bpe.tokenizer._files.reading import read_json_object
+from hf_bpe.formats._definition import Definition, written_out
+from hf_bpe.formats._format import Hints
+from hf_bpe.formats._reading import read_json_object
+from hf_bpe.pretokenizers._patterns import is_chain, pattern_expression, stored_pattern
 
 WHOLE_TEXT = r"(?s:.+)"
 """The expression for no pre-tokenization, where a format needs an expression."""

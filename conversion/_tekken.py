@@ -16,11 +16,12 @@ from typing import Any
 
 from hf_bpe.conversion._expressions import read_expression
 from hf_bpe.conversion._tiktoken import model_of_ranks
-
-from hf_bpe.core._dialects import TIKTOKEN
-from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints, Peer
-from hf_bpe.tokenizer._files.reading import read_json_object
-from hf_bpe.tokenizer._template import Template
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._features import FEATURES
+from hf_bpe.formats._format import Format, Hints, Peer
+from hf_bpe.formats._reading import read_json_object
+from hf_bpe.formats._template import Template
+from hf_bpe.pretokenizers._regex.dialects import TIKTOKEN
 
 TEKKEN_FILE = "tekken.json"
 _NAMES = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
@@ -137,7 +138,7 @@ def _peer(path: Path, definition: Definition) -> Peer:
 
 def _with_special_tokens(text: str, tokenizer: Any, definition: Definition, added: bool) -> list[int]:
     """Return the ids of a text in which special tokens are found, which mistral-common leaves to its callers."""
-    from hf_bpe.engine._added_tokens import AddedTokenSplitter
+    from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 
     row = [tokenizer.bos_id] if added else []
     for part in AddedTokenSplitter(definition.added_tokens).split(text):

@@ -15,14 +15,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from hf_bpe._utils.input_files import open_regular
 from hf_bpe.conversion._merge_ids import numbered_lines, parse_ids, tokens_of_merges
 from hf_bpe.conversion._sidecar import read_sidecar, write_sidecar
-
-from hf_bpe._utils.input_files import open_regular
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import canonical_pattern
-from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints, PatternNeeded
-from hf_bpe.tokenizer._files.reading import read_bytes
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._features import FEATURES
+from hf_bpe.formats._format import Format, Hints, PatternNeeded
+from hf_bpe.formats._reading import read_bytes
+from hf_bpe.pretokenizers._patterns import canonical_pattern
 
 VOCAB_FILE, MERGES_FILE = "vocab.tsv", "merges.tsv"
 _NAMES_OF_OTHERS = "vocab.txt", "merges.txt"

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING
 from hf_bpe.conversion._expressions import check_means_the_same, read_expression
 from hf_bpe.conversion._recover_merges import recover_merges
 from hf_bpe.conversion._sidecar import WHOLE_TEXT, read_sidecar, write_sidecar
-
-from hf_bpe.core._dialects import TIKTOKEN
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import pattern_expression
-from hf_bpe.tokenizer._files.definition import FEATURES, Definition, Format, Hints, PatternNeeded, Peer
-from hf_bpe.tokenizer._files.reading import read_bytes
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._features import FEATURES
+from hf_bpe.formats._format import Format, Hints, PatternNeeded, Peer
+from hf_bpe.formats._reading import read_bytes
+from hf_bpe.pretokenizers._patterns import pattern_expression
+from hf_bpe.pretokenizers._regex.dialects import TIKTOKEN
 
 if TYPE_CHECKING:
     import tiktoken

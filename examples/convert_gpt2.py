@@ -8,10 +8,10 @@ The files come with every GPT-2 checkpoint, for example `openai-community/gpt2` 
 import sys
 from pathlib import Path
 
-from hf_bpe.conversion import read_gpt2, write_gpt2
 from transformers import AutoTokenizer
 
 import hf_bpe
+from hf_bpe.conversion import read_gpt2, write_gpt2
 
 
 def main(source: Path, target: Path) -> None:

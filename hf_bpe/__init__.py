@@ -16,9 +16,9 @@ from hf_bpe.tokenizer._auto import register_when_imported
 from hf_bpe.training._train import train, train_bpe
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenizer._accelerate import accelerate, patch_transformers, unpatch_transformers
+    from hf_bpe.fast._accelerate import accelerate, patch_transformers, unpatch_transformers
+    from hf_bpe.fast._tokenization_fast import BPETokenizerFast
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
-    from hf_bpe.tokenizer._tokenization_fast import BPETokenizerFast
 
 __all__ = [
     "BPEModel",
@@ -39,19 +39,15 @@ __all__ = [
 _SUBMODULES = ("analysis", "conversion", "distributed", "editing")
 
 # These import transformers, or are not needed by most programs.
-__getattr__ = lazy_exports(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "BPETokenizer": "hf_bpe.tokenizer._tokenization_bpe",
-        "BPETokenizerFast": "hf_bpe.tokenizer._tokenization_fast",
-        **dict.fromkeys(("accelerate", "patch_transformers", "unpatch_transformers"), "hf_bpe.tokenizer._accelerate"),
+        "BPETokenizerFast": "hf_bpe.fast._tokenization_fast",
+        **dict.fromkeys(("accelerate", "patch_transformers", "unpatch_transformers"), "hf_bpe.fast._accelerate"),
     },
     _SUBMODULES,
 )
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_SUBMODULES})
 
 
 register_when_imported()

@@ -1,12 +1,12 @@
-"""The native core. Only hf_bpe.engine._dispatch imports it."""
+"""The native core. Only hf_bpe.encoding._factory imports it."""
 
 from collections.abc import Callable, Sequence
 from mmap import mmap
 
-import hf_bpe.engine._runs
+import hf_bpe.counting._runs
 from hf_bpe.core._model import BPEModel
-from hf_bpe.engine._encoder import AddedTokenTuple, AnyText, Ids, Numbers, Options, Padding, TemplateIds
-from hf_bpe.engine._runs import Run
+from hf_bpe.counting._runs import Run
+from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Ids, Numbers, Options, Padding, TemplateIds
 
 class Chain:
     """A pattern that has no name: stages of compiled expressions.
@@ -15,7 +15,7 @@ class Chain:
         stages: for each its instructions, as an array of five uint32 each; the number of the first; the ranges of its
             sets of characters, as arrays of uint32; a byte for each set that says whether it has the edge of the text;
             the number of its behavior; whether matches and what is between them change places; and whether it sees the
-            printable characters of bytes. See `hf_bpe.core._chain_programs`.
+            printable characters of bytes. See `hf_bpe.pretokenizers._chain_programs`.
         cuts: a byte for each pair of ASCII characters, which says whether any text may be cut between them.
 
     Raises:
@@ -106,8 +106,8 @@ class Counter:
             KeyboardInterrupt: while they are sorted; they are lost.
         """
 
-class RunMerger(hf_bpe.engine._runs.RunMerger):
-    """The native `hf_bpe.engine._runs.RunMerger`. After reading was interrupted, it is of no more use."""
+class RunMerger(hf_bpe.counting._runs.RunMerger):
+    """The native `hf_bpe.counting._runs.RunMerger`. After reading was interrupted, it is of no more use."""
 
 class RunReader:
     """Reads a sorted run.
@@ -120,7 +120,7 @@ class RunReader:
         """Return up to this number of words and their counts; none only at the end."""
 
 class Encoder:
-    """The native `hf_bpe.engine._encoder.Encoder`, where every method is described.
+    """The native `hf_bpe.encoding._encoder.Encoder`, where every method is described.
 
     Several threads may use it at once. Each that does holds a cache of pre-tokens, of about 64 MB at most, that waits
     for the next call; a process may be forked at any time. No thread outlives a call.
@@ -195,7 +195,7 @@ def learn_merges(
     span: int = ...,
     least_slots: int = ...,
 ) -> list[tuple[bytes, bytes]]:
-    """Learn merges as hf_bpe.core.reference does.
+    """Learn merges as hf_bpe.reference does.
 
     Args:
         counts: what returns a sorted run, to be read from its beginning, twice.
@@ -221,7 +221,7 @@ def learn_parity_merges(
     max_token_bytes: int | None,
     progress: Callable[[int], object] | None,
 ) -> tuple[list[tuple[bytes, bytes]], list[int]]:
-    """Learn merges as hf_bpe.core._parity does, from counts of several languages.
+    """Learn merges as hf_bpe.reference._parity does, from counts of several languages.
 
     Args:
         counts, dev: for each language what returns a sorted run, to be read from its beginning, several times.
@@ -249,7 +249,7 @@ def count_pre_tokens(text: bytes, pattern: str | Chain | None, *, simd: str | No
     """Return the number of pre-tokens of a text."""
 
 def from_printable(texts: list[str]) -> list[bytes | None]:
-    """Return what `hf_bpe.core.from_printable` does of each text."""
+    """Return what `hf_bpe.pretokenizers.from_printable` does of each text."""
 
 def join_merges(merges: bytes, ids: list[int], firsts: list[str], seconds: list[str]) -> str | None:
     """Return the text of merges: for each the text of its first part and of its second; None if ids are large.
@@ -261,7 +261,7 @@ def join_merges(merges: bytes, ids: list[int], firsts: list[str], seconds: list[
     """
 
 def to_printable(tokens: list[bytes], kept: dict[bytes, str]) -> list[str]:
-    """Return `hf_bpe.core.to_printable` of each token, or the text that `kept` has for it."""
+    """Return `hf_bpe.pretokenizers.to_printable` of each token, or the text that `kept` has for it."""
 
 def read_vocab(text: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
     """Read the content of a `vocab.json`.

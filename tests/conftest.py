@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, settings
 if importlib.util.find_spec("hf_bpe._native") is None:  # so that no test, nor what it starts, is warned of it
     os.environ.setdefault("HF_BPE_ENGINE", "reference")
 
+from hf_bpe._native_core import native_core
 from support import left_out, profiles
-
-import hf_bpe.engine._dispatch
+from support.engines import use_engine
 
 common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # how fast a machine is proves nothing
 # The same examples in each quick run, and in CI: so a failure is due to a change, not to chance.
@@ -86,13 +86,12 @@ def folder(text):
 def engine(request):
     """Run each test of a module on both engines; where the native core is not built, on one."""
     if request.param == "native":
-        if hf_bpe.engine._dispatch.native_core() is None:
+        if native_core() is None:
             pytest.skip("the native core is not built")
         yield request.param
     else:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(hf_bpe.engine._dispatch, "native_core", lambda: None)
-            yield request.param
+        with use_engine(request.param) as name:
+            yield name
 
 
 @pytest.fixture(scope="session")

@@ -6,13 +6,13 @@ text, with every option.
 
 import pytest
 import tiktoken
-from support.commands import run  # runs `hf-bpe` in this process
 from tiktoken.load import load_tiktoken_bpe
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, WordCounts, count, train, train_bpe
 from hf_bpe.editing import extend, prune, truncate
+from support.commands import run  # runs `hf-bpe` in this process
 
 CORPUS = ["low low low low low lower lower newest newest newest newest newest newest widest widest widest"]
 

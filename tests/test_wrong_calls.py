@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from support.commands import run
 
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, analysis, count, editing, train
-from hf_bpe.core.pretokenizers import canonical_pattern
+from hf_bpe.pretokenizers import canonical_pattern
+from support.commands import run
 
 # Arguments → a part of the message. TEXT, FOLDER, RANKS, BINARY, XZ and COUNTS are files, OUT is a name of none.
 COMMANDS = {

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from scikit_build_core import build
 from scikit_build_core.build import *  # noqa: F403
 
-# A wheel of Python files only; hf_bpe/engine/_dispatch.py uses the Python engine there.
+# A wheel of Python files only; hf_bpe/_native_core.py uses the Python engine there.
 WITHOUT_CORE = {"wheel.cmake": "false", "wheel.py-api": "py3"}
 
 Settings = dict[str, "list[str] | str"]

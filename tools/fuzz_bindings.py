@@ -24,9 +24,9 @@ import numpy as np
 
 from hf_bpe import BPEModel
 from hf_bpe import _native as native
-from hf_bpe.core._dropout import Dropout, dropout_limits
-from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import AddedTokenTuple, Options, Padding
+from hf_bpe.encoding._encoder import AddedTokenTuple, Options, Padding
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.reference._dropout import Dropout, dropout_limits
 
 # SystemError, for one, is not among them: it is how Python reports that an extension broke its rules.
 EXPECTED = (TypeError, ValueError, LookupError, OverflowError, RuntimeError, MemoryError, BufferError, StopIteration)

@@ -128,7 +128,7 @@ without_compiler() {
   CC=/bin/false CXX=/bin/false pip install --quiet -e '.[test]'
   python -c 'import importlib.util as u; assert u.find_spec("hf_bpe._native") is None'
   pytest --quiet tests/test_examples.py tests/core tests/counting/test_count.py tests/counting/test_word_counts.py \
-    tests/editing/test_edits.py tests/engine/test_encoder.py tests/engine/test_decoding.py tests/engine/test_dispatch.py \
+    tests/editing/test_edits.py tests/encoding/test_encoder.py tests/encoding/test_decoding.py tests/encoding/test_dispatch.py \
     tests/training/test_train.py tests/training/test_huggingface_training.py tests/analysis/test_show.py \
     tests/conversion/test_tiktoken.py tests/tokenizer/test_tokenizer.py tests/tokenizer/test_calls.py \
     tests/tokenizer/test_saving.py tests/tokenizer/test_folders.py tests/project/test_package.py
@@ -143,7 +143,7 @@ without_compiler_whole() {
     tests/conversion/test_gguf.py tests/conversion/test_minbpe.py tests/conversion/test_tiktoken.py \
     tests/tokenizer/test_tokenizer.py tests/tokenizer/test_calls.py tests/tokenizer/test_bulk.py \
     tests/tokenizer/test_randomness.py tests/tokenizer/test_saving.py tests/tokenizer/test_folders.py \
-    tests/tokenizer/test_tokenizer_json.py tests/project/test_package.py
+    tests/formats/test_tokenizer_json.py tests/project/test_package.py
 }
 
 # The lowest versions that pyproject.toml allows; there are wheels of them for Python 3.10 and 3.11.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import hf_bpe.engine._dispatch
 from benchmarks.calls import folder
 from benchmarks.job import Job
 from hf_bpe import BPETokenizer
+from hf_bpe._native_core import native_core
 
 DISTRIBUTION = "hf_bpe"
-ENGINE = "Python" if hf_bpe.engine._dispatch.native_core() is None else "native"
+ENGINE = "Python" if native_core() is None else "native"
 entry_point = "BPETokenizer.from_pretrained"
 
 

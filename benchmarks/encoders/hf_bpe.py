@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import hf_bpe
-import hf_bpe.engine._dispatch
 from benchmarks.encoders import _flat
 from benchmarks.job import Job
 from benchmarks.vocabulary import MERGES, TOKENIZER, VOCAB
 from hf_bpe import BPETokenizer
+from hf_bpe._native_core import native_core
 
 DISTRIBUTION = "hf_bpe"
-ENGINE = "Python" if hf_bpe.engine._dispatch.native_core() is None else "native"
+ENGINE = "Python" if native_core() is None else "native"
 
 
 class Tokenizer:

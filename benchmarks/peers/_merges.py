@@ -9,7 +9,7 @@ Merges = list[tuple[bytes, bytes]]
 
 def from_printable_pairs(pairs: Iterable[Iterable[str]]) -> Merges:
     """Return merges whose tokens are written as in GPT-2's `vocab.json`."""
-    from hf_bpe.core import from_printable  # not at the top: it would count in the peer's memory
+    from hf_bpe.pretokenizers import from_printable  # not at the top: it would count in the peer's memory
 
     merges = []
     for pair in pairs:

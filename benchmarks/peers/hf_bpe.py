@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import hf_bpe
-import hf_bpe.core.reference
-import hf_bpe.engine._dispatch
 from benchmarks.job import SEPARATOR, Job, read_documents
+from hf_bpe._native_core import native_core
+from hf_bpe.reference import pre_tokenize
 
 DISTRIBUTION = "hf_bpe"
-NATIVE = hf_bpe.engine._dispatch.native_core()
+NATIVE = native_core()
 ENGINE = "Python" if NATIVE is None else "native"
 
 
@@ -48,7 +48,7 @@ class Splitting:
 
     def run(self) -> None:
         if NATIVE is None:
-            self.total = sum(len(hf_bpe.core.reference.pre_tokenize(document, "gpt2")) for document in self.documents)
+            self.total = sum(len(pre_tokenize(document, "gpt2")) for document in self.documents)
         else:
             self.total = sum(NATIVE.count_pre_tokens(document, "gpt2") for document in self.documents)
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 
 
-def lazy_exports(package: str, modules: Mapping[str, str], submodules: Collection[str] = ()) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package (PEP 562).
+def lazy_exports(
+    package: str, modules: Mapping[str, str], submodules: Collection[str] = ()
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return the `__getattr__` and the `__dir__` of a package (PEP 562).
 
     Args:
         package: its name.
         modules: public name → the module that defines it.
         submodules: names of public modules of the package.
 
-    >>> lazy_exports("fast", {"sleep": "time"})("sleep") is __import__("time").sleep
+    >>> getattr_of_package, _ = lazy_exports("math", {"sleep": "time"})
+    >>> getattr_of_package("sleep") is __import__("time").sleep
     True
     """
 
@@ -25,4 +29,7 @@ def lazy_exports(package: str, modules: Mapping[str, str], submodules: Collectio
             return import_module(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return getattr_of_package
+    def dir_of_package() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *modules, *submodules})
+
+    return getattr_of_package, dir_of_package

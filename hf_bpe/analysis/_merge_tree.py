@@ -11,11 +11,11 @@ from rich.style import Style
 from rich.text import Text
 
 from hf_bpe._utils.visible import LIGHT, fold, fragment, html_of_token, page, pieces, plain
-from hf_bpe.core._byte_level import from_printable
 from hf_bpe.core._model import BPEModel
-from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import Options
-from hf_bpe.engine._merge_trees import parts_of_tokens
+from hf_bpe.encoding._encoder import Options
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._merge_trees import parts_of_tokens
+from hf_bpe.pretokenizers._byte_level import from_printable
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer

@@ -20,12 +20,12 @@ from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import LIGHT, fragment, html_of_pieces, legend, page, pieces, plain
 from hf_bpe.analysis._merge_tree import MergeTree, merge_tree, ranks_of
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import pre_tokens as pre_tokens_of
-from hf_bpe.engine._added_tokens import AddedTokenSplitter
-from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import AnyText, Options, as_str, tuples_of
-from hf_bpe.engine._merge_trees import parts_of_tokens
-from hf_bpe.engine._normalizers import normalizer_of
+from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._encoder import AnyText, Options, as_str, tuples_of
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._merge_trees import parts_of_tokens
+from hf_bpe.normalizers._apply import normalizer_of
+from hf_bpe.pretokenizers._patterns import pre_tokens as pre_tokens_of
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer

@@ -17,11 +17,12 @@ from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, check_folder
 from hf_bpe.cli.program import command
 from hf_bpe.cli.tokenizers import FOLDER_HELP, PATTERN_HELP, existing
-from hf_bpe.core.pretokenizers import NAMES
+from hf_bpe.pretokenizers._patterns import NAMES
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenizer._files.definition import Definition, Format
-    from hf_bpe.tokenizer._files.sides import Side
+    from hf_bpe.formats._definition import Definition
+    from hf_bpe.formats._format import Format
+    from hf_bpe.formats._verification.sides import Side
 
 _FORMATS = (
     "hf: a folder for transformers; gpt2: vocab.json and merges.txt; tokenizer.json; tiktoken: a rank file; gguf; "
@@ -118,7 +119,7 @@ def inspect(
     from hf_bpe.conversion import _hf_folder as hf_folder
     from hf_bpe.conversion._inspection import Inspection, Refusal, inspect_folder, inspect_refused
     from hf_bpe.conversion._inspection import inspect as inspected
-    from hf_bpe.tokenizer._files.definition import PatternNeeded
+    from hf_bpe.formats._format import PatternNeeded
 
     def show(found: Inspection | Refusal) -> None:
         show_result(json.dumps(found.as_json(), indent=2) if as_json else str(found))
@@ -159,7 +160,7 @@ def verify(
     format, if that is installed. The first text that differs is printed with its ids and the bytes of each token, and
     the exit code is 1. If the ids agree but their offsets differ, the first such text is printed as a note.
     """
-    from hf_bpe.tokenizer._files.verification import find_mismatch, find_offset_mismatch, model_difference
+    from hf_bpe.formats._verification.mismatch import find_mismatch, find_offset_mismatch, model_difference
 
     tried: Counter[str] = Counter()
     with phase(f"verifying {first} and {second}"), warnings_said():
@@ -186,8 +187,8 @@ def verify(
 
 
 def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:
-    from hf_bpe.tokenizer._files.definition import PatternNeeded
-    from hf_bpe.tokenizer._files.sides import side_of_file, side_of_pattern
+    from hf_bpe.formats._format import PatternNeeded
+    from hf_bpe.formats._verification.sides import side_of_file, side_of_pattern
 
     if source.startswith("pattern:"):
         return side_of_pattern(source.removeprefix("pattern:"))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hf_bpe.core.pretokenizers import NAMES
+from hf_bpe.pretokenizers._patterns import NAMES
 
 EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
 SPLIT = f"{', '.join(NAMES)}, a regular expression, the JSON of a pre-tokenizer, or none."

@@ -45,8 +45,8 @@ def write_token_files(
         params: the other parameters of the command.
         reading: the options of each `Source`.
     """
-    from hf_bpe.tokenizer._token_files.formats import Target
-    from hf_bpe.tokenizer._token_files.run import LOG
+    from hf_bpe.token_files._formats import Target
+    from hf_bpe.token_files._run import LOG
 
     check_output("output", output)
     try:

@@ -58,7 +58,7 @@ def load(source: str, pattern: str = "auto", *, is_one_of_several: bool = False)
         if not is_one_of_several or pattern == "auto":
             return tokenizer_class().convert_from(path, pattern=pattern)
         tokenizer_type = tokenizer_class()
-        from hf_bpe.tokenizer._files.definition import PatternNeeded
+        from hf_bpe.formats._format import PatternNeeded
 
         try:
             return tokenizer_type.convert_from(path)

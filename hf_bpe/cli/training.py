@@ -21,10 +21,10 @@ from hf_bpe.cli.sources import (
     text_or_counts,
 )
 from hf_bpe.cli.tokenizers import FOLDER_HELP, load, save, tokenizer_class
-from hf_bpe.core._superwords import PATTERN as SUPERWORD_PATTERN
-from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
 from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
 from hf_bpe.training._checkpoint import LOG as MERGES_LOG
 from hf_bpe.training._superwords import Superwords
 from hf_bpe.training._train import InitialAlphabet, TieBreak
@@ -169,7 +169,7 @@ def train(
     saved: list[dict[str, Any]] = []
     for model, folder in zip(models, folders, strict=True):
         if normalizer is not None:
-            from hf_bpe.engine._normalized_texts import with_normalizer
+            from hf_bpe.counting._normalized_texts import with_normalizer
 
             model = with_normalizer(model, normalizer)
         if first is None:

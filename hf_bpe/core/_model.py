@@ -14,10 +14,10 @@ from operator import itemgetter
 from typing import cast
 
 from hf_bpe._utils.arguments import check_sequence, check_str, short_repr, wrong_type
-from hf_bpe.core._byte_level import from_printable, to_printable
 from hf_bpe.core._provenance import Origin, origin_of, origin_of_first, signature_of
-from hf_bpe.core.normalizers import canonical_normalizer
-from hf_bpe.core.pretokenizers import UNICODE_VERSION, canonical_pattern
+from hf_bpe.normalizers._names import canonical_normalizer
+from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
+from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, canonical_pattern
 
 Merge = tuple[bytes, bytes]
 """The two parts that become one token."""
@@ -46,12 +46,12 @@ class BPEModel:
             tokens together have at most `MOST_TOKEN_BYTES` bytes.
         merges: the merged pairs in the order of their ranks. Two pairs may make the same token.
         special_tokens: tokens that are never split and never made by a merge; stored in the order of their ids.
-        pattern: how text is cut into pre-tokens, as `hf_bpe.core.pretokenizers.canonical_pattern` takes it; stored as
+        pattern: how text is cut into pre-tokens, as `hf_bpe.pretokenizers.canonical_pattern` takes it; stored as
             it returns it: a name, a regular expression, the JSON of a chain of stages, or None for no pre-tokenization.
         ignore_merges: encode a pre-token that is an ordinary token as that token, whatever the merges make of it; so
             tokens that no merges make can still occur. tiktoken encodes this way, and `tokenizers` with the option of
             this name.
-        normalizer: what is done to text before it is split, as `hf_bpe.core.normalizers.canonical_normalizer` takes it;
+        normalizer: what is done to text before it is split, as `hf_bpe.normalizers.canonical_normalizer` takes it;
             stored as it returns it: "NFC", the JSON of another normalizer, or None.
         drop_missing_bytes: drop bytes that have no token, as `tokenizers` does for a model without `unk_token`; the
             bytes on either side become neighbours. False for a vocabulary that has all bytes.
@@ -245,7 +245,7 @@ class BPEModel:
         )
 
     def _repr_html_(self) -> str:
-        from hf_bpe.core._notebook import html_of_model  # only needed in notebooks
+        from hf_bpe.analysis._notebook import html_of_model  # only needed in notebooks
 
         return html_of_model(self)
 

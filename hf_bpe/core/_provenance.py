@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hf_bpe.core.pretokenizers import NAMES, UNICODE_VERSION, is_chain
+from hf_bpe.pretokenizers._patterns import NAMES, UNICODE_VERSION, is_chain
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel

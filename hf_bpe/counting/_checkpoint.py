@@ -21,7 +21,7 @@ from hf_bpe._utils.files import flush
 from hf_bpe._utils.shapes import check_shape
 from hf_bpe._utils.work_log import LogKind, WorkLog, checksum, open_own
 from hf_bpe.counting._error_policy import SKIPPED
-from hf_bpe.engine._runs import PIECE, FileRun, Read, Run, RunMerger
+from hf_bpe.counting._runs import PIECE, FileRun, Read, Run, RunMerger
 
 if TYPE_CHECKING:
     from hf_bpe.counting._sources import Shard

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from hf_bpe.core._byte_level import repair_surrogates
+from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
 
 def as_texts(values: Iterable[Any]) -> tuple[str | None, ...]:

@@ -21,13 +21,13 @@ from hf_bpe._utils.memory import available_bytes, format_bytes, parse_bytes, res
 from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe._utils.visible import counted
-from hf_bpe.core.pretokenizers import AnyPattern
 from hf_bpe.counting._checkpoint import WorkFolder
 from hf_bpe.counting._count_tables import make_count_table
 from hf_bpe.counting._readers import Batch, Skipped, read
+from hf_bpe.counting._runs import Run, gather, reader_of
 from hf_bpe.counting._sources import Shard, TextSource, parts_of, plan
 from hf_bpe.counting._word_counts import Counted, Settings, WordCounts, merge_all
-from hf_bpe.engine._runs import Run, gather, reader_of
+from hf_bpe.pretokenizers._patterns import AnyPattern
 
 logger = logging.getLogger(__name__)
 

@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from hf_bpe._utils.processes import map_in_processes, usable_cores
+from hf_bpe.counting._native import native_counter
 from hf_bpe.counting._readers import Batch
+from hf_bpe.counting._runs import RunMerger
 from hf_bpe.counting._word_counts import Settings
-from hf_bpe.engine._dispatch import count_pre_tokens, native_counter
-from hf_bpe.engine._runs import RunMerger
-from hf_bpe.engine._safe_cuts import cut_into_documents
+from hf_bpe.encoding._safe_cuts import cut_into_documents
+from hf_bpe.reference._encoder import count_pre_tokens
 
 if TYPE_CHECKING:
     from hf_bpe._native import Counter

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from hf_bpe.core.normalizers import canonical_normalizer
+from hf_bpe.counting._normalized_texts import NormalizedTexts
 from hf_bpe.counting._readers import Skipped, read_documents
 from hf_bpe.counting._sources import Shard, Source, TextSource, parts_of_source, plan
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.engine._dispatch import find_last_cut
-from hf_bpe.engine._normalized_texts import NormalizedTexts
-from hf_bpe.engine._safe_cuts import cut_into_blocks
+from hf_bpe.encoding._factory import find_last_cut
+from hf_bpe.encoding._safe_cuts import cut_into_blocks
+from hf_bpe.normalizers._names import canonical_normalizer
 
 # What these make of a text does not change if they are applied to its lines.
 _BY_LINES = frozenset(("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"))

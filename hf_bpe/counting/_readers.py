@@ -17,7 +17,6 @@ from typing import BinaryIO
 
 from hf_bpe._utils.input_files import open_regular
 from hf_bpe._utils.tables import is_dataset
-from hf_bpe.core._byte_level import repair_surrogates
 from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
 from hf_bpe.counting._file_formats import (
     Document,
@@ -29,8 +28,8 @@ from hf_bpe.counting._file_formats import (
     read_parquet,
 )
 from hf_bpe.counting._sources import Shard
-from hf_bpe.engine._dispatch import find_last_cut
-from hf_bpe.engine._safe_cuts import (
+from hf_bpe.encoding._factory import find_last_cut
+from hf_bpe.encoding._safe_cuts import (
     SafeCuts,
     TooLong,
     between_special_tokens,
@@ -39,6 +38,7 @@ from hf_bpe.engine._safe_cuts import (
     safe_cuts,
     special_token_finder,
 )
+from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
 __all__ = ["Batch", "Skipped", "Text", "read"]
 

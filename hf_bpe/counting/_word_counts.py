@@ -31,12 +31,12 @@ from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import MOST_BYTES, open_regular, parse_json
 from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.shapes import Optional, Shape, check_shape
-from hf_bpe.core._byte_level import repair_surrogates
 from hf_bpe.core._model import check_special_tokens
-from hf_bpe.core.pretokenizers import UNICODE_VERSION, AnyPattern, canonical_pattern, stored_pattern
+from hf_bpe.counting._native import merge_runs, read_words
+from hf_bpe.counting._runs import PIECE, FileRun, Run, RunMerger, gather, reader_of
 from hf_bpe.counting._sources import exact_weight
-from hf_bpe.engine._dispatch import merge_runs, read_words
-from hf_bpe.engine._runs import PIECE, FileRun, Run, RunMerger, gather, reader_of
+from hf_bpe.pretokenizers._byte_level import repair_surrogates
+from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, AnyPattern, canonical_pattern, stored_pattern
 
 MARK = b"hf_bpe counts 1\n"
 FAN_IN = 64  # runs to merge at once

@@ -13,10 +13,10 @@ from typing import Any
 
 from hf_bpe._utils.arguments import check_int
 from hf_bpe._utils.progress import Listener, Progress
-from hf_bpe.core.pretokenizers import AnyPattern
 from hf_bpe.counting import _count as counting
 from hf_bpe.counting._sources import Shard, TextSource, plan
 from hf_bpe.counting._word_counts import Settings, WordCounts
+from hf_bpe.pretokenizers._patterns import AnyPattern
 
 __all__ = ["count"]
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from hf_bpe._utils.arguments import check_ids, check_int, checked
 from hf_bpe.core._model import BPEModel, CheckedMerges, check_gaps, check_model, check_special_tokens, unused_name
 from hf_bpe.counting._normalized_sources import normalized_input
+from hf_bpe.counting._normalized_texts import with_normalizer
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing._pruning import Pruning, count_tokens
 from hf_bpe.editing._remap import Remap
-from hf_bpe.engine._merge_trees import merged, parts_of_tokens, unreachable
-from hf_bpe.engine._normalized_texts import with_normalizer
+from hf_bpe.encoding._merge_trees import merged, parts_of_tokens, unreachable
 from hf_bpe.training._train import ContinuingOptions, train
 
 if TYPE_CHECKING:

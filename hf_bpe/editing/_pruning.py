@@ -17,8 +17,8 @@ import numpy as np
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import Options
+from hf_bpe.encoding._encoder import Options
+from hf_bpe.encoding._factory import make_encoder
 
 
 def count_tokens(model: BPEModel, counts: WordCounts) -> dict[int, int]:

@@ -13,9 +13,9 @@ from operator import itemgetter
 from tokenizers import AddedToken
 from transformers.utils import logging
 
-from hf_bpe.engine._added_tokens import as_special
-from hf_bpe.engine._encoder import AddedTokenTuple, Encoder, tuples_of
-from hf_bpe.engine._stochastok import TokenSplits
+from hf_bpe.encoding._added_tokens import as_special
+from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, tuples_of
+from hf_bpe.encoding._stochastok import TokenSplits
 
 logger = logging.get_logger(__name__)
 

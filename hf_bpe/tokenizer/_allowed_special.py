@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hf_bpe._utils.arguments import check_strs, short_repr
-from hf_bpe.engine._encoder import AnyText, Encoder, Options, as_str, tuples_of
-from hf_bpe.engine._token_finder import TokenFinder
+from hf_bpe.encoding._encoder import AnyText, Encoder, Options, as_str, tuples_of
+from hf_bpe.encoding._token_finder import TokenFinder
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from transformers.utils import logging, to_py_obj
+from transformers.utils import logging
 
 from hf_bpe._utils.arguments import (
     Check,
@@ -23,9 +23,9 @@ from hf_bpe._utils.arguments import (
 from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.processes import default_threads
 from hf_bpe._utils.tables import elements, refuse_tables
-from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, is_skipped
-from hf_bpe.tokenizer import _randomness
-from hf_bpe.tokenizer._batch_layout import MOST_IDS
+from hf_bpe.encoding import _randomness
+from hf_bpe.encoding._batch_layout import MOST_IDS
+from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, is_skipped
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
@@ -87,28 +87,6 @@ def decode_odd(tokenizer: BPETokenizer, name: str, ids: Any, skipped: bytes) -> 
         else:
             logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
     return b"".join([*parts, encoder.decode(known, b"")])
-
-
-def as_lists(name: str, ids: Any) -> Any:
-    """Return an id as int, several ids as a list or tuple, and rows of ids as a list of these.
-
-    Args:
-        name: the name of the argument, for messages.
-        ids: an id, or a list, array or tensor of ids or of rows of ids; the ids in a list are not checked.
-
-    Raises:
-        TypeError: the value is none of these.
-    """
-    # transformers' `to_py_obj` converts lists id by id.
-    if isinstance(ids, (list, tuple)):
-        is_of_arrays = len(ids) > 0 and hasattr(ids[0], "ndim") and ids[0].ndim > 0
-        return [as_lists(name, row) for row in ids] if is_of_arrays else ids
-    if hasattr(ids, "ndim"):
-        ids = to_py_obj(ids)
-        return ids if isinstance(ids, list) else check_int(name, ids)
-    if hasattr(type(ids), "__index__"):
-        return check_int(name, ids)
-    return [*check_sequence(name, ids, "ids")]
 
 
 def are_rows_of_ids(rows: Sequence[Any]) -> bool:

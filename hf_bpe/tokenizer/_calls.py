@@ -18,11 +18,11 @@ from transformers.utils import PaddingStrategy, TensorType, is_torch_available
 
 from hf_bpe._utils.arguments import check_choice, refuse_unknown, short_repr, wrong_type
 from hf_bpe._utils.processes import default_threads
-from hf_bpe.engine._encoder import AnyText, Encoder, Numbers, Options, Padding, TemplateIds
-from hf_bpe.tokenizer import _randomness
-from hf_bpe.tokenizer._batch_layout import Layout
+from hf_bpe.encoding import _randomness
+from hf_bpe.encoding._batch_layout import Layout
+from hf_bpe.encoding._encoder import AnyText, Encoder, Numbers, Options, Padding, TemplateIds
+from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source
 from hf_bpe.tokenizer._inherited import ARGUMENTS
-from hf_bpe.tokenizer._lazy_encodings import NO_ID, Encodings, Source
 from hf_bpe.tokenizer._options import without_others
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import wrong_type
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.editing._remap import Remap
-from hf_bpe.engine._added_tokens import as_special
-from hf_bpe.tokenizer._files.definition import NAMED_TOKENS, Definition
+from hf_bpe.encoding._added_tokens import as_special
+from hf_bpe.formats._definition import NAMED_TOKENS, Definition
+from hf_bpe.pretokenizers._patterns import canonical_pattern
 from hf_bpe.tokenizer._options import RESTORED
 
 if TYPE_CHECKING:

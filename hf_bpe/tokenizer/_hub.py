@@ -15,8 +15,8 @@ from huggingface_hub import constants, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError
 from transformers.utils.hub import cached_file
 
-from hf_bpe.tokenizer._files.folders import OTHER_FILES, OWN_FILES, is_given
-from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE
+from hf_bpe.formats._tokenizer_config import CONFIG_FILE
+from hf_bpe.tokenizer._saving.folders import OTHER_FILES, OWN_FILES, is_given
 
 _FILES = (*OWN_FILES, *OTHER_FILES, CONFIG_FILE)
 # What conversion reads besides the vocabulary. The code is compared with what is known of it, and not run.

@@ -37,12 +37,12 @@ from hf_bpe._utils.arguments import (
 )
 from hf_bpe._utils.input_files import check_json_file
 from hf_bpe._utils.paths import check_output
-from hf_bpe.core._byte_level import from_printable
 from hf_bpe.core._model import BPEModel, check_model, refuse_roles
-from hf_bpe.core.normalizers import canonical_normalizer
-from hf_bpe.core.pretokenizers import canonical_pattern
-from hf_bpe.tokenizer._batch_layout import MOST_IDS
-from hf_bpe.tokenizer._files.reading import read_json_object
+from hf_bpe.encoding._batch_layout import MOST_IDS
+from hf_bpe.formats._reading import read_json_object
+from hf_bpe.normalizers._names import canonical_normalizer
+from hf_bpe.pretokenizers._byte_level import from_printable
+from hf_bpe.pretokenizers._patterns import canonical_pattern
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer

@@ -16,13 +16,13 @@ from transformers import PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from hf_bpe._utils.arguments import refuse_unknown, short_repr
-from hf_bpe.core.pretokenizers import AnyPattern
+from hf_bpe.pretokenizers._patterns import AnyPattern
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR
 from hf_bpe.training._train import TrainingOptions
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
-    from hf_bpe.tokenizer._template import Template
+    from hf_bpe.formats._template import Template
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -33,32 +33,51 @@ from hf_bpe._utils.arguments import (
     refuse_unknown,
     short_repr,
 )
+from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe._utils.paths import check_output
-from hf_bpe.core._byte_level import from_printable, repair_surrogates, to_printable
+from hf_bpe.canonical._canonical import CanonicalIds
 from hf_bpe.core._model import BPEModel, with_placeholders
-from hf_bpe.core.normalizers import canonical_normalizer
-from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern, stored_pattern
+from hf_bpe.counting._normalized_texts import NormalizedTexts, with_normalizer
 from hf_bpe.counting._sources import Source, TextSource
 from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.editing._edited_definition import edited as edited_definition
 from hf_bpe.editing._remap import Remap
-from hf_bpe.engine._added_tokens import as_special, check_added_ids, special_tokens_in
-from hf_bpe.engine._decode_stream import DecodeStream
-from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, TemplateIds, is_skipped
-from hf_bpe.engine._normalized_texts import NormalizedTexts, with_normalizer
-from hf_bpe.engine._panics import panics_as_errors
-from hf_bpe.engine._streaming import encode_blocks
+from hf_bpe.encoding._added_tokens import as_special, check_added_ids, special_tokens_in
+from hf_bpe.encoding._batch_layout import truncated_ids
+from hf_bpe.encoding._decode_stream import DecodeStream
+from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, TemplateIds, is_skipped
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._ids import as_lists
+from hf_bpe.encoding._lazy_encodings import Source as EncodedTexts
+from hf_bpe.encoding._randomness import Randomness, encode_to_lists, encode_to_numpy, options_of_call
+from hf_bpe.encoding._session import Session
+from hf_bpe.encoding._streaming import encode_blocks
+from hf_bpe.formats._definition import END_OF_TEXT, Definition
+from hf_bpe.formats._integrity import check_complete, check_digests
+from hf_bpe.formats._template import (
+    BOS_EOS_OF_PATTERN,
+    PATTERN_OF_BOS_EOS,
+    Template,
+    as_template,
+    template_ids,
+)
+from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS, check_config
+from hf_bpe.formats._tokenizer_json import check_prefix_space, render_tokenizer_json
+from hf_bpe.formats._vocab_and_merges import write_gpt2
+from hf_bpe.normalizers._names import canonical_normalizer
+from hf_bpe.pretokenizers._byte_level import from_printable, repair_surrogates, to_printable
+from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern, stored_pattern
+from hf_bpe.token_files._encoding import EncodedFiles, encode_sources
+from hf_bpe.token_files._jobs import job_of, shards_of
 from hf_bpe.tokenizer import _allowed_special as allowed_special
 from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import Derived, add_tokens, with_unused
-from hf_bpe.tokenizer._batch_layout import truncated_ids
 from hf_bpe.tokenizer._bulk import (
     AS_TEXT,
     PARSED,
     are_rows_of_ids,
     are_several_rows,
-    as_lists,
     check_text,
     check_texts,
     threads_of,
@@ -71,15 +90,6 @@ from hf_bpe.tokenizer._calls import (
     encode_call,
     plain_ids,
 )
-from hf_bpe.tokenizer._canonical import CanonicalIds
-from hf_bpe.tokenizer._edited import edited as edited_definition
-from hf_bpe.tokenizer._files.auto_tokenizer import warn_of_another_class
-from hf_bpe.tokenizer._files.definition import END_OF_TEXT, Definition
-from hf_bpe.tokenizer._files.folders import OF_REPOSITORIES, Folder, needs_conversion
-from hf_bpe.tokenizer._files.integrity import check_complete, check_digests
-from hf_bpe.tokenizer._files.tokenizer_config import CONFIG_FILE, DIGESTS, check_config
-from hf_bpe.tokenizer._files.tokenizer_json import check_prefix_space, render_tokenizer_json
-from hf_bpe.tokenizer._files.vocab_and_merges import write_gpt2
 from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import (
     ARGUMENTS,
@@ -89,7 +99,6 @@ from hf_bpe.tokenizer._inherited import (
     check_special_tokens,
     check_token,
 )
-from hf_bpe.tokenizer._lazy_encodings import Source as EncodedTexts
 from hf_bpe.tokenizer._options import (
     RESTORED,
     LoadingOptions,
@@ -103,12 +112,9 @@ from hf_bpe.tokenizer._options import (
     hint_at_roles,
     with_options_of,
 )
-from hf_bpe.tokenizer._randomness import Randomness, encode_to_lists, encode_to_numpy, options_of_call
-from hf_bpe.tokenizer._saving import check_auto_class, errors_of_files, is_copied, model_of, save
-from hf_bpe.tokenizer._session import Session
-from hf_bpe.tokenizer._template import BOS_EOS_OF_PATTERN, PATTERN_OF_BOS_EOS, Template, as_template, template_ids
-from hf_bpe.tokenizer._token_files.encoding import EncodedFiles, encode_sources
-from hf_bpe.tokenizer._token_files.jobs import job_of, shards_of
+from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_another_class
+from hf_bpe.tokenizer._saving.folders import OF_REPOSITORIES, Folder, needs_conversion
+from hf_bpe.tokenizer._saving.save import check_auto_class, errors_of_files, is_copied, model_of, save
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 from hf_bpe.training._normalizing import normalized_training
 from hf_bpe.training._train import TrainingOptions, train
@@ -126,10 +132,10 @@ class BPETokenizer(CheckedTokenizer):
         vocab_file: the path of `vocab.json`.
         merges_file: the path of `merges.txt`.
         model: the model, instead of files.
-        pattern: with files, how text is cut into pre-tokens, as `hf_bpe.core.pretokenizers.canonical_pattern` takes
+        pattern: with files, how text is cut into pre-tokens, as `hf_bpe.pretokenizers.canonical_pattern` takes
             it: a name, a regular expression, a chain of stages or None.
         normalizer: with files, what is done to text before it is split: "NFC", or what else
-            `hf_bpe.core.normalizers.canonical_normalizer` takes, or None.
+            `hf_bpe.normalizers.canonical_normalizer` takes, or None.
         ignore_merges: with files, whether a pre-token that is an ordinary token is encoded as that token.
         model_special_tokens: with files, the special tokens of the model. None for the special tokens in
             `added_tokens_decoder` or, if there are none, for the tokens that are in no merge.
@@ -140,7 +146,7 @@ class BPETokenizer(CheckedTokenizer):
             "gpt2" and None.
         trim_offsets: leave white space at the ends of tokens out of their offsets, as a `tokenizer.json` may ask;
             "prefix" keeps one space at the beginning of a text.
-        template: the special tokens that are added to sequences: a `hf_bpe.tokenizer.Template` or its JSON form, or
+        template: the special tokens that are added to sequences: a `hf_bpe.formats.Template` or its JSON form, or
             None.
         unused_tokens: token → id of entries that no text is encoded to, because they are not made of bytes or empty,
             as some files have; their ids decode to the token.
@@ -268,7 +274,7 @@ class BPETokenizer(CheckedTokenizer):
                 are no special tokens at all, those of the counts are used.
             given: options of `hf_bpe.train` (`pattern`, `tie_break`, `min_frequency`, `num_workers`, …), and settings
                 of the constructor. With a `normalizer`, text is normalized first, except for special tokens;
-                `hf_bpe.engine.NormalizedTexts` of the same normalizer are taken as they are.
+                `hf_bpe.counting.NormalizedTexts` of the same normalizer are taken as they are.
 
         Raises, warns: see `hf_bpe.train`. A TypeError names an unknown option.
         """
@@ -352,7 +358,7 @@ class BPETokenizer(CheckedTokenizer):
         return [*self.model.special_tokens]
 
     def _repr_html_(self) -> str:
-        from hf_bpe.tokenizer._notebook import html_of_tokenizer  # only needed in notebooks
+        from hf_bpe.analysis._notebook import html_of_tokenizer  # only needed in notebooks
 
         return html_of_tokenizer(self)
 

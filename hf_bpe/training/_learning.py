@@ -15,8 +15,8 @@ from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe._utils.visible import counted
 from hf_bpe.core._model import Merge
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.engine._dispatch import learn_merges, training_bytes
 from hf_bpe.training._checkpoint import MergeLog
+from hf_bpe.training._dispatch import learn_merges, training_bytes
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core.pretokenizers import canonical_pattern
 from hf_bpe.counting._normalized_sources import normalized_input
 from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.pretokenizers._patterns import canonical_pattern
 from hf_bpe.training._parity import Parity
 from hf_bpe.training._superwords import Superwords
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from hf_bpe._utils.arguments import MOST, check_int, check_mapping, check_real, short_repr, wrong_type
 from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe.core._model import Merge
-from hf_bpe.core._parity import ParityOptions
 from hf_bpe.core._provenance import shortened
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.engine._dispatch import learn_parity_merges
+from hf_bpe.reference._parity import ParityOptions
+from hf_bpe.training._dispatch import learn_parity_merges
 
 if TYPE_CHECKING:
     from typing_extensions import Self

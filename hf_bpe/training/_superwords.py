@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hf_bpe._utils.arguments import MOST, check_flag, check_int, wrong_type
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import name_of_pattern, shortened
-from hf_bpe.core._superwords import PATTERN
-from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern
 from hf_bpe.counting._sources import TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
+from hf_bpe.reference._superwords import PATTERN
 from hf_bpe.training._target_sizes import Goal
 
 if TYPE_CHECKING:

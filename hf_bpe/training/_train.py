@@ -17,13 +17,13 @@ from hf_bpe._utils.memory import parse_bytes
 from hf_bpe._utils.progress import Listener
 from hf_bpe._utils.tables import refuse_tables
 from hf_bpe._utils.work_log import subfolder
-from hf_bpe.core._byte_level import from_printable
 from hf_bpe.core._model import BPEModel, Merge, check_model, check_special_tokens
 from hf_bpe.core._provenance import shortened
-from hf_bpe.core.pretokenizers import AnyPattern, canonical_pattern
 from hf_bpe.counting._count import COUNTING_CHECKS, count
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import Settings, WordCounts
+from hf_bpe.pretokenizers._byte_level import from_printable
+from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
 from hf_bpe.training._checkpoint import check_logs
 from hf_bpe.training._learning import Learning, Shown
 from hf_bpe.training._parity import Parity, ParityLearning, check_no_parity_with, check_parity
@@ -163,8 +163,8 @@ def train(
         special_tokens: tokens that are never split and never learned; text is split at them, the longest first. None
             for the special tokens of the counts and the initial model.
         num_merges: number of merges to learn, or a list of numbers, instead of `vocab_size`.
-        pattern: how text is cut into pre-tokens: a name of `hf_bpe.core.pretokenizers.NAMES`, a regular
-            expression as in `tokenizer.json`, a list of stages of `hf_bpe.core.pretokenizers` (or their JSON as in
+        pattern: how text is cut into pre-tokens: a name of `hf_bpe.pretokenizers.NAMES`, a regular
+            expression as in `tokenizer.json`, a list of stages of `hf_bpe.pretokenizers` (or their JSON as in
             `tokenizer.json`), or None to merge across whole documents. "auto" is the pattern of the counts or the
             initial model, or else "gpt2".
         tie_break: the choice among pairs of equal count: "lexicographic" takes the greatest, compared as (bytes,

@@ -40,11 +40,11 @@ std::vector<AddedToken> added_tokens(const nb::tuple& tokens) {
   return added;
 }
 
-// The options of hf_bpe.engine._encoder, converted from its tuples.
+// The options of hf_bpe.encoding._encoder, converted from its tuples.
 using Padding = std::tuple<std::optional<std::size_t>, std::int64_t, bool>;
 using SpanArray = nb::ndarray<const std::int64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-// The fields of hf_bpe.core._dropout.Dropout.
+// The fields of hf_bpe.reference._dropout.Dropout.
 Dropout dropout_of(nb::handle given, std::size_t texts) {
   constexpr const char* kExpected = "dropout: expected (seed, 64 limits, number of a text, None or a place for each text)";
   const Held fields = items_of(given, "dropout");

@@ -65,7 +65,7 @@ class HeldTexts {
   struct Options {
     bool must_be_utf8 = false;        // for bytes
     bool may_be_mapped = false;       // whether a text may be an mmap
-    bool repairs_surrogates = false;  // for str, like hf_bpe.core._byte_level; else a UnicodeEncodeError
+    bool repairs_surrogates = false;  // for str, like hf_bpe.pretokenizers._byte_level; else a UnicodeEncodeError
     std::size_t most_wide_bytes = 0;  // the longest str that is not converted to UTF-8, if surrogates are repaired
   };
 

@@ -1,4 +1,4 @@
-// The random numbers of BPE-dropout, which depend on seed, text and place only. hf_bpe/core/_dropout.py defines them.
+// The random numbers of BPE-dropout, which depend on seed, text and place only. hf_bpe/reference/_dropout.py defines them.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Merges words with BPE-dropout, as hf_bpe/core/_dropout.py defines it.
+// Merges words with BPE-dropout, as hf_bpe/reference/_dropout.py defines it.
 #pragma once
 
 #include <array>

@@ -13,7 +13,7 @@ struct Tables {
   std::array<std::uint16_t, 256> characters;    // by byte
 };
 
-// The rule of hf_bpe/core/_byte_level.py.
+// The rule of hf_bpe/pretokenizers/_byte_level.py.
 constexpr Tables make_tables() {
   Tables tables{};
   for (std::int16_t& byte : tables.bytes) byte = -1;

@@ -1,4 +1,4 @@
-// StochasTok: random tokens of a text are split in two, as hf_bpe/core/_dropout.py defines it.
+// StochasTok: random tokens of a text are split in two, as hf_bpe/reference/_dropout.py defines it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Pre-tokenizers that are chains of split expressions: each stage splits the pieces of the one before it.
-// See hf_bpe/core/_stages.py for what the stages mean.
+// See hf_bpe/pretokenizers/_stages.py for what the stages mean.
 #pragma once
 
 #include <array>

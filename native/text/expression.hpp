@@ -1,4 +1,4 @@
-// Compiled split expressions, from the programs of hf_bpe/core/_expression_program.py.
+// Compiled split expressions, from the programs of hf_bpe/pretokenizers/_regex/program.py.
 // A program's sets of characters are replaced by classes: characters that all sets of an expression treat alike.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The split patterns: the named ones of hf_bpe/core/pretokenizers.py, with what tells the ones of a family apart, and
+// The split patterns: the named ones of hf_bpe/pretokenizers/_patterns.py, with what tells the ones of a family apart, and
 // any others.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Learns merges for several languages, each for the language that is worst off (Foroutan, Meister and others,
-// "Parity-Aware Byte-Pair Encoding", arXiv:2508.04796), identical to those of hf_bpe/core/_parity.py.
+// "Parity-Aware Byte-Pair Encoding", arXiv:2508.04796), identical to those of hf_bpe/reference/_parity.py.
 #pragma once
 
 #include <cstddef>

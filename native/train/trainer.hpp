@@ -1,4 +1,4 @@
-// Learns merges from counted words, identical to those of `learn_merges` in hf_bpe/core/reference.py.
+// Learns merges from counted words, identical to those of `learn_merges` in hf_bpe/reference/_encoder.py.
 #pragma once
 
 #include <cstddef>

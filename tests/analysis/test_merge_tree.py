@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from support.samples import make_tokenizer
-from support.strategies import models
 
 from hf_bpe import BPEModel, train
 from hf_bpe._utils.visible import plain
 from hf_bpe.analysis._show import merge_tree
-from hf_bpe.engine import unreachable
+from hf_bpe.encoding import unreachable
+from support.samples import make_tokenizer
+from support.strategies import models
 
 pytestmark = pytest.mark.usefixtures("engine")
 

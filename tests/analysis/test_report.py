@@ -11,18 +11,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.profiles import by_profile
-from support.strategies import corpora, mergeable, models, of_tokens, texts, words
 
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, count, train
 from hf_bpe.analysis import compare, report
 from hf_bpe.analysis._report.figures import RENYI_ORDER, efficiency
 from hf_bpe.analysis._report.scripts import SCRIPTS, kind_of
 from hf_bpe.analysis._show import merge_tree
-from hf_bpe.core.pretokenizers import split
-from hf_bpe.engine import to_nfc, unreachable
-from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import Options
+from hf_bpe.encoding import unreachable
+from hf_bpe.encoding._encoder import Options
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.normalizers import to_nfc
+from hf_bpe.pretokenizers import split
+from support.profiles import by_profile
+from support.strategies import corpora, mergeable, models, of_tokens, texts, words
 
 pytestmark = pytest.mark.usefixtures("engine")
 

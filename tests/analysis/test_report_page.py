@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
-from support.colours import SEEN_BY, contrast, difference
-from support.profiles import by_profile
 
 from hf_bpe import BPEModel, train
 from hf_bpe._utils.visible import plain
@@ -22,6 +20,8 @@ from hf_bpe.analysis import compare, report
 from hf_bpe.analysis._report.contents_of_comparison import tables_of_comparison
 from hf_bpe.analysis._report.series import DARK, LIGHT, SHAPES, lanes, offset_of, shape_of
 from hf_bpe.analysis._report.tables import Lines, Table, as_html, as_text, shortened
+from support.colours import SEEN_BY, contrast, difference
+from support.profiles import by_profile
 
 TEXTS = {"english": ["low lower lowest, newest 42! "] * 9, "other": ["你好 привет\nlow"] * 9}
 NASTY = ["<script>alert(1)</script>", 'a"b', "$x_{$", "x&amp;y", "\u202eevil", "你好", "\x00\x1b[31m", "n" * 200, " "]

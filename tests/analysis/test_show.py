@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.console import Console
-from support.colours import SEEN_BY, blend, contrast, difference
-from support.samples import make_tokenizer
-from support.strategies import any_bytes, models, texts
 from transformers import AddedToken, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, train
 from hf_bpe._utils.visible import DARK, LIGHT, pieces
 from hf_bpe.analysis import show
-from hf_bpe.core._byte_level import repair_surrogates
+from hf_bpe.pretokenizers._byte_level import repair_surrogates
+from support.colours import SEEN_BY, blend, contrast, difference
+from support.samples import make_tokenizer
+from support.strategies import any_bytes, models, texts
 
 pytestmark = pytest.mark.usefixtures("engine")
 

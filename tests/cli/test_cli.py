@@ -13,8 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer.main
-from support.commands import PROGRAM, TEXT, error, program, run
-from support.patience import PATIENCE
 from typer.testing import CliRunner
 
 from hf_bpe import BPETokenizer, __version__, train
@@ -22,6 +20,8 @@ from hf_bpe.cli import app, main
 from hf_bpe.cli.program import Commands
 from hf_bpe.counting._count_tables import PythonCountTable
 from hf_bpe.training import Superwords
+from support.commands import PROGRAM, TEXT, error, program, run
+from support.patience import PATIENCE
 
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
 # In the order of --help.

@@ -5,11 +5,11 @@ import json
 import re
 
 import pytest
-from hf_bpe.conversion import FEATURES, FORMATS
-from support.commands import TEXT, error, run
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer
+from hf_bpe.conversion import FEATURES, FORMATS
+from support.commands import TEXT, error, run
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from hf_bpe import BPETokenizer, Source, WordCounts, count, train
 from support.commands import PROGRAM, error, run
 from support.patience import PATIENCE
 from support.profiles import thorough
-
-from hf_bpe import BPETokenizer, Source, WordCounts, count, train
 
 TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
 

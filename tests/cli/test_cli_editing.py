@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.commands import TEXT, error, run
 from transformers import AutoTokenizer
 
 from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, editing
-from hf_bpe.engine import NormalizedTexts
+from hf_bpe.counting import NormalizedTexts
+from support.commands import TEXT, error, run
 
 
 @pytest.fixture(scope="module")

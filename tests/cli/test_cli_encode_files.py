@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from hf_bpe import BPETokenizer
 from support.commands import error, run
 from support.profiles import by_profile, thorough
 from support.strategies import texts
-
-from hf_bpe import BPETokenizer
 
 zstandard = pytest.importorskip("zstandard")
 PACKED = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}

@@ -5,10 +5,10 @@ import re
 
 import pytest
 import typer.main
-from support.commands import run
 
 from hf_bpe import WordCounts
 from hf_bpe.cli import app
+from support.commands import run
 
 # Arguments of each command. OUT is a name of nothing, the other words in capitals are files and folders.
 COMMANDS = {

@@ -5,11 +5,11 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from support.commands import run
-from support.samples import make_tokenizer
 
 from hf_bpe._utils.visible import printable
 from hf_bpe.cli import app
+from support.commands import run
+from support.samples import make_tokenizer
 
 NASTY = "a\x1b[31m\x07\x9b2J\u202e"
 COMMANDS = {

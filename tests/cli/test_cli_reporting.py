@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.commands import TEXT, error, run
 
 from hf_bpe import BPETokenizer, count, train
 from hf_bpe.analysis import compare, report
+from support.commands import TEXT, error, run
 
 
 @pytest.fixture(autouse=True)

@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from support.commands import error, run
-from support.samples import make_tokenizer
 
 from hf_bpe.analysis import show
 from hf_bpe.analysis._show import merge_tree
+from support.commands import error, run
+from support.samples import make_tokenizer
 
 TEXT = b"lowest\xff 2024\nnewest <|user|>\n"
 

@@ -8,6 +8,7 @@ import subprocess
 import threading
 
 import pytest
+
 from support.commands import error, program, run
 from support.profiles import thorough
 

@@ -1,11 +1,11 @@
 """The names of hf_bpe whose place may change: every other file of this suite takes them from here."""
 
-from hf_bpe.conversion import FORMATS
 from typer.testing import CliRunner
 
 from hf_bpe.cli import app
-from hf_bpe.core.pretokenizers import NAMES as PATTERN_NAMES
-from hf_bpe.engine import NormalizedTexts
+from hf_bpe.conversion import FORMATS
+from hf_bpe.counting import NormalizedTexts
+from hf_bpe.pretokenizers import NAMES as PATTERN_NAMES
 
 __all__ = ["FORMATS", "PATTERN_NAMES", "NormalizedTexts", "command"]
 

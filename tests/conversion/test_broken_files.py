@@ -8,10 +8,10 @@ import re
 import sys
 
 import pytest
-from support.commands import error, run
 
 from hf_bpe import BPETokenizer
-from hf_bpe.tokenizer._files import tokenizer_json
+from hf_bpe.formats import _tokenizer_json as tokenizer_json
+from support.commands import error, run
 
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 

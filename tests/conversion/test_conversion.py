@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 import tiktoken
-from hf_bpe.conversion import FEATURES, FORMATS, Definition
-from hf_bpe.conversion import _formats as formats
 from hypothesis import given, settings
-from support.profiles import by_profile
-from support.strategies import models
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors
 from tokenizers import models as models_of_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer, train
-from hf_bpe.core.pretokenizers import PATTERNS, Split, canonical_pattern
-from hf_bpe.tokenizer import Piece, Template
+from hf_bpe.conversion import FEATURES, FORMATS, Definition
+from hf_bpe.conversion import _formats as formats
+from hf_bpe.formats import Piece, Template
+from hf_bpe.pretokenizers import PATTERNS, Split, canonical_pattern
+from support.profiles import by_profile
+from support.strategies import models
 
 CORPUS = ["low lower lowest newest widest 你好 42!\n\n", "many words of a text; the longest are whole words.\n"] * 3
 SPECIALS = ["<|endoftext|>", "<|user|>"]

@@ -2,14 +2,14 @@
 
 import pytest
 import regex
-from hf_bpe.conversion._expressions import check_means_the_same
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import texts
 
-from hf_bpe.core._dialects import PYTHON
-from hf_bpe.core._newer_characters import hide_newer
-from hf_bpe.core.pretokenizers import PATTERNS, split
+from hf_bpe.conversion._expressions import check_means_the_same
+from hf_bpe.pretokenizers import PATTERNS, split
+from hf_bpe.pretokenizers._regex.dialects import PYTHON
+from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
+from support.strategies import texts
 
 SAME = [
     *PATTERNS,

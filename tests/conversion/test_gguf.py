@@ -4,21 +4,21 @@ from dataclasses import replace
 from operator import methodcaller
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tokenizers import AddedToken
+
+from hf_bpe import BPEModel
 from hf_bpe.conversion import Definition, Hints, read_gpt2
 from hf_bpe.conversion._gguf import FORMAT, read, write
 from hf_bpe.conversion._gguf_file import read_metadata
 from hf_bpe.conversion._llama_cpp import PATTERNS, SPECIAL_BY_TEXT
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hf_bpe.encoding import unreachable
+from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.formats import Template
 from support import strategies
 from support.profiles import thorough
 from support.real_models import tiktoken_model
-from tokenizers import AddedToken
-
-from hf_bpe import BPEModel
-from hf_bpe.engine import unreachable
-from hf_bpe.engine._added_tokens import AddedTokenSplitter
-from hf_bpe.tokenizer import Template
 
 gguf = pytest.importorskip("gguf", reason="writing GGUF files needs the package gguf")
 pytestmark = pytest.mark.usefixtures("engine")

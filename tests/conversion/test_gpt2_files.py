@@ -6,14 +6,14 @@ import random
 from pathlib import Path
 
 import pytest
-from hf_bpe.conversion import read_gpt2, write_gpt2
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import models
 
-import hf_bpe.engine._dispatch
 from hf_bpe import BPEModel
-from hf_bpe.tokenizer._files.vocab_and_merges import read_gpt2_with_vocab, render_gpt2
+from hf_bpe.conversion import read_gpt2, write_gpt2
+from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab, render_gpt2
+from support.engines import use_engine
+from support.strategies import models
 
 # Names that are hard to tell from ordinary tokens, from headers or from JSON; the third is the UTF-8 of the second read
 # as printable characters. None is the printable form of a token that `models` draws.
@@ -103,9 +103,8 @@ def test_both_engines_read_the_same_of_any_merges_and_refuse_the_same(folder, na
         merges = merges[:start] + (edit.encode() if isinstance(edit, str) else edit) + merges[end:]
     specials = data.draw(st.sampled_from([None, model.special_tokens, [*map(str, model.printable_vocab())][:3]]))
     outcomes = []
-    for core in (native, None):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(hf_bpe.engine._dispatch, "native_core", lambda core=core: core)
+    for engine in ("native", "reference"):
+        with use_engine(engine):
             try:
                 outcomes.append(read(folder, vocab, merges, special_tokens=specials, pattern=model.pattern))
             except ValueError as error:

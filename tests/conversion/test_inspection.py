@@ -7,14 +7,14 @@ import warnings
 import pytest
 import transformers
 from packaging.version import Version
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe._native_core import native_core
 from support.commands import error, run
 from support.families import FAMILIES, tokenizer_json
 from support.samples import make_tokenizer
 from support.transformers_features import needs_class_of_its_own
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
-from hf_bpe import BPEModel, BPETokenizer, train
-from hf_bpe.engine._dispatch import native_core
 
 # Before that, AutoTokenizer loads LlamaTokenizer for these, which splits in its own way.
 CORRECTS_LLAMA = Version(transformers.__version__) >= Version("5.22")

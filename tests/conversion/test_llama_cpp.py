@@ -3,6 +3,11 @@
 from importlib.util import find_spec
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken
+
+from hf_bpe import BPEModel, train
 from hf_bpe.conversion import Definition, Hints
 from hf_bpe.conversion._gguf import read, write
 from hf_bpe.conversion._llama_cpp import (
@@ -14,18 +19,13 @@ from hf_bpe.conversion._llama_cpp import (
     pre_tokenizer_name,
 )
 from hf_bpe.conversion._llama_cpp_peer import peer
-from hypothesis import given
-from hypothesis import strategies as st
+from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._encoder import Options, tuples_of
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS
+from hf_bpe.pretokenizers import to_printable
 from support import strategies
 from support.real_models import tiktoken_model
-from tokenizers import AddedToken
-
-from hf_bpe import BPEModel, train
-from hf_bpe.core import to_printable
-from hf_bpe.engine._added_tokens import AddedTokenSplitter
-from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import Options, tuples_of
-from hf_bpe.tokenizer._files.stress_texts import STRESS_TEXTS
 
 gguf = pytest.importorskip("gguf", reason="writing GGUF files needs the package gguf")
 

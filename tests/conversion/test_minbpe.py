@@ -6,17 +6,17 @@ from itertools import chain, pairwise
 
 import pytest
 import regex
-from hf_bpe.conversion import Definition, Hints
-from hf_bpe.conversion._minbpe import FORMAT
 from hypothesis import given
 from hypothesis import strategies as st
-from support.profiles import thorough
-from support.strategies import damaged, models, texts
 
 from hf_bpe import BPEModel, train
-from hf_bpe.core.pretokenizers import PATTERNS
-from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import AddedTokenTuple, Options
+from hf_bpe.conversion import Definition, Hints
+from hf_bpe.conversion._minbpe import FORMAT
+from hf_bpe.encoding._encoder import AddedTokenTuple, Options
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.pretokenizers import PATTERNS
+from support.profiles import thorough
+from support.strategies import damaged, models, texts
 
 NO_HINTS = Hints()
 BYTES = [bytes([byte]) for byte in range(256)]

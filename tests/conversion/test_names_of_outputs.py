@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-from hf_bpe.conversion import FORMATS
-from support.commands import error, run
 
 from hf_bpe import BPETokenizer
+from hf_bpe.conversion import FORMATS
+from support.commands import error, run
 
 FILES = {".gguf": "gguf", ".json": "tokenizer.json", ".model": "minbpe", ".tiktoken": "tiktoken"}
 SUFFIXES = ".gguf (gguf), .model (minbpe), .json (tokenizer.json), .tiktoken (tiktoken)"

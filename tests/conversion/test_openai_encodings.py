@@ -4,11 +4,11 @@ import itertools
 
 import pytest
 import tiktoken
-from support.profiles import thorough
 from tiktoken_ext import openai_public
 from transformers import AutoTokenizer
 
 from hf_bpe import BPETokenizer
+from support.profiles import thorough
 
 # The ranks of tiktoken's other files are not at hand: gpt2's are those of r50k_base, and p50k's are the same but for
 # some tokens of spaces, so that r50k's show whether their expression is read as tiktoken reads it.

@@ -5,11 +5,11 @@ from itertools import product
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile
 from tokenizers import Regex, pre_tokenizers
 
 from hf_bpe import BPETokenizer
-from hf_bpe.core.pretokenizers import split
+from hf_bpe.pretokenizers import split
+from support.profiles import by_profile
 
 tiktoken = pytest.importorskip("tiktoken")
 

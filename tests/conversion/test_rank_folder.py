@@ -3,14 +3,14 @@
 import json
 
 import pytest
-from support.commands import error, run
-from support.hub import add_to_cache
-from support.samples import CORPUS
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer
-from hf_bpe.core.pretokenizers import pattern_expression
-from hf_bpe.tokenizer._files.stress_texts import STRESS_TEXTS
+from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS
+from hf_bpe.pretokenizers import pattern_expression
+from support.commands import error, run
+from support.hub import add_to_cache
+from support.samples import CORPUS
 
 CODE = '''
 pat_str = "|".join([

@@ -5,15 +5,15 @@ import json
 from pathlib import Path
 
 import pytest
-from hf_bpe.conversion import detect
-from support.commands import error, run
-from support.hub import add_to_cache
-from support.samples import CORPUS
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer, train
-from hf_bpe.core.pretokenizers import PATTERNS
-from hf_bpe.tokenizer._files.stress_texts import STRESS_TEXTS
+from hf_bpe.conversion import detect
+from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS
+from hf_bpe.pretokenizers import PATTERNS
+from support.commands import error, run
+from support.hub import add_to_cache
+from support.samples import CORPUS
 
 NUMBER = 40
 TEXTS = [*STRESS_TEXTS, *CORPUS, "", "<s>low [INST]lower", "low  12 lowest"]

@@ -6,15 +6,15 @@ import random
 import re
 
 import pytest
-from hf_bpe.conversion import FEATURES, Definition, Hints, read_gpt2
-from hf_bpe.conversion._text import FORMAT, MERGES_FILE, VOCAB_FILE, escape, unescape
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import any_bytes, damaged, models
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, train
-from hf_bpe.tokenizer import Piece, Template
+from hf_bpe.conversion import FEATURES, Definition, Hints, read_gpt2
+from hf_bpe.conversion._text import FORMAT, MERGES_FILE, VOCAB_FILE, escape, unescape
+from hf_bpe.formats import Piece, Template
+from support.strategies import any_bytes, damaged, models
 
 BYTES = [bytes([byte]) for byte in range(256)]
 # Names that are hard to tell from escapes, from ids, from ends of tokens or from lost bytes.

@@ -6,21 +6,21 @@ import json
 
 import pytest
 import tiktoken
-from hf_bpe.conversion import Definition, model_of_ranks, recover_merges
-from hf_bpe.conversion import _formats as formats
-from hf_bpe.conversion._tiktoken import definition_of_encoding
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile, thorough
-from support.strategies import models
 from tiktoken.load import load_tiktoken_bpe
 
 from hf_bpe import BPEModel, BPETokenizer, train
-from hf_bpe.core.pretokenizers import PATTERNS, pattern_expression
-from hf_bpe.engine import unreachable
-from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import Options
-from hf_bpe.tokenizer._files.definition import PatternNeeded
+from hf_bpe.conversion import Definition, model_of_ranks, recover_merges
+from hf_bpe.conversion import _formats as formats
+from hf_bpe.conversion._tiktoken import definition_of_encoding
+from hf_bpe.encoding import unreachable
+from hf_bpe.encoding._encoder import Options
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.formats._format import PatternNeeded
+from hf_bpe.pretokenizers import PATTERNS, pattern_expression
+from support.profiles import by_profile, thorough
+from support.strategies import models
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -6,23 +6,23 @@ import subprocess
 import warnings
 
 import pytest
-from hf_bpe.conversion import Definition
-from hf_bpe.conversion import _formats as formats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import AddedToken
+
+import hf_bpe.tokenizer._saving.save as saving
+from hf_bpe import BPEModel, train
+from hf_bpe.conversion import Definition
+from hf_bpe.conversion import _formats as formats
+from hf_bpe.formats._format import Peer
+from hf_bpe.formats._verification import mismatch as verification
+from hf_bpe.formats._verification.mismatch import find_mismatch, model_difference
+from hf_bpe.formats._verification.sides import side_of, side_of_file, side_of_pattern
+from hf_bpe.pretokenizers import NAMES
 from support.commands import PROGRAM
 from support.profiles import by_profile
 from support.strategies import models
 from support.transformers_features import needs_class_of_its_own
-from tokenizers import AddedToken
-
-import hf_bpe.tokenizer._saving as saving
-from hf_bpe import BPEModel, train
-from hf_bpe.core.pretokenizers import NAMES
-from hf_bpe.tokenizer._files import verification
-from hf_bpe.tokenizer._files.definition import Peer
-from hf_bpe.tokenizer._files.sides import side_of, side_of_file, side_of_pattern
-from hf_bpe.tokenizer._files.verification import find_mismatch, model_difference
 
 CORPUS = ["low lower lowest newest widest 你好 42!\n\n", "many words of a text; the longest are whole words.\n"] * 3
 BYTES = {byte: bytes([byte]) for byte in range(256)}

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import pytest
 from hypothesis import given
-from support.strategies import models
 
 from hf_bpe import BPEModel
 from hf_bpe.core._model import MOST_TOKEN_BYTES, check_special_tokens
+from support.strategies import models
 
 VOCAB = {97: b"a", 98: b"b", 256: b"ab", 300: b"ba", 257: b"<|x|>", 258: b"<|y|>"}
 MERGES = [(b"a", b"b"), (b"b", b"a")]

@@ -6,13 +6,13 @@ import pickle
 import warnings
 
 import pytest
-from hf_bpe.conversion import _formats as formats
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import corpora, models
 
 from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, train
+from hf_bpe.conversion import _formats as formats
 from hf_bpe.core._provenance import origin_of
+from support.strategies import corpora, models
 
 TEXTS = ["low lower lowest newest widest " * 3, "the quick brown fox"]
 SPECIALS = ["<|endoftext|>"]

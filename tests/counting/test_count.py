@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import any_bytes, patterns, texts
 
 from hf_bpe import Source, plan
-from hf_bpe.core.reference import count_pre_tokens
+from hf_bpe._native_core import native_core
 from hf_bpe.counting import _count as counting
 from hf_bpe.counting import _count_tables
 from hf_bpe.counting._readers import Skipped, read
 from hf_bpe.counting._word_counts import Settings
-from hf_bpe.engine import _dispatch as engine
+from hf_bpe.reference import count_pre_tokens
+from support.strategies import any_bytes, patterns, texts
 
 TINY = 40  # bytes a batch, so that a few words make several batches
 SPECIALS = ["<x>", "<x>y", "x>y", "yy", "你<", "<x"]
@@ -35,7 +35,7 @@ def count(source, **options):
 def tiny_batches(monkeypatch):
     def native_counter(pattern, special_tokens, threads, memory):
         encoded = [special.encode() for special in special_tokens]
-        native = engine.native_core()
+        native = native_core()
         return native and native.Counter(pattern, encoded, threads=threads, chunk_bytes=TINY)
 
     monkeypatch.setattr(_count_tables, "_PIECE_BYTES", TINY)

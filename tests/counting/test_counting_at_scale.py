@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile
-from support.strategies import patterns, texts
 
 from hf_bpe import Source, count, plan, train
 from hf_bpe._utils import memory
-from hf_bpe.core.reference import count_pre_tokens
 from hf_bpe.counting import _count as counting
+from hf_bpe.reference import count_pre_tokens
+from support.profiles import by_profile
+from support.strategies import patterns, texts
 
 SPECIAL = "<|endoftext|>"
 SETTINGS = {"special_tokens": [SPECIAL]}

@@ -10,15 +10,15 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile
-from support.strategies import patterns, texts
 
 from hf_bpe import Source, plan
 from hf_bpe._utils import memory
 from hf_bpe.counting import _count as counting
 from hf_bpe.counting import _file_formats as formats
 from hf_bpe.counting._readers import Skipped, read
-from hf_bpe.engine._safe_cuts import SafeCuts, find_too_long
+from hf_bpe.encoding._safe_cuts import SafeCuts, find_too_long
+from support.profiles import by_profile
+from support.strategies import patterns, texts
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

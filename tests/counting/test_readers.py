@@ -13,15 +13,15 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile
-from support.strategies import any_bytes, any_texts, patterns, texts
 
 from hf_bpe import Source, plan
-from hf_bpe.core._byte_level import repair_surrogates
-from hf_bpe.core.reference import count_pre_tokens
 from hf_bpe.counting import _count as counting
 from hf_bpe.counting._error_policy import ErrorPolicy
 from hf_bpe.counting._readers import Skipped, read, read_documents
+from hf_bpe.pretokenizers._byte_level import repair_surrogates
+from hf_bpe.reference import count_pre_tokens
+from support.profiles import by_profile
+from support.strategies import any_bytes, any_texts, patterns, texts
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_bpe import WordCounts
-from hf_bpe.core.pretokenizers import UNICODE_VERSION
 from hf_bpe.counting import _word_counts as counts_module
+from hf_bpe.counting._runs import RunMerger
 from hf_bpe.counting._word_counts import merge_all
-from hf_bpe.engine._runs import RunMerger
+from hf_bpe.pretokenizers import UNICODE_VERSION
 
 pytestmark = pytest.mark.usefixtures("engine")
 

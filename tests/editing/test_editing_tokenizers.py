@@ -1,16 +1,16 @@
 """Whole tokenizers with edited models, and edits of real ones."""
 
 import pytest
-from hf_bpe.conversion import read_gpt2
 from hypothesis import given
 from hypothesis import strategies as st
-from support.profiles import by_profile, thorough
-from support.strategies import mergeable, models, of_tokens
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer, count, train
+from hf_bpe.conversion import read_gpt2
 from hf_bpe.editing import add_special_tokens, extend, pad_to_multiple_of, prune, renumber, truncate
-from hf_bpe.engine import unreachable
+from hf_bpe.encoding import unreachable
+from support.profiles import by_profile, thorough
+from support.strategies import mergeable, models, of_tokens
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -7,17 +7,18 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile
-from support.strategies import any_bytes, corpora, mergeable, models, of_tokens, words
 
 from hf_bpe import BPEModel, WordCounts, count, train
 from hf_bpe.core._model import replace
-from hf_bpe.core.reference import pre_tokenize
+from hf_bpe.counting import NormalizedTexts
 from hf_bpe.editing import add_special_tokens, extend, pad_to_multiple_of, prune, renumber, truncate
 from hf_bpe.editing._pruning import count_tokens
-from hf_bpe.engine import NormalizedTexts, parts_of_tokens, unreachable
-from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import Options
+from hf_bpe.encoding import parts_of_tokens, unreachable
+from hf_bpe.encoding._encoder import Options
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.reference import pre_tokenize
+from support.profiles import by_profile
+from support.strategies import any_bytes, corpora, mergeable, models, of_tokens, words
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -9,8 +9,6 @@ torch = pytest.importorskip("torch", reason="models need torch")
 import transformers  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from support.samples import make_tokenizer  # noqa: E402
-from support.strategies import remaps  # noqa: E402
 
 from hf_bpe.editing import (  # noqa: E402
     Remap,
@@ -20,6 +18,8 @@ from hf_bpe.editing import (  # noqa: E402
     renumber,
 )
 from hf_bpe.editing.embeddings import remap_embeddings  # noqa: E402
+from support.samples import make_tokenizer  # noqa: E402
+from support.strategies import remaps  # noqa: E402
 
 SIZE = 301  # rows, at least
 

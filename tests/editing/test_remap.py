@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import remaps
 
 from hf_bpe.editing import Remap
+from support.strategies import remaps
 
 
 @given(remaps())

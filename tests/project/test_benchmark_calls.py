@@ -3,6 +3,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
 from support.benchmarking import ROOT, measure, write_gpt2_folder, write_text
 from support.profiles import thorough
 

@@ -6,11 +6,11 @@ import shutil
 import subprocess
 
 import pytest
-from support.benchmarking import ROOT, measure, run, write_gpt2_folder, write_text
-from support.profiles import by_profile, thorough
 
 import hf_bpe
 from hf_bpe import train_bpe
+from support.benchmarking import ROOT, measure, run, write_gpt2_folder, write_text
+from support.profiles import by_profile, thorough
 
 WRONG_PEER = """
 from benchmarks.peers import hf_bpe

@@ -17,16 +17,16 @@ import numpy as np
 import pytest
 import transformers
 import typer.main
-from hf_bpe.conversion import write_gpt2
 from huggingface_hub import ModelCard
-from support.commands import run
-from support.profiles import by_profile, thorough
-from support.transformers_features import HAS_SANITIZING, needs_class_of_its_own
 
 import hf_bpe
 import hf_bpe.counting._count
 from hf_bpe.cli import app
+from hf_bpe.conversion import write_gpt2
 from hf_bpe.editing import extend
+from support.commands import run
+from support.profiles import by_profile, thorough
+from support.transformers_features import HAS_SANITIZING, needs_class_of_its_own
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from support.left_out import IS_BUILT, lines_of_skips
 from support.profiles import thorough
 
@@ -18,7 +19,7 @@ def test_tests_left_out_are_counted_and_not_listed(processes):
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", "-n", processes]
     if processes == "0":
         command.append("--collect-only")
-    command += ["tests/engine/test_runs.py", "tests/conversion/test_text_form.py", "tests/distributed/test_on_ray.py"]
+    command += ["tests/counting/test_runs.py", "tests/conversion/test_text_form.py", "tests/distributed/test_on_ray.py"]
     environment = {name: value for name, value in os.environ.items() if name != "HF_BPE_TEST_DATA"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     (line,) = re.findall(r"^left out: .*$", done.stdout, re.MULTILINE)

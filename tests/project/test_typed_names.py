@@ -9,7 +9,7 @@ import pytest
 from transformers.tokenization_python import PreTrainedTokenizer
 
 import hf_bpe
-import hf_bpe.engine
+import hf_bpe.encoding
 import hf_bpe.tokenizer
 from hf_bpe import BPETokenizer
 from hf_bpe.tokenizer import _transformers_types as types
@@ -37,7 +37,7 @@ print(tokenizer.pad_token, tokenizer("low", padding=True, return_tensors="np"), 
 """
 
 
-@pytest.mark.parametrize("module", [hf_bpe, hf_bpe.tokenizer, hf_bpe.engine])
+@pytest.mark.parametrize("module", [hf_bpe, hf_bpe.tokenizer, hf_bpe.encoding])
 def test_dir_lists_every_public_name(module):
     assert {*module.__all__} <= {*dir(module)}
 

@@ -6,10 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import hf_bpe
 from hf_bpe.conversion import write_gpt2
 from support.patience import PATIENCE
-
-import hf_bpe
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

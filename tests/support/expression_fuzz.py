@@ -10,11 +10,11 @@ import argparse
 import random
 from collections import Counter
 
-from support.native_patterns import native_pieces
 from tokenizers import Regex, pre_tokenizers
 
-from hf_bpe.core._stages import BEHAVIORS
-from hf_bpe.core.pretokenizers import Split, canonical_pattern
+from hf_bpe.pretokenizers import Split, canonical_pattern
+from hf_bpe.pretokenizers._stages import BEHAVIORS
+from support.native_patterns import native_pieces
 
 LITERALS = ["a", "b", "s", "k", "A", "K", "1", " ", r"\.", r"\n", "-", "é", "中", r"\x{62}", r"\u0063"]
 ESCAPES = [r"\s", r"\S", r"\w", r"\W", r"\d", r"\h", r"\p{L}", r"\P{N}", r"\p{^Lu}", r"\p{Han}", r"\R", "."]

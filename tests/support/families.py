@@ -9,13 +9,12 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from support.strategies import CONTRACTIONS, NUMBERS, OTHERS, UNKNOWN, WORDS
-from support.strategies import SPACES as WHITE_SPACE
 from tokenizers import AddedToken, Tokenizer
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.core._named_patterns import KIMI_K2_OF_ITS_CODE
-from hf_bpe.core.pretokenizers import (
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._tokenizer_json import render_tokenizer_json
+from hf_bpe.pretokenizers import (
     CHAINS,
     NAMES,
     PATTERNS,
@@ -26,8 +25,9 @@ from hf_bpe.core.pretokenizers import (
     Split,
     canonical_pattern,
 )
-from hf_bpe.tokenizer._files.definition import Definition
-from hf_bpe.tokenizer._files.tokenizer_json import render_tokenizer_json
+from hf_bpe.pretokenizers._named_patterns import KIMI_K2_OF_ITS_CODE
+from support.strategies import CONTRACTIONS, NUMBERS, OTHERS, UNKNOWN, WORDS
+from support.strategies import SPACES as WHITE_SPACE
 
 BOS, EOS, EXTRA = "<|bos|>", "<|eos|>", "<|extra|>"
 """The special tokens of every family here, whatever their names are there."""

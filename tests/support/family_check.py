@@ -25,11 +25,11 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from support.families import FAMILIES, load, nasty_strings
-from support.real_models import tiktoken_model
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer
+from support.families import FAMILIES, load, nasty_strings
+from support.real_models import tiktoken_model
 
 _PIECE = 4096
 _BATCH = 250

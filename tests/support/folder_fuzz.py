@@ -23,10 +23,9 @@ from pathlib import Path
 from transformers import PreTrainedTokenizerFast
 from transformers.utils import logging
 
-import hf_bpe.engine._dispatch
 from hf_bpe import BPETokenizer
-from hf_bpe.core import from_printable, to_printable
-from hf_bpe.core.pretokenizers import PATTERNS
+from hf_bpe.pretokenizers import PATTERNS, from_printable, to_printable
+from support.engines import use_engine
 
 NAMES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 CONTENTS = [
@@ -353,19 +352,12 @@ def run(seed: int, folder: Path) -> Counter:
         return Counter({"loaded by BPETokenizer only": 1, f"fails: {refusal_kind(repr(failure), folder)}": 1})
     done = Counter({"loaded and compared": 1}) + differences(ours, fast, case)
     if seed % 8 == 0:
-        with_reference_engine(lambda: differences(BPETokenizer.from_pretrained(folder), fast, case))
+        with use_engine("reference"):
+            differences(BPETokenizer.from_pretrained(folder), fast, case)
         done["loaded and compared with the Python engine"] += 1
     if seed % 8 == 1:
         done += saved_again(ours, fast, case, folder / "again")
     return done
-
-
-def with_reference_engine(function):
-    native, hf_bpe.engine._dispatch.native_core = hf_bpe.engine._dispatch.native_core, lambda: None
-    try:
-        function()
-    finally:
-        hf_bpe.engine._dispatch.native_core = native
 
 
 def saved_again(ours, fast, case: Case, folder: Path) -> Counter:

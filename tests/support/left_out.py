@@ -15,7 +15,7 @@ from collections import Counter
 
 import pytest
 
-import hf_bpe.engine._dispatch
+from hf_bpe._native_core import native_core
 
 HOW_TO_RUN = {
     "no core": "on the native core, which is not built (it needs a C++20 compiler)",
@@ -60,7 +60,7 @@ def engine_of(item):
 
 
 def on_second_engine(item):
-    return engine_of(item) == "reference" and hf_bpe.engine._dispatch.native_core() is not None
+    return engine_of(item) == "reference" and native_core() is not None
 
 
 def depends_on_profile(item):

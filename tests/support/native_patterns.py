@@ -2,7 +2,7 @@
 
 import importlib.util
 
-from hf_bpe.engine._native_patterns import compile_natively
+from hf_bpe.pretokenizers._native import compile_natively
 
 
 def native_pieces(text, pattern):

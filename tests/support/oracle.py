@@ -1,10 +1,10 @@
-"""The literal algorithms, as slow and as plain as the definition: what `reference.py` is tested against."""
+"""The literal algorithms, as slow and as plain as the definition: what `hf_bpe.reference` is tested against."""
 
 import re
 from collections import Counter
 from itertools import pairwise
 
-from hf_bpe.core import to_printable
+from hf_bpe.pretokenizers import to_printable
 
 Token = bytes
 Pair = tuple[Token, Token]

@@ -15,14 +15,13 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe.pretokenizers import NAMES, canonical_pattern
+from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from support.families import BOS, EOS, EXTRA, FAMILIES, load, nasty_strings
 from support.read_with import READERS
 from support.samples import CORPUS
 from support.strategies import CONTRACTIONS, NUMBERS, WORDS
-
-from hf_bpe import BPEModel, BPETokenizer, train
-from hf_bpe.core._newer_characters import hide_newer
-from hf_bpe.core.pretokenizers import NAMES, canonical_pattern
 
 ROWS = (
     *NAMES,

@@ -15,13 +15,13 @@ from copy import deepcopy as copy
 from functools import partial
 from pathlib import Path
 
-from support.odd_calls import Target, outcomes
 from transformers import PreTrainedTokenizerFast
 from transformers.utils import logging
 
 import hf_bpe
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts
 from hf_bpe.editing import _edits as editing
+from support.odd_calls import Target, outcomes
 
 MODEL = hf_bpe.train(["low lower lowest newest"] * 2, vocab_size=262, special_tokens=["<|x|>"])
 TO_PARSE = {"start_anchor": "x", "fields": {"content": {}}}

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+
 from support.profiles import by_profile
 
 ROUNDS = int(os.environ.get("HF_BPE_RACE_ROUNDS", by_profile(quick=2, thorough=4)))

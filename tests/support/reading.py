@@ -7,14 +7,14 @@ from contextlib import contextmanager
 import pytest
 import zstandard
 from hypothesis import strategies as st
-from support.strategies import texts
 
 from hf_bpe import Source, plan
-from hf_bpe.core.reference import count_pre_tokens
 from hf_bpe.counting import _file_formats as formats
 from hf_bpe.counting import _readers as readers
 from hf_bpe.counting._readers import Skipped, read
-from hf_bpe.engine import cut_into_documents
+from hf_bpe.encoding import cut_into_documents
+from hf_bpe.reference import count_pre_tokens
+from support.strategies import texts
 
 SPECIALS = ["<x>", "<x>y", "x>y", "yy", "你<"]
 specials = st.lists(st.sampled_from(SPECIALS), max_size=3, unique=True)

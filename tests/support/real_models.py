@@ -2,9 +2,8 @@
 
 import base64
 
-from hf_bpe.conversion import recover_merges
-
 from hf_bpe import BPEModel
+from hf_bpe.conversion import recover_merges
 
 SPECIALS = {
     "r50k": {"<|endoftext|>": 50256},

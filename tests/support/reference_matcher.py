@@ -1,7 +1,7 @@
 """What an expression matches, by definition: backtracking over its syntax tree, slowly and on short texts."""
 
-from hf_bpe.core._expression_tree import Alternation, Anchor, Atomic, LookAround, OneOf, Repeat, Sequence
-from hf_bpe.core._properties import LONE_WORD, without_properties
+from hf_bpe.pretokenizers._regex.properties import LONE_WORD, without_properties
+from hf_bpe.pretokenizers._regex.tree import Alternation, Anchor, Atomic, LookAround, OneOf, Repeat, Sequence
 
 _WORD = without_properties(LONE_WORD)
 

@@ -5,17 +5,10 @@ import random
 from hypothesis import strategies as st
 
 from hf_bpe import BPEModel
-from hf_bpe.core.pretokenizers import (
-    NAMES,
-    WHITE_SPACE,
-    ByteLevel,
-    Digits,
-    Punctuation,
-    Split,
-    canonical_pattern,
-)
 from hf_bpe.editing import Remap
-from hf_bpe.engine._encoder import AddedTokenTuple
+from hf_bpe.encoding._encoder import AddedTokenTuple
+from hf_bpe.pretokenizers import NAMES, ByteLevel, Digits, Punctuation, Split, canonical_pattern
+from hf_bpe.pretokenizers._patterns import WHITE_SPACE
 
 CONTRACTIONS = ["'", "'s", "'T", "'ll", "'RE", "'ve", "'m", "'D", "'\u017f", "\u2019s"]
 WORDS = [

@@ -16,10 +16,9 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from support.trees import snapshot
-
 from hf_bpe import BPETokenizer, count, train
-from hf_bpe.tokenizer._token_files.run import RunLog
+from hf_bpe.token_files._run import RunLog
+from support.trees import snapshot
 
 END = "<|endoftext|>"
 TEXTS = ["low lower lowest newest", "the widest of the low", "it's 12345 é 你好", "newer and lower still"]

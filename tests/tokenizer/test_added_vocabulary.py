@@ -6,13 +6,13 @@ import pickle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.profiles import by_profile
 from tokenizers import AddedToken, Tokenizer
 from transformers.tokenization_python import PreTrainedTokenizer
 
 from hf_bpe import BPETokenizer
-from hf_bpe.engine._encoder import tuples_of
+from hf_bpe.encoding._encoder import tuples_of
 from hf_bpe.tokenizer import _added_vocabulary as added_vocabulary
+from support.profiles import by_profile
 
 FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
 

@@ -6,12 +6,12 @@ import json
 import sys
 
 import pytest
-from support.processes import run_code
-from support.profiles import thorough
-from support.transformers_features import KEEPS_REGISTERED_CLASSES, needs_class_of_its_own
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer
+from support.processes import run_code
+from support.profiles import thorough
+from support.transformers_features import KEEPS_REGISTERED_CLASSES, needs_class_of_its_own
 
 TEXT = "low's lower<|endoftext|>low's \u4f60"
 AUTO = "transformers.models.auto.tokenization_auto"

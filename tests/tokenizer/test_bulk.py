@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import any_bytes, any_texts
 from transformers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer
+from support.strategies import any_bytes, any_texts
 
 CORPUS = [
     "low low low lower lower widest widest newest newest newest 你好 你好 42 42!\n\n<|endoftext|>the lowest of the low"

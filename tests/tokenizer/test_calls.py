@@ -6,13 +6,13 @@ import random
 
 import numpy as np
 import pytest
-from support.profiles import by_profile
 from tokenizers import Tokenizer
 from transformers import AddedToken, PreTrainedTokenizerFast
 from transformers.tokenization_python import PreTrainedTokenizer
 
 from hf_bpe import BPETokenizer
 from hf_bpe._utils.processes import default_threads, usable_cores
+from support.profiles import by_profile
 
 CORPUS = [
     "low low lower widest newest newest 你好 你好 42!\n\n the lowest of the low don't é e\u0301 \U0001f44b\U0001f3fd"

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from support.transformers_features import needs_sanitizing
 from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer
+from support.transformers_features import needs_sanitizing
 
 pytest.importorskip("jinja2", reason="chat templates need jinja2")
 

@@ -3,16 +3,16 @@
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer
+
+from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
 from support.families import FAMILIES, TRAPS, load, nasty_strings, table
 from support.family_check import compare
 from support.family_check import table as family_table
 from support.profiles import by_profile
 from support.samples import CORPUS
 from support.strategies import CONTRACTIONS, NUMBERS, WORDS
-from tokenizers import Tokenizer
-
-from hf_bpe import BPEModel, BPETokenizer, train
-from hf_bpe.engine._normalizing_encoder import NormalizingEncoder
 
 
 @pytest.fixture(scope="module")

@@ -4,16 +4,16 @@ import json
 import warnings
 
 import pytest
-from hf_bpe.conversion import _formats as formats
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.folder_fuzz import run
-from support.profiles import by_profile
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.core import to_printable
+from hf_bpe.conversion import _formats as formats
+from hf_bpe.pretokenizers import to_printable
+from support.folder_fuzz import run
+from support.profiles import by_profile
 
 TEXTS = ["low lower", "<s>low</s>", "a  b<b>", "", "<unk> x<pad>", "one two  three\n"]
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -362,7 +362,7 @@ def test_a_panic_of_tokenizers_is_an_error_that_stops_saving(tmp_path):
 
 
 def test_panics_become_errors_and_other_exceptions_propagate():
-    from hf_bpe.engine._panics import panics_as_errors
+    from hf_bpe._utils.panics import panics_as_errors
 
     for error in (KeyboardInterrupt, SystemExit, KeyError):
         with pytest.raises(error), panics_as_errors():

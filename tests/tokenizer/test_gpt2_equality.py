@@ -8,11 +8,11 @@ import pytest
 import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
-from support.profiles import by_profile, thorough
 from transformers import GPT2Tokenizer
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.core.pretokenizers import PATTERNS
+from hf_bpe.pretokenizers import PATTERNS
+from support.profiles import by_profile, thorough
 
 # transformers 5.0 reads GPT-2's files in an old way of tokenizers.
 pytestmark = pytest.mark.filterwarnings("ignore:Deprecated in 0.9.0:DeprecationWarning")

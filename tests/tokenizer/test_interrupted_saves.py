@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.killing import TEXTS
-from support.profiles import thorough
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer
+from support.killing import TEXTS
+from support.profiles import thorough
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked and killed")
 

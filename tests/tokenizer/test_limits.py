@@ -9,12 +9,12 @@ import sys
 import textwrap
 
 import pytest
-from support.commands import error
-from support.profiles import thorough
 from tokenizers import Regex, pre_tokenizers
 
 from hf_bpe import BPETokenizer, count
-from hf_bpe.core.pretokenizers import CharDelimiterSplit, Split, canonical_pattern
+from hf_bpe.pretokenizers import CharDelimiterSplit, Split, canonical_pattern
+from support.commands import error
+from support.profiles import thorough
 
 _SECONDS = 100  # a process that computes for hours is ended; each needs a few seconds
 

@@ -4,10 +4,10 @@ import json
 import logging
 
 import pytest
-from support.transformers_features import KEEPS_REGISTERED_CLASSES
 
 from hf_bpe import BPETokenizer, train
 from hf_bpe.editing import extend, truncate
+from support.transformers_features import KEEPS_REGISTERED_CLASSES
 
 TOKENIZER = BPETokenizer.train(["low lower lowest"], vocab_size=258, special_tokens=["<|endoftext|>"])
 CALLS = {

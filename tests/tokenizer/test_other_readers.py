@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+
+from hf_bpe import BPETokenizer
+from hf_bpe.pretokenizers import NAMES, canonical_pattern, pre_tokenizer
+from hf_bpe.pretokenizers._hub_spellings import hub_pre_tokenizer
 from support.other_readers import ROWS, columns, save, table, texts, tokenizer_of
 from support.profiles import thorough
 from support.read_with import READERS, ids_of
-
-from hf_bpe import BPETokenizer
-from hf_bpe.core._hub_spellings import hub_pre_tokenizer
-from hf_bpe.core.pretokenizers import NAMES, canonical_pattern, pre_tokenizer
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "how-to" / "convert.md"
 HUB = {

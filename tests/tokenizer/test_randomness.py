@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.commands import error, run
-from support.strategies import any_texts
 
 import hf_bpe
 from hf_bpe import BPETokenizer, Source
+from support.commands import error, run
+from support.strategies import any_texts
 
 CORPUS = ["low low low lower lower widest widest newest newest newest 你好 你好<|endoftext|>the lowest of the low"]
 SPECIALS = ["<|endoftext|>", "<pad>"]
@@ -121,7 +121,7 @@ def test_wrong_arguments_are_refused_by_name(tokenizer, given_options, kind, mes
 def test_calls_refuse_what_they_cannot_do(tokenizer):
     with pytest.raises(ValueError, match="stochastok: expected None in a call"):
         tokenizer("low", stochastok=0.1, seed=1)
-    fast = hf_bpe.tokenizer.BPETokenizerFast(tokenizer_object=json_backend())
+    fast = hf_bpe.fast.BPETokenizerFast(tokenizer_object=json_backend())
     with pytest.raises(TypeError, match="dropout: only BPETokenizer encodes at random"):
         fast("low", dropout=0.1, seed=1)
 
@@ -164,7 +164,7 @@ def test_files_have_the_ids_of_bulk_methods_and_the_manifest_the_options(tokeniz
     manifest = json.loads(written.manifest.read_text())
     assert {name: manifest[name] for name in ("dropout", "stochastok", "seed")} == {**how, "stochastok": 0.0}
     # Neither blocks nor workers nor work folders change an id.
-    monkeypatch.setattr("hf_bpe.tokenizer._token_files.documents.BLOCK_BYTES", 64)
+    monkeypatch.setattr("hf_bpe.token_files._documents.BLOCK_BYTES", 64)
     for number, more in enumerate([{"num_workers": 1}, {"num_workers": 2}, {"work_dir": tmp_path / "work"}]):
         again = tokenizer.encode_file(paths, tmp_path / f"y{number}.npy", **how, **more)
         assert rows_of(again) == rows

@@ -6,19 +6,19 @@ import json
 import shutil
 
 import pytest
-from hf_bpe.conversion import write_gpt2
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
+
+from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe.conversion import write_gpt2
+from hf_bpe.formats._verification.stress_texts import stress_texts
 from support.hub import add_to_cache
 from support.profiles import by_profile
 from support.samples import CORPUS, SPECIALS, make_tokenizer, reload
 from support.strategies import models
 from support.transformers_features import skip_without
-from tokenizers import Tokenizer
-from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
-
-from hf_bpe import BPEModel, BPETokenizer, train
-from hf_bpe.tokenizer._files.stress_texts import stress_texts
 
 TEXTS = ["lowest of the low<|endoftext|>", "", " ", "<|user|>newest 你好<pad><pad>", "a\u0301 \U0001f44b\r\n\t x  y"]
 BYTES = {byte: bytes([byte]) for byte in range(256)}

@@ -12,13 +12,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.patience import PATIENCE
-from support.processes import run_code
-from support.profiles import thorough
 from transformers import AddedToken, AutoTokenizer
 
 from hf_bpe import BPETokenizer
-from hf_bpe.tokenizer._token_files import documents
+from hf_bpe.token_files import _documents as documents
+from support.patience import PATIENCE
+from support.processes import run_code
+from support.profiles import thorough
 
 CORPUS = ["low low low lower lower lowest widest widest newest newest newest 你好 你好 what is newer is lower\n"]
 TEXTS = [f"the {kind}est<|endoftext|> {number} 你好 👋" for number, kind in enumerate(["low", "wid", "new"] * 8)]

@@ -8,12 +8,12 @@ import pickle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.samples import CORPUS, make_tokenizer, reload
 from tokenizers import Tokenizer
 from transformers import AddedToken, PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import GPT2Converter
 
 from hf_bpe import BPEModel, BPETokenizer, count, train
+from support.samples import CORPUS, make_tokenizer, reload
 
 TEXTS = [
     "lowest of the low<|endoftext|>",

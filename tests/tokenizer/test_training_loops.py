@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.profiles import thorough
 from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, accelerate
+from support.profiles import thorough
 
 torch = pytest.importorskip("torch", reason="models need torch")
 

@@ -5,13 +5,13 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.samples import make_tokenizer
-from support.transformers_features import skip_without
 from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from hf_bpe import BPETokenizer
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization, constructor_errors
+from support.samples import make_tokenizer
+from support.transformers_features import skip_without
 
 HAS_CLEANING = hasattr(PreTrainedTokenizerBase, "clean_up_tokenization")
 

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from support import commands
 from tokenizers import Tokenizer, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer
-from hf_bpe.tokenizer._files.stress_texts import STRESS_TEXTS
+from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS
+from support import commands
 
 TEXTS = [*STRESS_TEXTS, "", " ", " x", "  low  lower \n", "low<s> low</s>  "]
 ROBERTA = {"type": "RobertaProcessing", "sep": ["</s>", 257], "cls": ["<s>", 256], "trim_offsets": True}

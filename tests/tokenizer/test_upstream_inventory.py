@@ -3,10 +3,10 @@
 import inspect
 
 import pytest
-from support.upstream_inventory import OLDER, SIGNATURES
 from transformers import PreTrainedTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, BPETokenizerFast
+from support.upstream_inventory import OLDER, SIGNATURES
 
 UPSTREAM = {"PreTrainedTokenizer": PreTrainedTokenizer, "PreTrainedTokenizerFast": PreTrainedTokenizerFast}
 OURS = {"PreTrainedTokenizer": BPETokenizer, "PreTrainedTokenizerFast": BPETokenizerFast}

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import transformers
+
 from support.profiles import thorough
 
 # All that upstream may skip, with the reason it gives. Whatever else is skipped fails the test, so that it is seen.

@@ -8,15 +8,17 @@ import pickle
 import unicodedata
 
 import pytest
-from hf_bpe.conversion import write_gpt2
 from tokenizers import normalizers, processors
 from transformers import PreTrainedTokenizerFast, tokenization_utils_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.core.pretokenizers import WHITE_SPACE, Split, canonical_pattern
-from hf_bpe.tokenizer._files.sides import side_of_loaded
-from hf_bpe.tokenizer._files.stress_texts import STRESS_TEXTS, stress_texts
-from hf_bpe.tokenizer._files.verification import _is_as_in_file, find_mismatch, verify_folder
+from hf_bpe.conversion import write_gpt2
+from hf_bpe.formats._verification.mismatch import find_mismatch
+from hf_bpe.formats._verification.sides import side_of_loaded
+from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS, stress_texts
+from hf_bpe.pretokenizers import Split, canonical_pattern
+from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+from hf_bpe.tokenizer._saving.verify_folder import _is_as_in_file, verify_folder
 
 CORPUS = [
     "low low low low low lower lower widest widest widest newest newest newest newest 你好 你好 42 42!\n\n",

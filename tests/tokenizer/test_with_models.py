@@ -7,7 +7,6 @@ tokenizer.json must be the same.
 import threading
 
 import pytest
-from support.patience import PATIENCE
 from transformers import (
     AutoTokenizer,
     BertConfig,
@@ -23,6 +22,7 @@ from transformers import (
 )
 
 from hf_bpe import BPETokenizer
+from support.patience import PATIENCE
 
 torch = pytest.importorskip("torch", reason="models need torch")
 

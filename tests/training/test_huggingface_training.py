@@ -1,6 +1,6 @@
 """What docs/how-to/migrate-from-tokenizers.md says is so: `train` learns what `tokenizers.trainers.BpeTrainer` does.
 
-tests/core/test_reference.py compares the algorithm alone, on words that hypothesis makes to have many ties.
+tests/reference/test_reference.py compares the algorithm alone, on words that hypothesis makes to have many ties.
 """
 
 import functools
@@ -11,17 +11,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.profiles import by_profile, thorough
-from support.strategies import texts, words
 from tokenizers import ByteLevelBPETokenizer, Regex, Tokenizer, models
 from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence, Split
 from tokenizers.trainers import BpeTrainer
 
 from hf_bpe import BPEModel, train
-from hf_bpe.core import from_printable
-from hf_bpe.core.pretokenizers import CHAINS, NAMES, PATTERNS
-from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import Options
+from hf_bpe.encoding._encoder import Options
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.pretokenizers import CHAINS, NAMES, PATTERNS, from_printable
+from support.profiles import by_profile, thorough
+from support.strategies import texts, words
 
 GUIDES = Path(__file__).parent.parent.parent / "docs" / "how-to"
 PAGE = (GUIDES / "migrate-from-tokenizers.md").read_text(encoding="utf-8")

@@ -6,15 +6,15 @@ import subprocess
 import sys
 
 import pytest
-from hf_bpe.conversion import read_gpt2
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from hf_bpe.conversion import read_gpt2
+from hf_bpe.reference import _encoder as reference
+from hf_bpe.training._dispatch import learn_merges, training_bytes
 from support import oracle
 from support.profiles import by_profile, thorough
 from support.strategies import corpora, initial_merges
-
-from hf_bpe.core import reference
-from hf_bpe.engine._dispatch import learn_merges, training_bytes
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -108,8 +108,8 @@ def test_merges_after_those_of_gpt2_on_real_text(test_data, name):
 MEASURE = """
 import gc, json, pathlib, sys
 from hf_bpe import WordCounts
-from hf_bpe.engine import _dispatch as engine
-from hf_bpe.core import reference
+from hf_bpe.training._dispatch import learn_merges, training_bytes
+from hf_bpe import reference
 
 def status(key):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(key)) * 1024
@@ -117,10 +117,10 @@ def status(key):
 with open(sys.argv[1], "rb") as file:
     words = reference.count_pre_tokens(file.read(int(sys.argv[2])).split(b"<|endoftext|>"), sys.argv[3] or None)
 words = WordCounts(words)
-needed = engine.training_bytes(words, 8000)
+needed = training_bytes(words, 8000)
 pathlib.Path("/proc/self/clear_refs").write_text("5")  # sets the peak to what there is
 before = status("VmRSS")
-merges = engine.learn_merges(words, max_merges=8000)
+merges = learn_merges(words, max_merges=8000)
 print(json.dumps([needed, status("VmHWM") - before, len(merges)]))
 """
 

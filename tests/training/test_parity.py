@@ -6,15 +6,15 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.profiles import thorough
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from hf_bpe import BPETokenizer, count, train
-from hf_bpe.core import from_printable
-from hf_bpe.core._parity import ParityOptions
-from hf_bpe.core._parity import learn_parity_merges as learn_by_definition
-from hf_bpe.engine._dispatch import learn_parity_merges
+from hf_bpe.pretokenizers import from_printable
+from hf_bpe.reference._parity import ParityOptions
+from hf_bpe.reference._parity import learn_parity_merges as learn_by_definition
 from hf_bpe.training import Parity
+from hf_bpe.training._dispatch import learn_parity_merges
+from support.profiles import thorough
 
 TEXTS = {"en": ["low lower lowest newest widest " * 9], "fi": ["alempi alin uusin levein "], "el": ["χαμηλά νέο"]}
 DEV = {"el": ["χαμηλότερα"], "en": ["lower"], "fi": ["alempi"]}

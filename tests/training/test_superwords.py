@@ -10,16 +10,16 @@ import warnings
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import oracle
-from support.profiles import by_profile, thorough
-from support.strategies import superword_limits, training_options
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer, Source, count, train
-from hf_bpe.core import reference
-from hf_bpe.core._superwords import PATTERN
-from hf_bpe.tokenizer._files.tokenizer_json import render_tokenizer_json
+from hf_bpe.formats._tokenizer_json import render_tokenizer_json
+from hf_bpe.reference import _encoder as reference
+from hf_bpe.reference._superwords import PATTERN
 from hf_bpe.training import Parity, Superwords
+from support import oracle
+from support.profiles import by_profile, thorough
+from support.strategies import superword_limits, training_options
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -3,13 +3,13 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import oracle
-from support.strategies import texts
 
 from hf_bpe import train, train_bpe
-from hf_bpe.core.pretokenizers import split
-from hf_bpe.core.reference import learn_merges
 from hf_bpe.counting import _count_tables
+from hf_bpe.pretokenizers import split
+from hf_bpe.reference import learn_merges
+from support import oracle
+from support.strategies import texts
 
 BYTES = [bytes([byte]) for byte in range(256)]
 EXAMPLE = "low low low low low lower lower widest widest widest newest newest newest newest newest newest"

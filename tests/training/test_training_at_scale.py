@@ -6,15 +6,15 @@ import sys
 import warnings
 
 import pytest
-from hf_bpe.conversion import read_gpt2
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import texts
 
 from hf_bpe import BPEModel, Source, WordCounts, count, train, train_bpe
-from hf_bpe.engine import _dispatch as engine
+from hf_bpe.conversion import read_gpt2
 from hf_bpe.training import _checkpoint as merge_log
 from hf_bpe.training import _learning as learning
+from hf_bpe.training._dispatch import training_bytes
+from support.strategies import texts
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -198,7 +198,7 @@ def test_train_bpe_gives_the_model_of_train():
 
 def test_too_little_memory_is_refused_with_advice(monkeypatch):
     counts = WordCounts({f"word{number}": number % 7 + 1 for number in range(1000)})
-    needed = engine.training_bytes(counts, 100)
+    needed = training_bytes(counts, 100)
     monkeypatch.setattr(learning, "available_bytes", lambda: needed // 2)
     with pytest.raises(
         MemoryError, match=r"on 1000 distinct pre-tokens takes up to .*; counts.prune\(5\) would leave 428"

@@ -5,13 +5,13 @@ import os
 import re
 
 import pytest
-from support.profiles import by_profile
-from support.trees import snapshot
-from support.work_folder_fuzz import WORK, check, make
 
 from hf_bpe import count, train
 from hf_bpe._utils.shapes import Optional, check_shape
 from hf_bpe.training import Superwords
+from support.profiles import by_profile
+from support.trees import snapshot
+from support.work_folder_fuzz import WORK, check, make
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege on Windows")
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hf_bpe._utils import files
 from hf_bpe._utils.files import interrupted_save, staged_folder, write_atomically
-from hf_bpe.engine._streaming import NpyWriter
+from hf_bpe.encoding._streaming import NpyWriter
 
 NAMES = ["a.json", "b/c.txt", "d.txt"]
 OLD, NEW = "old", "new\n" * 1000

@@ -8,16 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from hf_bpe.conversion import _formats as formats
-from hf_bpe.conversion import _gguf_file as gguf_file
-from support.commands import error, run
-from support.odd_calls import time_limit
 
 from hf_bpe import BPETokenizer, Source, WordCounts, count, plan
 from hf_bpe._utils import input_files
+from hf_bpe.conversion import _formats as formats
+from hf_bpe.conversion import _gguf_file as gguf_file
 from hf_bpe.editing import Remap
-from hf_bpe.tokenizer._files.sides import side_of_pattern
-from hf_bpe.tokenizer._files.verification import find_mismatch
+from hf_bpe.formats._verification.mismatch import find_mismatch
+from hf_bpe.formats._verification.sides import side_of_pattern
+from support.commands import error, run
+from support.odd_calls import time_limit
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="there are no such files on Windows")
 

@@ -1,12 +1,12 @@
 """Whatever is given in the place of an argument: a call works, or its error names the argument."""
 
 import pytest
-from support.odd_calls import ODD, Outcome, Target, TimeIsUp, outcomes
-from support.profiles import thorough
-from support.public_calls import targets
 
 import hf_bpe
 from hf_bpe import BPETokenizer
+from support.odd_calls import ODD, Outcome, Target, TimeIsUp, outcomes
+from support.profiles import thorough
+from support.public_calls import targets
 
 SHARES = 48
 

@@ -4,14 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
-from support.commands import error
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, WordCounts, count, train
 from hf_bpe._utils.paths import check_output, is_url
 from hf_bpe.analysis import compare, report
 from hf_bpe.editing import Remap
-from hf_bpe.tokenizer import accelerate
+from hf_bpe.fast import accelerate
+from support.commands import error
 
 URLS = ["s3://bucket/x", "gs://b/x", "hf://datasets/a/b/x", "file:///tmp/x", "memory://x", "simplecache::s3://b/x"]
 

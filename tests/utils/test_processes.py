@@ -7,9 +7,9 @@ import sys
 import time
 
 import pytest
-from support.patience import PATIENCE
 
 from hf_bpe._utils.processes import map_in_processes
+from support.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere functions here are not found")
 

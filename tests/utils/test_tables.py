@@ -8,7 +8,7 @@ import pytest
 
 from hf_bpe import BPETokenizer, Source, count, plan, train
 from hf_bpe.analysis import report
-from hf_bpe.engine import NormalizedTexts
+from hf_bpe.counting import NormalizedTexts
 
 TEXTS = ["low lower lowest", "newest", "low"]
 COLUMNS = {"text": TEXTS, "url": ["a", "b", "c"]}

@@ -6,11 +6,11 @@ import sys
 import tracemalloc
 
 import pytest
-from support.profiles import thorough
-from support.trees import snapshot
 
 from hf_bpe import BPETokenizer, count, train
 from hf_bpe._utils.work_log import LogKind, WorkLog
+from support.profiles import thorough
+from support.trees import snapshot
 
 KIND = LogKind("x.log", "test 1", "test", "delete it")
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.engine._merge_trees import parts_of_tokens, unreachable
+from hf_bpe.encoding._merge_trees import parts_of_tokens, unreachable
 
 Numbers = npt.NDArray[np.float64]
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from hf_bpe.analysis._report.scripts import SCRIPTS, kinds_of
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.engine._dispatch import make_encoder
-from hf_bpe.engine._encoder import Options
+from hf_bpe.encoding._encoder import Options
+from hf_bpe.encoding._factory import make_encoder
 
 Sums = npt.NDArray[np.float64]
 

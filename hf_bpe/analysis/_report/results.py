@@ -14,8 +14,8 @@ from hf_bpe.analysis._report.compression_curve import CompressionCurve
 from hf_bpe.analysis._report.figures import RENYI_ORDER, Figures, efficiency, histogram, whole
 from hf_bpe.analysis._report.measuring import Sums
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core._superwords import count_words
-from hf_bpe.engine._merge_trees import unreachable
+from hf_bpe.encoding._merge_trees import unreachable
+from hf_bpe.reference._superwords import count_words
 
 if TYPE_CHECKING:
     from hf_bpe.analysis._show import MergeTree

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from hf_bpe.core._newer_characters import hide_newer
+from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 
 # The scripts in wide or limited modern use, by Unicode Standard Annex 31. Letters of all other scripts count as "other
 # scripts".

@@ -10,8 +10,8 @@ from hf_bpe.counting._count import count
 from hf_bpe.counting._readers import Skipped, read
 from hf_bpe.counting._sources import Shard, Source, TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.engine._normalizers import normalizer_of
-from hf_bpe.engine._safe_cuts import cut_into_documents
+from hf_bpe.encoding._safe_cuts import cut_into_documents
+from hf_bpe.normalizers._apply import normalizer_of
 
 Texts = TextSource | WordCounts
 """Text as `hf_bpe.train` takes it, or counts of it."""

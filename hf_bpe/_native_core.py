@@ -1,0 +1,40 @@
+"""The native core, if it was built and is not switched off.
+
+The environment variable `HF_BPE_ENGINE` selects `native` or `reference`, the plain Python of `hf_bpe.reference`; if it
+is not set, the native core is used where it is built. Both give the same results.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import warnings
+from types import ModuleType
+
+
+@functools.cache
+def native_core() -> ModuleType | None:
+    """Return the native core, or None to use the Python engine; warn once if the native core is missing.
+
+    Raises:
+        ImportError: the native core is requested but not built.
+        ValueError: HF_BPE_ENGINE is not the name of an engine.
+    """
+    choice = os.environ.get("HF_BPE_ENGINE", "")
+    if choice not in ("", "native", "reference"):
+        raise ValueError(f"HF_BPE_ENGINE: expected native or reference, got {choice!r}")
+    if choice == "reference":
+        return None
+    try:
+        return importlib.import_module("hf_bpe._native")
+    except ImportError as error:
+        if choice == "native":
+            raise ImportError("HF_BPE_ENGINE is native, but the native core of hf_bpe is not built") from error
+        warnings.warn(
+            f"the native core of hf_bpe is not built ({error}). The Python engine gives the same results, many times "
+            "slower. Reinstall hf_bpe with a C++20 compiler, or set HF_BPE_ENGINE=reference to silence this warning",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return None

@@ -1,0 +1,270 @@
+"""Canonical ids: those that encoding gives, as opposed to others with the same text, which models also generate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hf_bpe._utils.arguments import check_flag, check_ids
+from hf_bpe._utils.cached_property import cached_property
+from hf_bpe.canonical._allowed import AllowedTokens
+from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options
+from hf_bpe.encoding._ids import as_lists
+from hf_bpe.encoding._settled_cuts import SettledCuts
+from hf_bpe.pretokenizers._byte_level import is_utf8
+
+if TYPE_CHECKING:
+    from hf_bpe.canonical._token_tree import LogProbabilities, TokenTree
+
+
+_LONG = 48  # bytes without a safe cut from which on a settled one is searched for
+
+
+class Healing(NamedTuple):
+    """What to do with the end of a prompt before generation.
+
+    Attributes:
+        removed: how many of the last ids to remove.
+        data: the bytes of these, which the generated tokens must begin with.
+    """
+
+    removed: int
+    data: bytes
+
+
+class CanonicalIds:
+    """Checks and repairs ids; what `BPETokenizer.canonical_ids` returns.
+
+    Ids are *canonical* if `tokenizer.encode(text, add_special_tokens=False)` gives them for their own text; bytes that
+    are not UTF-8 are no text. Ids are *viable* if they begin the canonical ids of some text. Canonical ids are viable;
+    ids that end inside a character are not canonical, but they may be viable.
+
+    Args:
+        encoder: the encoder with added tokens.
+        added_tokens: these tokens.
+        options: the options of encoding.
+
+    >>> from hf_bpe import BPETokenizer
+    >>> canonical = BPETokenizer.train(["low lower lowest"], vocab_size=260).canonical_ids()
+    >>> canonical.recanonicalize([108, 111, 119, 32, 108, 111, 119])  # as single bytes
+    [257, 32, 257]
+    >>> canonical.is_canonical([257, 32, 257]), canonical.first_noncanonical([257, 32, 108, 111, 119])
+    (True, 2)
+    """
+
+    def __init__(self, encoder: Encoder, added_tokens: tuple[AddedTokenTuple, ...], options: Options) -> None:
+        self._encoder, self._added_tokens, self._options = encoder, added_tokens, options
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return CanonicalIds, (self._encoder, self._added_tokens, self._options)
+
+    def is_canonical(self, ids: Sequence[int]) -> bool:
+        """Say whether ids are those of their text."""
+        return self.first_noncanonical(ids) is None
+
+    def first_noncanonical(self, ids: Sequence[int]) -> int | None:
+        """Return the index of the first id that differs from the canonical ids of the text; None if none does.
+
+        If the text is not UTF-8, that may be the id with the first byte that is no text.
+        """
+        given = self._checked(ids)
+        data = self._bytes(given)
+        found = self._encoder.encode(data, self._options)
+        places = [place for place, (old, new) in enumerate(zip(given, found, strict=False)) if old != new][:1]
+        if not places and len(given) != len(found):
+            places = [min(len(given), len(found))]
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            ends = accumulate(len(self._bytes([token_id])) for token_id in given)
+            places.append(next(place for place, end in enumerate(ends) if end > error.start))
+        return min(places, default=None)
+
+    def canonical_prefix(self, ids: Sequence[int]) -> list[int]:
+        """Return the longest beginning of ids that is canonical by itself.
+
+        It may end before `first_noncanonical` or after it: what follows can change which ids are canonical. It takes
+        time in proportion to the ids, and to the square of the ids between two places at which text may be cut, as in
+        words of thousands of letters; without a pattern, in proportion to the ids and their logarithm.
+        """
+        given = self._checked(ids)
+        if self._is_prefix_closed:
+            return given[: self._bisected_prefix(given)]
+        first = self.first_noncanonical(given)
+        if first is None:
+            return given
+        # Before the last place at which the text up to there may be cut, nothing depends on what follows.
+        data = self._bytes(given[:first])
+        cut = self._encoder.find_last_cut(data, self._options)
+        stop = longest = start = self._number_of_kept(given[:first], data[:cut]) or 0
+        while stop < len(given):
+            stop += 1
+            data = self._bytes(given[start:stop])
+            text = _text_of(data)
+            if text is None:
+                break
+            if self._encoder.encode(data, self._options) == given[start:stop] and is_utf8(data):
+                longest = stop
+            cut = self._encoder.find_last_cut(data, self._options)
+            if cut == 0 and len(data) > _LONG:
+                cut = len(text[: self._settled_cuts.find_last(text)].encode())
+            if cut > 0:
+                kept = self._number_of_kept(given[start:stop], data[:cut])
+                if kept is None:
+                    break
+                start += kept
+        return given[:longest]
+
+    @cached_property
+    def _settled_cuts(self) -> SettledCuts:
+        return SettledCuts(self._encoder, self._added_tokens, self._options)
+
+    @cached_property
+    def _is_prefix_closed(self) -> bool:
+        """Whether each beginning of canonical ids that is text is canonical.
+
+        If there is one pre-token between added tokens, this is so for merges: none of them crosses a boundary of
+        tokens, so the tokens before it are made without what follows.
+        """
+        model, options = self._encoder.model, self._options
+        return (
+            model.pattern is None
+            and model.normalizer is None
+            and not (model.ignore_merges or options.add_prefix_space or self._encoder.lacks_bytes)
+            and not any(token.lstrip or token.rstrip or token.single_word for token in self._added_tokens)
+        )
+
+    def _bisected_prefix(self, ids: list[int]) -> int:
+        """Return the length of the longest canonical beginning of ids by trying some lengths."""
+        data = self._bytes(ids)
+        try:
+            data.decode()
+            stop = len(data)
+        except UnicodeDecodeError as error:
+            stop = error.start
+        ends = accumulate((len(self._bytes([token_id])) for token_id in ids), initial=0)
+        sizes = [n for n, end in enumerate(ends) if end == stop or (end < stop and data[end] & 0xC0 != 0x80)]
+        low, high = 0, len(sizes)  # that of the first size is canonical, that of the second is not
+        while high - low > 1:
+            middle = (low + high) // 2
+            is_canonical = self.is_canonical(ids[: sizes[middle]])
+            low, high = (middle, high) if is_canonical else (low, middle)
+        return sizes[low]
+
+    def recanonicalize(self, ids: Sequence[int]) -> list[int]:
+        """Return the canonical ids of the text of ids; bytes that are not UTF-8 are kept.
+
+        Ordinary tokens that spell a special token become that token, as they do when the text is encoded.
+        """
+        return self._encoder.encode(self._bytes(self._checked(ids)), self._options)
+
+    def heal(self, prompt_ids: Sequence[int]) -> Healing:
+        """Return how many ids to remove at the end of a prompt, and the bytes that what is generated must begin with.
+
+        The ids that remain begin the canonical ids of every text that continues the prompt, and as few as possible are
+        removed. It takes time in proportion to the text after the last place at which text may be cut; without a
+        pattern, to all text.
+
+        Raises:
+            ValueError: the ids are not viable; give what `recanonicalize` returns. Or the tokenizer is one that
+                `allowed_next` refuses, for the reason in the message.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=260)
+        >>> tokenizer.canonical_ids().heal(tokenizer.encode("low lo"))
+        Healing(removed=3, data=b' lo')
+        """
+        from hf_bpe.canonical._token_tree import kept_in_all
+
+        given = self._checked(prompt_ids)
+        allowed = self._allowed_or_error
+        if isinstance(allowed, ValueError):
+            raise ValueError(
+                "prompts of this tokenizer cannot be healed, because it is not known which of the last ids every "
+                f"continuation keeps ({allowed}); end prompts where a token is sure to end, as after a special token"
+            )
+        kept = kept_in_all(allowed, given)
+        data = self._bytes(given)
+        for size in allowed.beginnings_at_end(given):  # an added token takes the text before its end
+            before = self._encoder.encode(data[: len(data) - size], self._options)
+            same = (number for number, pair in enumerate(zip(given, before, strict=False)) if pair[0] != pair[1])
+            kept = min(kept, next(same, min(len(given), len(before))))
+        return Healing(len(given) - kept, self._bytes(given[kept:]))
+
+    def allowed_next(self, ids: Sequence[int], *, packed: bool = False) -> npt.NDArray[Any]:
+        """Return which tokens may follow ids: those that leave them viable.
+
+        Only the last ids are looked at, from the last place at which the text may be cut; the others must be viable.
+        Two tokens that would be merged never follow each other inside a pre-token. A token that ends inside a character
+        is allowed if some character completes it, even if all of these have other tokens.
+
+        Args:
+            ids: the ids so far.
+            packed: return one bit for each id, as `numpy.packbits` packs them.
+
+        Returns:
+            A mask of bool, as long as the highest id plus one; all False if ids are not viable.
+
+        Raises:
+            ValueError: the tokenizer has a normalizer, a pattern without a name, added tokens that look at the text
+                next to them, or merges in an unusual order. The message says which.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=260)
+        >>> allowed = tokenizer.canonical_ids().allowed_next(tokenizer.encode("lo"))
+        >>> bool(allowed[ord("w")]), bool(allowed[ord("x")])  # "low" is one token
+        (False, True)
+        """
+        allowed = self._required
+        bits = allowed.after(self._checked(ids))
+        return bits.copy() if check_flag("packed", packed) else np.unpackbits(bits, count=allowed.size).view(bool)
+
+    def token_tree(self, log_probabilities: LogProbabilities, ids: Sequence[int] = ()) -> TokenTree:
+        """Return a tree for exact probabilities of bytes; see `TokenTree`."""
+        from hf_bpe.canonical._token_tree import TokenTree
+
+        return TokenTree(self._required, log_probabilities, self._checked(ids))
+
+    @cached_property
+    def _allowed_or_error(self) -> AllowedTokens | ValueError:
+        options = self._options
+        if options.split_special_tokens or options.add_prefix_space:
+            return ValueError("allowed tokens are not known with split_special_tokens or add_prefix_space")
+        try:
+            return AllowedTokens(self._encoder.model, self._added_tokens)
+        except ValueError as error:
+            return error
+
+    @property
+    def _required(self) -> AllowedTokens:
+        if isinstance(self._allowed_or_error, ValueError):
+            raise self._allowed_or_error
+        return self._allowed_or_error
+
+    def _number_of_kept(self, ids: list[int], data: bytes) -> int | None:
+        """Return the number of the first ids that are the canonical ids of data; None if they are not."""
+        kept = self._encoder.encode(data, self._options)
+        # Added tokens may strip white space that ids have.
+        return len(kept) if kept == ids[: len(kept)] and self._bytes(kept) == data else None
+
+    def _checked(self, ids: Sequence[int]) -> list[int]:
+        return [*check_ids("ids", as_lists("ids", ids))]
+
+    def _bytes(self, ids: list[int]) -> bytes:
+        try:
+            return self._encoder.decode(ids, b"")
+        except (KeyError, OverflowError) as error:
+            raise ValueError(f"ids: {error} is not in the vocabulary; expected ids of tokens") from None
+
+
+def _text_of(data: bytes) -> str | None:
+    """Return bytes as text, without an incomplete character at the end; None if they can be no beginning of a text."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        is_incomplete = error.reason == "unexpected end of data"
+        return data[: error.start].decode() if is_incomplete else None

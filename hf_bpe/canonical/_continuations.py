@@ -1,0 +1,395 @@
+"""Where a pattern lets tokens begin and end, for all tokens of a vocabulary at once.
+
+Named patterns tell characters apart by a few classes, and never cut inside a run of letters or signs of one class. So
+tokens fall into groups of equal classes, and so do ends of texts. One member of a group is split after one text of each
+kind, with all kinds of text that may follow; the result holds for all others and is kept.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+from hf_bpe.canonical._neighbours import Bits
+from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._encoder import Options
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
+
+_CLASSES = [r"[\r\n]", " ", r"\s", r"[\p{Lu}\p{Lt}]", r"\p{Ll}", r"[\p{Lm}\p{Lo}]", r"\p{M}", r"\p{N}", r"[\p{P}\p{S}]"]
+_CLASSES += [r"\p{Z}", r"\p{Han}", "[\u4e00-\u9fa5\u3040-\u30ff]", "[A-Za-z]", "[!-/:-@\\[-`{-~]", "/", "'"]
+_COUNTED = r"[\s\p{N}'\p{C}]"  # runs that may be cut inside
+_CAP = 3
+_SUFFIXES = frozenset("sdmtlvreSDMTLVRE\u017f")  # the letters of contractions
+_SPECIFIC = 1 << 20
+_CONTEXTS = 1 << 10  # results that are kept
+_FOLLOWING = {
+    "letter": ("", "z", "Z", "\u4e2d", "\u0301", "\u30fc"),
+    "suffix": ("", "z", "Z", "\u4e2d", "\u0301", "l", "e", "s"),
+    "number": ("", "1", "11"),
+    "space": ("", "z", "1", "!", "\u0301", " ", "  ", "\n", " \n", " z"),
+    "sign": ("", "z", "zz", "Z", "\u4e2d", "!", "/", "\n", " "),
+    "apostrophe": ("", "z", "Z", "!", "'", "\n", "s", "d", "l", "ll", "v", "ve", "r", "re", "S", "LL"),
+}
+_AFTER_MANY_RUNS = {**_FOLLOWING, "letter": ("", "z"), "number": ("",), "sign": ("", "!", "\n")}
+_MANY = 3  # runs
+
+
+class Context(NamedTuple):
+    """The end of a text, as far as it decides how the text may go on.
+
+    Attributes:
+        sample: a text of the same kind, as bytes.
+        ends: the places in the sample at which it may be cut: each with whether a token ends there, and whether that
+            token and the next one may stand in one pre-token.
+    """
+
+    sample: bytes
+    ends: tuple[tuple[int, bool, bool], ...]
+
+
+class Allowed(NamedTuple):
+    """The tokens that may follow a text.
+
+    Attributes:
+        apart: those before which a pre-token may end.
+        joined: those that may continue the last pre-token.
+        is_complete: whether the text may end here.
+    """
+
+    apart: Bits
+    joined: Bits
+    is_complete: bool
+
+
+class Continuations:
+    """What a pattern allows after a text.
+
+    Args:
+        model: a model with a named pattern, or without one.
+        ids: the tokens that may follow, by their ids.
+        size: the number of bits of results.
+    """
+
+    def __init__(self, model: BPEModel, ids: Iterable[int], size: int) -> None:
+        self._splitter = make_encoder(BPEModel({i: bytes([i]) for i in range(256)}, [], pattern=model.pattern))
+        tokens = {token_id: model.vocab[token_id] for token_id in ids}
+        self._ordinary, self._in_contractions = (_Groups.of(tokens, size, is_late) for is_late in (False, True))
+        self.after = lru_cache(_CONTEXTS)(self._after)
+
+    def _after(self, context: Context) -> Allowed:
+        """Return the tokens that may follow a text of a kind."""
+        groups = self._in_contractions if b"'" in context.sample[-4:] else self._ordinary
+        decoded = _decoded(context.sample)
+        assert decoded is not None
+        following = groups.complete(context.sample, decoded[1]) if decoded[1] else groups.following
+        allowed = np.zeros((2, len(groups.samples) + 1), bool)
+        if following.texts:
+            texts = [context.sample + text for text in following.texts]
+            joined, is_possible = self._split(texts, len(context.sample), following.sizes, context)
+            for way in (0, 1):
+                allowed[way, following.owners[is_possible & (joined == bool(way))]] = True
+        is_known = groups.of_token >= 0
+        apart, within = (np.packbits(row[groups.of_token] & is_known) for row in allowed)
+        return Allowed(apart, within, bool(allowed[:, -1].any()))
+
+    def _split(
+        self, texts: list[bytes], before: int, sizes: npt.NDArray[np.int64], context: Context
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Return whether the token of each text continues the pre-token before it, and whether the text is possible."""
+        _, offsets, places = self._splitter.encode_with_offsets([*texts], Options())
+        parts = np.append(places[:, 2], 0)
+        starts = offsets[:-1]
+
+        def is_cut(place: int) -> npt.NDArray[np.bool_]:
+            cut: npt.NDArray[np.bool_] = parts[starts + place - 1] != parts[starts + place]
+            return cut
+
+        last = np.where(sizes > 0, before + sizes - 1, max(before - 1, 0))
+        first = np.minimum(before, last)
+        is_possible = parts[starts + first] == parts[starts + last]  # the token is in one pre-token
+        number = np.zeros(len(texts), np.int64)
+        for place, is_end, is_stable in context.ends:
+            cut = is_cut(place)
+            number += cut
+            if not is_end:
+                is_possible &= ~cut
+            elif not is_stable:
+                is_possible &= cut
+        if before > 0:
+            is_possible &= parts[starts + before - 1] - parts[starts] == number  # no other cut
+            joined = (sizes > 0) & ~is_cut(before)
+        else:
+            joined = np.zeros(len(texts), bool)
+        return joined, is_possible
+
+
+class _Following(NamedTuple):
+    """What may follow a text.
+
+    Attributes:
+        texts: tokens, each with some text after it.
+        sizes: the number of bytes of each token.
+        owners: the number of its group.
+    """
+
+    texts: list[bytes]
+    sizes: npt.NDArray[np.int64]
+    owners: npt.NDArray[np.int64]
+
+
+class _Groups(NamedTuple):
+    """Groups of tokens.
+
+    Attributes:
+        of_token: the group of each id, -1 for none.
+        samples: a token of each group.
+        following: what may follow a text that does not end inside a character; the last group is that of no token.
+    """
+
+    of_token: npt.NDArray[np.int64]
+    samples: list[bytes]
+    following: _Following
+
+    @classmethod
+    def of(cls, tokens: Mapping[int, bytes], size: int, is_late: bool) -> _Groups:
+        """Return the groups; `is_late` says whether a contraction may have begun before a token."""
+        numbers: dict[object, int] = {}
+        of_shape: dict[tuple[str, str], int] = {}  # most tokens share one with others
+        of_token = np.full(size, -1, np.int64)
+        samples: list[bytes] = []
+        for token_id, token in tokens.items():
+            shape = _shape(token, is_late)
+            number = -1 if shape is None else of_shape.get(shape, -1)
+            if number < 0:
+                key = _group(token, is_late)
+                if key is None:
+                    continue
+                number = numbers.setdefault(key, len(numbers))
+                if number == len(samples):
+                    samples.append(token)
+                if shape is not None:
+                    of_shape[shape] = number
+            of_token[token_id] = number
+        starts = [(number, b"", token) for number, token in enumerate(samples) if not _continues(token)]
+        return cls(of_token, samples, _following_all([*starts, (len(samples), b"", b"")], is_late))
+
+    def complete(self, text: bytes, rest: bytes) -> _Following:
+        """Return what may follow a text that ends with a part of a character."""
+        tokens = [(number, rest, token) for number, token in enumerate(self.samples) if _continues(token)]
+        return _following_all(tokens, b"'" in text[-4:])
+
+
+def _following_all(tokens: Iterable[tuple[int, bytes, bytes]], is_late: bool) -> _Following:
+    texts, sizes, owners = [], [], []
+    for number, rest, token in tokens:
+        decoded = _decoded(rest + token)
+        if decoded is None:
+            continue
+        for more in _following(*decoded, is_late) if token else [b""]:
+            texts.append(token + more)
+            sizes.append(len(token))
+            owners.append(number)
+    return _Following(texts, np.array(sizes, np.int64), np.array(owners, np.int64))
+
+
+def _continues(token: bytes) -> bool:
+    return token[0] & 0xC0 == 0x80
+
+
+def context_of(text: bytes, ends: Sequence[tuple[int, bool]]) -> Context | None:
+    """Return the kind of a text; None if no continuation makes its tokens canonical.
+
+    Args:
+        text: bytes, of which the last may be an incomplete character.
+        ends: the places within the text at which tokens end, in order, and whether that token and the next may stand in
+            one pre-token.
+    """
+    decoded = _decoded(text)
+    if decoded is None:
+        return None
+    whole, rest = decoded
+    is_stable = dict(ends)
+    sample, places = bytearray(), []
+    at = 0
+    for begin, end, is_counted in _runs_of(whole, is_late=False):
+        kept = end if is_counted else min(end, begin + _CAP)
+        typical = _typical(whole, begin)
+        for index in range(begin, end):
+            data = whole[index].encode()
+            if index < kept:
+                if sample and (index == begin or is_counted):
+                    places.append((len(sample), at in is_stable, is_stable.get(at, False)))
+                elif not is_stable.get(at, True):
+                    return None
+                sample += typical
+            elif not is_stable.get(at, True):
+                return None
+            if any(not is_stable.get(at + inside, True) for inside in range(1, len(data))):
+                return None
+            at += len(data)
+    if rest:
+        if sample:
+            places.append((len(sample), at in is_stable, is_stable.get(at, False)))
+        if any(not is_stable.get(at + inside, True) for inside in range(1, len(rest))):
+            return None
+        sample += rest
+    return Context(bytes(sample), tuple(places))
+
+
+def _group(token: bytes, is_late: bool) -> object:
+    """Return what tokens have in common that patterns do not tell apart; None if no text has the token."""
+    inside = 0
+    while inside < len(token) and token[inside] & 0xC0 == 0x80:
+        inside += 1
+    decoded = _decoded(token[inside:])
+    if decoded is None or inside > 3:
+        return None
+    whole, rest = decoded
+    table = _table()
+    runs = tuple(
+        (
+            _SPECIFIC + ord(whole[begin]) if _is_specific(whole, begin, is_late) else table[ord(whole[begin])],
+            end - begin,
+        )
+        if is_counted
+        else (table[ord(whole[begin])], min(end - begin, _CAP))
+        for begin, end, is_counted in _runs_of(whole, is_late=is_late)
+    )
+    return token[:inside], runs, rest
+
+
+def _shape(token: bytes, is_late: bool) -> tuple[str, str] | None:
+    """Return what decides the group of a token and is found sooner; None if only `_group` knows it."""
+    try:
+        text = token.decode()
+    except UnicodeDecodeError:
+        return None
+    if "'" in text:
+        return None
+    first = text[:1] if is_late and text[:1] in _SUFFIXES else ""
+    second = text[1:2] if first and text[1:2] in _SUFFIXES else ""
+    return text.translate(_table()), first + second
+
+
+def _runs_of(text: str, *, is_late: bool) -> list[tuple[int, int, bool]]:
+    """Return begin and end of runs of one class, and whether their lengths count."""
+    table, counted = _table(), _counted()
+    runs = []
+    begin = 0
+    kind = -1
+    for index, char in enumerate(text):
+        is_specific = _is_specific(text, index, is_late)
+        new = _SPECIFIC + ord(char) if is_specific else table[ord(char)]
+        if new != kind:
+            if index:
+                runs.append((begin, index, kind >= _SPECIFIC or kind in counted))
+            begin, kind = index, new
+    if text:
+        runs.append((begin, len(text), kind >= _SPECIFIC or kind in counted))
+    return runs
+
+
+def _typical(text: str, index: int) -> bytes:
+    """Return a character that stands for all of its class."""
+    if _is_specific(text, index, False):
+        return text[index].encode()
+    return _members()[_table()[ord(text[index])]]
+
+
+@lru_cache(maxsize=1)
+def _members() -> dict[int, bytes]:
+    """Return a character of each class, which is in no contraction."""
+    members: dict[int, bytes] = {}
+    for code, kind in enumerate(_table()):
+        if kind not in members and not 0xD800 <= code <= 0xDFFF and chr(code) not in _SUFFIXES:
+            members[kind] = chr(code).encode()
+    return members
+
+
+def _is_specific(text: str, index: int, is_late: bool) -> bool:
+    """Say whether a letter may belong to a contraction; `is_late` says that one may have begun before the text."""
+    if text[index] not in _SUFFIXES:
+        return False
+    return "'" in text[max(index - 2, 0) : index] or (is_late and (index == 0 or (index == 1 and text[0] in _SUFFIXES)))
+
+
+def _decoded(data: bytes) -> tuple[str, bytes] | None:
+    """Return complete characters and the beginning of another one; None for what is not UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        text = decoder.decode(data)
+    except UnicodeDecodeError:
+        return None
+    return text, decoder.getstate()[0]
+
+
+@lru_cache(maxsize=1)
+def _table() -> list[int]:
+    """Return the class of each character."""
+    everything = hide_newer("".join(map(chr, range(0x110000))))
+    kinds = np.zeros(0x110000, np.int64)
+    for number, expression in enumerate(_CLASSES):
+        for match in regex.finditer(f"(?:{expression})+", everything):
+            kinds[match.start() : match.end()] |= 1 << number
+    _, numbers = np.unique(kinds, return_inverse=True)
+    table: list[int] = numbers.tolist()
+    return table
+
+
+@lru_cache(maxsize=1)
+def _counted() -> frozenset[int]:
+    table = _table()
+    everything = hide_newer("".join(map(chr, range(0x110000))))
+    runs = (match.span() for match in regex.finditer(f"{_COUNTED}+", everything))
+    return frozenset().union(*(table[start:stop] for start, stop in runs))
+
+
+@lru_cache(maxsize=1 << 12)
+def _completions(rest: bytes) -> tuple[bytes, ...]:
+    """Return what makes an incomplete character one of each class."""
+    table = _table()
+    size = 2 if rest[0] < 0xE0 else 3 if rest[0] < 0xF0 else 4
+    low = rest[0] & (0xFF >> (size + 1))
+    for byte in rest[1:]:
+        low = low << 6 | byte & 0x3F
+    missing = size - len(rest)
+    first, last = low << 6 * missing, ((low + 1) << 6 * missing) - 1
+    first, last = max(first, (0x80, 0x800, 0x10000)[size - 2]), min(last, 0x10FFFF)
+    found: dict[int, int] = {}
+    for code in range(first, last + 1):
+        if not 0xD800 <= code <= 0xDFFF:
+            found.setdefault(table[code], code)
+    return tuple(chr(code).encode()[len(rest) :] for code in found.values())
+
+
+def _following(text: str, rest: bytes, is_late: bool) -> list[bytes]:
+    """Return texts of all kinds that may follow."""
+    after = _AFTER_MANY_RUNS if len(_runs_of(text, is_late=is_late)) >= _MANY else _FOLLOWING
+    if not rest:
+        return [more.encode() for more in after[_ending(text, is_late)]]
+    completed = []
+    for done in _completions(rest):
+        kind = _ending((rest + done).decode(), is_late)
+        completed += [done + more.encode() for more in after[kind]]
+    return completed
+
+
+@lru_cache(maxsize=1 << 12)
+def _ending_of(char: str) -> str:
+    char = hide_newer(char)
+    if char == "'":
+        return "apostrophe"
+    kinds = {"letter": r"[\p{L}\p{M}]", "number": r"\p{N}", "space": r"\s"}
+    return next((kind for kind, expression in kinds.items() if regex.match(expression, char)), "sign")
+
+
+def _ending(text: str, is_late: bool) -> str:
+    kind = _ending_of(text[-1])
+    return "suffix" if kind == "letter" and (is_late or "'" in text[-3:-1]) else kind

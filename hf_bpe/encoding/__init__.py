@@ -1,0 +1,28 @@
+"""Encoding and decoding: encoders, added tokens, sessions and streams."""
+
+from typing import TYPE_CHECKING
+
+from hf_bpe._utils.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from hf_bpe.encoding._decode_stream import DecodeStream
+    from hf_bpe.encoding._lazy_encodings import Encoding
+    from hf_bpe.encoding._merge_trees import parts_of_tokens, unreachable
+    from hf_bpe.encoding._safe_cuts import cut_into_documents
+    from hf_bpe.encoding._session import Change, Session
+
+__all__ = ["Change", "DecodeStream", "Encoding", "Session", "cut_into_documents", "parts_of_tokens", "unreachable"]
+
+# `import hf_bpe` needs neither numpy nor tokenizers, which these import.
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "Change": "hf_bpe.encoding._session",
+        "DecodeStream": "hf_bpe.encoding._decode_stream",
+        "Encoding": "hf_bpe.encoding._lazy_encodings",
+        "Session": "hf_bpe.encoding._session",
+        "cut_into_documents": "hf_bpe.encoding._safe_cuts",
+        "parts_of_tokens": "hf_bpe.encoding._merge_trees",
+        "unreachable": "hf_bpe.encoding._merge_trees",
+    },
+)

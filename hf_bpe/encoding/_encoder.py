@@ -1,0 +1,441 @@
+"""The interface of encoders, which convert texts with added tokens to ids and back, and its Python implementation.
+
+The native core has its own encoder with the same methods. The Python encoder is for installations without the native
+core, and for patterns that the core does not know, which `regex` splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, count
+from operator import index
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import AddedToken
+
+from hf_bpe._utils.cached_property import cached_property
+from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._token_finder import TokenFinder
+from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR, repair_surrogates, to_printable
+from hf_bpe.pretokenizers._patterns import find_safe_cuts
+from hf_bpe.reference._dropout import Dropout
+from hf_bpe.reference._encoder import Encoder as WordsEncoder
+
+Value = TypeVar("Value")
+
+_PRINTABLE_SIZES = [len(char.encode()) for char in BYTE_TO_CHAR]
+
+AnyText = str | bytes
+Ids = npt.NDArray[np.uint32]
+Numbers = npt.NDArray[np.int64]
+
+
+class AddedTokenTuple(NamedTuple):
+    """An added token in the form that is passed to the native core."""
+
+    content: str
+    id: int
+    special: bool
+    normalized: bool
+    lstrip: bool
+    rstrip: bool
+    single_word: bool
+
+    @classmethod
+    def of(cls, token_id: int, token: AddedToken) -> AddedTokenTuple:
+        """Return the tuple of an added token."""
+        flags = token.special, token.normalized, token.lstrip, token.rstrip, token.single_word
+        return cls(token.content, token_id, *flags)
+
+
+class Options(NamedTuple):
+    """Options of encoding.
+
+    Attributes:
+        split_special_tokens: encode special tokens as ordinary text.
+        add_prefix_space: put a space before each segment of text between added tokens that does not begin with one.
+        unknown_id: the id for a byte without a token, unless the model drops such bytes; None to raise a ValueError.
+        dropout: BPE-dropout, with as many texts as are encoded; None for none. A position counts bytes of the text, in
+            UTF-8 and after normalization.
+    """
+
+    split_special_tokens: bool = False
+    add_prefix_space: bool = False
+    unknown_id: int | None = None
+    dropout: Dropout | None = None
+
+    def of_text(self, index: int) -> Options:
+        """Return the options of one of the texts alone."""
+        return self if self.dropout is None else self.at([self.dropout.place(index)])
+
+    def at(self, places: Sequence[tuple[int, int]]) -> Options:
+        """Return the options of texts, or parts of texts, at other places; see `Dropout.places`."""
+        return self if self.dropout is None else self._replace(dropout=self.dropout.at(*places))
+
+    def after(self, position: int) -> Options:
+        """Return the options of a part of the first text that begins at a position."""
+        if self.dropout is None:
+            return self
+        number, start = self.dropout.place(0)
+        return self.at([(number, start + position)])
+
+
+TemplateIds = Sequence[Sequence[int]]
+"""The special-token ids before the first sequence of a row, and after each sequence."""
+
+
+class Padding(NamedTuple):
+    """Padding of rows to a rectangle.
+
+    Attributes:
+        length: the length of each row, None for that of the longest; no row may be longer.
+        pad_id: the id that fills a row.
+        is_left: whether the padding is on the left.
+    """
+
+    length: int | None
+    pad_id: int
+    is_left: bool
+
+
+class Encoder(Protocol):
+    """The interface that encodes and decodes with a model; thread-safe, and pickled as its definition.
+
+    A str may have lone surrogates, which are repaired; bytes need not be UTF-8. Results do not depend on `threads`.
+    """
+
+    @property
+    def model(self) -> BPEModel:
+        """The model, without added tokens."""
+
+    @property
+    def lacks_bytes(self) -> bool:
+        """Whether the model is missing tokens for some bytes."""
+
+    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder:
+        """Return an encoder for the same model with other added tokens."""
+
+    def encode(self, text: AnyText, options: Options) -> list[int]:
+        """Return the ids of a text."""
+
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
+        """Return the ids of all texts, and the offsets at which each text's ids begin, with the end of the last."""
+
+    def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
+        """Return the results of `encode_to_numpy`, and a row (begin, end, part) for each id.
+
+        Begin and end count characters of a str and bytes of bytes; a token with some bytes of a character covers the
+        whole character. The part is the index of the pre-token or added token within the text.
+        """
+
+    def find_last_cut(self, data: bytes, options: Options) -> int:
+        """Return the last position at which a cut keeps all ids, whatever follows; 0 if none."""
+
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
+        """Return the ids that the merges make of each word as if it were a pre-token, like `encode_to_numpy`.
+
+        No word is looked up as a whole, and `unknown_id` stands for a byte without a token.
+        """
+
+    def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
+        """Return the bytes of ids, without the ids whose byte in `skipped` is not 0.
+
+        Raises:
+            KeyError: an id has no token.
+        """
+
+    # Functions of these. The native core has its own: with functions in Python, lists, counts, padded arrays and texts
+    # take 1.5 to 5 times as long for a short text, and up to 3 times for a large batch.
+
+    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
+        """Return the ids of each text."""
+        return [self.encode(text, options.of_text(index)) for index, text in enumerate(texts)]
+
+    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
+        """Return the number of ids of each text."""
+        return [len(self.encode(text, options.of_text(index))) for index, text in enumerate(texts)]
+
+    def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
+        """Return the text of each row of ids, without skipped ids; `errors` is that of `bytes.decode`."""
+        return [self.decode(row, skipped).decode("utf-8", errors) for row in [*rows]]
+
+    def rows_to_lists(
+        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """Return rows of ids, each with one or more sequences and the special tokens of a template, and masks.
+
+        Args:
+            ids: the ids of all sequences.
+            spans: the begin and end of each sequence in `ids`, of shape (rows, sequences, 2).
+            template_ids: the ids before the first sequence and after each, so one list more than sequences in a row.
+            padding: how to pad; a row that is longer stays as it is. None for no padding.
+
+        Returns:
+            The rows, and for each a row that is 1 where there is an id and 0 where there is padding.
+        """
+        rows = []
+        for row in spans.tolist():
+            ids_of_row = [*template_ids[0]]
+            for (begin, end), after in zip(row, template_ids[1:], strict=True):
+                ids_of_row += [*ids[begin:end].tolist(), *after]
+            rows.append(ids_of_row)
+        masks = [[1] * len(row) for row in rows]
+        if padding is not None:
+            length = max(map(len, rows), default=0) if padding.length is None else padding.length
+            rows = [filled_up(row, length, padding.pad_id, padding.is_left) for row in rows]
+            masks = [filled_up(mask, length, 0, padding.is_left) for mask in masks]
+        return rows, masks
+
+    def rows_to_arrays(
+        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
+    ) -> tuple[Numbers, Numbers]:
+        """Return the padded rows and the masks of `rows_to_lists` as arrays; raise a ValueError for a longer row."""
+        rows, masks = self.rows_to_lists(ids, spans, template_ids, padding)
+        length = max(map(len, rows), default=0) if padding.length is None else padding.length
+        if any(len(row) > length for row in rows):
+            raise ValueError("padding: expected a length that no row exceeds")
+        shape = len(rows), length
+        return np.array(rows, np.int64).reshape(shape), np.array(masks, np.int64).reshape(shape)
+
+
+class PythonEncoder(Encoder):
+    """The `Encoder` in Python.
+
+    Args:
+        words: the encoder of text without added tokens.
+        rebuild: the function that pickle calls with the model and the added tokens.
+    """
+
+    def __init__(
+        self,
+        words: WordsMergedInPython,
+        rebuild: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder],
+        added_tokens: tuple[AddedTokenTuple, ...] = (),
+    ) -> None:
+        self._words = words
+        self._rebuild = rebuild
+        self._added_tokens = added_tokens
+        self._splitter = splitter_of(added_tokens)
+        self._added_bytes = {token.id: token.content.encode() for token in added_tokens}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self._rebuild, (self.model, self._added_tokens)
+
+    @property
+    def model(self) -> BPEModel:
+        """The model, without added tokens; see `Encoder` for all methods."""
+        return self._words.model
+
+    @property
+    def lacks_bytes(self) -> bool:
+        return self._words.lacks_bytes
+
+    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> PythonEncoder:
+        return PythonEncoder(self._words, self._rebuild, tokens)
+
+    def encode(self, text: AnyText, options: Options) -> list[int]:
+        if options.dropout is not None:
+            return self._encode_with_offsets(text, options)[0]
+        ids: list[int] = []
+        for part in self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens):
+            if isinstance(part, int):
+                ids.append(part)
+                continue
+            if options.add_prefix_space and part[0] != " ":
+                part = " " + part
+            ids += self._words.encode(part.encode("utf-8", "surrogateescape"), options.unknown_id)
+        return ids
+
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
+        return in_arrays(self.encode_batch(texts, options, threads))
+
+    def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
+        rows = [self._encode_with_offsets(text, options.of_text(index)) for index, text in enumerate(texts)]
+        ids = [token_id for row, _ in rows for token_id in row]
+        places = [place for _, row in rows for place in row]
+        offsets = np.array([0, *accumulate(len(row) for row, _ in rows)], np.int64)
+        return np.array(ids, np.uint32), offsets, np.array(places, np.int64).reshape(-1, 3)
+
+    def _encode_with_offsets(self, text: AnyText, options: Options) -> tuple[list[int], list[tuple[int, int, int]]]:
+        ids: list[int] = []
+        places: list[tuple[int, int, int]] = []  # byte positions in the repaired text
+        repaired, parts = as_str(text), count()
+        offsets = [0, *accumulate(len(char.encode("utf-8", "surrogateescape")) for char in repaired)]
+        for start, stop, added in self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens):
+            lowest = at = offsets[start]
+            if added is not None:
+                ids.append(added)
+                places.append((lowest, offsets[stop], next(parts)))
+                continue
+            data = repaired[start:stop].encode("utf-8", "surrogateescape")
+            if options.add_prefix_space and not data.startswith(b" "):
+                data = b" " + data
+                at -= 1  # the prefix space has the position of the first character
+            for pre_token, word_ids in self._words.pre_tokens(data, options.dropout, at):
+                part = next(parts)
+                begin, least = at + pre_token.start, max(at + pre_token.lowest, lowest)
+                places += [
+                    (max(begin + lo, least), max(begin + hi + 1, least + 1), part)
+                    for lo, hi in self._bytes_of_ids(pre_token.data, word_ids)
+                ]
+                ids += self._words.known(word_ids, options.unknown_id)
+        if isinstance(text, str):
+            begins, ends = characters_of_bytes(text)
+            places = [
+                (begins[begin], ends[end - 1] if begin < end else begins[begin], part) for begin, end, part in places
+            ]
+        return ids, places
+
+    def _bytes_of_ids(self, word: bytes, ids: list[int]) -> Iterator[tuple[int, int]]:
+        """Yield the first and the last byte of each id in its word, without those of bytes that are dropped.
+
+        If there are such bytes, `tokenizers` counts the others from the beginning of the word, in the UTF-8 of its
+        printable form: they come too early, and one that has part of a character there covers the whole.
+        """
+        tokens = [self.model.vocab[token_id] if token_id >= 0 else b"?" for token_id in ids]
+        numbers: Sequence[int] = range(len(word))
+        if self.model.drop_missing_bytes and min(ids) < 0:
+            numbers = [number for number, byte in enumerate(word) for _ in range(_PRINTABLE_SIZES[byte])]
+            tokens = [to_printable(self.model.vocab[token_id]).encode() for token_id in ids if token_id >= 0]
+        end = 0
+        for token in tokens:
+            begin, end = end, end + len(token)
+            yield numbers[begin], numbers[end - 1]
+
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
+        return self._words.merge_words(words, unknown_id)
+
+    def find_last_cut(self, data: bytes, options: Options) -> int:
+        text = data.decode("utf-8", "surrogateescape")
+        longest = max(len(token.content) for token in self._added_tokens) if self._added_tokens else 0
+        limit = len(text) - max(longest, 4)
+        width = max(longest, 1 << 12)
+        while limit >= 1:
+            start = max(1, limit - width)
+            tokens: set[int] = set()
+            if not options.split_special_tokens:
+                tokens.update(place for place, _ in self._first_round.find_begins(text, start, limit))
+            cuts = tokens | self._safe_cuts(text, start, limit)
+            if options.add_prefix_space:  # no space may be put before the rest of a segment
+                cuts = {cut for cut in cuts if text[cut] == " " or cut in tokens}
+            forbidden = self._splitter.forbidden_cuts(text, start, limit)
+            last = max((cut for cut in cuts if cut not in forbidden), default=0)
+            if last > 0:
+                return len(text[:last].encode("utf-8", "surrogateescape"))
+            if start == 1:
+                break
+            width *= 4
+        return 0
+
+    def _safe_cuts(self, text: str, start: int, limit: int) -> set[int]:
+        """Return the positions from `start` to before `limit` at which the pattern allows a cut."""
+        window = text[start - 1 : limit]  # the characters left and right of a cut decide
+        return {start - 1 + cut for cut in find_safe_cuts(window, self.model.pattern)}
+
+    @cached_property
+    def _first_round(self) -> TokenFinder[str]:
+        """The finder of the tokens that are found first; a later token is not found if they take part of it."""
+        tokens = [token for token in self._added_tokens if token.content]
+        return TokenFinder(
+            [token.content for token in tokens if not token.normalized] or [token.content for token in tokens]
+        )
+
+    def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
+        vocab, added = self.model.vocab, self._added_bytes
+        known = [index(token_id) for token_id in [*ids]]  # a copy, for `__index__` may change the list
+        return b"".join([vocab[i] if i in vocab else added[i] for i in known if not is_skipped(i, skipped)])
+
+
+class WordsMergedInPython(WordsEncoder):
+    """The reference, with arrays as results."""
+
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
+        """Return the ids of words, see `Encoder.merge_words`."""
+        plain = self.model.with_checked(ignore_merges=False, drop_missing_bytes=False)
+        encoder = WordsEncoder(plain)
+        return in_arrays([encoder.known(encoder.encode_word(word), unknown_id) for word in words])
+
+
+class WordsMergedNatively(WordsMergedInPython):
+    """Split like the reference, and merge with an encoder of the native core."""
+
+    def __init__(self, model: BPEModel, native: Encoder) -> None:
+        super().__init__(model)
+        self._native = native
+
+    def encode_word(self, word: bytes) -> list[int]:
+        if self.lacks_bytes:  # the reference has its own ids for missing bytes
+            return super().encode_word(word)
+        return self._native.encode(word, Options())
+
+    def encode_word_with_dropout(self, word: bytes, dropout: Dropout, position: int) -> list[int]:
+        if self.lacks_bytes:
+            return super().encode_word_with_dropout(word, dropout, position)
+        number, start = dropout.place(0)
+        return self._native.encode(word, Options(dropout=dropout.at((number, start + position))))
+
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
+        return self._native.merge_words(words, unknown_id)
+
+
+def filled_up(row: list[Value], length: int, padding: Value, is_left: bool) -> list[Value]:
+    """Return a row with padding up to a length; a row that is longer stays as it is."""
+    missing = [padding] * (length - len(row))
+    return missing + row if is_left else row + missing
+
+
+def in_arrays(rows: list[list[int]]) -> tuple[Ids, Numbers]:
+    """Return the ids of all rows, and the offsets of the rows with the end of the last."""
+    arrays = [np.array(row, np.uint32) for row in rows]
+    offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
+    return np.concatenate([np.empty(0, np.uint32), *arrays]), offsets
+
+
+def splitter_of(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:
+    """Return a splitter for added tokens."""
+    flags = ("special", "normalized", "lstrip", "rstrip", "single_word")
+    return AddedTokenSplitter(
+        {t.id: AddedToken(t.content, **{flag: getattr(t, flag) for flag in flags}) for t in added_tokens}
+    )
+
+
+def is_skipped(token_id: int, skipped: bytes) -> bool:
+    """Say whether an id is to be skipped: the byte at its place is not 0. Ids may be negative or too high."""
+    return 0 <= token_id < len(skipped) and skipped[token_id] != 0
+
+
+def as_str(text: AnyText) -> str:
+    """Return a text as str, with lone surrogates repaired and bytes that are not UTF-8 as U+DC80 to U+DCFF."""
+    if isinstance(text, str):
+        return repair_surrogates(text)
+    if isinstance(text, bytes):
+        return text.decode("utf-8", "surrogateescape")
+    try:
+        memoryview(text)
+    except TypeError:
+        raise TypeError(f"expected str or bytes, got {type(text).__name__}") from None
+    # The native core would read the buffer while another thread changes it.
+    raise TypeError(f"expected str or bytes, got {type(text).__name__}, which can change; give bytes(text)")
+
+
+def characters_of_bytes(text: str) -> tuple[list[int], list[int]]:
+    """Return the begin and end of the character that each byte of the repaired text's UTF-8 belongs to."""
+    begins: list[int] = []
+    ends: list[int] = []
+    at = 0
+    while at < len(text):
+        is_pair = "\ud800" <= text[at] <= "\udbff" and "\udc00" <= text[at + 1 : at + 2] <= "\udfff"
+        end = at + 1 + is_pair
+        size = len(repair_surrogates(text[at:end]).encode())
+        begins += [at] * size
+        ends += [end] * size
+        at = end
+    return [*begins, at], ends
+
+
+def tuples_of(added_tokens: Iterable[tuple[int, AddedToken]]) -> tuple[AddedTokenTuple, ...]:
+    """Return added tokens as tuples."""
+    return tuple(AddedTokenTuple.of(token_id, token) for token_id, token in added_tokens)

@@ -1,0 +1,102 @@
+"""Creation of encoders: native, or in Python where the native core is not built or cannot split by the pattern."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hf_bpe._native_core import native_core
+from hf_bpe.encoding import _safe_cuts as cuts
+from hf_bpe.pretokenizers._native import NotNativeError, native_pattern
+
+if TYPE_CHECKING:
+    from hf_bpe.core._model import BPEModel
+    from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder
+
+
+# Ids and ranks up to which the native encoder packs a merge into 64 bits.
+_NATIVE_IDS = 2**21 - 2**10
+
+
+# The encoders without added tokens that are in use, by the model's `id`, which is taken as long as they hold the model.
+_encoders: weakref.WeakValueDictionary[tuple[int, bool], Encoder] = weakref.WeakValueDictionary()
+
+
+def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> Encoder:
+    """Return the encoder of a model with some added tokens, which shares the tables of one that is in use."""
+    key = id(model), native_core() is None
+    base = _encoders.get(key)
+    if base is None:
+        base = _encoders[key] = _make_encoder(model)
+    return base.with_added_tokens(added_tokens) if added_tokens else base
+
+
+def share_encoder(encoder: Encoder, model: BPEModel) -> Encoder:
+    """Return the encoder of a model that gives the ids of another one for every text, whose `make_encoder` is given."""
+    native = native_core()
+    if native is None or not isinstance(encoder, native.Encoder):
+        return make_encoder(model)
+    shared: Encoder = encoder.with_model(model)
+    _encoders[id(model), False] = shared
+    return shared
+
+
+def _make_encoder(model: BPEModel) -> Encoder:
+    if model.normalizer is None:
+        return _make_encoder_of_raw_text(model)
+    from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
+
+    return NormalizingEncoder(_make_encoder_of_raw_text(model), make_encoder, ())
+
+
+def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
+    """Return an encoder that ignores the model's normalizer.
+
+    A pattern by which the native core cannot split is split in Python, but the core still merges the pre-tokens.
+    """
+    from hf_bpe.encoding._encoder import PythonEncoder, WordsMergedInPython, WordsMergedNatively
+
+    native = native_core()
+    if native is None or max(model.vocab, default=0) >= _NATIVE_IDS or len(model.merges) >= _NATIVE_IDS:
+        return PythonEncoder(WordsMergedInPython(model), make_encoder)
+    try:
+        pattern, is_native = native_pattern(native, model.pattern), True
+    except NotNativeError:
+        pattern, is_native = None, False
+    encoder: Encoder = native.Encoder(
+        model,
+        make_encoder,
+        model.vocab,
+        model.merges,
+        pattern,
+        no_words=[special.encode() for special in model.special_tokens] if model.ignore_merges else None,
+        drop_missing_bytes=model.drop_missing_bytes,
+        merge_ids=model._merge_ids,
+    )
+    return encoder if is_native else PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
+
+
+def splits_natively(pattern: str | None) -> bool:
+    """Return whether the native core cuts text by a canonical pattern, and not Python."""
+    native = native_core()
+    if native is None:
+        return False
+    try:
+        native_pattern(native, pattern)
+    except NotNativeError:
+        return False
+    return True
+
+
+def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str]) -> int:
+    """Return the last position at which text can be cut without changing a count, whatever follows; 0 if none."""
+    native = native_core()
+    if native is None:
+        return cuts.safe_cuts(pattern, tuple(special_tokens)).find_last(data)
+    try:
+        known = native_pattern(native, pattern)
+    except NotNativeError:  # then text can be cut at special tokens only
+        known = None
+    last: int = native.find_last_cut(data, known, [token.encode() for token in special_tokens])
+    return last

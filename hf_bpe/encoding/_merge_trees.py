@@ -1,0 +1,125 @@
+"""Merge trees: whether the merges make a token from its own bytes, and of which two parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from itertools import chain, pairwise
+
+from hf_bpe.core._model import BPEModel, Merge
+from hf_bpe.encoding._factory import make_encoder
+
+_NEVER = 2**64  # more than any rank
+_AT_ONCE = 4096  # tokens
+
+
+def unreachable(model: BPEModel) -> list[int]:
+    """Return the ids of ordinary tokens that the merges do not make from the tokens' own bytes, lowest first.
+
+    Such a token never occurs, except as a whole pre-token if the model has `ignore_merges`.
+
+    >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"ba"}, [(b"a", b"b")])
+    >>> unreachable(model)
+    [257]
+    """
+    return sorted(chain.from_iterable(_all_unreachable(model)))
+
+
+def makes_all_tokens(model: BPEModel) -> bool:
+    """Return whether the merges make all ordinary tokens from the tokens' own bytes."""
+    return some_unreachable(model) is None
+
+
+def some_unreachable(model: BPEModel, excluded: Container[int] = ()) -> int | None:
+    """Return the id of an ordinary token that the merges do not make, whichever is found first; None if there is none.
+
+    Args:
+        model: the model.
+        excluded: ids that do not count.
+    """
+    return next((i for i in chain.from_iterable(_all_unreachable(model)) if i not in excluded), None)
+
+
+def _all_unreachable(model: BPEModel) -> Iterator[list[int]]:
+    """Yield the unreachable ids in several lists. Most of them have high ids, so these come first."""
+    specials = {special.encode() for special in model.special_tokens}
+    encoder = make_encoder(model)
+    ids = [*model.vocab]
+    while ids:
+        some = ids[-_AT_ONCE:]
+        del ids[-_AT_ONCE:]
+        tokens = [*map(model.vocab.__getitem__, some)]
+        _, offsets = encoder.merge_words(tokens, 0)
+        sizes = (offsets[1:] - offsets[:-1]).tolist()
+        yield [i for i, token, size in zip(some, tokens, sizes, strict=True) if size > 1 and token not in specials]
+
+
+def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
+    """Return the two tokens merged last for each token that the merges make from its own bytes.
+
+    Followed down to the bytes, this is the merge tree of a token. Wherever the token occurs, exactly the merges of this
+    tree have made it: what happens inside a segment of text whose ends no merge has crossed depends on that segment
+    alone. A token may have several merges; only one of them is the last in its tree.
+
+    Returns:
+        id → ids of the two parts, without bytes, special tokens and unreachable tokens.
+
+    >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"abb"}, [(b"a", b"b"), (b"ab", b"b")])
+    >>> parts_of_tokens(model)
+    {256: (97, 98), 257: (256, 98)}
+    """
+    ids = {token: token_id for token_id, token in model.vocab.items()}
+    ranks = {merge: rank for rank, merge in enumerate(model.merges)}
+    number = Counter(first + second for first, second in model.merges)
+    lost = {*unreachable(model)}
+    parts: dict[int, tuple[int, int]] = {}
+    for first, second in model.merges:
+        token_id = ids[first + second]
+        if token_id in lost or token_id in parts:
+            continue
+        if number[first + second] > 1:
+            pair = last_pair(first + second, lambda first, second: ranks.get((first, second)))
+            assert pair is not None  # or it would be unreachable
+            first, second = pair
+        parts[token_id] = ids[first], ids[second]
+    return parts
+
+
+def last_pair(token: bytes, rank_of: Callable[[bytes, bytes], int | None]) -> Merge | None:
+    """Return the last two parts to which the merges reduce a token's bytes; None if more than two remain.
+
+    Args:
+        token: two bytes or more.
+        rank_of: first and second part → rank of their merge, None if there is none.
+    """
+    parts = [token[place : place + 1] for place in range(len(token))]
+
+    def rank(place: int) -> int:
+        found = rank_of(parts[place], parts[place + 1])
+        return _NEVER if found is None else found
+
+    ranks = [*map(rank, range(len(parts) - 1))]
+    while len(parts) > 2:
+        lowest = min(ranks)
+        if lowest == _NEVER:
+            return None
+        place = ranks.index(lowest)
+        parts[place : place + 2] = [parts[place] + parts[place + 1]]
+        del ranks[place]
+        for pair in (place - 1, place):
+            if 0 <= pair < len(ranks):
+                ranks[pair] = rank(pair)
+    return (parts[0], parts[1]) if len(parts) == 2 else None
+
+
+def merged(model: BPEModel, tokens: Iterable[bytes], unknown_id: int = 0) -> list[Sequence[int]]:
+    """Return the ids that the merges of a model make from each token's bytes, as if it were a pre-token.
+
+    Args:
+        model: the model.
+        tokens: any bytes.
+        unknown_id: the id for a byte without a token.
+    """
+    ids, offsets = make_encoder(model).merge_words([*tokens], unknown_id)
+    flat, bounds = ids.tolist(), offsets.tolist()
+    return [flat[start:stop] for start, stop in pairwise(bounds)]

@@ -1,0 +1,318 @@
+"""Encoders of models with a normalizer, as a wrapper of encoders that know none.
+
+Text that normalization leaves as it is, is passed on unchanged. In other text, each segment between the added tokens
+that are found in the raw text (`normalized=False`) is normalized and encoded by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+
+import numpy as np
+
+from hf_bpe._utils.cached_property import cached_property
+from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._encoder import (
+    AddedTokenTuple,
+    AnyText,
+    Encoder,
+    Ids,
+    Numbers,
+    Options,
+    Padding,
+    TemplateIds,
+    as_str,
+    characters_of_bytes,
+    splitter_of,
+)
+from hf_bpe.normalizers._apply import describe, normalizer_of, utf8
+from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+
+Part = bytes | int
+"""A segment of normalized text, or the id of an added token."""
+
+Place = tuple[int, int]
+"""The number of a text and a position in it, see `Dropout.places`."""
+
+Rebuild = Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder]
+
+_WINDOW = 1 << 16  # characters in which a cut is searched for first
+_CHARACTER = 4  # the most bytes of a character
+
+
+class NormalizingEncoder(Encoder):
+    """The `Encoder` of a model with a normalizer.
+
+    Args:
+        raw: the encoder of the same model without normalization.
+        rebuild: what pickle calls, with the model and the added tokens.
+    """
+
+    def __init__(self, raw: Encoder, rebuild: Rebuild, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> None:
+        self._raw = raw.with_added_tokens(added_tokens)
+        self._normalizer = normalizer_of(raw.model.normalizer or "NFC")
+        self._rebuild = rebuild
+        self._added_tokens = added_tokens
+        self._raw_tokens = tuple(token for token in added_tokens if not token.normalized)
+        normalized = normalized_tokens(added_tokens, raw.model.normalizer or "NFC")
+        self._stretches = raw.with_added_tokens(tuple(normalized.values()))
+        self._whole = raw.with_added_tokens((*self._raw_tokens, *normalized.values()))
+        # An encoder has one token for each content. If tokens of both kinds share one, all text is encoded in segments.
+        self._is_clear = normalized.keys().isdisjoint(token.content for token in self._raw_tokens)
+        self._longest_raw = max((len(token.content) for token in self._raw_tokens), default=0)
+        self._longest_normalized = max((len(content.encode()) for content in normalized), default=0)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self._rebuild, (self.model, self._added_tokens)
+
+    @property
+    def model(self) -> BPEModel:
+        """As `Encoder` says, here and below."""
+        return self._raw.model
+
+    @property
+    def lacks_bytes(self) -> bool:
+        return self._raw.lacks_bytes
+
+    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> NormalizingEncoder:
+        return NormalizingEncoder(self._raw, self._rebuild, tokens)
+
+    # Text to ids.
+
+    def encode(self, text: AnyText, options: Options) -> list[int]:
+        parts = self._parts(text, options)
+        if parts is None:
+            return self._whole.encode(text, options)
+        places = self._places(text, parts, options, 0)
+        rows = [
+            [part] if isinstance(part, int) else self._stretches.encode(part, options.at([place]))
+            for part, place in zip(parts, places, strict=True)
+        ]
+        return [token_id for row in rows for token_id in row]
+
+    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
+        rows = self._rows(texts, options, threads)
+        if rows is None:
+            return self._whole.encode_batch(texts, options, threads)
+        return [row.tolist() for row in rows]
+
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
+        rows = self._rows(texts, options, threads)
+        if rows is None:
+            return self._whole.encode_to_numpy(texts, options, threads)
+        return np.concatenate(rows), np.array([0, *accumulate(map(len, rows))], np.int64)
+
+    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
+        rows = self._rows(texts, options, threads)
+        return self._whole.count_tokens(texts, options, threads) if rows is None else [*map(len, rows)]
+
+    def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
+        if all(map(self._is_whole, texts)):
+            return self._whole.encode_with_offsets(texts, options)
+        rows = [self._row_with_offsets(text, options.of_text(index)) for index, text in enumerate(texts)]
+        offsets = np.array([0, *accumulate(len(ids) for ids, _ in rows)], np.int64)
+        return np.concatenate([ids for ids, _ in rows]), offsets, np.concatenate([places for _, places in rows])
+
+    def _is_whole(self, text: AnyText) -> bool:
+        """Whether a text gives the same ids without normalization: if it is normalized, so is each segment."""
+        if not self._is_clear or not isinstance(text, (str, bytes)):
+            return self._is_clear  # the encoder refuses anything that is not text
+        return self._normalizer.is_unchanged(as_str(text))
+
+    def _parts(self, text: AnyText, options: Options) -> list[Part] | None:
+        """Return the normalized segments and the added tokens of a text; None if it may be encoded unchanged."""
+        if self._is_whole(text):
+            return None
+        parts = self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens)
+        return [part if isinstance(part, int) else utf8(self._normalizer.apply(part)) for part in parts]
+
+    def _rows(self, texts: list[AnyText], options: Options, threads: int) -> list[Ids] | None:
+        """Return the ids of each text; None if all may be encoded unchanged."""
+        parts = [self._parts(text, options) for text in texts]
+        if all(each is None for each in parts):
+            return None
+        whole = [index for index, each in enumerate(parts) if each is None]
+        stretches: list[AnyText] = []
+        places: list[Place] = []
+        for index, each in enumerate(parts):
+            if each is None:
+                continue
+            for part, place in zip(each, self._places(texts[index], each, options, index), strict=True):
+                if isinstance(part, bytes):
+                    stretches.append(part)
+                    places.append(place)
+        # All in one batch, which threads may share.
+        of_texts = options.at([] if options.dropout is None else [options.dropout.place(index) for index in whole])
+        of_whole = _rows_of(self._whole.encode_to_numpy([texts[index] for index in whole], of_texts, threads))
+        of_stretches = _rows_of(self._stretches.encode_to_numpy(stretches, options.at(places), threads))
+
+        def row_of(parts: list[Part]) -> Ids:
+            rows = [np.array([part], np.uint32) if isinstance(part, int) else next(of_stretches) for part in parts]
+            return np.concatenate([np.empty(0, np.uint32), *rows])
+
+        return [next(of_whole) if each is None else row_of(each) for each in parts]
+
+    def _places(self, text: AnyText, parts: list[Part], options: Options, index: int) -> list[Place]:
+        """Return the place of each part of a text for `Dropout`; all the same without dropout."""
+        if options.dropout is None:
+            return [(0, 0)] * len(parts)
+        sizes = self._sizes(as_str(text), parts, options)
+        number, position = options.dropout.place(index)
+        return [(number, position + end - size) for end, size in zip(accumulate(sizes), sizes, strict=True)]
+
+    def normalized_size(self, text: AnyText, options: Options) -> int:
+        """Return the number of bytes of a text after normalization, in which dropout counts positions."""
+        parts = self._parts(text, options)
+        return len(utf8(as_str(text))) if parts is None else sum(self._sizes(as_str(text), parts, options))
+
+    def _sizes(self, repaired: str, parts: list[Part], options: Options) -> list[int]:
+        spans = self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens)
+        return [
+            len(part) if isinstance(part, bytes) else len(utf8(repaired[start:stop]))
+            for part, (start, stop, _) in zip(parts, spans, strict=True)
+        ]
+
+    def _row_with_offsets(self, text: AnyText, options: Options) -> tuple[Ids, Numbers]:
+        """Return the ids of a text and their offsets, see `Encoder.encode_with_offsets`."""
+        if self._is_whole(text):
+            ids, _, places = self._whole.encode_with_offsets([text], options)
+            return ids, places
+        repaired = as_str(text)
+        sizes = _sizes_of(repaired)
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        all_ids, all_places = [np.empty(0, np.uint32)], [np.empty((0, 3), np.int64)]  # in bytes of the repaired text
+        part = position = 0  # of the next part, and of its first byte in the normalized text
+        for start, stop, added in self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens):
+            if added is not None:
+                ids, places = np.array([added], np.uint32), np.array([[offsets[start], offsets[stop], 0]])
+                position += int(offsets[stop] - offsets[start])
+            else:
+                data, begins, ends = self._normalizer.align(repaired[start:stop])
+                ids, _, places = self._stretches.encode_with_offsets([data], options.after(position))
+                position += len(data)
+                places[:, 0] = offsets[start] + begins[places[:, 0]]
+                places[:, 1] = offsets[start] + ends[places[:, 1] - 1]
+            places[:, 2] += part
+            part = int(places[-1, 2]) + 1 if len(places) > 0 else part
+            all_ids.append(ids)
+            all_places.append(places)
+        places = np.concatenate(all_places)
+        if isinstance(text, str):
+            if repaired == text:
+                begins_of = np.arange(len(text)).repeat(sizes)
+                ends_of = begins_of + 1
+            else:
+                begins_of, ends_of = map(np.array, characters_of_bytes(text))
+            places[:, 0], places[:, 1] = begins_of[places[:, 0]], ends_of[places[:, 1] - 1]
+        return np.concatenate(all_ids), places
+
+    @cached_property
+    def _splitter(self) -> AddedTokenSplitter:
+        return splitter_of(self._raw_tokens)
+
+    # Where text may be cut.
+
+    def find_last_cut(self, data: bytes, options: Options) -> int:
+        text = as_str(data)
+        # Later text may complete the last character and the last token, compose with the last segment, and be a token
+        # that strips the preceding white space. The text before that is normalized and split as it is now.
+        end = self._normalizer.last_segment(text, len(text) - _CHARACTER - self._longest_raw)
+        head = text[:end].rstrip(WHITE_SPACE)
+        if self._is_clear and self._normalizer.is_unchanged(head):
+            return self._whole.find_last_cut(utf8(head), options)
+        spans = self._splitter.spans(text, split_special_tokens=options.split_special_tokens)
+        forbidden = self._splitter.forbidden_cuts(text, 1, len(head))
+        for start, stop, added in reversed(spans):
+            cut = start if added is not None else start + self._cut_in(head[start:stop], options)
+            if 0 < cut < len(head) and cut not in forbidden:
+                return len(utf8(text[:cut]))
+        return 0
+
+    def _cut_in(self, stretch: str, options: Options) -> int:
+        """Return the last position at which a cut lets both parts be normalized alone; 0 if there is none."""
+        if not self._normalizer.is_local:
+            return 0
+        width = _WINDOW
+        while stretch:
+            start = self._normalizer.last_segment(stretch, len(stretch) - width)
+            data, begins, ends = self._normalizer.align_segments(stretch[start:])
+            # A token that begins before the window is not seen there.
+            least = self._longest_normalized + _CHARACTER if start > 0 else 0
+            cut = self._stretches.find_last_cut(data, options)
+            while cut > least and ends[cut - 1] > begins[cut]:  # inside a part that normalization changed
+                cut = self._stretches.find_last_cut(data[:cut], options)
+            if cut > least:
+                return start + len(as_str(utf8(stretch[start:])[: begins[cut]]))
+            if start == 0:
+                break
+            width *= 8
+        return 0
+
+    # Ids to rows and text.
+
+    def rows_to_lists(
+        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        return self._raw.rows_to_lists(ids, spans, template_ids, padding)
+
+    def rows_to_arrays(
+        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
+    ) -> tuple[Numbers, Numbers]:
+        return self._raw.rows_to_arrays(ids, spans, template_ids, padding)
+
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
+        return self._raw.merge_words(words, unknown_id)
+
+    def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
+        return self._raw.decode(ids, skipped)
+
+    def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
+        return self._raw.decode_batch(rows, skipped, errors)
+
+
+def normalized_size(encoder: Encoder, text: bytes, options: Options) -> int:
+    """Return the number of bytes of a text after the normalization of an encoder."""
+    return encoder.normalized_size(text, options) if isinstance(encoder, NormalizingEncoder) else len(text)
+
+
+def normalized_tokens(tokens: tuple[AddedTokenTuple, ...], normalizer: str) -> dict[str, AddedTokenTuple]:
+    """Return the tokens that are searched in normalized text, which `tokenizers` normalizes, too, by their content.
+
+    Of tokens that become equal it finds an arbitrary one. With NFC that is the one with the lowest id here.
+
+    Raises:
+        ValueError: with another normalizer, two tokens become equal, or one becomes empty.
+    """
+    found: dict[str, AddedTokenTuple] = {}
+    originals = {token.id: token.content for token in tokens}
+    for token in sorted(tokens, key=lambda token: token.id):
+        if not token.normalized:
+            continue
+        content = normalizer_of(normalizer).apply(token.content)
+        first = found.setdefault(content, token._replace(content=content)).id
+        if not content:
+            raise ValueError(
+                f"added token {token.content!r} becomes empty by {describe(normalizer)}, and tokenizers panics on "
+                "that; expected another one, or normalized=False"
+            )
+        if first != token.id and normalizer != "NFC":
+            raise ValueError(
+                f"added tokens {originals[first]!r} and {token.content!r} become equal by {describe(normalizer)}, and "
+                "tokenizers finds either of them by chance; expected different ones, or normalized=False"
+            )
+    return found
+
+
+def _sizes_of(text: str) -> Numbers:
+    """Return the number of bytes of each character; a surrogate stands for one byte."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    sizes = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
+    sizes[(codes >= 0xD800) & (codes < 0xE000)] = 1
+    return sizes
+
+
+def _rows_of(encoded: tuple[Ids, Numbers]) -> Iterator[Ids]:
+    ids, offsets = encoded
+    return iter(np.split(ids, offsets[1:-1]))

@@ -1,0 +1,148 @@
+"""The arguments of seeded stochastic encoding, and what bulk methods and calls make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hf_bpe._utils.arguments import Check, check_int, check_real, check_sequence, optional, short_repr
+from hf_bpe.encoding._encoder import AnyText, Ids, Numbers, Options
+from hf_bpe.reference._dropout import Dropout, dropout_limits
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+NAMES = ("dropout", "stochastok", "seed", "first_text")
+
+_MOST_SEED, _MOST_TEXT = 2**64 - 1, 2**63 - 1
+
+
+def _check_probability(name: str, value: Any) -> float:
+    number = check_real(name, value, 0)
+    if number > 1:
+        raise ValueError(f"{name}: expected at most 1, got {short_repr(value)}")
+    return number
+
+
+def _check_first_text(name: str, value: Any) -> int | list[int]:
+    if hasattr(type(value), "__index__") and not hasattr(value, "__len__"):
+        return check_int(name, value, 0, _MOST_TEXT)
+    numbers = check_sequence(name, value, "the number of the first text, or a list with that of each")
+    return [check_int(f"{name}[{at}]", number, 0, _MOST_TEXT) for at, number in enumerate(numbers)]
+
+
+ARGUMENTS: dict[str, Check] = {
+    "dropout": optional(_check_probability),
+    "stochastok": optional(_check_probability),
+    "seed": optional(lambda name, value: check_int(name, value, 0, _MOST_SEED)),
+    "first_text": optional(_check_first_text),
+}
+"""Checks of the arguments."""
+
+
+class Randomness(NamedTuple):
+    """How texts are encoded at random.
+
+    Attributes:
+        dropout: the probability with which BPE-dropout skips a candidate; 0 for none.
+        stochastok: the proportion of StochasTok; 0 for none.
+        seed: the seed.
+        first_text: the number of the first text, or a list with that of each.
+    """
+
+    dropout: float = 0.0
+    stochastok: float = 0.0
+    seed: int = 0
+    first_text: int | Sequence[int] = 0
+
+    @classmethod
+    def of(
+        cls,
+        dropout: float | None,
+        stochastok: float | None,
+        seed: int | None,
+        first_text: int | Sequence[int] | None = None,
+    ) -> Randomness:
+        """Return the value of arguments that are checked one by one.
+
+        Raises:
+            ValueError: there is a seed without what needs one, or the reverse.
+        """
+        if dropout is None and stochastok is None:
+            for name, value in (("seed", seed), ("first_text", first_text)):
+                if value is not None:
+                    raise ValueError(f"{name}: expected dropout or stochastok with it, got neither")
+            return cls()
+        if seed is None:
+            raise ValueError(
+                "seed: expected an int, got None; dropout and stochastok need one, to give the same ids again"
+            )
+        return cls(dropout or 0.0, stochastok or 0.0, seed, 0 if first_text is None else first_text)
+
+    def numbers(self, texts: int) -> Sequence[int]:
+        """Return the numbers of texts, given how many there are.
+
+        Raises:
+            ValueError: `first_text` has another length, or the numbers are too high.
+        """
+        if isinstance(self.first_text, int):
+            if texts > 0:
+                check_int("first_text: the number of the last text", self.first_text + texts - 1, 0, _MOST_TEXT)
+            return range(self.first_text, self.first_text + texts)
+        if len(self.first_text) != texts:
+            raise ValueError(f"first_text: expected a number for each of {texts} texts, got {len(self.first_text)}")
+        return self.first_text
+
+    def options(self, options: Options, texts: int) -> Options:
+        """Return options with the dropout of texts, given how many there are."""
+        numbers = self.numbers(texts)
+        if self.dropout == 0:
+            return options
+        dropout = Dropout(self.seed, dropout_limits(self.dropout))
+        if isinstance(numbers, range):
+            return options._replace(dropout=dropout._replace(first_text=numbers.start))
+        return options._replace(dropout=dropout.at(*((number, 0) for number in numbers)))
+
+
+def encode_to_numpy(
+    tokenizer: BPETokenizer, texts: list[AnyText], options: Options, threads: int, random: Randomness
+) -> tuple[Ids, Numbers]:
+    """Return `encode_to_numpy` of the encoder of a tokenizer, at random."""
+    derived = tokenizer._derived
+    ids, offsets = derived.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
+    if random.stochastok == 0:
+        return ids, offsets
+    return derived.splits.apply(ids, offsets, random.stochastok, random.seed, random.numbers(len(texts)))
+
+
+def encode_to_lists(
+    tokenizer: BPETokenizer, texts: list[AnyText], options: Options, threads: int, random: Randomness
+) -> list[list[int]]:
+    """Return the ids of each text, at random."""
+    if random.stochastok == 0:
+        return tokenizer._engine.encode_batch(texts, random.options(options, len(texts)), threads)
+    ids, offsets = encode_to_numpy(tokenizer, texts, options, threads, random)
+    return [row.tolist() for row in np.split(ids, offsets[1:-1])] if texts else []
+
+
+def options_of_call(options: Options, given: dict[str, Any], texts: int) -> Options:
+    """Return the options of a call, from whose arguments those of randomness are removed.
+
+    Raises:
+        ValueError: StochasTok is asked for, whose ids have no offsets in the text.
+    """
+    if given.keys().isdisjoint(NAMES):
+        return options  # what nearly all calls need, without the checks
+    values = {name: ARGUMENTS[name](name, given.pop(name, None)) for name in NAMES}
+    if values["stochastok"] is not None:
+        raise ValueError("stochastok: expected None in a call, whose results have offsets; use encode_to_lists")
+    return Randomness.of(**values).options(options, texts)
+
+
+def refuse_randomness(given: Iterable[str]) -> None:
+    """Raise a TypeError if the arguments of a call of `BPETokenizerFast` ask for what only `BPETokenizer` does."""
+    for name in given:
+        if name in NAMES:
+            raise TypeError(f"{name}: only BPETokenizer encodes at random; load the tokenizer as that class")

@@ -1,0 +1,104 @@
+"""Accelerate fast tokenizers of transformers: one that is loaded, or all that AutoTokenizer loads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
+from transformers.utils import logging
+
+from hf_bpe.fast._accelerated import class_of
+from hf_bpe.fast._tokenization_fast import BPETokenizerFast
+from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+logger = logging.get_logger(__name__)
+
+
+def accelerate(tokenizer: Any) -> Any:
+    """Return a tokenizer that does what a fast tokenizer does, with the engine of hf_bpe.
+
+    The result has the same ids, settings, chat template and files. Its class is a `BPETokenizerFast` and a subclass of
+    the tokenizer's own class, whose name it has. The two share the `tokenizers.Tokenizer`, but not their settings.
+
+    Args:
+        tokenizer: a fast tokenizer of transformers with byte-level BPE. It stays as it is.
+
+    Raises:
+        TypeError: it is not a fast tokenizer of transformers.
+        ValueError: it is not byte-level BPE, has a feature that cannot be represented, which the message names, or
+            does not give the same ids for every text that is tried.
+
+    >>> from hf_bpe import BPETokenizer
+    >>> from transformers import PreTrainedTokenizerFast
+    >>> _ = BPETokenizer.train(["low lower lowest"], vocab_size=258).save_pretrained("low", portable=True)
+    >>> tokenizer = accelerate(PreTrainedTokenizerFast.from_pretrained("low"))
+    >>> tokenizer.encode("low lower"), isinstance(tokenizer, PreTrainedTokenizerFast)
+    ([257, 32, 257, 101, 114], True)
+    """
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise TypeError(
+            "accelerate: expected a fast tokenizer of transformers (PreTrainedTokenizerFast), got "
+            f"{type(tokenizer).__name__}"
+        )
+    if isinstance(tokenizer, BPETokenizerFast):
+        return tokenizer
+    name = f"{type(tokenizer).__name__} {tokenizer.name_or_path!r}"
+    try:
+        kind: Any = type(tokenizer)
+        other: Any = object.__new__(class_of(kind))
+        # Settings are changed in place by transformers.
+        settings = {
+            key: value.copy() if type(value) in (dict, list) else value for key, value in vars(tokenizer).items()
+        }
+        other._tokenizer = settings.pop("_tokenizer")
+        vars(other).update(settings)
+        vars(other)["_engine_slot"].require(vars(other))
+    except ValueError as error:
+        raise ValueError(f"accelerate: {name} cannot be accelerated: {error}") from error
+    return other
+
+
+def patch_transformers() -> None:
+    """Make `AutoTokenizer.from_pretrained` accelerate every tokenizer that it loads.
+
+    A tokenizer that cannot be accelerated is returned as it is, with the reason logged as a warning; tokenizers of
+    hf_bpe are returned without one. Each is verified once in a process, however often it is loaded. Patching again has
+    no effect; `unpatch_transformers` undoes it.
+    """
+    from transformers import AutoTokenizer
+
+    plain = AutoTokenizer.__dict__["from_pretrained"]
+    if not isinstance(plain, _Accelerating):
+        AutoTokenizer.from_pretrained = _Accelerating(plain)
+
+
+def unpatch_transformers() -> None:
+    """Make `AutoTokenizer.from_pretrained` what it was before `patch_transformers`."""
+    from transformers import AutoTokenizer
+
+    patched = AutoTokenizer.__dict__["from_pretrained"]
+    if isinstance(patched, _Accelerating):
+        AutoTokenizer.from_pretrained = patched.plain
+
+
+class _Accelerating(classmethod):  # type: ignore[type-arg]
+    """`AutoTokenizer.from_pretrained`, of which the result is accelerated."""
+
+    def __init__(self, plain: Any) -> None:
+        def from_pretrained(cls: type, *args: Any, **kwargs: Any) -> Any:
+            return accelerated_if_possible(plain.__get__(None, cls)(*args, **kwargs))
+
+        from_pretrained.__doc__ = getattr(plain, "__func__", plain).__doc__
+        super().__init__(from_pretrained)
+        self.plain = plain
+
+
+def accelerated_if_possible(tokenizer: Any) -> Any:
+    """Return an accelerated tokenizer, or the tokenizer as it is and log why."""
+    if isinstance(tokenizer, BPETokenizer):
+        return tokenizer
+    try:
+        return accelerate(tokenizer)
+    except (TypeError, ValueError) as error:
+        logger.warning("%s", error)
+        return tokenizer

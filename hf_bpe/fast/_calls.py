@@ -1,0 +1,90 @@
+"""Calls of `BPETokenizerFast`, with the results of `PreTrainedTokenizerFast`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tokenizers import AddedToken
+from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
+from transformers.utils import PaddingStrategy, TensorType
+
+from hf_bpe.encoding._lazy_encodings import Source
+from hf_bpe.fast._engine import Engine
+from hf_bpe.formats._template import Template
+from hf_bpe.tokenizer._calls import Call, Inputs, encode_call
+
+if TYPE_CHECKING:
+    from hf_bpe.fast._tokenization_fast import BPETokenizerFast
+
+_NAMES = frozenset(Call._fields)
+
+
+def encode_fast_call(
+    tokenizer: BPETokenizerFast, engine: Engine, text: Any, text_pair: Any, given: dict[str, Any]
+) -> BatchEncoding | None:
+    """Return the result of a call; None for what is left to the backend: rare options, and everything invalid."""
+    in_words = bool(given.get("is_split_into_words"))
+    is_batched = isinstance(text, (list, tuple)) and not (in_words and (not text or isinstance(text[0], str)))
+    if not is_batched and not text_pair:  # tokenizers takes an empty second text for none
+        text_pair = None
+    inputs = Inputs.of(text, text_pair, in_words)
+    if inputs is None or (is_batched and not text) or inputs.is_batched != is_batched:
+        return None
+    if inputs.per_row > 1 and given.get("return_overflowing_tokens"):  # differs where a text is empty
+        return None
+    given = {name: value for name, value in given.items() if name in _NAMES}
+    add_special_tokens = given.get("add_special_tokens", True)
+    template = engine.template_ids(inputs.per_row, add_special_tokens)
+    if not _is_common(given, sum(map(len, template))):
+        return None
+    as_text = given.get("split_special_tokens")
+    as_text = tokenizer.split_special_tokens if as_text is None else as_text
+    source = Source(engine.encoder, inputs.texts, engine.as_text if as_text else engine.parsed, inputs.bounds)
+    settings: Any = _Settings(tokenizer, engine)
+    return encode_call(settings, source, inputs, template, given)
+
+
+def _is_common(given: dict[str, Any], num_special: int) -> bool:
+    """Return whether the options of a call are valid, and among those that `encode_call` does like tokenizers."""
+    if given.get("return_length") or given.get("return_tensors") not in (None, "pt", "np", *_TENSORS):
+        return False
+    if given.get("padding_side") not in (None, "left", "right"):
+        return False
+    multiple, length, stride = (given.get(name) for name in ("pad_to_multiple_of", "max_length", "stride"))
+    if multiple is not None and not (type(multiple) is int and multiple > 0):
+        return False
+    if given.get("padding_strategy", PaddingStrategy.DO_NOT_PAD) == PaddingStrategy.MAX_LENGTH and length is None:
+        return False
+    if given.get("truncation_strategy", TruncationStrategy.DO_NOT_TRUNCATE) == TruncationStrategy.DO_NOT_TRUNCATE:
+        return True
+    return type(length) is int and length > num_special + (stride or 0)
+
+
+_TENSORS = (TensorType.PYTORCH, TensorType.NUMPY)
+
+
+class _Settings:
+    """A view of a tokenizer: what `encode_call` asks of a tokenizer, for one engine."""
+
+    token_type_ids_pattern = "all_zeros"
+
+    def __init__(self, tokenizer: BPETokenizerFast, engine: Engine) -> None:
+        self._tokenizer = tokenizer
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tokenizer, name)
+
+    @property
+    def template(self) -> Template:
+        return self._engine.template
+
+    @property
+    def trim_offsets(self) -> bool | str:
+        trim: bool | str = self._engine.definition.setting("trim_offsets", False)
+        return trim
+
+    @property
+    def _added_tokens_decoder(self) -> Mapping[int, AddedToken]:
+        return self._engine.definition.added_tokens

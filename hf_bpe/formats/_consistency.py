@@ -1,0 +1,106 @@
+"""Contradictions between the files of a folder, which make other loaders get other ids, names or embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hf_bpe.formats._definition import NAMED_TOKENS
+from hf_bpe.formats._reading import decode, read_bytes, read_json_object
+
+_MODEL_FILES = ("config.json", "generation_config.json")
+_SHOWN = 3
+
+
+def contradictions(folder: Path) -> list[str]:
+    """Return what the other files of a folder say differently from its `tokenizer.json`, or from each other.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: a file is not a JSON object.
+    """
+    content = _read(folder / "tokenizer.json")
+    config = _read(folder / "tokenizer_config.json")
+    part = content.get("model")
+    model: Mapping[str, Any] = part if isinstance(part, dict) else {}
+    listed = [token for token in content.get("added_tokens") or [] if isinstance(token, dict)]
+    added = {str(token.get("content")): token.get("id") for token in listed}
+    ids = {**(model["vocab"] if isinstance(model.get("vocab"), dict) else {}), **added}
+    found = [*_of_vocabulary(folder, model), *_of_added_tokens(folder, config, ids), *_of_names(folder, config)]
+    return [*found, *_of_model(folder, config, ids)]
+
+
+def _of_vocabulary(folder: Path, model: Mapping[str, Any]) -> Iterator[str]:
+    vocab, merges = model.get("vocab"), model.get("merges")
+    if isinstance(vocab, dict) and (other := _read(folder / "vocab.json")):
+        if differing := [token for token, token_id in other.items() if vocab.get(token, token_id) != token_id]:
+            yield f"vocab.json has other ids than tokenizer.json for {_some(differing)}"
+        if missing := [token for token in other if token not in vocab]:
+            yield f"vocab.json has tokens that the vocabulary of tokenizer.json lacks: {_some(missing)}"
+        if missing := [token for token in vocab if token not in other]:
+            yield f"vocab.json lacks tokens of tokenizer.json: {_some(missing)}"
+    path = folder / "merges.txt"
+    if isinstance(merges, list) and path.is_file():
+        lines = decode(path, read_bytes(path)).splitlines()
+        lines = [line for line in lines[lines[:1] != [] and lines[0].startswith("#version") :] if line]
+        expected = [merge if isinstance(merge, str) else " ".join(merge) for merge in merges]
+        if lines != expected:
+            at = next((i for i, (a, b) in enumerate(zip(lines, expected, strict=False)) if a != b), None)
+            where = "" if at is None else f"; merge {at} is {lines[at]!r:.80}, there {expected[at]!r:.80}"
+            yield f"merges.txt has {len(lines)} merges and tokenizer.json {len(expected)}{where}"
+
+
+def _of_added_tokens(folder: Path, config: Mapping[str, Any], ids: Mapping[str, Any]) -> Iterator[str]:
+    decoder = config.get("added_tokens_decoder")
+    of_config = {
+        str(token.get("content")): int(token_id)
+        for token_id, token in (decoder if isinstance(decoder, dict) else {}).items()
+        if isinstance(token, dict) and token_id.isdecimal()
+    }
+    sources = {"tokenizer_config.json": of_config, "added_tokens.json": _read(folder / "added_tokens.json")}
+    for name, tokens in sources.items() if ids else ():
+        moved = [
+            f"{token!r} {token_id} (there {ids[token]})"
+            for token, token_id in tokens.items()
+            if token in ids and ids[token] != token_id
+        ]
+        if moved:
+            yield f"{name} has other ids than tokenizer.json: {_some(moved, str)}"
+        if new := [token for token in tokens if token not in ids]:
+            yield f"{name} adds tokens that tokenizer.json lacks: {_some(new)}"
+
+
+def _of_names(folder: Path, config: Mapping[str, Any]) -> Iterator[str]:
+    others = _read(folder / "special_tokens_map.json")
+    for name in NAMED_TOKENS:
+        token, other = _content(config.get(name)), _content(others.get(name))
+        if token is not None and other is not None and token != other:
+            yield f"{name} is {token!r} in tokenizer_config.json and {other!r} in special_tokens_map.json"
+
+
+def _of_model(folder: Path, config: Mapping[str, Any], ids: Mapping[str, Any]) -> Iterator[str]:
+    for file in _MODEL_FILES:
+        model = _read(folder / file)
+        for name in ("bos_token", "eos_token", "pad_token"):
+            token, given = _content(config.get(name)), model.get(f"{name}_id")
+            choices = given if isinstance(given, list) else [given]
+            if token is not None and token in ids and given is not None and ids[token] not in choices:
+                yield f"{file}: {name}_id is {given}, and {token!r} of tokenizer_config.json has the id {ids[token]}"
+        size, numbers = model.get("vocab_size"), [number for number in ids.values() if type(number) is int]
+        if type(size) is int and numbers and max(numbers) >= size:
+            yield f"{file}: vocab_size is {size}, and the highest id {max(numbers)}: the model has no embedding for it"
+
+
+def _content(token: Any) -> str | None:
+    token = token.get("content") if isinstance(token, dict) else token
+    return token if isinstance(token, str) else None
+
+
+def _some(tokens: list[str], shown: Any = repr) -> str:
+    more = f" and {len(tokens) - _SHOWN} more" if len(tokens) > _SHOWN else ""
+    return ", ".join(map(shown, tokens[:_SHOWN])) + more
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return read_json_object(path) if path.is_file() else {}

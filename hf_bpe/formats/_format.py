@@ -1,0 +1,156 @@
+"""Formats: a reader, a writer and the list of features that it carries.
+
+A definition with other features is refused, with the name of the feature and the consequence of dropping it, unless the
+feature decides no ids; then there is a warning. Nothing is dropped silently.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._features import FEATURES, Feature
+from hf_bpe.pretokenizers._patterns import NAMES, canonical_pattern, is_chain
+
+
+class PatternNeeded(ValueError):
+    """The split pattern is neither in the file nor given."""
+
+    def __init__(self, path: Path, hint: str = "") -> None:
+        known = ", ".join(NAMES)
+        super().__init__(
+            f"{path} does not store the split pattern; give it: {known}, a regular expression, or none{hint}"
+        )
+
+
+class Hints(NamedTuple):
+    """What a user knows about a file that the file does not store.
+
+    Attributes:
+        pattern: the split pattern; "auto" for that of the file, or the one that its format implies.
+        special_tokens: content → id; None for those of the file.
+    """
+
+    pattern: str | None = "auto"
+    special_tokens: Mapping[str, int] | None = None
+
+    def check(self, pattern: str | None, special_tokens: Mapping[str, int]) -> None:
+        """Raise a ValueError if the user contradicts the file."""
+        if self.pattern != "auto" and canonical_pattern(self.pattern) != pattern:
+            raise ValueError(f"its pattern is {pattern or 'none'!r}; leave the argument out")
+        if self.special_tokens is not None and dict(self.special_tokens) != dict(special_tokens):
+            raise ValueError(f"its special tokens are {dict(special_tokens)}; leave the argument out")
+
+
+class Peer(NamedTuple):
+    """What encodes: usually another library, with the same files.
+
+    Attributes:
+        name: the library, and its version.
+        encode: (texts, whether to add special tokens) → ids of each text. Special tokens are found in the texts.
+        adds: whether it can add special tokens.
+        encode_pair: (text, second text) → ids with added special tokens; None if it cannot.
+        encode_bytes: the ids of bytes that need not be UTF-8; None if it takes only str.
+        offsets: texts → (begin, end) in characters of each id, without added special tokens; None if it has none.
+    """
+
+    name: str
+    encode: Callable[[list[str], bool], list[list[int]]]
+    adds: bool = False
+    encode_pair: Callable[[str, str], list[int]] | None = None
+    encode_bytes: Callable[[bytes], list[int]] | None = None
+    offsets: Callable[[list[str]], list[list[tuple[int, int]]]] | None = None
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format.
+
+    Args:
+        name: the name for users.
+        what: a short description.
+        is_file: whether it is one file rather than a folder.
+        carries: names of FEATURES that its files carry; "pattern" may be left to `patterns`.
+        matches: (path, first bytes of a file) → whether the content has this format.
+        read: (path, hints) → definition. Raises OSError, and ValueError with the location of an error.
+        write: (definition, path) → files at or in that path, which is in a folder of its own. Raises ValueError for
+            properties beyond FEATURES that it cannot carry, such as an order of ids.
+        patterns: the canonical patterns that it can carry, None for any pattern.
+        has_chains: whether any pattern includes chains of stages, and not only what is one expression.
+        sidecar: features that only our reader restores, from a sidecar file.
+        peer: (path, definition) → the other library that encodes with the file, or None if it cannot. Raises
+            ImportError if that library is not installed.
+        suffix: the suffix of file names, by which `write` tells the format; "" for folders.
+        other_suffixes: suffixes of other formats that its files may have, too, if the format is given by name.
+        last: for a folder, the files that its readers require, in the order in which `staged_folder` moves them into
+            place.
+    """
+
+    name: str
+    what: str
+    is_file: bool
+    carries: frozenset[str]
+    matches: Callable[[Path, bytes], bool]
+    read: Callable[[Path, Hints], Definition]
+    write: Callable[[Definition, Path], None]
+    patterns: frozenset[str | None] | None = None
+    has_chains: bool = True
+    sidecar: frozenset[str] = frozenset()
+    peer: Callable[[Path, Definition], Peer | None] | None = None
+    suffix: str = ""
+    other_suffixes: frozenset[str] = frozenset()
+    last: tuple[str, ...] = ()
+
+    def carries_pattern(self, pattern: str | None) -> bool:
+        """Return whether a file can carry this pattern."""
+        if self.patterns is None:
+            return "pattern" in self.carries | self.sidecar and (self.has_chains or not is_chain(pattern))
+        return pattern in self.patterns
+
+    def missing(self, definition: Definition) -> dict[str, Feature]:
+        """Return the features that a tokenizer has and this format cannot carry."""
+        kept = self.carries | self.sidecar
+        return {
+            name: feature
+            for name, feature in FEATURES.items()
+            if (
+                not self.carries_pattern(definition.model.pattern)
+                if name == "pattern"
+                else name not in kept and feature.is_used(definition)
+            )
+        }
+
+    def reduce(self, definition: Definition, drop: Iterable[str] = ()) -> Definition:
+        """Return the part of a tokenizer that can be written.
+
+        Args:
+            definition: the tokenizer.
+            drop: names of features that may be dropped although ids depend on them.
+
+        Raises:
+            ValueError: the format cannot carry a feature that is not in `drop`, or a name in `drop` is unknown.
+
+        Warns:
+            UserWarning: a feature that decides no ids is dropped and is not in `drop`.
+        """
+        drop = {*drop}
+        if unknown := sorted(drop - FEATURES.keys()):
+            raise ValueError(f"drop: expected some of {', '.join(FEATURES)}, got {unknown[0]!r}")
+        for name, feature in self.missing(definition).items():
+            if name == "pattern" and name in drop and self.patterns and len(self.patterns) == 1:
+                definition = replace(definition, model=replace(definition.model, pattern=next(iter(self.patterns))))
+                continue
+            if name not in drop or name == "pattern":
+                shown = f"{feature.what}, {definition.model.pattern!r}" if name == "pattern" else feature.what
+                if feature.decides_ids:
+                    raise ValueError(
+                        f"the format {self.name} cannot carry {shown}: {feature.loss}; choose another format, or drop "
+                        f"{name!r} explicitly"
+                    )
+                warnings.warn(f"the format {self.name} does not carry {shown}: {feature.loss}", stacklevel=3)
+            definition = feature.without(definition)
+        return definition

@@ -1,0 +1,104 @@
+"""Vocabularies and merges of files, read and written by the native core.
+
+Files are read natively if they are regular: without native core or for any other file, the readers return None, and the
+caller, which reads all files, reports what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from hf_bpe._native_core import native_core
+from hf_bpe.pretokenizers._byte_level import from_printable
+
+if TYPE_CHECKING:
+    from hf_bpe.core._model import BPEModel
+
+
+def from_printable_all(texts: list[str]) -> list[bytes | None]:
+    """Return `from_printable` of each text."""
+    native = native_core()
+    return [*map(from_printable, texts)] if native is None else native.from_printable(texts)
+
+
+def printable_vocab(model: BPEModel) -> dict[str, int]:
+    """Return `BPEModel.printable_vocab` of a model."""
+    native = native_core()
+    if native is None or model._printable_vocab is not None:
+        return model.printable_vocab()
+    specials = {special.encode(): special for special in model.special_tokens}
+    return dict(zip(native.to_printable([*model.vocab.values()], specials), model.vocab, strict=True))
+
+
+def join_merges(model: BPEModel, firsts: Sequence[str], seconds: Sequence[str]) -> str:
+    """Return the merges of a model as text: for each the text of its first part, then that of its second.
+
+    Args:
+        model: the model.
+        firsts, seconds: the texts of the tokens of its vocabulary, in that order, as a first and as a second part.
+    """
+    native = native_core()
+    if native is not None and model._merge_ids is not None:  # many merges in Python are as many waits for memory
+        text: str | None = native.join_merges(model._merge_ids, [*model.vocab], [*firsts], [*seconds])
+        if text is not None:
+            return text
+    first_of, second_of = (dict(zip(model.vocab.values(), texts, strict=True)) for texts in (firsts, seconds))
+    return "".join(first_of[first] + second_of[second] for first, second in model.merges)
+
+
+# Files are read natively if they are regular: without native core or for any other file, these return None, and the
+# caller, which reads all files, reports what is wrong.
+
+
+class MergesOfFile(NamedTuple):
+    """Distinct merges of a file.
+
+    Attributes:
+        merges: pairs of the given tokens.
+        is_used: a byte for each token, 1 if a merge has or makes it.
+        ids: see `CheckedMerges.ids`.
+    """
+
+    merges: list[tuple[bytes, bytes]]
+    is_used: bytes
+    ids: bytes
+
+
+class ModelOfFile(NamedTuple):
+    """Vocabulary and merges of a `tokenizer.json`.
+
+    Attributes:
+        rest: the content without these, to be parsed.
+        ids: printable token → id; ids are distinct.
+        tokens: the bytes of each token, None if a character stands for no byte.
+        merges: the merges.
+    """
+
+    rest: bytes
+    ids: dict[str, int]
+    tokens: list[bytes | None]
+    merges: MergesOfFile
+
+
+def read_vocab(content: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
+    """Read a `vocab.json`: return printable token → id, and the tokens as in `ModelOfFile`."""
+    native = native_core()
+    return None if native is None else native.read_vocab(content)
+
+
+def read_merges(content: bytes, tokens: list[bytes | None], ids: list[int]) -> MergesOfFile | None:
+    """Read a `merges.txt` of tokens with ids; those that are None are in no merge."""
+    native = native_core()
+    merges = None if native is None else native.read_merges(content, tokens, ids)
+    return None if merges is None else MergesOfFile(*merges)
+
+
+def read_model(content: bytes) -> ModelOfFile | None:
+    """Read vocabulary and merges of a `tokenizer.json`."""
+    native = native_core()
+    model = None if native is None else native.read_model(content)
+    if model is None:
+        return None
+    rest, ids, tokens, merges = model
+    return ModelOfFile(rest, ids, tokens, MergesOfFile(*merges))

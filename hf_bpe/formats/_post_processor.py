@@ -1,0 +1,152 @@
+"""The post-processor of a `tokenizer.json`, which adds special tokens to sequences and trims offsets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from hf_bpe.formats._added_vocabulary import AddedVocabulary
+from hf_bpe.formats._template import Piece, Template, as_template
+
+
+def processor_settings(processor: Any, added: AddedVocabulary) -> dict[str, Any]:
+    """Return the settings of BPETokenizer that are equivalent to a post-processor.
+
+    Args:
+        processor: the post-processor in the file.
+        added: the added tokens of the tokenizer.
+
+    Returns:
+        `template`, with `bos_token` and `eos_token` if it adds special tokens in their positions, and `trim_offsets`.
+
+    Raises:
+        ValueError: it is of another kind, adds tokens several times, or adds what is not an added token.
+    """
+    parts = _parts(processor)
+    templates = [part for part in parts if part["type"] in _TEMPLATES]
+    if len(templates) > 1 or not all(part["type"] in (*_TEMPLATES, "ByteLevel") for part in parts):
+        raise ValueError(
+            f"its post-processor {json_excerpt(processor)} is not one of {', '.join(_TEMPLATES)} with ByteLevel; the "
+            "tokens that it adds to sequences would be lost"
+        )
+    settings: dict[str, Any] = {}
+    if trims := [part for part in parts if part["type"] in _TRIMMING and part.get("trim_offsets", True)]:
+        if len({part["add_prefix_space"] for part in trims}) > 1:
+            raise ValueError(f"its post-processor {json_excerpt(processor)} trims offsets in two ways; expected one")
+        settings["trim_offsets"] = "prefix" if trims[0]["add_prefix_space"] else True
+    for part in templates:
+        try:
+            template = as_template(_TEMPLATES[part["type"]](part, added))
+        except ValueError as error:
+            raise ValueError(f"its post-processor {json_excerpt(processor)}: {error}") from None
+        if template is not None:
+            settings |= {"template": template, **_names(template, added)}
+    return settings
+
+
+def template_with_type_ids(processor: Any, added: AddedVocabulary) -> Template:
+    """Return the template of a post-processor for which `processor_settings` does not raise, with all type ids.
+
+    Without a template the sequences of a pair have the type ids 0 and 1.
+    """
+    for part in _parts(processor):
+        if part["type"] in _TEMPLATES:
+            return _TEMPLATES[part["type"]](part, added)
+    first, second = Piece("A", True), Piece("B", True, 1)
+    return Template((first,), (first, second))
+
+
+def post_processor(
+    template: Template | None, trim_offsets: bool | str, ids: Mapping[str, int]
+) -> dict[str, Any] | None:
+    """Return the post-processor of a `tokenizer.json`.
+
+    Args:
+        template: the template of special tokens.
+        trim_offsets: the setting of BPETokenizer.
+        ids: the ids of the template's tokens.
+    """
+    parts: list[dict[str, Any]] = []
+    if trim_offsets:
+        keep_first = trim_offsets == "prefix"
+        parts.append({"type": "ByteLevel", "add_prefix_space": keep_first, "trim_offsets": True, "use_regex": True})
+    if template is not None:
+        special_tokens = {token: {"id": token, "ids": [ids[token]], "tokens": [token]} for token in template.tokens}
+        parts.append({"type": "TemplateProcessing", **template.to_json(), "special_tokens": special_tokens})
+    return {"type": "Sequence", "processors": parts} if len(parts) == 2 else next(iter(parts), None)
+
+
+def _parts(processor: Any) -> list[Mapping[str, Any]]:
+    if processor is None:
+        return []
+    if processor["type"] == "Sequence":
+        return [part for each in processor["processors"] for part in _parts(each)]
+    return [processor]
+
+
+def _template_of_processing(part: Mapping[str, Any], added: AddedVocabulary) -> Template:
+    """Return the template of a TemplateProcessing, in which one name may stand for several tokens."""
+    template, known = Template.from_json(part), part["special_tokens"]
+
+    def pieces(each: Iterable[Piece]) -> tuple[Piece, ...]:
+        return tuple(
+            piece
+            for given in each
+            for piece in ([given] if given.is_sequence else [given._replace(name=name) for name in names[given.name]])
+        )
+
+    names = {
+        name: [_checked(token, token_id, added) for token, token_id in zip(entry["tokens"], entry["ids"], strict=True)]
+        for name, entry in known.items()
+    }
+    if missing := [token for token in template.tokens if token not in names]:
+        raise ValueError(f"it adds {missing[0]!r}, which is not among its special_tokens")
+    return Template(pieces(template.single), pieces(template.pair))
+
+
+def _template_of_roberta(part: Mapping[str, Any], added: AddedVocabulary) -> Template:
+    cls, sep = _ends(part, added)
+    first, second = Piece("A", True), Piece("B", True)
+    return Template((cls, first, sep), (cls, first, sep, sep, second, sep))
+
+
+def _template_of_bert(part: Mapping[str, Any], added: AddedVocabulary) -> Template:
+    cls, sep = _ends(part, added)
+    single = cls, Piece("A", True), sep
+    return Template(single, (*single, Piece("B", True, 1), sep._replace(type_id=1)))
+
+
+def _ends(part: Mapping[str, Any], added: AddedVocabulary) -> tuple[Piece, Piece]:
+    (cls, cls_id), (sep, sep_id) = part["cls"], part["sep"]
+    return Piece(_checked(cls, cls_id, added)), Piece(_checked(sep, sep_id, added))
+
+
+_TEMPLATES: dict[str, Callable[[Mapping[str, Any], AddedVocabulary], Template]] = {
+    "TemplateProcessing": _template_of_processing,
+    "RobertaProcessing": _template_of_roberta,
+    "BertProcessing": _template_of_bert,
+}
+_TRIMMING = ("ByteLevel", "RobertaProcessing")
+
+
+def _checked(token: str, token_id: int, added: AddedVocabulary) -> str:
+    """Return the token if it has this id."""
+    if token not in added.ids or token_id != added.ids[token]:
+        raise ValueError(f"it adds {token!r} as the id {token_id}; expected an added token, with its own id")
+    return token
+
+
+def json_excerpt(part: Any) -> str:
+    """Return a part of a `tokenizer.json` for a message, shortened."""
+    text = json.dumps(part, ensure_ascii=False)
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def _names(template: Template, added: AddedVocabulary) -> dict[str, str]:
+    """Return the names of the tokens in a bos/eos template, except for tokens that the name would make special."""
+    before, after = template.special_tokens(1)
+    bos, eos = next(iter(before), None), next(iter(after), None)
+    tokens = {name: token for name, token in (("bos_token", bos), ("eos_token", eos)) if token is not None}
+    are_special = all(added.tokens[added.ids[token]].special for token in tokens.values())
+    return tokens if are_special and template.bos_eos(bos, eos) is not None else {}

@@ -1,0 +1,100 @@
+"""Checks of `tokenizer_config.json` and other JSON files before transformers reads them without checks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hf_bpe._utils.input_files import read_json
+from hf_bpe.formats._reading import check_ids, read_json_object
+
+CONFIG_FILE = "tokenizer_config.json"
+DIGESTS = "file_digests"  # file → digest, see hf_bpe.formats._integrity
+
+_STRING, _BOOLEAN, _NUMBER, _OBJECT, _ARRAY = (str,), (bool,), (int, float), (dict,), (list,)
+_OPTIONAL = (type(None),)
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("errors", "padding_side", "truncation_side", "token_type_ids_pattern", "signature"), _STRING),
+    **dict.fromkeys(("normalizer", "pattern", "special_tokens_pattern", "tokenizer_class"), _STRING + _OPTIONAL),
+    **dict.fromkeys(("split_special_tokens", "clean_up_tokenization_spaces"), _BOOLEAN),
+    **dict.fromkeys(("ignore_merges", "drop_missing_bytes"), _BOOLEAN),
+    "add_prefix_space": _BOOLEAN + _OPTIONAL,
+    "trim_offsets": _BOOLEAN + _STRING,
+    **dict.fromkeys(("template", "unused_tokens"), _OBJECT + _OPTIONAL),
+    **dict.fromkeys(("add_bos_token", "add_eos_token"), _BOOLEAN + _OPTIONAL),
+    **dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token"), _STRING + _OBJECT + _OPTIONAL),
+    **dict.fromkeys(("pad_token", "cls_token", "mask_token"), _STRING + _OBJECT + _OPTIONAL),
+    **dict.fromkeys(("extra_special_tokens", "additional_special_tokens"), _ARRAY + _OBJECT + _OPTIONAL),
+    "model_special_tokens": _ARRAY + _OPTIONAL,
+    "added_tokens_decoder": _OBJECT,
+    DIGESTS: _OBJECT + _OPTIONAL,
+    "auto_map": _OBJECT + _ARRAY + _OPTIONAL,
+    "chat_template": _STRING + _ARRAY + _OBJECT + _OPTIONAL,
+    "init_inputs": _ARRAY,
+    "model_input_names": _ARRAY,
+    "model_max_length": _NUMBER + _OPTIONAL,
+}
+_NAMES: dict[type, str] = {
+    **{str: "a string", bool: "true or false", int: "a number", float: "a number"},
+    **{dict: "an object", list: "an array", type(None): "null"},
+}
+
+
+def check_config(path: Path) -> dict[str, Any]:
+    """Return the content of a `tokenizer_config.json`, or raise an error if it is damaged.
+
+    Unknown settings are not checked.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is not a JSON object, or a setting has the wrong type; the message names both.
+    """
+    config = read_json(path)
+    if not isinstance(config, dict):
+        raise ValueError(f"{path}: expected a JSON object, got {_NAMES[type(config)]}")
+    for name, types in _TYPES.items():
+        value = config.get(name)
+        # A bool is an int for isinstance.
+        if name in config and type(value) not in types:
+            expected = " or ".join(dict.fromkeys(_NAMES[each] for each in types))
+            raise ValueError(f"{path}: {name}: expected {expected}, got {value!r:.80}")
+    for token in config.get("model_special_tokens") or []:
+        if not isinstance(token, str):
+            raise ValueError(f"{path}: model_special_tokens: expected strings, got {token!r:.80}")
+    for token_id, token in config.get("added_tokens_decoder", {}).items():
+        _check_added_token(f"{path}: added_tokens_decoder", token_id, token)
+    return config
+
+
+def check_special_tokens_map(path: Path) -> None:
+    """Raise an error if a `special_tokens_map.json` is damaged.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is not a JSON object of tokens or lists of tokens; the message names the entry.
+    """
+    for name, value in read_json_object(path).items():
+        for token in value if isinstance(value, list) else [value]:
+            is_token = isinstance(token, str) or (isinstance(token, dict) and isinstance(token.get("content"), str))
+            if token is not None and not is_token:
+                raise ValueError(f"{path}: {name}: expected a string or an object with a content, got {token!r:.80}")
+
+
+def check_added_tokens(path: Path) -> None:
+    """Raise an error if an `added_tokens.json` is damaged.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is not a JSON object of token to id, or has an id twice; the message names both.
+    """
+    check_ids(read_json_object(path), str(path))
+
+
+def _check_added_token(where: str, token_id: str, token: Any) -> None:
+    if not (token_id.isascii() and token_id.isdigit()):
+        raise ValueError(f"{where}: expected ids, got {token_id!r}")
+    if not isinstance(token, dict) or not isinstance(token.get("content"), str):
+        raise ValueError(f"{where}: token {token_id}: expected an object with a content, got {token!r:.80}")
+    for flag in ("single_word", "lstrip", "rstrip", "normalized", "special"):
+        if not isinstance(token.get(flag, False), bool):
+            raise ValueError(f"{where}: token {token_id}: {flag}: expected true or false, got {token[flag]!r:.80}")

@@ -1,0 +1,447 @@
+"""`tokenizer.json` of the `tokenizers` library: one file with a whole tokenizer, including pattern and flags.
+
+The format can express more than byte-level BPE: other models and normalizers, chains of splits. Such features are
+refused by name if they would change ids.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, compress
+from operator import not_
+from pathlib import Path
+from typing import Any, cast
+
+from tokenizers import AddedToken
+
+from hf_bpe.core._model import BPEModel, CheckedMerges, Merge, with_placeholders
+from hf_bpe.encoding._encoder import tuples_of
+from hf_bpe.encoding._normalizing_encoder import normalized_tokens
+from hf_bpe.formats._added_vocabulary import AddedVocabulary
+from hf_bpe.formats._definition import FLAGS, Definition, written_out
+from hf_bpe.formats._features import FEATURES
+from hf_bpe.formats._format import Format, Hints, Peer
+from hf_bpe.formats._native_readers import from_printable_all, join_merges, printable_vocab, read_model
+from hf_bpe.formats._post_processor import json_excerpt, post_processor, processor_settings
+from hf_bpe.formats._reading import check_ids, decode, parse_json_object, read_bytes
+from hf_bpe.formats._verification.sides import side_of_loaded
+from hf_bpe.normalizers._names import canonical_normalizer, normalizer_json
+from hf_bpe.pretokenizers._byte_level import from_printable
+from hf_bpe.pretokenizers._hub_spellings import hub_pre_tokenizer
+from hf_bpe.pretokenizers._patterns import ByteLevel, PreTokenizer, canonical_pattern
+from hf_bpe.reference._encoder import pre_tokenize
+
+# `tokenizers` itself splits with the expression of GPT-2 if ByteLevel has use_regex.
+_BUILT_IN = "gpt2"
+_BYTE_TOKEN = re.compile("<0x[0-9A-F]{2}>")  # only with these does byte_fallback change anything
+_USE_OTHER = "it is not byte-level BPE; load it with PreTrainedTokenizerFast of transformers"
+
+_quote = json.encoder.encode_basestring
+
+
+def render_tokenizer_json(definition: Definition) -> str:
+    """Return the content of a `tokenizer.json` that gives the same ids.
+
+    Unused ids get placeholders, so that `tokenizers` counts them. Added tokens outside the model must follow it without
+    a gap, or have ids that it leaves unused.
+
+    Raises:
+        ValueError: `add_prefix_space` is set with a pattern for which `tokenizers` cannot express it.
+    """
+    model = definition.model
+    add_prefix_space = bool(definition.setting("add_prefix_space"))
+    check_prefix_space(model.pattern, add_prefix_space)
+    ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
+    names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
+    vocab = with_placeholders({**model.printable_vocab(), **definition.unused_tokens}, names)
+    unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
+    if unk_token is not None and unk_token not in vocab:  # `tokenizers` searches it only here
+        vocab.update({token: token_id for token, token_id in ids.items() if token_id <= ids.get(unk_token, -1)})
+    content: dict[str, Any] = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{"id": token_id, **written_out(token)} for token_id, token in definition.added_tokens.items()],
+        "normalizer": normalizer_json(model.normalizer),
+        "pre_tokenizer": _pre_tokenizer(model.pattern, add_prefix_space),
+        "post_processor": post_processor(definition.template, definition.setting("trim_offsets") or False, ids),
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": unk_token,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": model.ignore_merges,
+            # Special tokens are listed here with their ids; otherwise `tokenizers` moves them to the end.
+            "vocab": {},
+            "merges": [],
+        },
+    }
+    return _with_vocab_and_merges(json.dumps(content, ensure_ascii=False, indent=2), vocab, model) + "\n"
+
+
+def _with_vocab_and_merges(text: str, vocab: Mapping[str, int], model: BPEModel) -> str:
+    """Return the text of `json.dumps` with vocabulary and merges, which it would write slowly when it indents."""
+    quoted = [*map(_quote, printable_vocab(model))]
+    firsts = [f"\n      [\n        {text},\n        " for text in quoted]
+    merges = join_merges(model, firsts, [f"{text}\n      ]," for text in quoted]).removesuffix(",")
+    entries = [f"      {_quote(text)}: {token_id}" for text, token_id in vocab.items()]
+    head, empty, tail = text.rpartition('"vocab": {},\n    "merges": []')  # the last one, as the model is last
+    assert empty
+    in_braces = ["{\n", ",\n".join(entries), "\n    }"] if entries else ["{}"]
+    in_brackets = ["[", merges, "\n    ]"] if model.merges else ["[]"]
+    return "".join([head, '"vocab": ', *in_braces, ',\n    "merges": ', *in_brackets, tail])
+
+
+class ReadMerges(CheckedMerges):
+    """The merges of a `tokenizer.json` as bytes, in place of those in its content, where they were read natively.
+
+    Args:
+        merges: pairs of `tokens`.
+        tokens: the bytes of the tokens in `model.vocab`, whose ids are distinct integers; None for tokens with a
+            character that stands for no byte.
+        is_used: a byte for each token, 1 if a merge has or makes it.
+        ids: see `CheckedMerges.ids`.
+    """
+
+    def __init__(self, merges: list[Merge], tokens: list[bytes | None], is_used: bytes, ids: bytes) -> None:
+        super().__init__(merges)
+        self.tokens = tokens
+        self.is_used = is_used
+        self.ids = ids
+
+
+def parse_tokenizer_json(path: str | os.PathLike[str], content: bytes) -> dict[str, Any]:
+    """Return the content of a `tokenizer.json`, with `ReadMerges` if these are regular.
+
+    Args:
+        path: the file, for messages.
+        content: its bytes.
+
+    Raises:
+        ValueError: see `hf_bpe.formats._reading.parse_json_object`.
+    """
+    path = Path(path)
+    model = read_model(content)
+    if model is None:
+        return parse_json_object(path, decode(path, content))
+    try:
+        parsed = parse_json_object(path, decode(path, model.rest))
+    except ValueError:  # it tells the place in the rest
+        return parse_json_object(path, decode(path, content))
+    merges = ReadMerges(model.merges.merges, model.tokens, model.merges.is_used, model.merges.ids)
+    parsed["model"] |= {"vocab": model.ids, "merges": merges}
+    return parsed
+
+
+def definition_of_json(
+    content: Mapping[str, Any], added: AddedVocabulary | None = None, of_file: AddedVocabulary | None = None
+) -> Definition:
+    """Return the definition in the content of a `tokenizer.json`.
+
+    Special tokens that the template adds before and after each sequence become `bos_token` and `eos_token`; the token
+    of unknown bytes becomes `unk_token`. Without it, bytes without a token are dropped.
+
+    Args:
+        content: the parsed JSON.
+        added: the added tokens of the file and further ones from the reader; None for those of the file.
+        of_file: the result of `added_tokens_of_json`, if the caller has it.
+
+    Raises:
+        ValueError: the content is invalid, does not define byte-level BPE, or prepares text in a way that cannot be
+            represented; the message names the part.
+
+    Warns:
+        UserWarning: a part that decides no ids is ignored.
+    """
+    try:
+        return _definition(content, added, of_file)
+    except (LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"not a tokenizer.json: {error!r}") from None
+
+
+def added_tokens_of_json(content: Mapping[str, Any]) -> AddedVocabulary:
+    """Return the added tokens in the content of a `tokenizer.json`, with the ids that `tokenizers` gives them.
+
+    Raises:
+        ValueError: the model is not byte-level BPE, the file gives a token a different id, or the content is invalid.
+    """
+    try:
+        _check_model(content["model"])
+        return _added_tokens(content.get("added_tokens") or [], _vocab(content["model"]))
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a tokenizer.json: {error!r}") from None
+
+
+def read_tokenizer_json(path: str | os.PathLike[str]) -> Definition:
+    """Read a `tokenizer.json`.
+
+    Raises, warns: see `definition_of_json`, with the path in messages; OSError if the file cannot be read.
+    """
+    content = parse_tokenizer_json(path, read_bytes(Path(path)))
+    try:
+        return definition_of_json(content)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _definition(
+    content: Mapping[str, Any], added: AddedVocabulary | None, of_file: AddedVocabulary | None
+) -> Definition:
+    data = content["model"]
+    of_file = added_tokens_of_json(content) if of_file is None else of_file
+    pattern, add_prefix_space = _pattern_and_prefix_space(content.get("pre_tokenizer"))
+    _check_decoder(content.get("decoder"))
+    added = of_file if added is None else added
+    how = pattern, bool(data.get("ignore_merges")), canonical_normalizer(content.get("normalizer"))
+    model, unused = _model(data, of_file.tokens, how)
+    if model.lacks_bytes:
+        _check_missing_bytes(data, added, model.merges)
+        model = model.with_checked(drop_missing_bytes=data.get("unk_token") is None)
+    if model.normalizer is not None:
+        normalized_tokens(tuples_of(added.tokens.items()), model.normalizer)  # checks them
+    settings = {
+        "add_prefix_space": add_prefix_space or None,
+        "unk_token": data.get("unk_token") if data.get("unk_token") in added.ids else None,
+        "unused_tokens": {text: i for text, i in unused.items() if i not in added.tokens} or None,
+        **processor_settings(content.get("post_processor"), added),
+        **padding_and_truncation(content),
+    }
+    return Definition(model, added.tokens, settings)
+
+
+def _check_model(data: Mapping[str, Any]) -> None:
+    if data.get("type", "BPE") != "BPE":
+        raise ValueError(f"model: is {data['type']!s:.40}, expected BPE with merges: {_USE_OTHER}")
+    if not isinstance(data.get("merges"), list):
+        raise ValueError(f"model: merges: expected a list, got {data.get('merges')!r:.80}")
+    if data.get("dropout"):
+        raise ValueError(f"model: dropout {data['dropout']}, which makes ids random, would be lost")
+    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if data.get(name):
+            raise ValueError(f"model: {name} {data[name]!r:.40}: {_USE_OTHER}")
+
+
+def _vocab(data: Mapping[str, Any]) -> dict[str, int]:
+    if not isinstance(data["vocab"], dict):
+        raise ValueError(f"model: vocab: expected an object of token to id, got {type(data['vocab']).__name__}")
+    if not isinstance(data["merges"], ReadMerges):
+        check_ids(data["vocab"], "model: vocab")
+    return data["vocab"]
+
+
+def _added_tokens(tokens: Sequence[Mapping[str, Any]], vocab: Mapping[str, int]) -> AddedVocabulary:
+    for token in tokens:
+        if any(type(token.get(flag, False)) is not bool for flag in (*FLAGS, "special")):
+            raise ValueError(f"added_tokens: expected flags that are true or false, got {token!r:.200}")
+    added = AddedVocabulary(vocab)
+    added.add(
+        AddedToken(token["content"], **{flag: token.get(flag, False) for flag in (*FLAGS, "special")})
+        for token in tokens
+    )
+    for token in tokens:
+        text, token_id = token["content"], token["id"]
+        expected = added.ids.get(text, token_id)
+        if type(token_id) is not int or token_id != expected:
+            raise ValueError(
+                f"added_tokens: {text!r} has the id {token_id!r:.40}, where tokenizers gives it {expected}: a token of "
+                "the vocabulary has its id there, and others follow without a gap"
+            )
+    return added
+
+
+def _model(
+    data: Mapping[str, Any], added: Mapping[int, AddedToken], how: tuple[str | None, bool, str | None]
+) -> tuple[BPEModel, dict[str, int]]:
+    """Return the model with pattern, ignore_merges and normalizer, and the entries that no text is encoded to.
+
+    Special added tokens belong to the model, except those whose bytes an ordinary token has.
+
+    An added token is also an ordinary token if merges make it, or if a whole pre-token may equal it, which `tokenizers`
+    looks up in the vocabulary where text is not searched for the added token.
+    """
+    ids: dict[str, int] = data["vocab"]
+    merges, tokens, is_used = _tokens_and_merges(ids, data["merges"])
+    pattern, ignore_merges, _ = how
+    vocab = dict(zip(ids.values(), tokens, strict=True))
+    specials: dict[str, int] = {}
+    unused: dict[str, int] = {}
+    others = compress(zip(ids.items(), tokens, strict=True), map(not_, is_used))
+    outside = (((token.content, i), None) for i, token in added.items() if token.content not in ids)
+    for (text, token_id), token in chain(others, outside):
+        if not text:  # Whisper has such an entry; no text is encoded to it, and it decodes to nothing
+            del vocab[token_id]
+            unused[text] = token_id
+            continue
+        is_added = added.get(token_id)
+        is_word = ignore_merges and is_added and token is not None and [*pre_tokenize(token, pattern)] == [token]
+        if token is not None and (len(token) == 1 or is_word):
+            continue
+        if is_added is not None and is_added.special:
+            vocab[token_id] = text.encode()
+            specials[text] = token_id
+        elif is_added is not None:
+            vocab.pop(token_id, None)
+        elif token is None:
+            del vocab[token_id]
+            unused[text] = token_id
+        elif text.strip("<>") == f"|unused_{token_id}|":  # the placeholders of `with_placeholders`
+            del vocab[token_id]
+    if len({*vocab.values()}) < len(vocab):
+        ordinary = {token for token_id, token in vocab.items() if token_id not in specials.values()}
+        for text in [text for text in specials if text.encode() in ordinary]:
+            del vocab[specials.pop(text)]
+    model = BPEModel(cast("dict[int, bytes]", vocab), merges, tuple(specials), *how)  # no None remains
+    printable = {**ids, **specials}
+    for text in unused:
+        del printable[text]
+    if [*printable.values()] == [*model.vocab]:
+        model = model.with_checked(_printable_vocab=printable)
+    return model, unused
+
+
+def _tokens_and_merges(ids: Mapping[str, int], merges: list[Any]) -> tuple[list[Merge], list[bytes | None], bytes]:
+    """Return merges, tokens and `is_used` as `ReadMerges` has them."""
+    if isinstance(merges, ReadMerges):
+        return merges, merges.tokens, merges.is_used
+    tokens = from_printable_all([*ids])
+    known = dict(zip(ids, tokens, strict=True))
+    pairs = [_merge(rank, merge, known) for rank, merge in enumerate(merges)]
+    merged = {part for first, second in pairs for part in (first, second, first + second)}
+    return pairs, tokens, bytes(token in merged for token in tokens)
+
+
+def _no_byte(text: str) -> str:
+    """Return the reason why a text is not the printable form of bytes."""
+    char = next(char for char, known in zip(text, from_printable_all([*text]), strict=True) if known is None)
+    return f"has the character {char!r}, which stands for no byte; expected a byte-level model"
+
+
+def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary, merges: list[Merge]) -> None:
+    """Refuse treatments of missing bytes other than dropping them or one added token for each."""
+    unk_token = data.get("unk_token")
+    if data.get("byte_fallback") and any(_BYTE_TOKEN.fullmatch(token) for token in data["vocab"]):
+        raise ValueError("model: byte_fallback, with bytes that have no token, would be lost")
+    if unk_token is None:
+        return
+    if unk_token not in added.ids or unk_token not in data["vocab"]:
+        raise ValueError(f"model: unk_token {unk_token!r} is not an added token of the vocabulary; expected one")
+    if data.get("fuse_unk"):
+        raise ValueError("model: fuse_unk, which makes one unk_token of several unknown bytes, would be lost")
+    token = from_printable(unk_token)
+    for rank, merge in enumerate(merges):
+        if token in merge:
+            raise ValueError(
+                f"model: merge {rank} has unk_token {unk_token!r} as a part, which stands for unknown bytes"
+            )
+
+
+def _merge(rank: int, merge: Any, tokens: Mapping[str, bytes | None]) -> tuple[bytes, bytes]:
+    parts = merge.split(" ") if isinstance(merge, str) else merge
+    if not isinstance(parts, list) or len(parts) != 2:
+        raise ValueError(f"model: merge {rank}: expected two tokens, got {merge!r:.80}")
+    first, second = map(tokens.get, parts)
+    if first is None or second is None:
+        part = parts[first is not None]
+        what = _no_byte(part) if part in tokens else "is not a token of the vocabulary"
+        raise ValueError(f"model: merge {rank}: {part!r:.80} {what}")
+    return first, second
+
+
+def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
+    if pre_tokenizer is None:
+        raise ValueError(f"it has no pre-tokenizer, expected one with ByteLevel: {_USE_OTHER}")
+    try:
+        chain = PreTokenizer.of_json(pre_tokenizer)
+        [*others, last] = chain.stages
+        if not others and isinstance(last, ByteLevel) and last.add_prefix_space:  # a setting of BPETokenizer
+            return canonical_pattern([replace(last, add_prefix_space=False)]), True
+        return canonical_pattern(chain), False
+    except ValueError as error:
+        shown = json_excerpt(pre_tokenizer)
+        if '"ByteLevel"' not in json.dumps(pre_tokenizer):
+            raise ValueError(f"its pre-tokenizer {shown} has no ByteLevel: {_USE_OTHER}") from None
+        raise ValueError(f"its pre-tokenizer {shown}: {error}") from None
+
+
+def _check_decoder(decoder: Any) -> None:
+    parts = [] if decoder is None else decoder.get("decoders", [decoder])
+    if [part["type"] for part in parts] != ["ByteLevel"]:
+        raise ValueError(f"its decoder {json_excerpt(decoder)} is not ByteLevel; decoded text would differ")
+
+
+def padding_and_truncation(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that transformers reads from padding and truncation, which otherwise depend on each call."""
+    settings: dict[str, Any] = {}
+    truncation, padding = content.get("truncation"), content.get("padding")
+    if truncation is not None:
+        settings |= {"model_max_length": truncation["max_length"], "truncation_side": truncation["direction"].lower()}
+    if padding is not None:
+        settings |= {"pad_token": padding["pad_token"], "padding_side": padding["direction"].lower()}
+    if settings:
+        warnings.warn(
+            "padding and truncation are ignored, because each call decides them; sides, pad_token and "
+            "model_max_length are",
+            stacklevel=6,
+        )
+    return settings
+
+
+def check_prefix_space(pattern: str | None, add_prefix_space: bool) -> None:
+    """Refuse a prefix space that `tokenizer.json` cannot express: ByteLevel adds it only if it splits by itself."""
+    if add_prefix_space and pattern not in (_BUILT_IN, None):
+        raise ValueError(
+            f"add_prefix_space=True with the pattern {pattern!r}: tokenizer.json cannot say that, so others would get "
+            "other ids; put the space into the text, or use the pattern 'gpt2'"
+        )
+
+
+def _pre_tokenizer(pattern: str | None, add_prefix_space: bool) -> dict[str, Any]:
+    chain = hub_pre_tokenizer(pattern)
+    if add_prefix_space:
+        chain = PreTokenizer((ByteLevel(add_prefix_space=True, use_regex=pattern == _BUILT_IN),))
+    return chain.to_json()
+
+
+def _matches(path: Path, head: bytes) -> bool:
+    return path.name == "tokenizer.json" or (path.suffix == ".json" and b'"added_tokens"' in head)
+
+
+def _read(path: Path, hints: Hints) -> Definition:
+    definition = read_tokenizer_json(path)
+    try:
+        hints.check(definition.model.pattern, definition.model.special_ids())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return definition
+
+
+def _write(definition: Definition, path: Path) -> None:
+    path.write_text(render_tokenizer_json(definition), encoding="utf-8", newline="\n")
+
+
+def _peer(path: Path, definition: Definition) -> Peer:
+    import tokenizers
+
+    return side_of_loaded(tokenizers.Tokenizer.from_file(str(path)), f"tokenizers {tokenizers.__version__}").peer
+
+
+FORMAT = Format(
+    name="tokenizer.json",
+    what="the file of the tokenizers library",
+    is_file=True,
+    carries=frozenset(FEATURES) - {"split_special_tokens", "names", "chat_template", "settings"},
+    matches=_matches,
+    read=_read,
+    write=_write,
+    peer=_peer,
+    suffix=".json",
+)

@@ -1,0 +1,172 @@
+"""The sides of a verification: tokenizers and patterns, each with the library that encodes.
+
+Texts are encoded by the library of a file's format if it is installed, otherwise by hf_bpe.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hf_bpe._utils.panics import panics_as_errors
+from hf_bpe.encoding._batch_layout import Layout
+from hf_bpe.encoding._encoder import Options, tuples_of
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._format import Format, Hints, Peer
+from hf_bpe.pretokenizers._byte_level import to_printable
+from hf_bpe.pretokenizers._patterns import canonical_pattern, split
+
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two tokenizers or patterns that are to give the same ids.
+
+    Attributes:
+        name: the name of the tokenizer, and of the library that encodes.
+        peer: what encodes; for a pattern it returns pre-tokens instead of ids.
+        definition: the definition of the tokenizer; None for a pattern, or if it is unknown.
+    """
+
+    name: str
+    peer: Peer
+    definition: Definition | None = None
+
+    def shown(self, row: Sequence[Hashable]) -> str:
+        """Return a printable form of ids with the bytes of each, or of pre-tokens."""
+        vocab = {} if self.definition is None else self.definition.model.vocab
+        parts = [f"{each} {vocab[each]!r}" if each in vocab else repr(each) for each in row[:_SHOWN]]
+        more = "" if len(row) <= _SHOWN else f", … ({len(row)} in all)"
+        return f"[{', '.join(parts)}{more}]"
+
+
+def side_of(definition: Definition, name: str) -> Side:
+    """Return the side that encodes a definition with hf_bpe."""
+    encoder = make_encoder(definition.model, tuples_of(definition.added_tokens.items()))
+    ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
+    options = Options(
+        split_special_tokens=bool(definition.setting("split_special_tokens")),
+        add_prefix_space=bool(definition.setting("add_prefix_space")),
+        unknown_id=ids.get(definition.setting("unk_token")),
+    )
+    template = definition.template
+
+    def with_special_tokens(*rows: list[int]) -> list[int]:
+        tokens = [] if template is None else template.special_tokens(len(rows))
+        special = [[ids[token] for token in each] for each in tokens]
+        # Special tokens, a row, special tokens, a row, special tokens.
+        return [*chain.from_iterable(chain.from_iterable(zip_longest(special, rows, fillvalue=())))]
+
+    def encode(texts: list[str], added: bool) -> list[list[int]]:
+        rows = encoder.encode_batch([*texts], options, os.cpu_count() or 1)
+        return [*map(with_special_tokens, rows)] if added and template is not None else rows
+
+    def encode_pair(text: str, second: str) -> list[int]:
+        return with_special_tokens(*encode([text, second], False))
+
+    def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
+        source = Source(encoder, [*texts], options, None)
+        ids, bounds, places = encoder.encode_with_offsets(source.texts, options)
+        layout = Layout(ids, np.stack([bounds[:-1], bounds[1:]], axis=1)[:, None], [(), ()])
+        encodings = Encodings(
+            lambda: layout,
+            lambda: places,
+            NO_ID,
+            lambda layout, row: [],
+            lambda ids: [_printable(definition, token_id) for token_id in ids],
+            definition.setting("trim_offsets", False),
+            partial(source.matched, definition.added_tokens),
+        )
+        return [*map(encodings.offsets, range(len(texts)))]
+
+    peer = Peer("hf_bpe", encode, True, encode_pair, lambda data: encoder.encode(data, options), offsets)
+    return Side(name, peer, definition)
+
+
+def _printable(definition: Definition, token_id: int) -> str:
+    added = definition.added_tokens.get(token_id)
+    return to_printable(definition.model.vocab[token_id]) if added is None else added.content
+
+
+def side_of_file(path: Path, format: Format, definition: Definition | None = None, name: str | None = None) -> Side:
+    """Return the side that encodes with the library of a file's format, or with hf_bpe if it is not installed.
+
+    Args:
+        path, format: the file and its format.
+        definition: its definition; None to read it.
+        name: a name for messages; None for the path.
+    """
+    name = str(path) if name is None else name
+    definition = format.read(path, Hints()) if definition is None else definition
+    try:
+        with panics_as_errors():
+            peer = format.peer(path, definition) if format.peer is not None else None
+    except ImportError:
+        peer = None
+    if peer is None:
+        return side_of(definition, f"{name} ({format.name}, by hf_bpe)")
+    return Side(f"{name} ({format.name}, by {peer.name})", peer, definition)
+
+
+def side_of_loaded(tokenizer: Any, name: str) -> Side:
+    """Return the side of a tokenizer that was loaded by transformers or by `tokenizers`."""
+    if hasattr(tokenizer, "encode_special_tokens"):  # tokenizers.Tokenizer
+        tokenizer = _without_limits(tokenizer)
+
+        def encode(texts: list[str], added: bool) -> list[list[int]]:
+            return [encoding.ids for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=added)]
+
+        def encode_pair(text: str, second: str) -> list[int]:
+            return list(tokenizer.encode(text, second).ids)
+
+        def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
+            return [encoding.offsets for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
+
+    else:
+
+        def encode(texts: list[str], added: bool) -> list[list[int]]:
+            if not added and hasattr(tokenizer, "encode_to_lists"):  # several times as fast
+                return list(tokenizer.encode_to_lists(texts))
+            # verbose=False: the warning about texts longer than model_max_length is for the user's own calls.
+            return list(tokenizer(texts, add_special_tokens=added, verbose=False)["input_ids"])
+
+        def encode_pair(text: str, second: str) -> list[int]:
+            return list(tokenizer(text, second, verbose=False)["input_ids"])
+
+        def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
+            encoded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+            return list(encoded["offset_mapping"])
+
+    gives_offsets = getattr(tokenizer, "is_fast", True)  # Python tokenizers of transformers have none
+    peer = Peer(
+        *(name, encode, True, encode_pair, getattr(tokenizer, "encode_bytes", None)), offsets if gives_offsets else None
+    )
+    return Side(name, peer, getattr(tokenizer, "definition", None))
+
+
+def _without_limits(tokenizer: Any) -> Any:
+    """Return a `tokenizers.Tokenizer` that neither truncates nor pads, as files may tell it to."""
+    if tokenizer.truncation is None and tokenizer.padding is None:
+        return tokenizer
+    unlimited = type(tokenizer).from_str(tokenizer.to_str())
+    unlimited.no_truncation()
+    unlimited.no_padding()
+    return unlimited
+
+
+def side_of_pattern(pattern: str | None) -> Side:
+    """Return the side that splits text by a pattern, with pre-tokens instead of ids."""
+    pattern = canonical_pattern(pattern)
+    cut: Callable[[str], list[Any]] = partial(split, pattern=pattern)
+    name = f"the pattern {pattern or 'none'!r}"
+    return Side(name, Peer(name, lambda texts, added: [*map(cut, texts)]))

@@ -1,0 +1,241 @@
+"""GPT-2's two files: `vocab.json`, printable token → id, and `merges.txt`, one merge per line in rank order.
+
+The format carries ids, merges and special tokens, but no pattern, which the reader must give.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from itertools import chain, compress, starmap
+from json.encoder import encode_basestring as quote
+from operator import add, itemgetter, not_
+from pathlib import Path
+from typing import cast
+
+from hf_bpe._utils.files import staged_folder
+from hf_bpe.core._model import BPEModel, CheckedMerges
+from hf_bpe.formats._definition import END_OF_TEXT, Definition
+from hf_bpe.formats._format import Format, Hints, Peer
+from hf_bpe.formats._native_readers import (
+    from_printable_all,
+    join_merges,
+    printable_vocab,
+    read_merges,
+    read_vocab,
+)
+from hf_bpe.formats._reading import check_ids, decode, parse_json_object, read_bytes
+from hf_bpe.pretokenizers._byte_level import from_printable
+
+VOCAB_FILE = "vocab.json"
+MERGES_FILE = "merges.txt"
+_HEADER = "#version: 0.2"
+
+
+def read_gpt2(
+    vocab_file: str | os.PathLike[str],
+    merges_file: str | os.PathLike[str],
+    *,
+    special_tokens: Iterable[str] | None = None,
+    pattern: str | None = "gpt2",
+) -> BPEModel:
+    """Read `vocab.json` and `merges.txt`, with ids in any order and with gaps.
+
+    Args:
+        vocab_file: a JSON object of printable token → id.
+        merges_file: two printable tokens per line, separated by a space. The header `#version: …` is optional, line
+            ends may be CRLF, empty lines are skipped.
+        special_tokens: the special tokens of the vocabulary; others are ignored. None for every token that is neither a
+            byte nor in any merge, which is right for GPT-2. In both cases a token with a character that stands for no
+            byte is a special token. An empty token, as Whisper's files have, is left out: no text is encoded to it.
+        pattern: the split pattern, which the files do not carry.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: a file is malformed, with the location; or the model is not valid.
+    """
+    return read_gpt2_with_vocab(vocab_file, merges_file, special_tokens=special_tokens, pattern=pattern)[0]
+
+
+def read_gpt2_with_vocab(
+    vocab_file: str | os.PathLike[str],
+    merges_file: str | os.PathLike[str],
+    *,
+    special_tokens: Iterable[str] | None = None,
+    pattern: str | None = "gpt2",
+    leave_out_ordinary: bool = False,
+) -> tuple[BPEModel, dict[str, int]]:
+    """Read a model like `read_gpt2`, and also return the content of `vocab.json`, in the order of the ids.
+
+    It is the model's `printable_vocab()`, and an empty token if there is one.
+
+    Args:
+        vocab_file, merges_file, special_tokens, pattern: see `read_gpt2`.
+        leave_out_ordinary: treat those of `special_tokens` that are bytes or in merges as ordinary tokens instead of
+            refusing them; transformers makes any token special without removing it from the model.
+    """
+    entries, tokens = _read_vocab(Path(vocab_file))
+    empty_id = entries.pop("", None)
+    if empty_id is not None:
+        tokens.remove(b"")
+    # Lists, because allocating a dict or set of this size takes longer than everything else here.
+    texts = [*entries]
+    specials = {text for text, token in zip(texts, tokens, strict=True) if token is None} if None in tokens else set()
+    merges, is_used = _read_merges(Path(merges_file), entries, tokens)
+    if special_tokens is None:
+        specials |= {text for text in compress(texts, map(not_, is_used)) if len(text) != 1}
+    elif isinstance(special_tokens, str):
+        raise TypeError(f"special_tokens: expected a list of str, got {special_tokens!r}; write [{special_tokens!r}]")
+    else:
+        chosen = {*special_tokens} & entries.keys()
+        merged = chosen.intersection(compress(texts, is_used))
+        if leave_out_ordinary:
+            chosen -= merged | {text for text in chosen if len(text) == 1 and text not in specials}
+        elif merged:
+            merges = [*merges]  # not checked for special tokens
+        specials |= chosen
+    vocab = dict(zip(entries.values(), tokens, strict=True))
+    vocab.update((entries[text], text.encode("utf-8", "surrogatepass")) for text in specials)
+    try:
+        model = BPEModel(cast("dict[int, bytes]", vocab), merges, tuple(specials), pattern)  # no None remains
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{vocab_file}, {merges_file}: {error}") from error
+    if empty_id is not None:
+        entries[""] = empty_id
+    if [*model.vocab] != [*entries.values()]:
+        entries = dict(sorted(entries.items(), key=itemgetter(1)))
+    return model, entries
+
+
+def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str = "") -> tuple[Path, Path]:
+    """Write `vocab.json` and `merges.txt` into a folder atomically; return their paths.
+
+    The pattern is not written, because the format cannot hold it: readers assume GPT-2's.
+
+    Raises:
+        OSError: the files cannot be written.
+    """
+    vocab, merges = render_gpt2(model)
+    names = prefix + VOCAB_FILE, prefix + MERGES_FILE
+    with staged_folder(folder, last=names[:1]) as staging:
+        (staging / names[0]).write_text(vocab, encoding="utf-8", newline="\n")
+        (staging / names[1]).write_text(merges, encoding="utf-8", newline="\n")
+    return Path(folder, names[0]), Path(folder, names[1])
+
+
+def render_gpt2(model: BPEModel) -> tuple[str, str]:
+    """Return the content of `vocab.json` and of `merges.txt`."""
+    # A blank line would break the Rust reader; there is none, as no token is empty and no printable form has a space.
+    vocab = printable_vocab(model)
+    merges = join_merges(model, [f"{text} " for text in vocab], [f"{text}\n" for text in vocab])
+    entries = ", ".join(f"{quote(text)}: {token_id}" for text, token_id in vocab.items())  # as json.dumps, but faster
+    return f"{{{entries}}}", f"{_HEADER}\n{merges}"
+
+
+def _read_vocab(path: Path) -> tuple[dict[str, int], list[bytes | None]]:
+    """Return printable token → id, and the bytes of each token, None if a character stands for no byte."""
+    content = read_bytes(path)
+    read = read_vocab(content)
+    if read is not None:
+        return read
+    entries = parse_json_object(path, decode(path, content))
+    check_ids(entries, str(path))
+    return entries, from_printable_all([*entries])
+
+
+def _read_merges(
+    path: Path, entries: dict[str, int], tokens: list[bytes | None]
+) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Return merges made of the objects in `tokens`, and a byte for each token: 1 if a merge has or makes it."""
+    content = read_bytes(path)
+    ids = [*entries.values()]
+    is_regular = not ids or 0 <= min(ids) <= max(ids) < 2**32
+    read = read_merges(content, tokens, ids) if is_regular else None
+    if read is not None:
+        merges = CheckedMerges(read.merges)
+        merges.ids = read.ids
+        return merges, read.is_used
+    odd = _read_odd_merges(path, decode(path, content), dict(zip(entries, tokens, strict=True)))
+    used = {*starmap(add, odd), *chain.from_iterable(odd)}
+    return odd, bytes(token in used for token in tokens)
+
+
+def _read_odd_merges(path: Path, text: str, tokens: dict[str, bytes | None]) -> list[tuple[bytes, bytes]]:
+    """Read irregular merges and name the first malformed line; return merges that only the model can refuse."""
+    # Only these end a line: str.splitlines would also split at characters that occur in merges of other vocabularies.
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines[0].startswith("#version"):  # only there, because merges may begin with #, too
+        lines[0] = ""
+    # A line of one part has an empty second part; a line of three has a space in the second, which stands for no byte.
+    parts = (line.partition(" ") for line in lines if line)
+    merges = [
+        (tokens.get(first) or from_printable(first), tokens.get(second) or from_printable(second))
+        for first, _, second in parts
+    ]
+    if not all(chain.from_iterable(merges)):
+        line = next(line for line, merge in zip(filter(None, lines), merges, strict=True) if not all(merge))
+        raise ValueError(
+            f"{path}: line {lines.index(line) + 1}: expected two printable tokens and a space, got {line[:80]!r}"
+        )
+    return cast("list[tuple[bytes, bytes]]", merges)
+
+
+def _matches(path: Path, head: bytes) -> bool:
+    return path.is_dir() and (path / VOCAB_FILE).is_file() and (path / MERGES_FILE).is_file()
+
+
+def _read(path: Path, hints: Hints) -> Definition:
+    pattern = "gpt2" if hints.pattern == "auto" else hints.pattern
+    special_tokens = None if hints.special_tokens is None else [*hints.special_tokens]
+    model, vocab = read_gpt2_with_vocab(
+        path / VOCAB_FILE, path / MERGES_FILE, special_tokens=special_tokens, pattern=pattern
+    )
+    if hints.special_tokens is not None and model.special_ids() != dict(hints.special_tokens):
+        raise ValueError(f"{path}: its special tokens are {model.special_ids()}, not {dict(hints.special_tokens)}")
+    return Definition(model, settings={"unused_tokens": {"": vocab[""]} if "" in vocab else None})
+
+
+def _write(definition: Definition, path: Path) -> None:
+    model = definition.model
+    made = {first + second for first, second in model.merges}
+    specials = {special.encode() for special in model.special_tokens}
+    for token_id, token in model.vocab.items():
+        if len(token) > 1 and token not in made and token not in specials:
+            raise ValueError(
+                f"no merge makes token {token_id}, {token!r}, and GPT-2's files cannot say that it is not a special "
+                "token, so readers would find it in text"
+            )
+    write_gpt2(model, path)
+
+
+def _peer(path: Path, definition: Definition) -> Peer | None:
+    if definition.model.pattern != "gpt2":
+        return None  # no other library has this option
+    import transformers
+
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+    specials = [*definition.model.special_tokens]
+    # By default it would add <|endoftext|> to a vocabulary that has none.
+    names = {} if END_OF_TEXT in specials else dict.fromkeys(("bos_token", "eos_token", "unk_token"))
+    tokenizer = transformers.GPT2Tokenizer(
+        vocab=str(path / VOCAB_FILE), merges=str(path / MERGES_FILE), extra_special_tokens=specials, **names
+    )
+    encode = tokenizer._tokenizer.encode_batch_fast
+    return Peer(
+        f"GPT2Tokenizer of transformers {transformers.__version__}",
+        lambda texts, added: [encoding.ids for encoding in encode(texts, add_special_tokens=False)],
+    )
+
+
+FORMAT = Format(
+    name="gpt2",
+    what="GPT-2's vocab.json and merges.txt",
+    is_file=False,
+    carries=frozenset({"special_tokens"}),
+    patterns=frozenset({"gpt2"}),
+    matches=_matches,
+    read=_read,
+    write=_write,
+    peer=_peer,
+    last=(VOCAB_FILE,),
+)

@@ -1,0 +1,125 @@
+"""How much longer normalizers can make a text, which keeps small files from taking all memory.
+
+`tokenizers` normalizes in Rust, where running out of memory ends the process. So what a normalizer can do to a text is
+limited when it is read, and what it may do to one text before it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hf_bpe._utils.limits import MAX_GROWTH, MAX_NORMALIZED_BYTES, MAX_STAGES
+from hf_bpe.pretokenizers._regex.checks import may_be_empty
+from hf_bpe.pretokenizers._regex.parser import parse
+
+__all__ = ["Growth", "check_growth", "check_growth_of_text", "growth_of", "is_bounded"]
+
+# How much longer the UTF-8 of a character can be: U+FDFA becomes 18 characters (Unicode Standard Annex #15).
+_OF_KIND = {"NFC": 3.0, "NFD": 3.0, "NFKC": 11.0, "NFKD": 11.0, "Lowercase": 1.5, "StripAccents": 1.0, "Strip": 1.0}
+_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+_OF_OTHERS = 11.0  # kinds that hf_bpe refuses
+
+
+class Growth(NamedTuple):
+    """The most that normalizers make of a text of n bytes: `factor` * n + `added` bytes."""
+
+    factor: float = 1.0
+    added: float = 0.0
+
+    def after(self, other: Growth) -> Growth:
+        """Return the growth of another normalizer followed by this one."""
+        return Growth(self.factor * other.factor, self.factor * other.added + self.added)
+
+
+def growth_of(parts: Iterable[Mapping[str, Any]]) -> Growth:
+    """Return the growth of normalizers that are applied one after the other, none of them a Sequence.
+
+    >>> growth_of([{"type": "Prepend", "prepend": "_"}, {"type": "NFC"}])
+    Growth(factor=3.0, added=3.0)
+    """
+    *_, growth = Growth(), *_growths(parts)
+    return growth
+
+
+def _growths(parts: Iterable[Mapping[str, Any]]) -> Iterator[Growth]:
+    """Yield the growth of the normalizers up to each of them."""
+    before = growth = Growth()
+    form = 1.0
+    for part in parts:
+        if part["type"] in _FORMS:  # several in a row give what one of them gives
+            form = max(form, _OF_KIND[part["type"]])
+            growth = Growth(form).after(before)
+        else:
+            before = growth = _of_part(part).after(growth)
+            form = 1.0
+        yield growth
+
+
+def check_growth(parts: Sequence[Mapping[str, Any]]) -> None:
+    """Raise a ValueError for normalizers that could make a text too long.
+
+    Args:
+        parts: normalizers that are applied one after the other, none of them a Sequence.
+    """
+    if len(parts) > MAX_STAGES:
+        raise ValueError(f"normalizer: a Sequence of {len(parts)} normalizers; expected at most {MAX_STAGES}")
+    for number, growth in enumerate(_growths(parts)):
+        if sum(growth) > MAX_GROWTH:
+            kind = parts[number]["type"]
+            place = f"{kind}, number {number + 1} of {len(parts)}" if len(parts) > 1 else kind
+            raise ValueError(
+                f"normalizer: with {place}, a character can become {sum(growth):,.0f} times as long; expected at most "
+                f"{MAX_GROWTH} times (bytes of UTF-8)"
+            )
+
+
+def is_bounded(normalizer: Any) -> bool:
+    """Return whether a normalizer of a `tokenizer.json`, of any kind, is within the limits of `check_growth`."""
+    parts, waiting = [], [normalizer]
+    try:
+        while waiting:
+            value = waiting.pop()
+            if value is not None and value["type"] == "Sequence":
+                waiting += reversed(value["normalizers"])
+            elif value is not None:
+                parts.append(value)
+        check_growth(parts)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return False
+    return True
+
+
+def check_growth_of_text(growth: Growth, text: str) -> None:
+    """Raise a ValueError if a text could become too long for a process when normalizers of this growth are applied."""
+    if growth.factor * 4 * len(text) + growth.added <= MAX_NORMALIZED_BYTES:  # without encoding it
+        return
+    size = len(text.encode())
+    most = growth.factor * size + growth.added
+    if most > max(size, MAX_NORMALIZED_BYTES):
+        raise ValueError(
+            f"a text of {size:,} bytes could become {most:,.0f} bytes when it is normalized; expected at most "
+            f"{MAX_NORMALIZED_BYTES:,}: divide it into several texts"
+        )
+
+
+def _of_part(part: Mapping[str, Any]) -> Growth:
+    kind = part["type"]
+    if kind == "Prepend":
+        return Growth(added=len(part["prepend"].encode()))
+    if kind == "Replace":
+        [(syntax, text)] = part["pattern"].items()
+        content = len(part["content"].encode())
+        if syntax == "String":
+            return Growth(max(1.0, content / len(text.encode())))
+        # A match has a byte at least; matches of nothing are between all characters, and at the end.
+        return Growth(1.0 + content, content) if _matches_nothing(text) else Growth(max(1.0, content))
+    return Growth(_OF_KIND.get(kind, _OF_OTHERS))
+
+
+def _matches_nothing(expression: str) -> bool:
+    """Return whether an expression may match an empty text, as far as it is understood here."""
+    try:
+        return may_be_empty(parse(expression))
+    except ValueError:
+        return True

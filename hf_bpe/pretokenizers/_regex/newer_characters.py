@@ -1,0 +1,38 @@
+"""Unicode 16.0 for any release of `regex`: characters that it knows beyond 16.0 are replaced by stand-ins."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import regex
+
+from hf_bpe.pretokenizers._regex.unicode16 import UNASSIGNED
+
+__all__ = ["hide_newer", "stand_ins"]
+
+# Unicode 17 moved U+0295 from Ll to Lo; U+0252 is Ll in both.
+_RECATEGORIZED = {0x0295: 0x0252}
+_ASSIGNED = regex.compile(r"\P{Cn}+")
+_NONCHARACTER = 0xFDD0  # a noncharacter in every version of Unicode, so of category Cn like the hidden ones
+
+
+def hide_newer(text: str) -> str:
+    """Return text of the same length in which `regex` sees the classes of Unicode 16.0; the text itself if possible."""
+    if text.isascii():
+        return text
+    finder, table = stand_ins()
+    return text.translate(table) if finder.search(text) else text
+
+
+@lru_cache(maxsize=1)
+def stand_ins() -> tuple[re.Pattern[str], dict[int, int]]:
+    """Return an expression for characters that the installed `regex` knows beyond Unicode 16.0, and their stand-ins."""
+    table = dict(_RECATEGORIZED)
+    members = "".join(map(chr, _RECATEGORIZED))
+    for first, last in UNASSIGNED:
+        for match in _ASSIGNED.finditer("".join(map(chr, range(first, last + 1)))):
+            table.update((ord(char), _NONCHARACTER) for char in match.group())
+            members += f"{chr(first + match.start())}-{chr(first + match.end() - 1)}"
+    # `re` rather than `regex`, because it tests a class with a bitmap. No member of the class needs escaping.
+    return re.compile(f"[{members}]"), table

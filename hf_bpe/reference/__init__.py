@@ -1,0 +1,11 @@
+"""The algorithms in plain Python, which define what the native core computes.
+
+Faster implementations must give exactly the same results. Text is bytes here: UTF-8, in which a byte that belongs to no
+valid sequence is a character of no class. The algorithm is that of Sennrich, Haddow and Birch, "Neural Machine
+Translation of Rare Words with Subword Units" (2016), over bytes as in GPT-2 (2019).
+"""
+
+from hf_bpe.reference._encoder import Encoder, count_pre_tokens, pre_tokenize
+from hf_bpe.reference._trainer import learn_merges, training_bytes
+
+__all__ = ["Encoder", "count_pre_tokens", "learn_merges", "pre_tokenize", "training_bytes"]

@@ -1,0 +1,144 @@
+"""Encoding in plain Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from hf_bpe.core._model import BPEModel
+from hf_bpe.pretokenizers._patterns import PreToken, split
+from hf_bpe.pretokenizers._patterns import pre_tokens as cut_into_pre_tokens
+from hf_bpe.reference._dropout import Dropout, merge_with_dropout
+from hf_bpe.reference._merging import merge_symbols
+
+
+def pre_tokenize(text: bytes, pattern: str | None) -> list[bytes]:
+    """Cut text into pre-tokens; their concatenation is the text, unless a stage of a chain removes or adds some.
+
+    >>> pre_tokenize(b"Hello world", "gpt2")
+    [b'Hello', b' world']
+    """
+    # surrogateescape maps each invalid byte to a lone surrogate and back; it belongs to no character class of a
+    # pattern.
+    pieces = split(text.decode("utf-8", "surrogateescape"), pattern)
+    return [piece.encode("utf-8", "surrogateescape") for piece in pieces]
+
+
+def count_pre_tokens(documents: Iterable[bytes], pattern: str | None) -> Counter[bytes]:
+    """Return how often each pre-token occurs in documents without special tokens."""
+    counts: Counter[bytes] = Counter()
+    for document in documents:
+        # Counting str first avoids encoding every occurrence.
+        for piece, count in Counter(split(document.decode("utf-8", "surrogateescape"), pattern)).items():
+            counts[piece.encode("utf-8", "surrogateescape")] += count
+    return counts
+
+
+class Encoder:
+    """Encode and decode with a model; holds a bounded cache of pre-tokens."""
+
+    _CACHE_SIZE = 1 << 16  # pre-tokens
+    _CACHE_BYTES = 1 << 8  # of one of them
+
+    def __init__(self, model: BPEModel) -> None:
+        self.model = model
+        ids = {token: token_id for token_id, token in model.vocab.items()}
+        # A byte without a token is -1 - byte until the end; no merge applies to it.
+        self._byte_ids = [ids.get(bytes([byte]), -1 - byte) for byte in range(256)]
+        self._ranks = {
+            (ids[first], ids[second]): (rank, ids[first + second]) for rank, (first, second) in enumerate(model.merges)
+        }
+        self._whole_words = model.whole_words()
+        self._cache: dict[bytes, list[int]] = {}
+
+    @property
+    def lacks_bytes(self) -> bool:
+        """Whether the model is missing tokens for some bytes."""
+        return min(self._byte_ids) < 0
+
+    def encode(self, text: bytes, unknown_id: int | None = None) -> list[int]:
+        """Encode text without special tokens.
+
+        Args:
+            text: UTF-8, or any bytes.
+            unknown_id: the id to use for a byte without a token.
+
+        Raises:
+            ValueError: a byte has no token, `unknown_id` is None, and the model does not drop such bytes.
+        """
+        words = pre_tokenize(text, self.model.pattern)
+        return self.known([token_id for word in words for token_id in self._ids_of(word)], unknown_id)
+
+    def pre_tokens(
+        self, text: bytes, dropout: Dropout | None = None, position: int = 0
+    ) -> Iterator[tuple[PreToken, list[int]]]:
+        """Yield each pre-token of a text with its ids, where -1 - byte stands for a byte that has no token.
+
+        Bytes that the model drops come after the ids of their pre-token.
+
+        Args:
+            text: UTF-8, or any bytes.
+            dropout: BPE-dropout of the text, if any.
+            position: that of the first byte, if it is not the first of the text.
+        """
+        for token in cut_into_pre_tokens(text.decode("utf-8", "surrogateescape"), self.model.pattern):
+            if dropout is None:
+                yield token, self._ids_of(token.data)
+            else:
+                yield token, self.encode_word_with_dropout(token.data, dropout, position + token.start)
+
+    def _ids_of(self, word: bytes) -> list[int]:
+        """Return the ids of `encode_word`, from the cache if they are there."""
+        ids = self._cache.get(word)
+        if ids is None:
+            ids = self.encode_word(word)
+            if len(self._cache) >= self._CACHE_SIZE:
+                self._cache.clear()
+            if len(word) <= self._CACHE_BYTES:
+                self._cache[word] = ids
+        return ids
+
+    def known(self, ids: list[int], unknown_id: int | None) -> list[int]:
+        """Replace bytes without a token in the ids of `pre_tokens` by `unknown_id`; raise a ValueError if it is None.
+
+        If the model drops such bytes, remove them.
+        """
+        if not ids or min(ids) >= 0:
+            return ids
+        if self.model.drop_missing_bytes:
+            return [token_id for token_id in ids if token_id >= 0]
+        if unknown_id is None:
+            byte = -1 - next(token_id for token_id in ids if token_id < 0)
+            raise ValueError(f"the vocabulary has no token for the byte 0x{byte:02X} of the text; set unk_token")
+        return [token_id if token_id >= 0 else unknown_id for token_id in ids]
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of the ids, joined. Raises KeyError for an id that is not in the vocabulary."""
+        return b"".join([self.model.vocab[token_id] for token_id in ids])
+
+    def encode_word(self, word: bytes) -> list[int]:
+        """Return the ids of a pre-token, where -1 - byte stands for a byte that has no token.
+
+        If the model has `ignore_merges` and the pre-token is a token, that is the result. Otherwise merge the adjacent
+        pair of lowest rank, leftmost first, until there is none; O(n log n) in len(word).
+        """
+        if word in self._whole_words:
+            return [self._whole_words[word]]
+        symbols, missing = self._symbols_of(word)
+        return [*merge_symbols(symbols, self._ranks), *missing]
+
+    def encode_word_with_dropout(self, word: bytes, dropout: Dropout, position: int) -> list[int]:
+        """Return the ids of the pre-token at a position of the first text of `dropout`, like `encode_word`.
+
+        As in `tokenizers`, `ignore_merges` has no effect.
+        """
+        number, start = dropout.place(0)
+        symbols, missing = self._symbols_of(word)
+        return [*merge_with_dropout(symbols, self._ranks, dropout.draws((number, start + position))), *missing]
+
+    def _symbols_of(self, word: bytes) -> tuple[list[int], list[int]]:
+        """Return the symbols of the bytes of a word, and those of the bytes that the model drops."""
+        symbols = [self._byte_ids[byte] for byte in word]
+        if not self.model.drop_missing_bytes:
+            return symbols, []
+        return [symbol for symbol in symbols if symbol >= 0], [symbol for symbol in symbols if symbol < 0]

@@ -1,0 +1,178 @@
+"""The definition of parity-aware training: merges for several languages, each for the one that is worst off."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from hf_bpe.pretokenizers._byte_level import to_printable
+
+__all__ = ["ParityMerges", "ParityOptions", "learn_parity_merges"]
+
+Merge = tuple[bytes, bytes]
+
+
+class ParityMerges(NamedTuple):
+    """Merges of several languages.
+
+    Attributes:
+        merges: the merges in the order learned.
+        chosen: for each, the number of the language that it was learned for; the number of languages for all.
+    """
+
+    merges: list[Merge]
+    chosen: list[int]
+
+
+@dataclass(frozen=True)
+class ParityOptions:
+    """How merges are learned for several languages.
+
+    Attributes:
+        max_merges: number of merges to learn.
+        global_merges: of these, the number of first merges that are chosen by the sum of the counts of all languages.
+        window: the number of last choices in which a language may have `alpha` times its equal share; 0 for no limit.
+        alpha: see `window`.
+        ratios: the compression that each language should have, relative to each other; or none. `dev` is not used then.
+        tie_break: among pairs of equal count take the greatest as (bytes, bytes), by "lexicographic"; or as printable
+            characters, by "huggingface", as ParityBpeTrainer does.
+        min_frequency: do not merge pairs that occur less often in the chosen language.
+        max_token_bytes: the longest token that a merge may make.
+    """
+
+    max_merges: int
+    global_merges: int = 0
+    window: int = 0
+    alpha: float = 2.0
+    ratios: Sequence[float] = ()
+    tie_break: str = "lexicographic"
+    min_frequency: int = 1
+    max_token_bytes: int | None = None
+
+
+def learn_parity_merges(
+    languages: Sequence[Mapping[bytes, int]],
+    dev: Sequence[Mapping[bytes, int]],
+    options: ParityOptions,
+    progress: Callable[[int], object] | None = None,
+) -> ParityMerges:
+    """Learn merges from the pre-tokens of several languages and how often each occurs.
+
+    At each step the language that is worst off is chosen, and its most frequent pair is merged in all languages. Worst
+    off is the language of which the `dev` texts take the most tokens; without them, that whose own texts do; with
+    `ratios`, that whose texts were compressed least, relative to its ratio. Among equals it is the first. A language
+    without pairs is not chosen again.
+
+    Source: Foroutan, Meister and others, "Parity-Aware Byte-Pair Encoding" (arXiv:2508.04796), as
+    `tokenizers.trainers.ParityBpeTrainer` implements it. Where all languages that have pairs left are beyond their
+    share of a window, the last of them is taken here; there the training may not end.
+
+    Args:
+        languages: pre-token → number of occurrences, for each language.
+        dev: the same of parallel texts, as many; or none.
+        options: how to learn.
+        progress: called with the number of merges learned, after each.
+
+    >>> learn_parity_merges([{b"aab": 9}, {b"ccd": 2}], [{b"aab": 1}, {b"ccd": 1}], ParityOptions(max_merges=2))
+    ParityMerges(merges=[(b'a', b'b'), (b'c', b'd')], chosen=[0, 1])
+    """
+    ratios, window = options.ratios, options.window
+    texts = [_Words(words, options.max_token_bytes) for words in languages]
+    measured = texts if ratios or not dev else [_Words(words, None) for words in dev]
+    whole = _Words(sum(map(Counter, languages), Counter()), options.max_token_bytes)
+    first_lengths = [words.length for words in measured]
+    left = [True] * len(texts)
+    last: deque[int] = deque(maxlen=window or 1)
+    found = ParityMerges([], [])
+    while len(found.merges) < options.max_merges and any(left):
+        if is_global := len(found.merges) < options.global_merges:
+            chosen, words = len(texts), whole
+        else:
+            if ratios:
+                needs = [
+                    -((first / words.length) / ratio) if first else -math.inf
+                    for first, words, ratio in zip(first_lengths, measured, ratios, strict=True)
+                ]
+            else:
+                needs = [words.length for words in measured]
+            chosen = _worst_off(needs, left, last if window else None, options.alpha)
+            words = texts[chosen]
+        pair = words.best(options.tie_break)
+        if pair is None or words.pairs[pair] < options.min_frequency:
+            if is_global:
+                break
+            left[chosen] = False
+            continue
+        found.merges.append(pair)
+        found.chosen.append(chosen)
+        for each in {id(words): words for words in (whole, *texts, *measured)}.values():
+            each.merge(pair)
+        if progress is not None:
+            progress(len(found.merges))
+    return found
+
+
+def _worst_off(needs: Sequence[float], left: Sequence[bool], last: deque[int] | None, alpha: float) -> int:
+    by_need = sorted((number for number in range(len(needs)) if left[number]), key=lambda number: -needs[number])
+    if last is None:
+        return by_need[0]
+    share = alpha / len(needs)
+    chosen = next((number for number in by_need if last.count(number) / (last.maxlen or 1) <= share), by_need[-1])
+    last.append(chosen)
+    return chosen
+
+
+class _Words:
+    """The words of a language as tokens, and how often each pair occurs.
+
+    Attributes:
+        length: the number of tokens.
+        pairs: how often each pair occurs.
+    """
+
+    def __init__(self, counts: Mapping[bytes, int], max_token_bytes: int | None) -> None:
+        self._words = [[word[i : i + 1] for i in range(len(word))] for word in counts]
+        self._counts = [*counts.values()]
+        self._limit = max_token_bytes
+        self._places: dict[Merge, set[int]] = defaultdict(set)
+        self.length = 0
+        self.pairs: Counter[Merge] = Counter()
+        for number in range(len(self._words)):
+            self._add(number, 1)
+
+    def best(self, tie_break: str) -> Merge | None:
+        """Return the pair of the highest count, the greatest of equals."""
+
+        def key(pair: Merge) -> tuple[int, tuple[bytes, bytes] | tuple[str, str]]:
+            first, second = pair
+            return self.pairs[pair], pair if tie_break == "lexicographic" else (
+                to_printable(first),
+                to_printable(second),
+            )
+
+        return max((pair for pair, count in self.pairs.items() if count > 0), key=key, default=None)
+
+    def merge(self, pair: Merge) -> None:
+        """Replace a pair by one token everywhere, from left to right in each word."""
+        first, second = pair
+        for number in sorted(self._places.pop(pair, ())):
+            self._add(number, -1)
+            word, merged, at = self._words[number], list[bytes](), 0
+            while at < len(word):
+                is_pair = tuple(word[at : at + 2]) == pair
+                merged.append(first + second if is_pair else word[at])
+                at += 1 + is_pair
+            self._words[number] = merged
+            self._add(number, 1)
+
+    def _add(self, number: int, sign: int) -> None:
+        word, count = self._words[number], sign * self._counts[number]
+        self.length += count * len(word)
+        for pair in pairwise(word):
+            if self._limit is None or len(pair[0]) + len(pair[1]) <= self._limit:
+                self.pairs[pair] += count
+                self._places[pair].add(number)

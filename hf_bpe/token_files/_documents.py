@@ -1,0 +1,274 @@
+"""The ids of the documents of sources: read, encoded and ended by a token, from any place on."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import queue
+import threading
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from hf_bpe.counting._error_policy import ErrorPolicy
+from hf_bpe.counting._readers import Skipped, follow_documents
+from hf_bpe.counting._sources import Shard
+from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options
+from hf_bpe.encoding._normalizing_encoder import normalized_size
+from hf_bpe.encoding._randomness import Randomness
+from hf_bpe.encoding._safe_cuts import cut_into_blocks
+from hf_bpe.encoding._stochastok import TokenSplits
+from hf_bpe.encoding._streaming import BLOCK_BYTES
+from hf_bpe.token_files._rows import Chunk, Values
+
+_Item = TypeVar("_Item")
+
+logger = logging.getLogger(__name__)
+
+_RECORD_BITS = 40  # of the number of a record as a text; the bits above are the number of its source
+
+
+class Framing(NamedTuple):
+    """The ids that begin and end documents.
+
+    Attributes:
+        separator_id: the id that ends a document where it is found in a text file; -1 if there is none.
+        appends: whether it is appended to records, and to documents of text that do not end with it.
+        begin_id: the id before each document, None if there is none.
+    """
+
+    separator_id: int = -1
+    appends: bool = False
+    begin_id: int | None = None
+
+
+class Place(NamedTuple):
+    """A place in a list of sources from which the same ids follow.
+
+    Attributes:
+        file: the index of the source.
+        done: how much of it is before the place: bytes of text, after decompression, or records.
+        is_open: whether the place is inside a document.
+        position: with dropout, the bytes of normalized text before the place.
+    """
+
+    file: int = 0
+    done: int = 0
+    is_open: bool = False
+    position: int = 0
+
+
+class Encoded(NamedTuple):
+    """A chunk, the place after it, the stored bytes read for it, and what was skipped in the sources before that place.
+
+    What was skipped before the place in its own source is found again if encoding resumes there.
+    """
+
+    chunk: Chunk
+    place: Place
+    read: int
+    skipped: Skipped
+
+
+class DocumentEncoder(NamedTuple):
+    """How documents become ids.
+
+    Attributes:
+        encoder, options: what encodes text files.
+        record_encoder: what encodes records, to which the separator is ordinary text.
+        separator: the text of the separator, empty if there is none or if `encoder` does not find it.
+        framing: the tokens that begin and end documents.
+        threads: the number of threads.
+        random: how texts are encoded at random; `first_text` is not used.
+        splits: the pairs of StochasTok, if there is any.
+        copied: the columns of records whose values go with the ids.
+    """
+
+    encoder: Encoder
+    record_encoder: Encoder
+    separator: str
+    options: Options
+    framing: Framing
+    threads: int
+    random: Randomness = Randomness()
+    splits: TokenSplits | None = None
+    copied: tuple[str, ...] = ()
+
+    def encode(
+        self, sources: Sequence[Shard], place: Place, skipped: Skipped, first_source: int = 0
+    ) -> Iterator[Encoded]:
+        """Yield the ids of sources from a place on.
+
+        Args:
+            sources: the sources.
+            place: the place.
+            skipped: what was skipped in the sources before.
+            first_source: the number of the first source.
+        """
+        for file in range(place.file, len(sources)):
+            here = place if file == place.file else Place(file)
+            policy = ErrorPolicy(sources[file], Skipped(), copied=self.copied)
+            is_text = sources[file].is_file and sources[file].format == "text"
+            read = 0
+            text = (first_source + file) << _RECORD_BITS
+            for chunk, after in self._text(policy, here, text) if is_text else self._records(policy, here, text):
+                yield Encoded(chunk, after, policy.position - read, skipped)
+                read = policy.position
+            skipped += policy.skipped
+            rest = (sources[file].size or policy.position) - read
+            nothing = Chunk(np.empty(0, np.uint32), np.empty(0, np.int64))
+            yield Encoded(nothing, Place(file + 1), max(rest, 0), skipped)
+
+    def _text(self, policy: ErrorPolicy, place: Place, number: int) -> Iterator[tuple[Chunk, Place]]:
+        """Yield the ids of a text, which is cut where it changes no id."""
+        pieces = _without_first(follow_documents(policy), place.done)
+        blocks = cut_into_blocks(pieces, lambda data: self.encoder.find_last_cut(data, self.options), BLOCK_BYTES)
+        done, is_open, position = place.done, place.is_open, place.position
+        nothing = np.empty(0, np.int64)
+        with closing(self._ahead(blocks)) as ahead:
+            for block in ahead:
+                options = self.random._replace(first_text=number).options(self.options, 1)
+                if options.dropout is not None:
+                    options = options._replace(dropout=options.dropout.at((number, position)))
+                    position += normalized_size(self.encoder, block, options)
+                ids, _ = self.encoder.encode_to_numpy([block], options, self.threads)
+                chunk, is_open = frame(ids, nothing, is_open, self.framing)
+                done += len(block)
+                yield chunk, Place(place.file, done, is_open, position)
+        if is_open:
+            end = np.zeros(1, np.int64)
+            yield frame(np.empty(0, np.uint32), end, is_open, self.framing)[0], Place(place.file, done, False)
+
+    def _records(self, policy: ErrorPolicy, place: Place, number: int) -> Iterator[tuple[Chunk, Place]]:
+        done = place.done
+        with closing(self._ahead(_in_batches(policy, done))) as ahead:
+            for texts, rows in ahead:
+                random = self.random._replace(first_text=number + done)
+                options = random.options(self.options, len(texts))
+                if self.separator and any(_holds(text, self.separator) for text in texts):
+                    _tell_of_separators(self.separator)
+                ids, offsets = self.record_encoder.encode_to_numpy(texts, options, self.threads)
+                if self.splits is not None:
+                    numbers = random.numbers(len(texts))
+                    ids, offsets = self.splits.apply(ids, offsets, random.stochastok, random.seed, numbers)
+                done += len(texts)
+                chunk, _ = frame(ids, offsets[1:], False, self.framing, are_records=True)
+                if rows:
+                    chunk = chunk._replace(values=[rows[record] for record in np.flatnonzero(np.diff(offsets))])
+                yield chunk, Place(place.file, done, False)
+
+    def _ahead(self, items: Iterator[_Item]) -> Generator[_Item, None, None]:
+        """Yield items, each read while the one before is used, if there is a thread for it."""
+        return _read_ahead(items) if self.threads > 1 else (item for item in items)
+
+
+def _holds(text: AnyText, separator: str) -> bool:
+    return separator in text if isinstance(text, str) else separator.encode() in text
+
+
+@functools.cache
+def _tell_of_separators(separator: str) -> None:
+    """Log once that records hold the separator."""
+    logger.warning(
+        "a record holds the separator %r: there it is ordinary text, because each record is one document", separator
+    )
+
+
+def frame(ids: Ids, ends: Numbers, is_open: bool, framing: Framing, *, are_records: bool = False) -> tuple[Chunk, bool]:
+    """Return ids as documents with the tokens that begin and end them, and whether the last document is open.
+
+    Args:
+        ids: encoded text.
+        ends: the positions at which records or files end.
+        is_open: whether the ids continue a document.
+        framing: the tokens; the separator ends a document of a text file, too.
+        are_records: whether each text is one document, whatever its ids.
+
+    >>> chunk, is_open = frame(np.array([7, 0, 8]), np.array([3, 3]), False, Framing(0, appends=True, begin_id=1))
+    >>> chunk.ids.tolist(), chunk.ends.tolist(), is_open
+    ([1, 7, 0, 1, 8, 0], [3, 6], False)
+    """
+    separators = np.flatnonzero(ids == framing.separator_id) + 1 if not are_records else np.empty(0, np.int64)
+    ends = np.union1d(separators, ends).astype(np.int64)
+    ends = ends if is_open else ends[ends > 0]  # documents that are empty are left out
+    stays_open = bool(len(ids) > ends[-1]) if len(ends) else is_open or len(ids) > 0
+    ended = np.zeros(len(ends), bool) if not framing.appends else ~np.isin(ends, separators)
+    starts = np.empty(0, np.int64)
+    if framing.begin_id is not None:
+        starts = np.concatenate([[] if is_open else [0], ends])
+        starts = starts[starts < len(ids)].astype(np.int64)
+    if not (len(starts) or ended.any()):
+        return Chunk(ids, ends), stays_open
+    appended = ends[ended]
+    places = np.concatenate([appended, starts])
+    values = np.repeat([framing.separator_id, framing.begin_id or 0], [len(appended), len(starts)])
+    order = np.argsort(places, kind="stable")  # a document ends before the next one begins
+    framed = np.insert(ids, places[order], values[order].astype(ids.dtype))
+    return Chunk(framed, ends + np.cumsum(ended) + np.searchsorted(starts, ends)), stays_open
+
+
+def _without_first(pieces: Iterable[AnyText], size: int) -> Iterator[bytes]:
+    """Yield pieces of text without the first bytes."""
+    for piece in pieces:
+        data = piece if isinstance(piece, bytes) else piece.encode()
+        yield data[size:] if size else data
+        size = max(size - len(data), 0)
+
+
+def _in_batches(policy: ErrorPolicy, passed: int) -> Iterator[tuple[list[AnyText], list[Values]]]:
+    """Yield documents of a source in lists, without the first ones, and the values of their copied columns."""
+    batch: list[AnyText] = []
+    rows: list[Values] = []
+    size = 0
+    for number, document in enumerate(follow_documents(policy)):
+        if number < passed:
+            continue
+        batch.append(document)
+        size += len(document)
+        if policy.copied:
+            rows.append(policy.values)
+            size += sum(map(len, filter(None, policy.values)))
+        if size >= BLOCK_BYTES:
+            yield batch, rows
+            batch, rows, size = [], [], 0
+    if batch:
+        yield batch, rows
+
+
+def _read_ahead(items: Iterator[_Item]) -> Generator[_Item, None, None]:
+    """Yield items, of which a thread gets the next one meanwhile."""
+    ready: queue.Queue[tuple[_Item | None, BaseException | None]] = queue.Queue(1)
+    is_closed = threading.Event()
+
+    def put(item: _Item | None, error: BaseException | None) -> None:
+        while not is_closed.is_set():
+            try:
+                return ready.put((item, error), timeout=0.1)
+            except queue.Full:
+                continue
+
+    def read() -> None:
+        try:
+            for item in items:
+                put(item, None)
+                if is_closed.is_set():
+                    return
+            put(None, StopIteration())
+        except BaseException as error:
+            put(None, error)
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error = ready.get()
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            yield item  # type: ignore[misc]  # None comes with an error only
+    finally:
+        is_closed.set()
+        thread.join()

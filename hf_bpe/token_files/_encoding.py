@@ -1,0 +1,272 @@
+"""Encode sources to token files; see `BPETokenizer.encode_file`."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hf_bpe._utils.files import scratch_folder, write_atomically
+from hf_bpe._version import __version__
+from hf_bpe.counting._sources import Shard
+from hf_bpe.token_files._documents import DocumentEncoder
+from hf_bpe.token_files._formats import Target
+from hf_bpe.token_files._pieces import PieceFolder
+from hf_bpe.token_files._progress import EncodingProgress
+from hf_bpe.token_files._replacing import (
+    files_of_manifest,
+    files_to_replace,
+    finish_replacement,
+    replace_files,
+    staging_folder,
+)
+from hf_bpe.token_files._rows import Chunk, pack
+from hf_bpe.token_files._run import LOG, RunLog
+from hf_bpe.token_files._shards import ShardRecord, ShardWriter, check_in_place, without_empty_rows
+from hf_bpe.token_files._stream import DirectStream, PieceStream, in_units, number_of_processes
+
+
+class Packing(NamedTuple):
+    """Sequences of at most `length` ids, which may hold ids of several documents if `across`."""
+
+    length: int
+    across: bool
+
+
+class Job(NamedTuple):
+    """What is to be encoded, and how.
+
+    Attributes:
+        sources: files, each whole.
+        target: the format and the names of files.
+        encoder: how documents become ids.
+        highest_id: the highest id of the tokenizer.
+        packing: how documents become rows; None if each is one.
+        shard_tokens: the size of a shard; None for one file.
+        settings: the tokenizer and options, as JSON values for the manifest.
+    """
+
+    sources: Sequence[Shard]
+    target: Target
+    encoder: DocumentEncoder
+    highest_id: int
+    packing: Packing | None
+    shard_tokens: int | None
+    settings: dict[str, Any]
+
+
+class EncodedFiles(NamedTuple):
+    """The files that `encode_file` wrote.
+
+    Attributes:
+        ids: the path of the ids; of several shards, that of the first.
+        offsets: for NumPy's format, the path of the offsets at which documents, or packed sequences, begin, with the
+            end of the last; None for other formats.
+        num_tokens: number of ids in the files.
+        num_documents: number of documents.
+        manifest: the path of the manifest, a JSON file that lists all files, sources and options.
+        files: the paths of all files with ids and their indices.
+        num_rows: number of rows: documents or packed sequences.
+    """
+
+    ids: Path
+    offsets: Path | None
+    num_tokens: int
+    num_documents: int
+    manifest: Path
+    files: list[Path]
+    num_rows: int
+
+
+def encode_sources(
+    job: Job, workers: int, work_dir: Path | None, show_progress: bool, overwrite: bool = False
+) -> EncodedFiles:
+    """Write the token files and the manifest."""
+    target, units = job.target, in_units(job.sources)
+    _check_no_source_is_replaced(job)
+    dtype = target.format.dtype(job.highest_id)
+    processes = number_of_processes(units, workers) if workers > 1 else 1
+    sizes = [source.size for source in job.sources]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    keeps_pieces = bool(units) and (work_dir is not None or processes > 1)
+    with ExitStack() as stack:
+        stack.enter_context(_full_disk_named(target.folder))
+        stack.enter_context(_no_empty_folder(target))
+        target.folder.mkdir(parents=True, exist_ok=True)
+        work = work_dir
+        if keeps_pieces and work is None:
+            work = stack.enter_context(scratch_folder(target.folder))
+        finish_replacement(target)
+        staging = None if work_dir is None else staging_folder(target, work_dir)
+        is_staged = staging is not None and staging.exists()
+        log = None
+        if keeps_pieces and work is not None:
+            log = stack.enter_context(_run_log(job, work, len(units), overwrite, staging if is_staged else None))
+        else:
+            _check_free(job, 0, overwrite)
+        records = [] if log is None else log.records
+        output = target.folder
+        if work_dir is None:
+            output = stack.enter_context(scratch_folder(target.folder))  # no run can resume from what is there
+        elif is_staged or (not records and files_to_replace(target, job.shard_tokens is not None, overwrite)):
+            output = staging_folder(target, work_dir)
+            output.mkdir(exist_ok=True)
+        progress = EncodingProgress(len(units), total, 0 if log is None else log.totals.read, show_progress)
+        stack.enter_context(progress)
+        stream: DirectStream | PieceStream
+        if log is None:
+            stream = DirectStream(job.encoder, units, progress.report)
+        else:
+            folder = PieceFolder(log.pieces, dtype, is_durable=work_dir is not None)
+            stream = PieceStream(job.encoder, units, processes, folder, log, progress.report)
+        rows = without_empty_rows(stream.chunks())
+        if job.packing is not None:
+            rows = pack(rows, job.packing.length, across=job.packing.across)
+        make = partial(target.format.make, dtype=dtype)
+        if job.encoder.copied:
+            make = partial(make, copied=job.encoder.copied)
+        writer = ShardWriter(target, output, make, job.shard_tokens, records, stream.committed)
+        writer.write(_not_nothing(rows, job, records))
+        written = _describe(job, dtype, records, stream, output)
+        if output != target.folder:
+            new = [name for record in records for name in reversed(record.files)]
+            about = [path.name for path in reversed(target.about_all) if (output / path.name).exists()]
+            old = files_to_replace(target, job.shard_tokens is not None, overwrite)
+            replace_files(target, output, old, [*new, *about])
+        return written
+
+
+def _not_nothing(rows: Iterator[Chunk], job: Job, records: Sequence[ShardRecord]) -> Generator[Chunk, None, None]:
+    """Yield rows; raise a ValueError if there are none at all."""
+    is_empty = not records
+    for chunk in rows:
+        is_empty = False
+        yield chunk
+    if is_empty and job.packing is not None:
+        raise ValueError(f"pack: expected sources with at least {job.packing.length} ids, got fewer")
+    if is_empty and job.settings["format"] != "npy":
+        raise ValueError("paths: expected sources with text, got nothing to encode")
+
+
+def _describe(
+    job: Job, dtype: Any, records: Sequence[ShardRecord], stream: DirectStream | PieceStream, output: Path
+) -> EncodedFiles:
+    """Write the manifest, and the index of the format, if it has one, to the folder of the shards."""
+    target, totals = job.target, stream.totals
+    if (index := target.index([record.details for record in records])) is not None:
+        write_atomically(output / index[0], index[1])
+    tokens = sum(record.tokens for record in records)
+    rows = sum(record.rows for record in records)
+    manifest = {
+        "made_by": f"hf_bpe {__version__}",
+        **job.settings,
+        "dtype": dtype.name,
+        "shard_tokens": job.shard_tokens,
+        "tokens": tokens,
+        "documents": totals.documents,
+        "rows": rows,
+        "tokens_left_out": totals.tokens - tokens,
+        "skipped": totals.skipped,
+        "shards": [{"files": record.files, "tokens": record.tokens, "rows": record.rows} for record in records],
+        "sources": [_described(source) for source in job.sources],
+    }
+    write_atomically(output / target.manifest.name, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    files = [target.folder / name for record in records for name in record.files]
+    offsets = files[1] if job.settings["format"] == "npy" else None
+    return EncodedFiles(files[0], offsets, tokens, totals.documents, target.manifest, files, rows)
+
+
+def _described(source: Shard) -> dict[str, Any]:
+    column = {} if source.format == "text" else {"column": source.source.column}
+    return {"name": source.name, "bytes": source.size, "format": source.format, **column}
+
+
+def _run_log(job: Job, work: Path, units: int, overwrite: bool, staging: Path | None) -> RunLog:
+    """Open the log of a job, after checks of what it says about the output, or about the staging folder."""
+    target, is_resumed = job.target, (work / LOG).exists()
+
+    def names(shard: int) -> list[str]:
+        return target.names(None if job.shard_tokens is None else shard)
+
+    def check(records: list[ShardRecord]) -> None:
+        if staging is None:
+            # After a kill, the shard after those of the log may be in place.
+            _check_free(job, len(records) + is_resumed, overwrite and not records)
+        else:
+            _check_free(job, 0, overwrite)
+        check_in_place(staging or target.folder, records, work)
+
+    return RunLog(work, _identity(job), names, units, check)
+
+
+def _identity(job: Job) -> dict[str, Any]:
+    """Return what the token files depend on.
+
+    Raises:
+        ValueError: a source can be read only once.
+    """
+    for source in job.sources:
+        if source.version is None:
+            raise ValueError(
+                f"work_dir: {source.name} can be read only once, so encoding cannot be resumed; use a file"
+            )
+    keys = hashlib.sha256("\n".join(source.key for source in job.sources).encode()).hexdigest()
+    target = str(job.target.manifest.absolute())
+    settings = {"token_format" if name == "format" else name: value for name, value in job.settings.items()}
+    return {**settings, "shard_tokens": job.shard_tokens, "output": target, "sources": keys}
+
+
+def _check_no_source_is_replaced(job: Job) -> None:
+    """Raise a ValueError if a file to write is one to read."""
+    target = job.target
+    written = [*target.about_all, *(target.folder / name for name in target.names(None)), *target.shards_there()]
+    resolved = {path.resolve() for path in written}
+    for source in job.sources:
+        if source.is_file and Path(source.name).resolve() in resolved:
+            raise ValueError(f"output: {source.name} is a source; choose another output")
+
+
+def _check_free(job: Job, ours: int, overwrite: bool) -> None:
+    """Raise a FileExistsError for shards of another run, which could be taken for some of this one.
+
+    Args:
+        job: the job.
+        ours: how many shards may be in place already.
+        overwrite: whether the shards of an earlier run are replaced.
+    """
+    if job.shard_tokens is None:
+        return
+    target = job.target
+    known = {target.folder / name for number in range(ours) for name in target.names(number)}
+    known |= {*files_of_manifest(target)} if overwrite else set()
+    there = [path for path in target.shards_there() if path not in known]
+    if there:
+        raise FileExistsError(f"{there[0]} is a shard of another run; delete its shards, or choose another output")
+
+
+@contextmanager
+def _no_empty_folder(target: Target) -> Iterator[None]:
+    """Delete the folder of a format of folders if the body raises and has left nothing in it."""
+    try:
+        yield
+    except BaseException:
+        if target.format.is_folder:
+            with suppress(OSError):  # the folder has other files
+                target.folder.rmdir()
+        raise
+
+
+@contextmanager
+def _full_disk_named(folder: Path) -> Iterator[None]:
+    """Name the folder in the error for a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None:
+            raise OSError(error.errno, error.strerror, str(folder)) from None
+        raise

@@ -1,0 +1,155 @@
+"""The formats of token files by name: their file names, types of ids and writers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hf_bpe._utils.arguments import check_choice
+from hf_bpe.token_files import (
+    _arrow as arrow,
+)
+from hf_bpe.token_files import (
+    _binary as binary,
+)
+from hf_bpe.token_files import (
+    _datatrove as datatrove,
+)
+from hf_bpe.token_files import (
+    _mds as mds,
+)
+from hf_bpe.token_files import (
+    _megatron as megatron,
+)
+from hf_bpe.token_files._writer import TokenWriter
+
+_INDEX = "index.json"
+
+IndexOf = Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Any]]
+
+
+class TokenFormat(NamedTuple):
+    """A format of token files.
+
+    Attributes:
+        suffixes: the ends of the names of a shard's files. The first is that of the file with the ids.
+        make: returns a writer for files with these names, given the type of ids.
+        dtype: returns the type of ids, given the highest id.
+        keeps_rows: whether the files say where rows end.
+        appends_separator: whether documents end with the separator unless the caller says otherwise.
+        most_ids: the most ids of a file.
+        is_folder: whether the output is a folder, with fixed names of files.
+        shard_tokens: the default size of a shard; None for one file.
+        index_of: returns the content of a JSON file about all shards, given what the writers said about each.
+        holds_columns: whether `make` takes the names of columns of text, whose values the rows bring.
+    """
+
+    suffixes: tuple[str, ...]
+    make: Callable[..., TokenWriter]
+    dtype: Callable[[int], np.dtype[Any]]
+    keeps_rows: bool = True
+    appends_separator: bool = True
+    most_ids: int | None = None
+    is_folder: bool = False
+    shard_tokens: int | None = None
+    index_of: IndexOf | None = None
+    holds_columns: bool = False
+
+
+def _smallest(highest_id: int) -> np.dtype[Any]:
+    return np.dtype("<u2" if highest_id < 1 << 16 else "<u4")
+
+
+def _only_16_bits(highest_id: int) -> np.dtype[Any]:
+    if highest_id >= 1 << 16:
+        raise ValueError(
+            f"format: nanogpt files hold ids below {1 << 16}, got a tokenizer with the id {highest_id}; "
+            "use 'llm.c', 'megatron' or another format"
+        )
+    return np.dtype("<u2")
+
+
+FORMATS: dict[str, TokenFormat] = {
+    "npy": TokenFormat((".npy", ".offsets.npy"), binary.NpyFiles, _smallest, appends_separator=False),
+    "megatron": TokenFormat((".bin", ".idx"), megatron.MegatronFiles, megatron.dtype_of),
+    "datatrove": TokenFormat((".ds", ".ds.index", ".ds.metadata"), datatrove.DatatroveFiles, _smallest),
+    "nanogpt": TokenFormat((".bin",), binary.FlatFile, _only_16_bits, keeps_rows=False),
+    "llm.c": TokenFormat((".bin",), binary.LlmcFile, _smallest, keeps_rows=False, most_ids=binary.MOST_LLMC_IDS),
+    "mds": TokenFormat(
+        (".mds",), mds.MdsFile, lambda _: np.dtype("<u4"), is_folder=True, shard_tokens=1 << 24, index_of=mds.index_of
+    ),
+    "parquet": TokenFormat((".parquet",), arrow.ParquetFile, lambda _: np.dtype("<u4"), holds_columns=True),
+    "arrow": TokenFormat((".arrow",), arrow.ArrowFile, lambda _: np.dtype("<u4"), holds_columns=True),
+}
+"""Name → format."""
+
+
+class Target:
+    """The files that are written for a format and an output path.
+
+    Args:
+        format: the name of the format.
+        output: the path of the file with the ids, with or without its suffix; for MDS, of a folder.
+
+    Raises:
+        ValueError: the format is unknown, or the path ends in the suffix of another one.
+    """
+
+    def __init__(self, format: Any, output: Path) -> None:
+        check_choice("format", format, tuple(FORMATS))
+        self.format = FORMATS[format]
+        suffix = self.format.suffixes[0]
+        others = {other.suffixes[0] for other in FORMATS.values()} - {suffix}
+        if format == "npy" and output.suffix != ".npy":
+            raise ValueError(f"output: expected a name that ends in .npy, got {str(output)!r}")
+        if output.suffix in others or not output.name:
+            raise ValueError(
+                f"output: expected a name that ends in {suffix} for format {format!r}, got {str(output)!r}"
+            )
+        if self.format.is_folder:
+            self.folder, self._stem = output, "shard"
+            self.manifest = output / "manifest.json"
+        else:
+            self.folder, self._stem = output.parent, output.name.removesuffix(suffix)
+            self.manifest = output.parent / f"{self._stem}.manifest.json"
+
+    def names(self, shard: int | None) -> list[str]:
+        """Return the names of a shard's files, that with the ids first; None for the only shard."""
+        if self.format.is_folder:
+            return [f"{self._stem}.{shard or 0:05}{self.format.suffixes[0]}"]
+        number = "" if shard is None else f"-{shard:05}"
+        return [f"{self._stem}{number}{suffix}" for suffix in self.format.suffixes]
+
+    @property
+    def about_all(self) -> list[Path]:
+        """The files that describe all shards, which are written last."""
+        return [self.manifest, *([self.folder / _INDEX] if self.format.index_of else [])]
+
+    def shards_there(self) -> list[Path]:
+        """Return files with names of numbered shards, which an earlier run may have left."""
+        if not self.folder.is_dir():
+            return []
+        # Numbers from 100,000 on are longer, but so are dates.
+        pattern = self._shard_name("[0-9]{5}")
+        return sorted(path for path in self.folder.iterdir() if pattern.fullmatch(path.name))
+
+    def has_name(self, name: str) -> bool:
+        """Return whether a file of this output may have a name."""
+        others = (*self.names(None), *(path.name for path in self.about_all))
+        return name in others or self._shard_name("[0-9]{5,}").fullmatch(name) is not None
+
+    def _shard_name(self, number: str) -> re.Pattern[str]:
+        parts = [re.escape(part) for part in self.names(0)[0].split("00000")]
+        suffixes = [re.escape(suffix) for suffix in self.format.suffixes[1:]]
+        return re.compile(number.join([*parts[:-1], f"(?:{'|'.join([parts[-1], *suffixes])})"]))
+
+    def index(self, shards: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
+        """Return the name and content of the file about all shards; None if the format has none."""
+        if self.format.index_of is None:
+            return None
+        return _INDEX, json.dumps(self.format.index_of(shards), sort_keys=True)

@@ -1,0 +1,145 @@
+"""What `BPETokenizer.encode_file` is asked for, checked before anything is read or written."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_bpe._utils.arguments import MOST, check_path, check_sequence, check_strs
+from hf_bpe._utils.tables import refuse_tables
+from hf_bpe.counting._sources import Shard, Source, plan
+from hf_bpe.encoding._encoder import Encoder, Options, tuples_of
+from hf_bpe.encoding._randomness import Randomness
+from hf_bpe.token_files._arrow import COLUMN
+from hf_bpe.token_files._documents import DocumentEncoder, Framing
+from hf_bpe.token_files._encoding import Job, Packing
+from hf_bpe.token_files._formats import FORMATS, Target
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+
+def shards_of(paths: Any) -> list[Shard]:
+    """Return the files that `encode_file` is given, each whole."""
+    if not isinstance(paths, (str, os.PathLike, Source)):
+        refuse_tables("paths", paths, "paths of files")
+    listed = [paths] if isinstance(paths, (str, os.PathLike, Source)) else check_sequence("paths", paths, "paths")
+    sources = [
+        path if isinstance(path, Source) else Source(os.fspath(check_path("paths", path)), errors="bytes")
+        for path in listed
+    ]
+    for source in sources:
+        if not isinstance(source.data, (str, os.PathLike)):
+            raise TypeError(f"paths: expected a Source of a path, got one of {type(source.data).__name__}")
+        if source.weight != 1 or source.max_document_bytes is not None:
+            raise ValueError("paths: weight and max_document_bytes of a Source are only for counting")
+    return plan(sources, shard_bytes=MOST) if sources else []
+
+
+def job_of(
+    tokenizer: BPETokenizer,
+    sources: list[Shard],
+    output: Path,
+    *,
+    format: str,
+    separator: str | None,
+    append_separator: bool | None,
+    begin_token: str | None,
+    pack: int | None,
+    pack_across: bool,
+    shard_tokens: int | None,
+    copy_columns: Sequence[str],
+    options: Options,
+    random: Randomness,
+    threads: int,
+) -> Job:
+    """Return the job of `BPETokenizer.encode_file`."""
+    target = Target(format, output)
+    separator_id = tokenizer._special_id("separator", tokenizer.eos_token if separator is None else separator)
+    appends = target.format.appends_separator if append_separator is None else append_separator
+    if appends and separator_id is None:
+        raise ValueError(
+            f"separator: expected a token to end documents for format {format!r}, and the tokenizer has no eos_token; "
+            "give one, or append_separator=False"
+        )
+    if pack is None and not pack_across:
+        raise ValueError("pack_across: False is only for packed sequences; give pack")
+    if pack is not None and not (pack_across or target.format.keeps_rows):
+        raise ValueError(f"pack_across=False: format {format!r} does not say where rows end; choose another format")
+    copied = _check_copied(copy_columns, target, sources, is_across=pack is not None and pack_across)
+    are_texts = all(source.format == "text" for source in sources)
+    if random.stochastok > 0 and any(source.format == "text" for source in sources):
+        name = next(source.name for source in sources if source.format == "text")
+        raise ValueError(
+            f"stochastok: expected sources of records (JSON lines, Parquet), got the text file {name}, which is "
+            "one text of any length; StochasTok needs whole texts"
+        )
+    framing = Framing(
+        -1 if separator_id is None else separator_id, appends, tokenizer._special_id("begin_token", begin_token)
+    )
+    encoder = tokenizer._engine  # the same for all files, because the ids of tokens added meanwhile may not fit
+    decides_ids = encoder.model.fingerprint, tuples_of(tokenizer._added_tokens_decoder.items()), options
+    settings = {
+        "format": format,
+        "tokenizer": hashlib.sha256(repr(decides_ids).encode()).hexdigest(),
+        "separator": framing.separator_id,
+        "append_separator": appends,
+        "begin_token": framing.begin_id,
+        "split_special_tokens": options.split_special_tokens,
+        "pack": pack,
+        "pack_across": pack_across if pack is not None else None,
+    }
+    if random.dropout or random.stochastok:
+        settings |= {"dropout": random.dropout, "stochastok": random.stochastok, "seed": random.seed}
+    if copied:
+        settings["copy_columns"] = [*copied]
+    return Job(
+        sources,
+        target,
+        DocumentEncoder(
+            encoder,
+            *_for_records(tokenizer, encoder, -1 if are_texts else framing.separator_id),
+            options,
+            framing,
+            threads,
+            random,
+            tokenizer._derived.splits if random.stochastok else None,
+            copied,
+        ),
+        max([*encoder.model.vocab, *tokenizer._added_tokens_decoder], default=0),
+        None if pack is None else Packing(pack, pack_across),
+        target.format.shard_tokens if shard_tokens is None else shard_tokens,
+        settings,
+    )
+
+
+def _for_records(tokenizer: BPETokenizer, encoder: Encoder, separator_id: int) -> tuple[Encoder, str]:
+    """Return the encoder to which the separator is ordinary text, and the text of the separator, if it is another."""
+    added = tokenizer._added_tokens_decoder
+    if separator_id not in added:
+        return encoder, ""
+    others = {token_id: token for token_id, token in added.items() if token_id != separator_id}
+    return tokenizer._derived.base.with_added_tokens(tuples_of(others.items())), added[separator_id].content
+
+
+def _check_copied(columns: Any, target: Target, sources: Sequence[Shard], *, is_across: bool) -> tuple[str, ...]:
+    """Return the columns to copy, after checks that the format, the rows and the sources have a place for them."""
+    copied = tuple(check_strs("copy_columns", columns))
+    if not copied:
+        return copied
+    if not target.format.holds_columns:
+        able = " or ".join(repr(name) for name, format in FORMATS.items() if format.holds_columns)
+        raise ValueError(f"copy_columns: expected a format with columns of text, {able}; choose one of them")
+    if is_across:
+        raise ValueError("copy_columns: a packed sequence may hold several documents; give pack_across=False as well")
+    if len({*copied, COLUMN}) <= len(copied):
+        raise ValueError(f"copy_columns: expected different names other than {COLUMN!r}, got {[*copied]}")
+    for source in sources:
+        if source.format == "text":
+            raise ValueError(
+                f"copy_columns: expected sources of records (JSON lines, Parquet), got the text file {source.name}"
+            )
+    return copied

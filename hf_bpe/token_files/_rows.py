@@ -1,0 +1,86 @@
+"""Rows of ids, which are documents or packed sequences, as a stream of chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hf_bpe.encoding._encoder import Ids, Numbers
+
+Values = tuple[str | None, ...]
+"""The values of the copied columns of a document, in their order."""
+
+
+class Chunk(NamedTuple):
+    """A part of a stream of rows.
+
+    Attributes:
+        ids: consecutive ids of the stream.
+        ends: the positions in `ids` at which rows end, in increasing order. The ids after the last one belong to a row
+            that ends in a later chunk; only such a row can end at 0.
+        values: for each row of the chunk, the one that ends later included, the values of the columns that are copied
+            from its document; the next row's may follow. Empty if no columns are copied.
+    """
+
+    ids: Ids
+    ends: Numbers
+    values: Sequence[Values] = ()
+
+
+def pack(documents: Iterable[Chunk], length: int, *, across: bool) -> Iterator[Chunk]:
+    """Yield documents as sequences of at most `length` ids.
+
+    Args:
+        documents: the ids of documents.
+        length: the number of ids of a sequence.
+        across: whether a sequence may hold ids of several documents. If so, all sequences have the full length, and the
+            last ids, which fill none, are left out. If not, the last sequence of each document may be shorter.
+
+    >>> chunks = [Chunk(np.arange(3), np.array([2])), Chunk(np.arange(3, 7), np.array([4]))]
+    >>> [[chunk.ids.tolist(), chunk.ends.tolist()] for chunk in pack(chunks, 3, across=False)]
+    [[[0, 1, 2], [2]], [[3, 4, 5, 6], [2, 4]]]
+    >>> [[chunk.ids.tolist(), chunk.ends.tolist()] for chunk in pack(chunks, 3, across=True)]
+    [[[0, 1, 2], [3]], [[3, 4, 5], [3]]]
+    """
+    return _pack_across(documents, length) if across else _pack_within(documents, length)
+
+
+def _pack_across(documents: Iterable[Chunk], length: int) -> Iterator[Chunk]:
+    held: list[Ids] = []
+    size = 0
+    for ids, _, _ in documents:
+        held.append(ids)
+        size += len(ids)
+        whole = size - size % length
+        if whole:
+            joined = np.concatenate(held)
+            yield Chunk(joined[:whole], np.arange(length, whole + 1, length, dtype=np.int64))
+            held, size = [joined[whole:]], size - whole
+
+
+def _pack_within(documents: Iterable[Chunk], length: int) -> Iterator[Chunk]:
+    begun = 0  # ids of the last sequence of the last chunk
+    for ids, ends, values in documents:
+        bounds = np.concatenate([[-begun], ends, [len(ids)]])
+        sizes = np.diff(bounds)
+        # The full sequences inside each document end at multiples of the length from where it begins.
+        numbers = np.maximum(sizes - 1, 0) // length
+        numbers[-1] = sizes[-1] // length  # the document may continue, and end in the next chunk with nothing more
+        first = np.repeat(numbers.cumsum() - numbers, numbers)
+        inside = np.repeat(bounds[:-1], numbers) + (np.arange(len(first)) - first + 1) * length
+        found = np.unique(np.concatenate([inside, ends])).astype(np.int64)
+        # A document that ends at the beginning after a full sequence has been cut there already.
+        found = found if begun else found[found > 0]
+        if len(ids) or len(found):
+            yield Chunk(ids, found, _of_sequences(values, len(ids), ends, found))
+        begun = int(sizes[-1] % length)
+
+
+def _of_sequences(values: Sequence[Values], size: int, ends: Numbers, found: Numbers) -> Sequence[Values]:
+    """Return the values of the documents that hold the sequences of a chunk, given where both end."""
+    if not values:
+        return ()
+    begins_another = size > (found[-1] if len(found) else 0)
+    return [values[each] for each in np.searchsorted(ends, [*found, *([size] if begins_another else [])])]

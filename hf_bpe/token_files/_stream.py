@@ -1,0 +1,165 @@
+"""The ids of all sources, in their order, from units of work that are encoded one by one or in several processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict
+from itertools import pairwise
+from typing import NamedTuple
+
+from hf_bpe._utils.files import flush
+from hf_bpe._utils.processes import map_in_processes
+from hf_bpe.counting._error_policy import Skipped
+from hf_bpe.counting._sources import Shard
+from hf_bpe.token_files._documents import DocumentEncoder, Place
+from hf_bpe.token_files._pieces import Piece, PieceFolder, Report
+from hf_bpe.token_files._rows import Chunk
+from hf_bpe.token_files._run import Position, RunLog, Totals
+from hf_bpe.token_files._shards import ShardRecord
+
+_UNIT_BYTES = 1 << 26
+
+
+class Unit(NamedTuple):
+    """A unit of work: some sources, and the number of the first of them."""
+
+    first: int
+    sources: Sequence[Shard]
+
+
+def in_units(sources: Sequence[Shard]) -> list[Unit]:
+    """Return sources in units of work: a large one each, or several small ones."""
+    begins: list[int] = []
+    room = 0
+    for number, source in enumerate(sources):
+        size = _UNIT_BYTES if source.size is None else source.size
+        if not begins or size > room:
+            begins.append(number)
+            room = _UNIT_BYTES
+        room -= size
+    return [Unit(begin, sources[begin:end]) for begin, end in pairwise([*begins, len(sources)])]
+
+
+def number_of_processes(units: Sequence[Unit], workers: int) -> int:
+    """Return how many processes to encode units in: one, with threads, unless each process gets its share of work."""
+    sizes = [sum(source.size or 0 for source in unit.sources) for unit in units]
+    is_known = all(source.size is not None for unit in units for source in unit.sources)
+    is_even = is_known and len(units) >= workers and max(sizes, default=0) * workers <= sum(sizes)
+    return workers if is_even and sys.platform.startswith("linux") else 1
+
+
+class DirectStream:
+    """The ids of units, encoded when they are read; nothing is kept."""
+
+    def __init__(self, encoder: DocumentEncoder, units: Sequence[Unit], report: Report) -> None:
+        self._encoder, self._units, self._report = encoder, units, report
+        self.totals = Totals()
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the ids of all units."""
+        skipped = Skipped()
+        for number, unit in enumerate(self._units):
+            for encoded in self._encoder.encode(unit.sources, Place(), skipped, unit.first):
+                self._report(number, encoded.read, len(encoded.chunk.ids))
+                self.totals.tokens += len(encoded.chunk.ids)
+                self.totals.documents += len(encoded.chunk.ends)
+                yield encoded.chunk
+                skipped = encoded.skipped
+        self.totals.skipped = asdict(skipped)
+
+    def committed(self, record: ShardRecord) -> None:
+        """Do nothing."""
+
+
+class PieceStream:
+    """The ids of units from the pieces that are written for them, from where the last recorded shard ends.
+
+    Args:
+        encoder: how documents are encoded.
+        units: the units of work.
+        processes: the number of processes; with one, the encoder's threads are used.
+        folder: the folder of pieces.
+        log: the log of the run.
+        report: called with what was read.
+    """
+
+    def __init__(
+        self,
+        encoder: DocumentEncoder,
+        units: Sequence[Unit],
+        processes: int,
+        folder: PieceFolder,
+        log: RunLog,
+        report: Report,
+    ) -> None:
+        self._encoder, self._units, self._processes = encoder, units, processes
+        self._folder, self._log, self._report = folder, log, report
+        self._start = log.position
+        self._written = log.totals.tokens + log.position.first  # ids in shards, counted from the first piece
+        self._open: list[tuple[Piece, Totals]] = []  # pieces that are not in shards as a whole, and totals before each
+        self.totals = log.totals
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the ids of all pieces."""
+        first = self._start.first
+        with closing(self._pieces()) as pieces:
+            for piece in pieces:
+                self._open.append((piece, self.totals))
+                self.totals = self.totals.plus(piece)
+                yield from piece.chunks(self._folder.dtype, first)
+                first = 0
+
+    def committed(self, record: ShardRecord) -> None:
+        """Record a shard, and delete the pieces that are not needed any more."""
+        self._written += record.tokens
+        consumed = sum(totals.tokens <= self._written for _, totals in self._open[1:])
+        piece, before = self._open[consumed]
+        flush(self._folder.path)  # so that the piece that the log names is on disk before the line
+        self._log.commit(record, Position(piece.unit, piece.number, self._written - before.tokens), before)
+        for each, _ in self._open[:consumed]:
+            each.path.unlink()
+        del self._open[:consumed]
+
+    def _pieces(self) -> Generator[Piece, None, None]:
+        left = range(self._start.unit, len(self._units))
+        known = {unit: self._folder.of_unit(unit, self._first_of(unit)) for unit in left}
+        for piece in (piece for pieces in known.values() for piece in pieces):
+            piece.check(self._folder.dtype)
+        first = next(iter(known[self._start.unit]), None) if self._log.records else None
+        if self._log.records and (first is None or first.ids < self._start.first):
+            raise ValueError(f"{self._folder.path} lacks the piece to resume from; delete {self._log.folder}")
+        self._folder.clean(self._start.unit, self._start.piece)
+        for unit, pieces in known.items():
+            for piece in pieces:
+                self._report(unit, piece.read, piece.ids)
+        if self._processes == 1:
+            for unit in left:
+                yield from known[unit]
+                yield from self._folder.encode(self._encoder, unit, self._units[unit], known[unit], self._report)
+            return
+        encoder, parent = self._encoder._replace(threads=1), os.getpid()
+
+        def report(unit: int, read: int, ids: int) -> None:
+            if os.getppid() != parent:
+                raise SystemExit(1)  # it was killed, and its lock should be free soon
+            self._report(unit, read, ids)
+
+        def finish(unit: int) -> int:
+            for _ in self._folder.encode(encoder, unit, self._units[unit], known[unit], report):
+                pass
+            return unit
+
+        done = {unit for unit in left if known[unit] and known[unit][-1].is_last}
+        work = [unit for unit in left if unit not in done]
+        with closing(map_in_processes(finish, work, min(self._processes, len(work)))) as results:
+            for unit in left:
+                while unit not in done:
+                    done.add(next(results))
+                yield from self._folder.of_unit(unit, self._first_of(unit))
+
+    def _first_of(self, unit: int) -> int:
+        """Return the number of the first piece that is kept of a unit."""
+        return self._start.piece if unit == self._start.unit else 0

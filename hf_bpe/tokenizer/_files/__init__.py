@@ -1,1 +1,0 @@
-"""The saved form of BPETokenizer: folders as transformers writes and reads them, verified by loading."""

@@ -1,0 +1,1 @@
+"""Saving to folders and loading from them, for everything that transformers reads there."""

@@ -1,0 +1,228 @@
+"""What AutoTokenizer of transformers loads from a folder, and whether it gives the ids of the `tokenizer.json` there.
+
+transformers chooses a class by `tokenizer_class` in tokenizer_config.json and by `model_type` in config.json. Many of
+its classes build their own pre-tokenizer instead of reading that of tokenizer.json, so the ids may differ.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hf_bpe._utils.panics import panics_as_errors
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._reading import read_json_object
+from hf_bpe.formats._tokenizer_config import CONFIG_FILE
+from hf_bpe.formats._verification.mismatch import Mismatch, find_mismatch
+from hf_bpe.formats._verification.sides import Side, side_of_loaded
+from hf_bpe.normalizers._growth import is_bounded
+from hf_bpe.pretokenizers._byte_level import to_printable
+
+TOKENIZER_FILE = "tokenizer.json"
+MODEL_CONFIG_FILE = "config.json"
+SAME, SAME_IN_TEXT, OTHERS = "same", "same in text, other special tokens added", "other"
+
+
+@dataclass(frozen=True)
+class AutoTokenizerChoice:
+    """What AutoTokenizer loads from a folder.
+
+    Attributes:
+        loads: the class that it loads; None if it fails.
+        error: why it fails.
+        files: the files of the vocabulary that this class reads.
+        tokenizer_class: the class that tokenizer_config.json names, or config.json.
+        model_type: the type of the model in config.json.
+        is_overruled: whether transformers ignores `tokenizer_class` for this type of model, as known to be wrong.
+        has_code: whether the folder names code of its own (`auto_map`), which is not run here.
+        ids: the ids compared with those of tokenizer.json: "same", "same in text, other special tokens added" or
+            "other"; None if there is no tokenizer or no such file that `tokenizers` reads, or if its normalizer could
+            take all memory.
+        mismatch: the first text with other ids.
+    """
+
+    loads: str | None
+    error: str | None
+    files: list[str]
+    tokenizer_class: str | None
+    model_type: str | None
+    is_overruled: bool
+    has_code: bool
+    ids: str | None = None
+    mismatch: str | None = None
+
+    def rows(self) -> dict[str, str]:
+        """Return the rows of a table for people."""
+        why = [f"tokenizer_class {self.tokenizer_class}"] if self.tokenizer_class else []
+        why += [f"model_type {self.model_type}"] if self.model_type else []
+        why += ["which overrules tokenizer_class"] if self.is_overruled else []
+        why += ["code of the folder not run"] if self.has_code else []
+        loads = f"{self.loads} from {', '.join(self.files) or 'no file of a vocabulary'}"
+        rows = {
+            "AutoTokenizer": (loads if self.loads else f"fails: {self.error}") + f" ({', '.join(why) or 'no class'})"
+        }
+        if self.ids is not None:
+            shown = {SAME: "those of tokenizer.json", SAME_IN_TEXT: "those of tokenizer.json, but other special tokens"}
+            mismatch = "" if self.mismatch is None else ": " + self.mismatch.replace("\n", ";")
+            rows["its ids"] = shown.get(self.ids, "not those of tokenizer.json") + mismatch
+        return rows
+
+
+def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) -> AutoTokenizerChoice:
+    """Find out what AutoTokenizer loads from a folder, by loading it.
+
+    Nothing is downloaded or written, and no code of the folder is run.
+
+    Args:
+        folder: the folder.
+        definition: the tokenizer in the folder, whose tokens are also compared; None if it is unknown.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: tokenizer_config.json or config.json is not a JSON object.
+    """
+    from transformers.models.auto import tokenization_auto
+
+    overruled = getattr(tokenization_auto, "MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS", ())  # not in 5.0
+    config, model = (_read(folder / name) for name in (CONFIG_FILE, MODEL_CONFIG_FILE))
+    model_type = model.get("model_type")
+    auto_map = config.get("auto_map")
+    named = config.get("tokenizer_class") or model.get("tokenizer_class")
+    code = auto_map.get("AutoTokenizer") if isinstance(auto_map, dict) else auto_map
+    error: str | None
+    try:
+        tokenizer, error = load_with_auto_tokenizer(folder), None
+    except Exception as failure:  # its classes raise any kind of error
+        tokenizer, error = None, " ".join(str(failure).split())[:300] or type(failure).__name__
+    mismatch = ids = None
+    if tokenizer is not None and _can_be_run(folder):
+        mismatch, ids = _compare(folder, tokenizer, definition)
+    kind = None if tokenizer is None else type(tokenizer)
+    known = isinstance(model_type, str) and model_type in overruled
+    return AutoTokenizerChoice(
+        loads=None if kind is None else kind.__name__,
+        error=error,
+        files=[] if kind is None else _files(folder, kind),
+        # AutoTokenizer prefers a class of its own only where it has one for this type.
+        is_overruled=bool(known and kind is not None and _bare(named) not in ("", _bare(kind.__name__))),
+        tokenizer_class=named,
+        model_type=model_type,
+        has_code=bool(code),
+        ids=ids,
+        mismatch=None if mismatch is None else str(mismatch),
+    )
+
+
+def warn_of_another_class(folder: Path, content: Mapping[str, Any]) -> None:
+    """Warn if AutoTokenizer loads a folder as a class that gives other ids than its `tokenizer.json`.
+
+    A class that keeps its normalizer, pre-tokenizer and options of the model, which a copy with a small vocabulary
+    shows in milliseconds, gives the same ids. Any other is loaded and compared.
+
+    Args:
+        folder: the folder.
+        content: the content of its `tokenizer.json`.
+
+    Warns:
+        UserWarning: with the name of the class and the first text with other ids.
+    """
+    if not any((folder / name).is_file() for name in (CONFIG_FILE, MODEL_CONFIG_FILE)) or _keeps(folder, content):
+        return
+    chosen = auto_tokenizer_choice(folder)
+    if chosen.ids == OTHERS:
+        warnings.warn(
+            f"{folder}: AutoTokenizer loads it as {chosen.loads}, which gives other ids than its {TOKENIZER_FILE}, "
+            f"whose ids this tokenizer gives: {chosen.mismatch}\nDo not mix ids of both; to load it everywhere with "
+            "the ids of the file, use PreTrainedTokenizerFast.from_pretrained or save this tokenizer",
+            stacklevel=6,
+        )
+
+
+def _keeps(folder: Path, content: Mapping[str, Any]) -> bool:
+    """Return whether the class that AutoTokenizer chooses keeps what splits text; True if it cannot load the folder."""
+    from tokenizers import Tokenizer
+
+    model = content["model"]
+    names = {*map(to_printable, map(bytes, zip(range(256)))), model.get("unk_token")}
+    names |= {token["content"] for token in content["added_tokens"]}
+    kept = sorted(names & model["vocab"].keys())  # with new ids, for tokenizers complains about unused ones
+    small = {**model, "vocab": {name: number for number, name in enumerate(kept)}, "merges": []}
+    text = json.dumps({**content, "model": small})
+    try:
+        with tempfile.TemporaryDirectory(prefix="hf_bpe-") as copy:
+            Path(copy, TOKENIZER_FILE).write_text(text, encoding="utf-8")
+            for name in (CONFIG_FILE, MODEL_CONFIG_FILE):
+                if (folder / name).is_file():
+                    shutil.copy(folder / name, copy)
+            chosen = load_with_auto_tokenizer(Path(copy))
+    except Exception:  # transformers' classes raise any kind of error; there may be no room for temporary files
+        return True
+    backend = getattr(chosen, "backend_tokenizer", None)
+    return backend is not None and _parts(backend.to_str()) == _parts(Tokenizer.from_str(text).to_str())
+
+
+def _parts(text: str) -> list[Any]:
+    """Return what splits text, in the JSON of a tokenizer; absent and empty options are the same."""
+
+    def simplified(value: dict[str, Any]) -> dict[str, Any]:
+        return {name: entry or None for name, entry in value.items() if name not in ("trim_offsets", "vocab", "merges")}
+
+    content = json.loads(text, object_hook=simplified)
+    return [content["normalizer"], content["pre_tokenizer"], content["model"]]
+
+
+def load_with_auto_tokenizer(folder: Path) -> Any:
+    """Return what AutoTokenizer loads from a local folder without running code that is in it.
+
+    Raises:
+        Exception: of any kind, as the classes of transformers and `tokenizers` raise them.
+    """
+    from transformers import AutoTokenizer
+
+    with panics_as_errors():  # without trust_remote_code it would prompt the user and block
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+
+
+def _compare(folder: Path, tokenizer: Any, definition: Definition | None) -> tuple[Mismatch | None, str | None]:
+    from tokenizers import Tokenizer
+
+    try:
+        with panics_as_errors():
+            of_file = side_of_loaded(Tokenizer.from_file(str(folder / TOKENIZER_FILE)), TOKENIZER_FILE)
+    except Exception:  # `tokenizers` raises no narrower class
+        return None, None
+    chosen = side_of_loaded(tokenizer, type(tokenizer).__name__)
+    first, second = (Side(side.name, side.peer, definition) for side in (of_file, chosen))
+    mismatch = find_mismatch(first, second, tries_vocabulary=definition is not None)
+    if mismatch is None:
+        return None, SAME
+    return mismatch, SAME_IN_TEXT if mismatch.added else OTHERS
+
+
+def _can_be_run(folder: Path) -> bool:
+    """Return whether there is a `tokenizer.json` whose normalizer does not take all memory."""
+    try:
+        return (folder / TOKENIZER_FILE).is_file() and is_bounded(_read(folder / TOKENIZER_FILE).get("normalizer"))
+    except ValueError:
+        return False
+
+
+def _files(folder: Path, kind: type) -> list[str]:
+    """Return the files in a folder of which a class of transformers reads its vocabulary."""
+    names = {**getattr(kind, "vocab_files_names", {}), "tokenizer_file": TOKENIZER_FILE}
+    found = [name for name in names.values() if isinstance(name, str) and (folder / name).is_file()]
+    return [TOKENIZER_FILE] if TOKENIZER_FILE in found else found  # the others are read only without it
+
+
+def _bare(name: Any) -> str:
+    return name.removesuffix("Fast") if isinstance(name, str) else ""
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return read_json_object(path) if path.is_file() else {}

@@ -1,0 +1,308 @@
+"""Folders of tokenizers for `from_pretrained`: which files are used, and how other loaders interpret them.
+
+A folder that BPETokenizer has saved names its pattern in `tokenizer_config.json` and is read from `vocab.json` and
+`merges.txt`. Any other folder is read from its `tokenizer.json` with the result of `PreTrainedTokenizerFast` of
+transformers: `tokenizer.json` decides how text is encoded, and the other files name and add tokens.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken
+from transformers.tokenization_utils_base import PreTrainedTokenizerBase
+
+from hf_bpe.formats._added_vocabulary import AddedVocabulary
+from hf_bpe.formats._definition import NAMED_TOKENS, Definition
+from hf_bpe.formats._reading import read_bytes
+from hf_bpe.formats._tokenizer_config import check_added_tokens, check_config, check_special_tokens_map
+from hf_bpe.formats._tokenizer_json import (
+    added_tokens_of_json,
+    definition_of_json,
+    padding_and_truncation,
+    parse_tokenizer_json,
+)
+from hf_bpe.pretokenizers._byte_level import to_printable
+
+# Settings that only BPETokenizer takes, of the model and others. PreTrainedTokenizerFast ignores them.
+_OF_MODEL = ("pattern", "normalizer", "ignore_merges", "drop_missing_bytes")
+_OURS = (
+    *("model_special_tokens", "signature", "errors", "template", "special_tokens_pattern"),
+    *("token_type_ids_pattern", "token_type_ids_include_special_tokens", "add_prefix_space"),
+    *("trim_offsets", "unused_tokens"),
+)
+# These classes take add_prefix_space from `tokenizer.json`; other classes build their own pre-tokenizer.
+_BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPETokenizer")
+_OLD_FILES = {"special_tokens_map_file": check_special_tokens_map, "added_tokens_file": check_added_tokens}
+_STANDARD_NAMES = PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES
+_CORRUPTS = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
+
+
+OF_REPOSITORIES = frozenset(
+    [
+        "cache_dir",
+        "code_revision",
+        "force_download",
+        "local_files_only",
+        "proxies",
+        "revision",
+        "subfolder",
+        "token",
+        "trust_remote_code",
+        "use_fast",
+        "_commit_hash",
+        "_from_auto",
+    ]
+)
+"""Arguments of from_pretrained that say where the files are and who may run code."""
+
+OWN_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
+OTHER_FILES = ("tekken.json", "tiktoken.model", "qwen.tiktoken")
+"""The names of files that only `BPETokenizer.convert_from` reads; any other `*.tiktoken` is one, too."""
+
+
+def needs_conversion(folder: Path, given: Mapping[str, Any]) -> bool:
+    """Return whether a local folder only holds a vocabulary that `BPETokenizer.convert_from` reads."""
+    if not folder.is_dir() or is_given(given) or any((folder / name).is_file() for name in OWN_FILES):
+        return False
+    return any((folder / name).is_file() for name in OTHER_FILES) or any(folder.glob("*.tiktoken"))
+
+
+def is_given(given: Mapping[str, Any]) -> bool:
+    """Return whether the caller of from_pretrained passes the vocabulary."""
+    return any(name in given for name in ("model", "vocab_file", "merges_file", "tokenizer_file", "gguf_file"))
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The files of a folder or repository.
+
+    Args:
+        name: the folder or repository.
+        config: the content of `tokenizer_config.json`.
+        given: names of the settings that the caller passes.
+        tokenizer_json: the path of `tokenizer.json`, if the tokenizer is read from it.
+        content: the content of `tokenizer.json`.
+    """
+
+    name: str
+    config: Mapping[str, Any]
+    given: frozenset[str]
+    tokenizer_json: str = ""
+    content: Mapping[str, Any] | None = None
+    _definitions: list[Definition] = field(default_factory=list, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, name: str | os.PathLike[str], files: Mapping[str, str | None], given: Mapping[str, Any]) -> Folder:
+        """Check the files of a folder.
+
+        Args:
+            name: the folder or repository.
+            files: transformers' key of each file → its path, None if it does not exist.
+            given: the settings that the caller passes.
+
+        Raises:
+            OSError: a file cannot be read.
+            ValueError: a file is damaged, or the folder holds no readable tokenizer.
+        """
+        of_caller = {kind: given[kind] for kind in ("vocab_file", "merges_file") if given.get(kind)}
+        paths = {kind: path for kind, path in files.items() if path is not None} | of_caller
+        config = check_config(Path(paths["tokenizer_config_file"])) if "tokenizer_config_file" in paths else {}
+        if config.get("init_inputs"):
+            raise ValueError(
+                f"{name}: tokenizer_config.json: init_inputs: expected none, got {config['init_inputs']!r}"
+            )
+        # Only then does transformers read its legacy files and the added tokens of tokenizer.json.
+        is_old = "added_tokens_decoder" not in {*config, *given}
+        for kind, check in _OLD_FILES.items():
+            if is_old and kind in paths:
+                check(Path(paths[kind]))
+        folder = cls(str(name), config, frozenset(given))
+        vocabulary = {kind: kind in paths for kind in ("vocab_file", "merges_file")}
+        if "model" in given or (all(vocabulary.values()) and "pattern" in config):
+            return folder
+        # Other libraries that save such a folder again write neither.
+        if any(vocabulary.values()) and "pattern" in config:
+            missing = "merges.txt" if vocabulary["vocab_file"] else "vocab.json"
+            raise ValueError(f"{name}: vocab.json and merges.txt of BPETokenizer belong together; {missing} is missing")
+        if "tokenizer_file" in paths:
+            path = paths["tokenizer_file"]
+            content = parse_tokenizer_json(path, read_bytes(Path(path)))
+            if is_old and not isinstance(content.get("added_tokens"), list):
+                raise ValueError(f"{path}: added_tokens: expected a list, got {content.get('added_tokens')!r:.80}")
+            return replace(folder, tokenizer_json=path, content=content)
+        if not all(vocabulary.values()):
+            raise ValueError(_missing(folder.name))
+        return folder
+
+    @property
+    def has_ids_of_file(self) -> bool:
+        """Whether the ids are those of a `tokenizer.json`: the caller gives no setting that decides them."""
+        return self.content is not None and not self.given & {*_OF_MODEL, "add_prefix_space"}
+
+    def listed_tokens(self, files: Mapping[str, str | None]) -> dict[str, Any]:
+        """Return the argument in which transformers looks for added tokens before it parses `tokenizer.json` for them.
+
+        Empty if it looks in other files, too, or if the tokens are malformed, which it reports.
+        """
+        is_old = "added_tokens_decoder" not in {*self.config, *self.given}
+        if self.content is None or not is_old or any(map(files.get, _OLD_FILES)):
+            return {}
+        try:
+            tokens = [dict(token) for token in self.content["added_tokens"]]
+            return {"added_tokens_decoder": {token.pop("id"): AddedToken(**token) for token in tokens}}
+        except (LookupError, TypeError, ValueError):
+            return {}
+
+    def settings(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments for BPETokenizer.
+
+        Args:
+            kwargs: the settings that transformers found in the files, and those of the caller.
+
+        Raises:
+            ValueError: BPETokenizer cannot represent `tokenizer.json`, or the files contradict each other about ids or
+                text.
+
+        Warns:
+            UserWarning: an added token has a different id in `tokenizer_config.json` or `added_tokens.json`.
+        """
+        if self.content is None:
+            return {**kwargs}
+        try:
+            return self._settings_of_tokenizer_json(kwargs)
+        except ValueError as error:
+            raise ValueError(f"{self.tokenizer_json}: {error}") from None
+
+    def _settings_of_tokenizer_json(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        assert self.content is not None
+        ignored = {*_OF_MODEL, *_OURS} - self.given | {"vocab_file", "merges_file"}
+        settings = padding_and_truncation(self.content)
+        settings.pop("model_max_length", None)  # transformers does not read it from there
+        settings |= {name: value for name, value in kwargs.items() if name not in ignored}
+        if settings.get("clean_up_tokenization_spaces") and settings.get(_CORRUPTS):
+            raise ValueError(f"{_CORRUPTS} is set in tokenizer_config.json; decoded text would differ")
+        special = {name: settings.pop(name) for name in [*settings] if _is_special(name)}
+        base = PreTrainedTokenizerBase(**special)  # it knows which settings name tokens
+        named = {name: token if token is None else str(token) for name, token in base._special_tokens_map.items()}
+        of_file, added = added_tokens_of_json(self.content), added_tokens_of_json(self.content)
+        self._check_unk_token(named["unk_token"])
+        listed = settings.pop("added_tokens_decoder", {})
+        added.add(_tokens_that_transformers_adds(listed, base, added))
+        self._warn_of_ids(listed, added)
+        definition = definition_of_json({**self.content, "padding": None, "truncation": None}, added, of_file)
+        self._definitions.append(definition)  # kept until the tokenizer is made, which shares its encoder
+        self._check(definition, named)
+        others = {name: token for name, token in named.items() if name not in _STANDARD_NAMES}
+        # transformers names tokens by the other files only.
+        of_json = {name: value for name, value in definition.settings.items() if name not in NAMED_TOKENS}
+        of_model = {name: settings.pop(name) for name in _OF_MODEL if name in settings}
+        return {
+            **of_json,
+            **settings,
+            **{name: named[name] for name in ("bos_token", "eos_token")},  # explicit None, or they would get defaults
+            **{name: named[name] for name in _STANDARD_NAMES if named[name] is not None},
+            **({"model_specific_special_tokens": others} if others else {}),
+            "extra_special_tokens": [*map(str, base._extra_special_tokens)],
+            "model": replace(definition.model, **of_model) if of_model else definition.model,
+            "added_tokens_decoder": dict(definition.added_tokens),
+        }
+
+    def _check_unk_token(self, named: str | None) -> None:
+        """Refuse an `unk_token` other than the token for missing bytes."""
+        model: Mapping[str, Any] = self.content["model"]  # type: ignore[index]
+        unk_token = model.get("unk_token")
+        lacks_bytes = not model["vocab"].keys() >= {to_printable(bytes([byte])) for byte in range(256)}
+        if lacks_bytes and unk_token is not None and unk_token != named:
+            raise ValueError(
+                f"bytes without a token become {unk_token!r}, and unk_token of the other files is {named!r}; load it "
+                f"with unk_token={unk_token!r}"
+            )
+
+    def _check(self, definition: Definition, named: Mapping[str, str | None]) -> None:
+        """Refuse settings that PreTrainedTokenizerFast and BPETokenizer interpret differently."""
+        are_special = {token.content: token.special for token in definition.added_tokens.values()}
+        for name, token in named.items():
+            if token is not None and not are_special.get(token, True):
+                raise ValueError(
+                    f"{name} is {token!r}, which is no special token there, and added_tokens_decoder of "
+                    "tokenizer_config.json does not name it; make it special in one of the files"
+                )
+        is_there, asked = definition.setting("add_prefix_space", False), self.config.get("add_prefix_space")
+        class_name = self.config.get("tokenizer_class")
+        is_clear = class_name in _BY_TOKENIZER_JSON or asked is None or "add_prefix_space" in self.given
+        if not is_clear and asked != is_there:
+            raise ValueError(
+                f"add_prefix_space is {is_there}, and {asked} in tokenizer_config.json, which {class_name} may go by; "
+                "load it with add_prefix_space=True or False"
+            )
+
+    def _warn_of_ids(self, listed: Mapping[int, AddedToken], added: AddedVocabulary) -> None:
+        moved = [
+            f"{token.content!r} {added.ids[token.content]} (not {token_id})"
+            for token_id, token in listed.items()
+            if added.ids.get(token.content, token_id) != token_id
+        ]
+        if moved:
+            warnings.warn(
+                f"{self.name}: added tokens have other ids by tokenizer.json than by the other files: "
+                f"{', '.join(moved[:8])}{', …' if len(moved) > 8 else ''}; as in PreTrainedTokenizerFast",
+                stacklevel=12,
+            )
+
+
+def _is_special(name: str) -> bool:
+    if name in ("extra_special_tokens", "additional_special_tokens", "model_specific_special_tokens"):
+        return True
+    return name.endswith("_token") and name not in ("add_bos_token", "add_eos_token")
+
+
+def _tokens_that_transformers_adds(
+    listed: Mapping[int, AddedToken], base: PreTrainedTokenizerBase, added: AddedVocabulary
+) -> list[AddedToken]:
+    """Return the tokens that PreTrainedTokenizerFast adds to those of `tokenizer.json`, in the same order.
+
+    Source: `TokenizersBackend.__init__` of transformers 5.23.
+
+    Args:
+        listed: id → token in the other files; the ids decide only the order.
+        base: a tokenizer with the named tokens.
+        added: the tokens of `tokenizer.json`.
+    """
+    tokens: list[str | AddedToken] = [copy.deepcopy(token) for _, token in sorted(listed.items())]
+    known = {*added.ids, *map(str, tokens)}
+    named = [token for token in base._special_tokens_map.values() if token is not None]
+    for token in (*named, *base._extra_special_tokens):
+        if not isinstance(token, (str, AddedToken)):
+            raise ValueError(f"extra_special_tokens: expected strings and added tokens, got {token!r:.80}")
+        if str(token) not in known:
+            tokens.append(token)
+    names = {*map(str, named)}
+    result = [AddedToken(token, special=True) if isinstance(token, str) else token for token in tokens]
+    for token in result:
+        token.special = token.special or token.content in names
+    return result
+
+
+def _missing(name: str) -> str:
+    """Return the message for a folder without a tokenizer, with advice for the files that it holds."""
+    is_folder = Path(name).is_dir()
+    files = sorted(path.name for path in Path(name).iterdir()) if is_folder else []
+    ways = {
+        ".gguf": "BPETokenizer.convert_from reads {file}",
+        "encoder.json": "rename {file} to vocab.json, and vocab.bpe to merges.txt",
+        ".model": "AutoTokenizer of transformers may load {file}; save it, and load what it has saved",
+    }
+    hints = [way.format(file=file) for ending, way in ways.items() for file in files if file.endswith(ending)]
+    holds = f"; it holds {', '.join(files[:8]) or 'nothing'}{', …' if len(files) > 8 else ''}" if is_folder else ""
+    return (
+        f"{name} is not a folder to load: expected tokenizer.json, which alone is enough, or vocab.json and merges.txt"
+        f"{holds}"
+        f"{'. ' if hints else ''}{'; '.join(hints[:2])}"
+    )

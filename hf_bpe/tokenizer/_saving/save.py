@@ -1,0 +1,174 @@
+"""Saving and loading of BPETokenizer, with verified folders that give the same ids in every loader.
+
+This corrects what transformers' `save_pretrained` omits or gets wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokenizers import AddedToken
+
+from hf_bpe._utils.arguments import short_repr, wrong_type
+from hf_bpe._utils.files import staged_folder
+from hf_bpe.core._model import BPEModel
+from hf_bpe.counting._normalized_texts import with_normalizer
+from hf_bpe.formats._integrity import LAST, check_digests, digests_of
+from hf_bpe.formats._native_readers import printable_vocab as printable_vocab_of
+from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS
+from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab
+from hf_bpe.tokenizer._saving.existing_files import warn_of_neighbours
+from hf_bpe.tokenizer._saving.folders import Folder
+from hf_bpe.tokenizer._saving.verify_folder import verify_folder
+from hf_bpe.tokenizer._transformers_compat import constructor_errors
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+TOKENIZER_FILE = "tokenizer.json"
+
+# The module that AutoTokenizer copies from a folder and runs to find our class.
+_SHIM = "tokenization_hf_bpe"
+
+
+@contextmanager
+def errors_of_files(folder: Folder, files: Mapping[str, str | None], settings: Mapping[str, Any]) -> Iterator[None]:
+    """Turn errors of loading into a ValueError if the files are damaged or mixed, and not the caller's settings."""
+    try:
+        with constructor_errors():
+            yield
+    except Exception as error:
+        check_digests(folder.config, files, None)  # mixed files of two tokenizers may fail anywhere
+        # Errors of transformers for malformed files, except for settings of the caller, which they name.
+        of_files = isinstance(error, (AttributeError, LookupError, RecursionError, TypeError))
+        if not of_files or any(str(error).startswith(f"{setting} ") for setting in settings):
+            raise
+        raise ValueError(f"{folder.name}: its files are not those of a tokenizer: {error!r}") from error
+
+
+def save(
+    tokenizer: BPETokenizer,
+    write: Callable[[Path], object],
+    save_directory: str | os.PathLike[str],
+    prefix: str,
+    *,
+    portable: bool,
+    verify: bool,
+) -> tuple[str, ...]:
+    """Save a tokenizer, which no other thread changes; `write` saves what transformers does in a folder."""
+    with staged_folder(save_directory, last=[prefix + name for name in LAST]) as staging:
+        write(staging)
+        (staging / TOKENIZER_FILE).write_text(tokenizer._tokenizer_json(), encoding="utf-8", newline="\n")
+        _finish_config(tokenizer, staging, portable)
+        if verify:
+            verify_folder(staging, tokenizer)
+            warn_of_neighbours(tokenizer, Path(save_directory), staging, prefix)
+        if prefix:  # added last, because no loader would find the files
+            for path in [path for path in staging.iterdir() if path.suffix != ".py"]:
+                path.rename(staging / (prefix + path.name))
+        written = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
+    return tuple(str(Path(save_directory, path)) for path in written)
+
+
+def check_auto_class(cls: type, auto_class: str | type) -> None:
+    """Raise a ValueError if AutoTokenizer could not import a class, or for another auto class."""
+    name = auto_class.__name__ if isinstance(auto_class, type) else auto_class
+    if not isinstance(name, str) or name != "AutoTokenizer":
+        raise ValueError(f"auto_class: expected 'AutoTokenizer', got {short_repr(name)}")
+    if not is_copied(cls) and not _is_importable(cls):
+        raise ValueError(
+            f"{cls.__qualname__} of {cls.__module__} cannot be imported where the folder is loaded: expected a "
+            "class at the top of a module; move it into an installed module"
+        )
+
+
+def is_copied(cls: type) -> bool:
+    """Return whether a class is from a module in a saved folder, which transformers copies."""
+    return cls.__module__.startswith("transformers_modules.")
+
+
+def _finish_config(tokenizer: BPETokenizer, folder: Path, portable: bool) -> None:
+    """Correct the `tokenizer_config.json` that transformers wrote."""
+    path = folder / CONFIG_FILE
+    config = json.loads(path.read_text(encoding="utf-8"))
+    auto_map = config.pop("auto_map", None) or {}
+    auto_map = dict(auto_map) if isinstance(auto_map, dict) else {"AutoTokenizer": auto_map}
+    if portable:
+        auto_map.pop("AutoTokenizer", None)
+        config["tokenizer_class"] = "PreTrainedTokenizerFast"
+        if "extra_special_tokens" in config:  # has a different meaning there
+            config["additional_special_tokens"] = config.pop("extra_special_tokens")
+    elif tokenizer._auto_class is None:  # otherwise transformers has copied the source of the class and written the map
+        loaded = auto_map.pop("AutoTokenizer", None)
+        if _needs_shim(type(tokenizer), loaded):
+            auto_map["AutoTokenizer"] = [f"{_SHIM}.{type(tokenizer).__name__}", None]
+            module = type(tokenizer).__module__
+            module = "hf_bpe" if module.startswith("hf_bpe.") else module
+            line = f"from {module} import {type(tokenizer).__name__}  # found here by AutoTokenizer\n"
+            (folder / f"{_SHIM}.py").write_text(line, encoding="utf-8", newline="\n")
+    if auto_map:
+        config["auto_map"] = auto_map
+    config.pop("model", None)  # stored in the other files
+    config["signature"] = tokenizer.model.signature
+    config[DIGESTS] = digests_of(folder)
+    text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _needs_shim(cls: type, loaded: Any) -> bool:
+    """Return whether to save the shim: if the class is registered, or the tokenizer was loaded through it."""
+    if vars(cls).get("_registered_for_auto_class"):
+        return True
+    references = loaded if isinstance(loaded, list) else [loaded]
+    return _is_importable(cls) and any(str(each).split("--")[-1].startswith(f"{_SHIM}.") for each in references)
+
+
+def _is_importable(cls: type) -> bool:
+    return cls.__module__ != "__main__" and getattr(sys.modules[cls.__module__], cls.__name__, None) is cls
+
+
+def model_of(
+    model: BPEModel | None,
+    files: tuple[str | os.PathLike[str] | None, ...],
+    settings: tuple[str | None, str | None, bool, bool, Sequence[str] | None, str | None],
+    added_tokens: Iterable[AddedToken],
+) -> tuple[BPEModel, dict[str, int]]:
+    """Return the model that `BPETokenizer` is given or reads from its files, and its printable vocabulary."""
+    vocab_file, merges_file = files
+    pattern, normalizer, ignore_merges, drop_missing_bytes, model_special_tokens, signature = settings
+    if model is not None:
+        if (
+            any(file is not None for file in files)
+            or pattern not in ("gpt2", model.pattern)
+            or normalizer not in (None, model.normalizer)
+            or ignore_merges not in (False, model.ignore_merges)
+            or drop_missing_bytes not in (False, model.drop_missing_bytes)
+            or (model_special_tokens is not None and {*model_special_tokens} != {*model.special_tokens})
+        ):
+            raise ValueError(
+                "BPETokenizer takes either a model, or files and their settings; got "
+                f"{model}, {vocab_file=}, {merges_file=}, {pattern=}, {normalizer=}, "
+                f"{ignore_merges=}, {drop_missing_bytes=}, {model_special_tokens=}"
+            )
+        model = model.with_signature(signature)
+        return model, printable_vocab_of(model)
+    if vocab_file is None or merges_file is None:
+        raise ValueError(
+            f"BPETokenizer needs a model, or vocab_file and merges_file; got {vocab_file=}, {merges_file=}"
+        )
+    if model_special_tokens is None:
+        model_special_tokens = [token.content for token in added_tokens if token.special] or None
+    model, printable_vocab = read_gpt2_with_vocab(
+        vocab_file, merges_file, special_tokens=model_special_tokens, pattern=pattern, leave_out_ordinary=True
+    )
+    for name, flag in {"ignore_merges": ignore_merges, "drop_missing_bytes": drop_missing_bytes}.items():
+        if not isinstance(flag, bool):
+            raise wrong_type(name, "True or False", flag)
+    model = model.with_checked(ignore_merges=ignore_merges, drop_missing_bytes=drop_missing_bytes and model.lacks_bytes)
+    return with_normalizer(model, normalizer).with_signature(signature), printable_vocab

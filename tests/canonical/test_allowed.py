@@ -1,0 +1,137 @@
+"""Tokens that may follow ids, compared with all texts over small alphabets."""
+
+import itertools
+import unicodedata
+from random import Random
+
+import numpy as np
+import pytest
+
+from hf_bpe import BPEModel, train
+from hf_bpe.canonical._allowed import AllowedTokens
+from hf_bpe.canonical._neighbours import StableNeighbours
+from hf_bpe.encoding._encoder import AddedTokenTuple, Options
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.pretokenizers import NAMES
+from hf_bpe.reference import Encoder
+from support.profiles import by_profile, thorough
+
+ALPHABETS = [
+    ["z", "Z", "\u4e2d", "1", "!", " ", "\n"],
+    ["'", "s", "l", "e", "z", " ", "!"],
+    ["a", "\xe9", "\xe8", "\u4e2d", "\u4e2e", " "],
+    ["1", "2", " ", "a", "A"],
+    ["a", "A", "\u30a2", "\u4e2d", "\u0301", ".", "/"],
+    [" ", "\n", "\t", "\r", "!", "a"],
+]
+MORE = ["", *"zZ\u4e2d1! \n\u0301'sl/\u30fc", "ll", "zz", "  ", " z", "11", "\nz"]
+
+
+def model_of(pattern, alphabet, seed, merges=12):
+    """Return a model learned from random text of an alphabet."""
+    random = Random(seed)
+    corpus = ["".join(random.choices(alphabet, k=random.randrange(20, 80))) for _ in range(30)]
+    merges = train(corpus, num_merges=merges, pattern=random.choice([pattern, pattern, None])).merges
+    vocab = {**{i: bytes([i]) for i in range(256)}, **{256 + i: a + b for i, (a, b) in enumerate(merges)}}
+    return BPEModel(vocab, merges, pattern=pattern)
+
+
+def beginnings_of(encoder, alphabet, length):
+    """Return the beginnings of the ids of all texts of up to some length."""
+    found = set()
+    for size in range(length + 1):
+        texts = ["".join(chars) for chars in itertools.product(alphabet, repeat=size)]
+        for row in map(tuple, encoder.encode_batch(texts, Options(), 1)):
+            found.update(row[:end] for end in range(len(row) + 1))
+    return found
+
+
+def is_viable(encoder, ids, data):
+    """Say whether some text that continues with any kind of character has ids that begin with these."""
+    try:
+        data.decode()
+        completions = [b""]
+    except UnicodeDecodeError as error:
+        rest = data[error.start :]
+        kinds = {}
+        for code in range(0x80, 0x30000):
+            char = chr(code)
+            if not 0xD800 <= code <= 0xDFFF and char.encode().startswith(rest):
+                kinds.setdefault(unicodedata.category(char), []).append(char.encode()[len(rest) :])
+        completions = [each for some in kinds.values() for each in some[:3]]
+    texts = [data + done + more.encode() for done in completions for more in MORE]
+    return any(tuple(row[: len(ids)]) == ids for row in encoder.encode_batch(texts, Options(), 1))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [None, *(pytest.param(name, marks=() if name in ("gpt2", "cl100k", "qwen3.5") else thorough) for name in NAMES)],
+)
+@pytest.mark.parametrize("alphabet", range(by_profile(quick=1, thorough=len(ALPHABETS))))
+def test_mask_is_that_of_all_texts(pattern, alphabet):
+    letters, length = ALPHABETS[alphabet], 5
+    model = model_of(pattern, letters, seed=alphabet)
+    allowed, encoder = AllowedTokens(model, ()), make_encoder(model)
+    viable = beginnings_of(encoder, letters, length)
+    data_of = {ids: b"".join(map(model.vocab.__getitem__, ids)) for ids in viable}
+    tokens = [i for i, token in model.vocab.items() if {*token} <= {*"".join(letters).encode()}]
+    compared = 0
+    for ids, data in data_of.items():
+        if len(data.decode("utf-8", "ignore")) > length - 4:
+            continue
+        mask = np.unpackbits(allowed.after(ids), count=allowed.size)
+        for token_id in tokens:
+            longer = data + model.vocab[token_id]
+            if len(longer.decode("utf-8", "ignore")) > length - 2:
+                continue
+            compared += 1
+            expected = (*ids, token_id) in viable
+            if mask[token_id] != expected:  # texts with other characters may decide
+                assert mask[token_id], (ids, token_id)
+                assert is_viable(encoder, (*ids, token_id), longer), (ids, token_id)
+    assert compared > 20
+
+
+@pytest.mark.parametrize("seed", range(by_profile(quick=15, thorough=100)))
+def test_stable_neighbours_are_those_that_the_merges_leave(seed):
+    letters = Random(seed).choice(["a", "ab", "abc", "ab "])
+    model = model_of(None, letters, seed, merges=14 if len(letters) > 1 else 5)
+    neighbours, encoder = StableNeighbours(model), Encoder(model)
+    tokens = [token_id for token_id, token in model.vocab.items() if {*token} <= {*letters.encode()}]
+    for first, second in itertools.product(tokens, repeat=2):
+        pair = [first, second]
+        is_stable = encoder.encode_word(model.vocab[first] + model.vocab[second]) == pair
+        assert neighbours.are_stable(first, second) == is_stable, pair
+
+
+def test_tokens_that_spell_an_added_token_are_not_allowed():
+    model = model_of("gpt2", ["<", "x", ">", " "], 1)
+    added = AddedTokenTuple("<x>", 300, True, False, False, False, False)
+    allowed, encoder = AllowedTokens(model, [added]), make_encoder(model, (added,))
+    viable = beginnings_of(encoder, ["<", "x", ">", " "], 7)
+    for ids in viable:
+        data = b"".join(map(allowed.bytes_of, ids))
+        if len(data) > 4:
+            continue
+        mask = np.unpackbits(allowed.after(ids), count=allowed.size)
+        for token_id in range(301):
+            token = allowed.bytes_of(token_id) if token_id == 300 or token_id in model.vocab else b"?"
+            if {*token} <= {*b"<x> "} and len(data + token) <= 6:
+                assert bool(mask[token_id]) == ((*ids, token_id) in viable), (ids, token_id)
+
+
+REFUSED = {
+    "pattern": (BPEModel({i: bytes([i]) for i in range(256)}, [], pattern=r"\w+|\s"), ()),
+    "normalizer": (BPEModel({i: bytes([i]) for i in range(256)}, [], normalizer="NFC"), ()),
+    "white space": (
+        BPEModel({i: bytes([i]) for i in range(256)}, []),
+        (AddedTokenTuple("<x>", 300, True, False, True, False, False),),
+    ),
+    "order": (BPEModel({97: b"a", 98: b"b", 99: b"ab", 100: b"aab"}, [(b"a", b"ab"), (b"a", b"b")]), ()),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_is_not_known_is_refused_by_name(reason):
+    with pytest.raises(ValueError, match=reason):
+        AllowedTokens(*REFUSED[reason])

@@ -1,0 +1,83 @@
+"""Masks of the tokens that may follow: the ids that encoding gives are never left out."""
+
+import random
+
+import pytest
+from tokenizers import AddedToken
+
+from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe.pretokenizers import NAMES
+
+BYTES = {number: bytes([number]) for number in range(256)}
+
+
+def tokenizer_of(pattern, merges=(), added=(), **settings):
+    vocab = {**BYTES, **{256 + number: first + second for number, (first, second) in enumerate(merges)}}
+    model = BPEModel(vocab, [*merges], pattern=pattern, **settings)
+    tokens = {1000 + number: token for number, token in enumerate(added)}
+    return BPETokenizer(model=model, added_tokens_decoder=tokens, bos_token=None, eos_token=None, unk_token=None)
+
+
+def forbidden(tokenizer, text):
+    """Return the places in the ids of a text at which the mask leaves out the id."""
+    ids = tokenizer.encode(text)
+    canonical = tokenizer.canonical_ids()
+    return [place for place in range(len(ids)) if not canonical.allowed_next(ids[:place])[ids[place]]]
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", "qwen2", None])
+def test_long_text_without_spaces_is_allowed(pattern):
+    tokenizer = tokenizer_of(pattern, [(b"\xe4", b"\xbd")])
+    assert forbidden(tokenizer, "你好，世界。" * 12) == []
+    assert tokenizer.canonical_ids().heal(tokenizer.encode("你好，世界。" * 12)[:150]).removed < 40
+
+
+@pytest.mark.parametrize("pattern", sorted(name for name in NAMES if name))
+def test_control_and_format_characters_are_allowed(pattern):
+    tokenizer = tokenizer_of(pattern)
+    for text in ("\0\0a", "\u200b\u200bv", "a\x01\x02\x03 b\u200b", "1\x7f\x7f\x7f1"):
+        assert forbidden(tokenizer, text) == [], text
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", None])
+def test_added_tokens_that_overlap_are_allowed(pattern):
+    draw = random.Random(1)
+    contents = ["  ", "   ", "<x>", ">y", "<x>y", " <", "y ", "y  <"]
+    merges = [(b"<", b"x"), (b" ", b" "), (b" ", b"y")]
+    for _ in range(20):
+        chosen = draw.sample(contents, draw.randint(1, 3))
+        tokenizer = tokenizer_of(pattern, merges, [AddedToken(content, normalized=False) for content in chosen])
+        text = "".join(draw.choices([" ", "  ", "<x>", "y", "<", "x", ">"], k=8))
+        assert forbidden(tokenizer, text) == [], (chosen, text)
+
+
+@pytest.mark.parametrize(("normalized", "other"), [("ab", "b<"), ("a<<b", "<<")])
+def test_added_tokens_of_both_kinds_that_overlap_are_refused(normalized, other):
+    added = [AddedToken(normalized, normalized=True), AddedToken(other, normalized=False)]
+    with pytest.raises(ValueError, match="allowed tokens are not known for this tokenizer: the added token"):
+        tokenizer_of("gpt2", added=added).canonical_ids().allowed_next([97])
+
+
+def test_heal_removes_what_an_added_token_may_take():
+    merges = [(b"t", b"h"), (b" ", b" ")]
+    added = [AddedToken("<|end|>", normalized=False, special=True)]
+    tokenizer = tokenizer_of("gpt2", merges, added)
+    for text in ("the <|en", "a  <|", "th<|end|><|e", "<"):
+        ids = tokenizer.encode(text)
+        healed = tokenizer.canonical_ids().heal(ids)
+        kept = ids[: len(ids) - healed.removed]
+        for rest in ("", "x", *("<|end|>"[size:] for size in range(1, 7) if text.endswith("<|end|>"[:size]))):
+            assert tokenizer.encode(text + rest)[: len(kept)] == kept, (text, rest)
+
+
+def test_packed_masks_are_copies():
+    canonical = tokenizer_of("gpt2").canonical_ids()
+    expected = canonical.allowed_next([97])
+    canonical.allowed_next([97], packed=True)[:] = 0
+    assert (canonical.allowed_next([97]) == expected).all()
+
+
+def test_tokens_that_only_ignore_merges_makes_are_refused_next_to_special_tokens():
+    model = BPEModel({**BYTES, 256: b"ab", 257: b"<s>"}, [], ("<s>",), "gpt2", ignore_merges=True)
+    with pytest.raises(ValueError, match="ignore_merges makes tokens that its merges do not make"):
+        BPETokenizer(model=model).canonical_ids().allowed_next([])

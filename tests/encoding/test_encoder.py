@@ -1,0 +1,395 @@
+"""Both encoders give what the reference and the splitter of added tokens give, however the work is distributed."""
+
+import dataclasses
+import os
+import pickle
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken
+
+from hf_bpe import BPEModel
+from hf_bpe.encoding._encoder import (
+    AddedTokenTuple,
+    Options,
+    Padding,
+    PythonEncoder,
+    WordsMergedInPython,
+    tuples_of,
+)
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._streaming import encode_blocks
+from support.profiles import by_profile, thorough
+from support.strategies import (
+    added_tokens,
+    any_bytes,
+    any_texts,
+    hostile_models,
+    long_bytes,
+    mergeable,
+    models,
+    of_tokens,
+    runs_of_letters,
+)
+
+ROOT = Path(__file__).parent.parent.parent
+UNKNOWN = 5000
+options = st.builds(Options, st.booleans(), st.booleans(), st.just(UNKNOWN), dropout=st.none())
+
+
+def python_encoder(model, tokens=()):
+    return PythonEncoder(WordsMergedInPython(model), make_encoder, tuple(tokens))
+
+
+@st.composite
+def encoders(draw, native, tokens=()):
+    """Draw the native encoder of a random model with any instructions and chunks, and the Python one."""
+    model = dataclasses.replace(draw(models()), drop_missing_bytes=draw(st.booleans()))
+    how = {"simd": draw(st.sampled_from(native.simd_names())), "chunk_bytes": draw(st.integers(1, 60))}
+    no_words = [special.encode() for special in model.special_tokens] if model.ignore_merges else None
+    how |= {"no_words": no_words, "drop_missing_bytes": model.drop_missing_bytes}
+    encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, model.pattern, **how)
+    return encoder.with_added_tokens(tuple(tokens)), python_encoder(model, tokens)
+
+
+def texts_with(tokens):
+    """Draw texts, str and bytes, in which added tokens are frequent."""
+    contents = [token.content for token in tokens] or ["a"]
+    pieces = st.sampled_from([*contents, *contents, "a", "b", "ab", " ", "  ", "\n", "\u3000", "é", "_", "1", "\ud83d"])
+    joined = st.lists(pieces, max_size=12).map("".join)
+    return st.one_of(
+        joined,
+        joined.map(lambda text: text.encode("utf-8", "surrogatepass")),
+        any_texts,
+        any_bytes,
+        long_bytes,
+        mergeable,
+    )
+
+
+@settings(max_examples=by_profile(quick=50, thorough=200))
+@given(st.data(), added_tokens(), options)
+def test_native_ids_are_those_of_the_reference(native, data, tokens, options):
+    fast, slow = data.draw(encoders(native, tokens))
+    texts = data.draw(st.lists(texts_with(tokens) | of_tokens(fast.model), max_size=5))
+    expected = slow.encode_batch(texts, options, 1)
+    assert [fast.encode(text, options) for text in texts] == expected
+    threads = data.draw(st.integers(1, 3))
+    assert fast.encode_batch(texts, options, threads) == expected
+    assert fast.count_tokens(texts, options, threads) == [*map(len, expected)]
+    for array, other in zip(
+        fast.encode_to_numpy(texts, options, threads), slow.encode_to_numpy(texts, options, threads), strict=True
+    ):
+        np.testing.assert_array_equal(array, other)
+        assert array.dtype == other.dtype
+    for array, other in zip(
+        fast.encode_with_offsets(texts, options), slow.encode_with_offsets(texts, options), strict=True
+    ):
+        np.testing.assert_array_equal(array, other)
+        assert array.dtype == other.dtype
+
+
+@given(st.data(), st.integers(1, 3), st.sampled_from([0, -100]), st.booleans())
+def test_rows_have_sequences_and_template_ids(native, data, sequences, pad_id, is_left):
+    model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [])
+    fast, slow = make_encoder(model), python_encoder(model)
+    ids = np.array(data.draw(st.lists(st.integers(0, 2**32 - 1), max_size=20)), np.uint32)
+    span = st.tuples(st.integers(0, len(ids)), st.integers(0, len(ids))).map(sorted)
+    row = st.lists(span, min_size=sequences, max_size=sequences)
+    spans = np.array(data.draw(st.lists(row, max_size=4)), np.int64).reshape(-1, sequences, 2)
+    special = st.lists(st.integers(0, 300), max_size=2)
+    template_ids = data.draw(st.lists(special, min_size=sequences + 1, max_size=sequences + 1))
+    rows, masks = slow.rows_to_lists(ids, spans, template_ids, None)
+    assert fast.rows_to_lists(ids, spans, template_ids, None) == (rows, masks)
+    assert masks == [[1] * len(row) for row in rows]
+    longest = max(map(len, rows), default=0)
+    for length in (None, 2, longest, longest + 3):
+        padding = Padding(length, pad_id, is_left)
+        padded, masks = slow.rows_to_lists(ids, spans, template_ids, padding)
+        assert fast.rows_to_lists(ids, spans, template_ids, padding) == (padded, masks)
+        least = longest if length is None else length
+        for row, with_padding, mask in zip(rows, padded, masks, strict=True):
+            fill = [pad_id] * (least - len(row))
+            assert with_padding == (fill + row if is_left else row + fill)
+            assert mask == ([0] * len(fill) + [1] * len(row) if is_left else [1] * len(row) + [0] * len(fill))
+        if least < longest:
+            continue
+        expected = slow.rows_to_arrays(ids, spans, template_ids, padding)
+        for array, other in zip(fast.rows_to_arrays(ids, spans, template_ids, padding), expected, strict=True):
+            np.testing.assert_array_equal(array, other)
+            assert array.dtype == other.dtype
+        assert [[*line[keep == 1]] for line, keep in zip(*expected, strict=True)] == rows
+
+
+def test_rows_that_cannot_be_are_refused(native):
+    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
+    ids = np.arange(4, dtype=np.uint32)
+    for wrong in ([[[0, 5]]], [[[3, 2]]], [[[-1, 2]]]):
+        with pytest.raises(ValueError, match="expected each to begin before it ends"):
+            encoder.rows_to_lists(ids, np.array(wrong), [[], []], None)
+    for template_ids in ([], [[]], [[], [], []]):
+        with pytest.raises(ValueError, match="template_ids one more than sequences"):
+            encoder.rows_to_lists(ids, np.array([[[0, 4]]]), template_ids, None)
+    with pytest.raises(ValueError, match="a length that no row exceeds"):
+        encoder.rows_to_arrays(ids, np.array([[[0, 4]]]), [[], []], Padding(3, 0, False))
+
+
+def test_places_of_characters_and_parts(engine):
+    model = BPEModel(
+        {**{byte: bytes([byte]) for byte in range(256)}, 256: b" a", 257: "é".encode()},
+        [(b" ", b"a"), (b"\xc3", b"\xa9")],
+    )
+    token = AddedTokenTuple("<x>", 300, True, False, True, False, False)
+    encoder = make_encoder(model, (token,))
+
+    def places(text, **options):
+        return [*map(tuple, encoder.encode_with_offsets([text], Options(**options))[2].tolist())]
+
+    assert places("é a <x>") == [(0, 1, 0), (1, 3, 1), (3, 7, 2)]
+    assert places("你") == [(0, 1, 0)] * 3
+    assert places("\ud83d\ude00a") == [(0, 2, 0)] * 4 + [(2, 3, 1)]
+    assert places("a1", add_prefix_space=True) == [(0, 1, 0), (1, 2, 1)]
+    assert places("1", add_prefix_space=True) == [(0, 1, 0), (0, 1, 0)]
+    assert places("é a".encode()) == [(0, 2, 0), (2, 4, 1)]
+
+
+@given(hostile_models(), st.lists(runs_of_letters, min_size=1, max_size=4))
+def test_native_ids_of_hostile_models_are_those_of_the_reference(native, model, words):
+    fast, slow = make_encoder(model), python_encoder(model)
+    fast.encode(b"c" * 100_000, Options())  # after which it has prepared for long words
+    assert fast.encode_batch(words, Options(), 1) == slow.encode_batch(words, Options(), 1)
+
+
+def test_dropped_bytes_make_their_neighbours_merge_within_a_pre_token_only(engine):
+    vocab = {0: b"a", 1: b"b", 2: b"ab", 3: b" ", 4: b"a\x00b"}
+    model = BPEModel(vocab, [(b"a", b"b")], drop_missing_bytes=True)
+    encoder = make_encoder(model)
+    assert encoder.encode("a\x00b", Options()) == [0, 1]  # three pre-tokens
+    whole = dataclasses.replace(model, pattern=None)
+    assert make_encoder(whole).encode("\x00a\x00\x01b\x00 c", Options()) == [2, 3]
+    assert make_encoder(dataclasses.replace(whole, ignore_merges=True)).encode("a\x00b", Options()) == [4]
+    ids, offsets, places = make_encoder(whole).encode_with_offsets(["xa", "cab "], Options(unknown_id=9))
+    assert (ids.tolist(), offsets.tolist(), len(places)) == ([0, 2, 3], [0, 1, 3], 3)
+    long = "a" * 300 + "\x00" + "b" * 300
+    assert make_encoder(whole).encode(long, Options()) == [0] * 299 + [2] + [1] * 299
+
+
+def test_a_model_that_has_all_bytes_drops_none():
+    model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [], drop_missing_bytes=True)
+    assert not model.drop_missing_bytes
+    assert model == dataclasses.replace(model, drop_missing_bytes=False)
+
+
+@settings(max_examples=by_profile(quick=50, thorough=120))
+@given(st.data(), added_tokens(), options, st.sampled_from(["native", "python"]))
+def test_blocks_of_any_size_give_the_ids_of_the_whole(native, data, tokens, options, kind):
+    fast, slow = data.draw(encoders(native, tokens))
+    texts = data.draw(st.lists(texts_with(tokens) | of_tokens(fast.model), min_size=1, max_size=4))
+    whole = b"".join(text.encode("utf-8", "ignore") if isinstance(text, str) else text for text in texts)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
+    pieces = [whole[start:end] for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    encoder = fast if kind == "native" else slow
+    blocks = [*encode_blocks(encoder, pieces, options, 2, data.draw(st.integers(1, 40)))]
+    assert [int(token_id) for ids in blocks for token_id in ids] == slow.encode(whole, options)
+
+
+@pytest.mark.parametrize(
+    ("normalized", "raw", "text", "following"),
+    [
+        ("op", {"content": "p"}, "xopyyyyyyyy", ""),  # is not found: the other is a part of it
+        ("o ", {"content": "<t>", "lstrip": True}, "xo" + " " * 20, "<t>"),  # is not found: its space is eaten
+        (" o", {"content": "p", "rstrip": True}, "p  oyyyyyyyy", ""),
+    ],
+)
+def test_text_is_not_cut_before_tokens_that_others_take_a_part_of(engine, normalized, raw, text, following):
+    tokens = [AddedToken(normalized, normalized=True), AddedToken(**raw, normalized=False)]
+    model = BPEModel({**{byte: bytes([byte]) for byte in range(256)}, 256: b"xo"}, [(b"x", b"o")])
+    encoder = make_encoder(model, tuples_of(enumerate(tokens, 300)))
+    cut = encoder.find_last_cut(text.encode(), Options())
+    ids = encoder.encode(text[:cut], Options()) + encoder.encode(text[cut:] + following, Options())
+    assert ids == encoder.encode(text + following, Options())
+
+
+@given(any_texts, st.lists(st.integers(0, 40), max_size=6), st.integers(1, 30))
+def test_pieces_of_str_may_end_between_surrogates(text, cuts, block_bytes):
+    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
+    cuts = sorted(min(cut, len(text)) for cut in cuts)
+    pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    blocks = [*encode_blocks(encoder, pieces, Options(), 1, block_bytes)]
+    assert [int(token_id) for ids in blocks for token_id in ids] == encoder.encode(text, Options())
+
+
+def test_blocks_are_bounded_where_text_can_be_cut(engine):
+    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
+    sizes = [len(ids) for ids in encode_blocks(encoder, ["low lower " * 10] * 100, Options(), 1, 1000)]
+    assert sum(sizes) == 10_000
+    assert max(sizes) < 1200
+
+
+def random_model(rng, merges=300, alphabet=b"abc", consistent=True):
+    """Make a model of merges of what was merged before, or, if they are not to be consistent, in any order."""
+    tokens = [bytes([byte]) for byte in alphabet]
+    pairs = {}
+    for _ in range(20 * merges):
+        pair = rng.choice(tokens), rng.choice(tokens)
+        if len(pairs) < merges and len(pair[0] + pair[1]) <= 24 and pair not in pairs:
+            pairs[pair] = None
+            tokens.append(pair[0] + pair[1])
+    pairs = [*pairs]
+    if not consistent:
+        rng.shuffle(pairs)
+    vocab = {*tokens, *(bytes([byte]) for byte in range(256))}
+    return BPEModel(dict(enumerate(sorted(vocab))), pairs, pattern=None)
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+@pytest.mark.parametrize("seed", range(12))
+def test_long_words_are_merged_as_the_reference_does(native, consistent, seed):
+    rng = random.Random(seed)
+    model = random_model(rng, rng.choice([20, 100, 300]), rng.choice([b"a", b"ab", b"abc"]), consistent)
+    encoder, reference = make_encoder(model), WordsMergedInPython(model)
+    letters = [token[0] for token in model.vocab.values() if token in (b"a", b"b", b"c")]
+    for size in [*range(1, 70), 100, 1000, 20_000, 20_001, 63, 64, 65, 500, 3000]:
+        word = bytes(rng.choices(letters, k=size))
+        if rng.random() < 0.3:
+            word = word[: 1 + size // 50] * 50
+        assert encoder.encode(word, Options()) == reference.encode(word)
+
+
+@given(models(), any_bytes | mergeable, st.lists(st.integers(0, 9), max_size=4))
+def test_decoding_gives_the_bytes_back(native, model, data, skipped):
+    encoder, slow = make_encoder(model), python_encoder(model)
+    ids = [token_id for token_id in slow.encode(data, Options(unknown_id=UNKNOWN)) if token_id != UNKNOWN]
+    left_out = {ids[place] for place in skipped if place < len(ids)}
+    skipped = bytes(token_id in left_out for token_id in range(max(left_out, default=-1) + 1))
+    assert encoder.decode(ids, b"") == b"".join(model.vocab[token_id] for token_id in ids)
+    kept = [token_id for token_id in ids if token_id not in left_out]
+    assert encoder.decode(ids, skipped) == slow.decode(ids, skipped) == encoder.decode(kept, b"")
+    assert encoder.decode_batch([ids, tuple(ids), []], skipped, "replace") == slow.decode_batch(
+        [ids, ids, []], skipped, "replace"
+    )
+
+
+def test_an_id_that_is_none_is_a_key_error(engine):
+    encoder = make_encoder(BPEModel({3: b"a", 4: b"bc"}, []))
+    assert encoder.decode([3, 4], b"") == b"abc"
+    for wrong in (0, 5, -1, 2**32 - 1, 2**32, 2**70):
+        with pytest.raises(KeyError):
+            encoder.decode([3, wrong], b"")
+    with pytest.raises(TypeError):
+        encoder.decode(["3"], b"")
+
+
+@given(st.data(), added_tokens())
+def test_pickles_encode_alike_and_hold_the_definition_only(native, data, tokens):
+    for encoder in data.draw(encoders(native, tokens)):
+        before = pickle.dumps(encoder)
+        ids = encoder.encode("ab abab <|x|> a", Options(unknown_id=UNKNOWN))
+        assert pickle.dumps(encoder) == before
+        twin = pickle.loads(before)
+        assert twin.model == encoder.model
+        assert twin.encode("ab abab <|x|> a", Options(unknown_id=UNKNOWN)) == ids
+
+
+def gpt2_like():
+    rng = random.Random(1)
+    return random_model(rng, 2000, b"abcdefgh "), rng
+
+
+def test_threads_that_call_at_once_get_what_they_would_alone(native):
+    model, rng = gpt2_like()
+    encoder = make_encoder(model)
+    texts = ["".join(rng.choices("abcdefgh ", k=rng.randint(1, 400))) for _ in range(300)]
+    expected = make_encoder(model).encode_batch(texts, Options(), 1)
+    failures = []
+
+    def call(number):
+        for _ in range(5):
+            part = slice(number * 10, None)
+            if encoder.encode_batch(texts[part], Options(), 2) != expected[part]:
+                failures.append(number)
+            if [encoder.encode(text, Options()) for text in texts[part]] != expected[part]:
+                failures.append(number)
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_process_encodes_while_threads_of_its_parent_do(native):
+    model, rng = gpt2_like()
+    encoder = make_encoder(model)
+    text = "".join(rng.choices("abcdefgh ", k=100_000))
+    expected = encoder.encode(text, Options())
+    stop = threading.Event()
+
+    def keep_encoding():
+        while not stop.is_set():
+            encoder.encode_batch([text] * 4, Options(), 2)
+
+    threads = [threading.Thread(target=keep_encoding) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(by_profile(quick=4, thorough=20)):
+            child = os.fork()
+            if child == 0:
+                os._exit(encoder.encode_batch([text, text], Options(), 2) != [expected, expected])
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_texts_of_other_types_are_refused(engine):
+    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
+    for wrong in (5, None, ["a"], bytearray(b"ab"), memoryview(b"ab")):
+        with pytest.raises(TypeError, match="expected str or bytes, got"):
+            encoder.encode(wrong, Options())
+        with pytest.raises(TypeError, match="expected str or bytes, got"):
+            encoder.encode_batch(["a", wrong], Options(), 1)
+
+
+def test_the_first_byte_without_a_token_is_named_whatever_the_threads(native):
+    model = BPEModel({1: b"a", 2: b" "}, [], pattern="gpt2")
+    encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, "gpt2", chunk_bytes=10)
+    text = "aa a " * 50 + "ax " + "aa a " * 50 + "ay "
+    for threads in (1, 2, 3):
+        with pytest.raises(ValueError, match="no token for the byte 0x78 of the text; set unk_token"):
+            encoder.encode_batch(["aa", text], Options(), threads)
+    assert encoder.encode("axa", Options(unknown_id=7)) == [1, 7, 1]
+
+
+SOAK = """
+import random, sys
+from benchmarks.measure import peak_bytes
+from hf_bpe import BPETokenizer
+tokenizer = BPETokenizer.train(["low lower lowest"], num_merges=5)
+rng = random.Random(0)
+def encode(megabytes):
+    for _ in range(megabytes):
+        words = (rng.randbytes(rng.choice([3, 8, 40])).hex() for _ in range(30_000))  # which never come again
+        tokenizer.count_tokens([" ".join(words)] , num_workers=2)
+encode(40)
+before = peak_bytes()
+encode(80)
+print(peak_bytes() - before)
+"""
+
+
+@thorough
+def test_memory_stays_bounded_on_text_that_never_repeats(native):
+    grown = subprocess.run([sys.executable, "-c", SOAK], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert int(grown) < 100_000_000

@@ -1,0 +1,150 @@
+"""The work of compiled expressions is limited in proportion to the text, on every way to split one."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from hf_bpe import BPETokenizer, count
+from hf_bpe._native_core import native_core
+from hf_bpe.pretokenizers import ByteLevel, Split, canonical_pattern
+from hf_bpe.pretokenizers._native import compile_natively
+from support.patience import PATIENCE
+
+pytestmark = pytest.mark.skipif(native_core() is None, reason="the native core counts steps")
+
+COSTLY = r"(?:a{1,100}){1,100}b|[\s\S]"
+CHAIN = [*[Split(r"(?:a{1,100}){1,50}b")] * 30, ByteLevel()]
+TOO_COSTLY = (
+    r"the pattern takes more than 500 steps a byte to split a text of {} bytes; expected an expression with fewer"
+)
+TEXT = "a" * 20_000
+
+
+def pre_tokens(pattern, text):
+    chain = compile_natively(native_core(), canonical_pattern(pattern))
+    assert not isinstance(chain, str), chain
+    return native_core().pre_tokenize(text.encode(), chain)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return BPETokenizer.train(["low lower"], num_merges=0, pattern=COSTLY)
+
+
+def test_small_text_is_split_whatever_it_costs(tokenizer):
+    text = "a" * 100
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+    assert len(pre_tokens(COSTLY, text)) == 100
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda tokenizer: tokenizer(TEXT),
+        lambda tokenizer: tokenizer(TEXT, return_offsets_mapping=True),
+        lambda tokenizer: tokenizer.encode(TEXT),
+        lambda tokenizer: tokenizer.tokenize(TEXT),
+        lambda tokenizer: tokenizer.encode_to_lists(["low"] * 200 + [TEXT] * 2 + ["low"] * 200),
+        lambda tokenizer: tokenizer.encode_to_numpy([TEXT]),
+        lambda tokenizer: tokenizer.encode_bytes(TEXT.encode()),
+        lambda tokenizer: [*tokenizer.encode_iterable([TEXT])],
+        lambda tokenizer: tokenizer.session().append(TEXT),
+        lambda tokenizer: count([TEXT], pattern=COSTLY),
+        lambda tokenizer: BPETokenizer.train([TEXT], num_merges=1, pattern=COSTLY),
+    ],
+)
+def test_every_call_refuses_a_text_that_takes_too_long(tokenizer, call):
+    with pytest.raises(ValueError, match=TOO_COSTLY.format(len(TEXT))):
+        call(tokenizer)
+
+
+def test_error_leaves_the_tokenizer_as_it_was(tokenizer):
+    before = tokenizer.encode("low lower aab")
+    with pytest.raises(ValueError, match=TOO_COSTLY.format(len(TEXT))):
+        tokenizer.encode_to_lists([TEXT] * 8)
+    assert tokenizer.encode("low lower aab") == before
+
+
+def test_stages_of_a_chain_share_the_work_of_a_text():
+    with pytest.raises(ValueError, match=TOO_COSTLY.format(20_000)):
+        pre_tokens(CHAIN, TEXT)
+
+
+def test_files_and_commands_refuse_a_text_that_takes_too_long(tokenizer, tmp_path):
+    tokenizer.save_pretrained(tmp_path / "tokenizer")
+    (tmp_path / "tokenizer/tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
+    for name in ("vocab.json", "merges.txt"):
+        (tmp_path / "tokenizer" / name).unlink()
+    (tmp_path / "text.txt").write_text(TEXT)
+    foreign = BPETokenizer.from_pretrained(tmp_path / "tokenizer")
+    with pytest.raises(ValueError, match=TOO_COSTLY.format(len(TEXT))):
+        foreign.encode_file(tmp_path / "text.txt", tmp_path / "ids.npy")
+    assert not (tmp_path / "ids.npy").exists()
+    for arguments in (
+        ["encode", "tokenizer", "text.txt"],
+        ["train", "text.txt", "--pattern", COSTLY, "--num-merges", "1", "-o", "new"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "hf_bpe", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert done.returncode == 1, done
+        assert "the pattern takes more than 500 steps a byte" in done.stderr
+
+
+def expressions():
+    """Nested repetitions, with and without look-around."""
+    leaves = st.sampled_from(["a", "[ab]", "a?", r"\w", "(?=a)a", "(?<=a)b?a"])
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.builds("(?:{}){{{},{}}}".format, inner, st.integers(0, 2), st.integers(3, 60)),
+            st.builds("(?:{})+".format, inner),
+            st.builds("(?:{}|{})".format, inner, inner),
+            st.builds("{}{}".format, inner, inner),
+            st.builds("(?>{})".format, inner),
+        ),
+        max_leaves=5,
+    ).map(lambda body: rf"(?:{body})c|[\s\S]")
+
+
+@given(expressions(), st.integers(1, 3000), st.booleans())
+def test_any_expression_ends_in_a_limited_number_of_steps(expression, length, is_mixed):
+    """Each step takes nanoseconds, so the test ends; a text is cut into all of itself, or refused."""
+    text = ("ab" if is_mixed else "a") * length
+    try:
+        pattern = canonical_pattern(expression)
+        chain = compile_natively(native_core(), pattern)
+    except ValueError:
+        assume(False)
+    assume(not isinstance(chain, str))
+    try:
+        pieces = native_core().pre_tokenize(text.encode(), chain)
+    except ValueError:
+        return
+    assert b"".join(pieces).decode() == text
+
+
+def test_real_patterns_split_runs_of_characters(test_data):
+    """The worst that they meet, in which they take at most four steps a byte."""
+    runs = [" ", "a", "A", "1", "\n", "!", "'", "中", "👋", "\r\n", " \n", "a\u0301", "Ab ", "\u00a0"]
+    rng = np.random.default_rng(0)
+    texts = [run * (100_000 // len(run)) for run in runs] + ["".join(rng.choice(runs, 100_000))]
+    for path in sorted(test_data.glob("tokenizers/*/tokenizer.json")):
+        content = json.loads(path.read_text("utf-8"))
+        try:
+            pattern = canonical_pattern(json.dumps(content["pre_tokenizer"]))
+        except ValueError:
+            continue  # not byte-level
+        chain = compile_natively(native_core(), pattern)
+        for text in texts:
+            assert b"".join(native_core().pre_tokenize(text.encode(), chain)).decode() == text

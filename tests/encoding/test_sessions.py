@@ -1,0 +1,237 @@
+"""Sessions: the ids are always those of the whole text, wherever it was cut, shortened or replaced."""
+
+import copy
+import gc
+import pickle
+import threading
+import weakref
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken
+
+from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe.encoding import _session, _settled_cuts
+from hf_bpe.pretokenizers import NAMES
+from support import strategies
+from support.profiles import by_profile
+
+TEXTS = [
+    "the lowest, newest 2024 isn't HTMLParser the LOWEST\n\n  it'll you're  12345 caf\xe9 \u4f60\u597d \u4f60\u597d"
+]
+MERGES = train(TEXTS * 3, 320, pattern=None).merges
+CONTENTS = ["<|x|>", "<|x|>y", " the", "st", "\u597d", "e\u0301", "\n", " ", "'", "\u4f60"]
+NORMALIZERS = [None, "NFC", '{"type":"Lowercase"}', '{"type":"NFKD"}', '{"type":"Prepend","prepend":"_"}']
+
+pieces = st.one_of(
+    strategies.any_texts,
+    st.lists(strategies.decomposed_fragments, max_size=8).map("".join),
+    st.lists(st.sampled_from([*CONTENTS, "<|", "x|>", "|>y", " t", "he", "'l", "l", "  ", "a", "1"]), max_size=8).map(
+        "".join
+    ),
+)
+
+
+def tokenizer_of(pattern, normalizer=None, tokens=(), **settings):
+    """Return a tokenizer with merges of the texts, whatever the pattern."""
+    vocab = {**{i: bytes([i]) for i in range(256)}, **{256 + i: a + b for i, (a, b) in enumerate(MERGES)}}
+    model = BPEModel(vocab, MERGES, pattern=pattern, normalizer=normalizer)
+    ids = model.printable_vocab()  # an added token with the printable form of a token must have its id
+    added = {ids.get(token.content, 1000 + number): token for number, token in enumerate(tokens)}
+    return BPETokenizer(model=model, added_tokens_decoder=added, bos_token=None, eos_token=None, **settings)
+
+
+@st.composite
+def tokenizers(draw):
+    """Draw a tokenizer with any pattern, normalizer and added tokens."""
+    flags = st.fixed_dictionaries(
+        {name: st.booleans() for name in ("lstrip", "rstrip", "single_word", "normalized", "special")}
+    )
+    tokens = [
+        AddedToken(each, **draw(flags)) for each in draw(st.lists(st.sampled_from(CONTENTS), max_size=3, unique=True))
+    ]
+    pattern = draw(strategies.patterns)
+    prefixed = pattern in ("gpt2", None) and draw(st.booleans())
+    return tokenizer_of(pattern, draw(st.sampled_from(NORMALIZERS)), tokens, add_prefix_space=prefixed)
+
+
+def ids_of(tokenizer, text):
+    return tokenizer.encode(text, add_special_tokens=False)
+
+
+def check(session, tokenizer, ids, change):
+    """Compare a session with the whole text; return its ids."""
+    assert 0 <= change.removed <= len(ids)
+    ids = ids[: len(ids) - change.removed] + change.ids
+    assert ids == session.ids == ids_of(tokenizer, session.text)
+    assert (session.num_ids, session.num_characters) == (len(ids), len(session.text))
+    return ids
+
+
+@given(tokenizers(), st.lists(pieces, max_size=6), st.data())
+@settings(max_examples=by_profile(quick=60, thorough=240))
+def test_appended_truncated_and_updated_text_has_the_ids_of_the_whole(tokenizer, parts, data):
+    session, ids = tokenizer.session(), []
+    for part in parts:
+        ids = check(session, tokenizer, ids, session.append(part))
+    assert session.text == tokenizer.prepare_for_tokenization("".join(parts))[0]
+    fork, before = session.fork(), session.text
+    size = data.draw(st.integers(0, session.num_characters))
+    ids = check(session, tokenizer, ids, session.truncate(size))
+    ids = check(session, tokenizer, ids, session.append(data.draw(pieces)))
+    ids = check(session, tokenizer, ids, session.update(before[: size // 2] + data.draw(pieces)))
+    assert fork.text == before
+    assert fork.ids == ids_of(tokenizer, before)
+
+
+LONG = (
+    "\u6211\u4eec\u3002\u300a\u4f60\u597d\u300b,ABCdef\u4f60A\u597dB\uff0c'll \u30fb\u3042"
+    "\u30fb\u3044!\n!\n\n x  \n y1234\u4f60567 \u30ab\u3099"
+    "\u3002e\u0301 it's \t don't//\n/\u7b2c\u4e00\u7ae0\uff1a\u4ed6"
+    "\u8bf4\uff0c\u201c\u597d\u3002\u201d"
+)
+
+
+@pytest.mark.parametrize("normalizer", [None, "NFC"])
+@pytest.mark.parametrize("pattern", sorted(NAMES))
+@pytest.mark.parametrize("seed", range(by_profile(quick=2, thorough=15)))
+def test_text_without_safe_cuts_is_cut_elsewhere_without_changing_ids(pattern, normalizer, seed):
+    random = Random(seed)
+    tokens = [AddedToken("\u4f60\u597d", lstrip=True), AddedToken("\u300a", rstrip=True, single_word=True)]
+    tokenizer = tokenizer_of(pattern, normalizer, tokens[: random.randrange(3)])
+    few = random.sample(LONG, 12)
+    text = "".join(random.choice(few) for _ in range(random.randrange(3000, 6000)))
+    start = random.randrange(len(text))
+    session = tokenizer.session(text[:start])
+    assert session.ids == ids_of(tokenizer, text[:start])
+    for stop in [*sorted(random.sample(range(start, len(text)), 5)), len(text)]:
+        session.append(text[session.num_characters : stop])
+        assert session.ids == ids_of(tokenizer, text[:stop])
+    session.truncate(start)
+    assert session.ids == ids_of(tokenizer, text[:start])
+
+
+@pytest.mark.parametrize("normalizer", ["NFC", '{"type":"NFKC"}', '{"type":"NFD"}'])
+@pytest.mark.parametrize("seed", range(by_profile(quick=2, thorough=60)))
+def test_text_that_a_normalizer_changes_in_places_is_cut_elsewhere(normalizer, seed, monkeypatch):
+    monkeypatch.setattr(_session, "_LONG", 16)
+    monkeypatch.setattr(_settled_cuts, "_WINDOW", 64)
+    random = Random(seed)
+    tokens = [AddedToken("\u4f60\u597d", lstrip=True), AddedToken("\u300a", normalized=True)]
+    tokenizer = tokenizer_of(random.choice(sorted(NAMES)), normalizer, tokens[: random.randrange(3)])
+    few = random.sample("\u4f60\u597d\u3002\uff0c\u300aAb1!-'/\u30ab\u3042", 8)
+    rare = ["e\u0301", "\u30ab\u3099", "\u1112\u1161\u11ab", "\u212b", "=\u0338", "\u0301", "\uff76\uff9e", "\ufa0a"]
+    parts = ["".join(random.choice(rare if random.random() < 0.03 else few) for _ in range(30)) for _ in range(30)]
+    session = tokenizer.session()
+    for number, part in enumerate(parts):
+        session.append(part)
+        assert session.ids == ids_of(tokenizer, "".join(parts[: number + 1]))
+
+
+@pytest.mark.parametrize("pattern", sorted(NAMES))
+def test_tail_of_chinese_text_stays_short(pattern):
+    session = tokenizer_of(pattern).session("\u4ed6\u8bf4\uff0c\u597d\u3002" * 20_000)
+    assert len(session._state.tail) < 1 << 12
+
+
+@pytest.mark.parametrize("changed", ["e\u0301", "\u212b", "\u30ab\u3099"])
+def test_tail_stays_short_after_text_that_the_normalizer_changes(changed):
+    tokenizer = tokenizer_of("qwen2", "NFC", [AddedToken("\u597d", normalized=True)])
+    text = ("\u4ed6\u8bf4\uff0c\u597d\u3002" * 400 + changed) * 4
+    session = tokenizer.session()
+    for start in range(0, len(text), 700):
+        session.append(text[start : start + 700])
+        assert len(session._state.tail) < 1 << 12
+    assert session.ids == ids_of(tokenizer, text)
+
+
+def test_long_first_text_is_held_in_blocks_that_a_fork_shares():
+    tokenizer = tokenizer_of("o200k")
+    session = tokenizer.session(TEXTS[0] * 5000)
+    fork = session.fork()
+    assert fork._state.last is session._state.last
+    session.append(" lowest")
+    fork.truncate(100_000)
+    assert session.ids == ids_of(tokenizer, TEXTS[0] * 5000 + " lowest")
+    assert fork.ids == ids_of(tokenizer, (TEXTS[0] * 5000)[:100_000])
+
+
+def test_appending_character_by_character_keeps_few_blocks():
+    tokenizer, text = tokenizer_of("gpt2"), TEXTS[0] * 300
+    session = tokenizer.session()
+    for char in text:
+        session.append(char)
+    assert session.ids == ids_of(tokenizer, text)
+    blocks, block = 0, session._state.last
+    while block is not None:
+        blocks, block = blocks + 1, block.before
+    assert blocks < 10
+
+
+def test_copy_and_pickle_keep_text_and_half_of_a_surrogate_pair():
+    session = tokenizer_of("gpt2").session("low \ud83d")
+    for other in (copy.copy(session), pickle.loads(pickle.dumps(session)), session.fork()):
+        assert other.text == "low \ufffd"
+        other.append("\ude00")
+        assert other.text == "low \U0001f600"
+    assert session.text == "low \ufffd"
+
+
+def test_special_tokens_are_found_or_not_as_the_session_is_given():
+    tokenizer = tokenizer_of("gpt2", tokens=[AddedToken("<|x|>", special=True)])
+    as_text = tokenizer.session(split_special_tokens=True)
+    parsed = tokenizer.session()
+    for piece in ("low<|", "x|>", "low"):
+        as_text.append(piece)
+        parsed.append(piece)
+    assert parsed.ids == tokenizer.encode("low<|x|>low")
+    assert as_text.ids == tokenizer.encode("low<|x|>low", split_special_tokens=True)
+
+
+def test_a_second_thread_is_refused_while_a_session_changes():
+    session = tokenizer_of("gpt2").session("low")
+    errors = []
+
+    def append():
+        try:
+            session.append("er")
+        except RuntimeError as error:
+            errors.append(str(error))
+
+    with session._turn:
+        thread = threading.Thread(target=append)
+        thread.start()
+        thread.join()
+    assert "fork()" in errors[0]
+    assert session.text == "low"
+
+
+def test_failed_append_leaves_the_session_as_it_was():
+    tokenizer = BPETokenizer(model=BPEModel({97: b"a", 98: b"b"}, []))
+    session = tokenizer.session("ab")
+    with pytest.raises(ValueError, match="0x63"):
+        session.append("c")
+    session.append("a")
+    assert (session.text, session.ids) == ("aba", [97, 98, 97])
+
+
+WRONG = [("append", b"low"), ("update", None), ("truncate", True), ("truncate", -1), ("truncate", 4)]
+
+
+@pytest.mark.parametrize(("method", "value"), WRONG)
+def test_wrong_arguments_are_refused(method, value):
+    session = tokenizer_of("gpt2").session("low")
+    with pytest.raises((TypeError, ValueError), match="expected"):
+        getattr(session, method)(value)
+    assert session.text == "low"
+
+
+def test_session_can_be_referenced_weakly():
+    session = tokenizer_of("gpt2").session("low")
+    sessions = weakref.WeakSet([session])
+    assert session in sessions
+    del session
+    gc.collect()
+    assert not sessions

@@ -1,0 +1,158 @@
+"""`ignore_merges`: a pre-token that is a token is that token, as in `tiktoken`; both engines, and every method."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe.encoding._encoder import AddedTokenTuple, Options
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._streaming import encode_blocks
+from hf_bpe.pretokenizers import pattern_expression
+from hf_bpe.reference import pre_tokenize
+from support import oracle
+from support.strategies import any_bytes, mergeable, models, of_tokens, texts
+
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+SPECIAL = AddedTokenTuple("<|x|>", 260, *[True] + [False] * 4)
+# No merge makes "abc", nor what begins with a space.
+VOCAB = BYTES | {256: b"ab", 257: b"abc", 258: b" abc", 259: b"abcabc", 260: b"<|x|>"}
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def encode(text, pattern="gpt2", ignore_merges=True, **options):
+    encoder = make_encoder(BPEModel(VOCAB, [(b"a", b"b")], ["<|x|>"], pattern, ignore_merges), (SPECIAL,))
+    return encoder.encode(text, Options(**options))
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", r"\s?\w+|[^\w\s]+|\s"])
+def test_ignore_merges_applies_to_whole_pre_tokens_only(pattern):
+    assert encode("abc abc!", pattern) == [257, 258, 33]
+    assert encode("abc abc!", pattern, ignore_merges=False) == [256, 99, 32, 256, 99, 33]
+    assert encode("abcd  abc", pattern) == [256, 99, 100, 32, 258]
+
+
+def test_without_a_pattern_the_pre_token_is_the_segment_between_added_tokens():
+    assert encode("abc", None) == [257]
+    assert encode("abc<|x|>abcabc<|x|>abc abc", None) == [257, 260, 259, 260, 256, 99, 32, 256, 99]
+    assert encode(b"abcabc", None) == [259]
+
+
+def test_the_prefix_space_is_part_of_the_pre_token():
+    for pattern in ("gpt2", None):
+        assert encode("abc<|x|>abc", pattern, add_prefix_space=True) == [258, 260, 258]
+        assert encode(" abc", pattern, add_prefix_space=True) == [258]
+
+
+def test_a_special_token_that_is_taken_for_text_is_not_found_as_a_word():
+    assert encode("<|x|>", None, split_special_tokens=True) == [*b"<|x|>"]
+
+
+def test_a_word_may_have_the_highest_id():
+    for highest in (2**16 - 1, 2**16, 2**20):
+        encoder = make_encoder(BPEModel(BYTES | {highest: b"xyz"}, [], ignore_merges=True))
+        for _ in range(2):  # from the cache, too
+            assert encoder.encode("xyz", Options()) == [highest]
+
+
+def test_a_token_of_an_unknown_byte_is_known_as_a_word():
+    encoder = make_encoder(BPEModel({0: b"a", 70_000: b"ab"}, [], ignore_merges=True))
+    assert encoder.encode("ab", Options()) == [70_000]
+    assert encoder.encode("ab abb", Options(unknown_id=5)) == [70_000, 5, 0, 5, 5]
+    with pytest.raises(ValueError, match="no token for the byte 0x62"):
+        encoder.encode("b", Options())
+
+
+@pytest.mark.parametrize("length", [1, 2, 14, 15, 16, 17, 31, 62, 63, 64, 255, 256, 257, 5000, 100_000])
+def test_a_word_of_any_length_is_found(length):
+    word = b"ab" * length
+    model = BPEModel(BYTES | {256: b"ab", 257: word + b"a", 258: b"a" + word}, [(b"a", b"b")], (), None, True)
+    encoder = make_encoder(model)
+    for _ in range(2):  # from the cache, too
+        assert encoder.encode(word + b"a", Options()) == [257]
+        assert encoder.encode(b"a" + word, Options()) == [258]
+        assert encoder.encode(word + b"b", Options()) == [256] * length + [98]
+        assert encoder.encode(word, Options()) == [256] * length
+
+
+CUSTOM = [None, "gpt2", r"\w+|\s", r"(?:(a)|b)\s*", r"x*", r" ?[ab]+"]
+
+
+@pytest.mark.parametrize("pattern", CUSTOM)
+@given(model=models(all_bytes=True), data=st.data())
+def test_methods_give_the_ids_of_the_definition(pattern, model, data):
+    model = dataclasses.replace(model, pattern=pattern, ignore_merges=True)
+    batch = data.draw(st.lists(of_tokens(model) | mergeable | any_bytes | texts, max_size=5))
+    ids = {token: token_id for token_id, token in model.vocab.items()}
+    encoded = [text.encode() if isinstance(text, str) else text for text in batch]
+    tokens = [oracle.encode(pre_tokenize(text, pattern), model) for text in encoded]
+    expected = [[ids[token] for token in row] for row in tokens]
+    encoder = pickle.loads(pickle.dumps(make_encoder(model)))
+    assert [encoder.encode(text, Options()) for text in batch] == expected
+    assert encoder.encode_batch(batch, Options(), 2) == expected
+    assert encoder.count_tokens(batch, Options(), 2) == [*map(len, expected)]
+    array, offsets = encoder.encode_to_numpy(batch, Options(), 2)
+    assert [row.tolist() for row in np.split(array, offsets[1:-1])][: len(batch)] == expected
+    assert offsets.tolist() == [0, *np.cumsum([*map(len, expected)])]
+    array, _, places = encoder.encode_with_offsets(encoded, Options())
+    assert array.tolist() == [token_id for row in expected for token_id in row]
+    assert np.diff(places[:, :2]).ravel().tolist() == [len(token) for row in tokens for token in row]
+    whole = b"".join(encoded)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=4)))
+    pieces = [whole[start:end] for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    blocks = [*encode_blocks(encoder, pieces, Options(), 2, data.draw(st.integers(1, 40)))]
+    tokens = oracle.encode(pre_tokenize(whole, pattern), model)
+    assert [int(token_id) for block in blocks for token_id in block] == [ids[token] for token in tokens]
+
+
+@st.composite
+def rank_tables(draw):
+    """Draw a model, and what tiktoken knows of it: tokens that merges make, then some that they do not."""
+    letters = draw(st.sampled_from([b"a", b"ab", b" ab", b"a\xc3\xa9"]))
+    tokens, merges, unmerged = [bytes([letter]) for letter in letters], [], []
+    for _ in range(draw(st.integers(0, 12))):
+        parts = oracle.encode_word(draw(st.sampled_from(tokens)) + draw(st.sampled_from(tokens)), merges)
+        if len(parts) == 2 and len(b"".join(parts)) <= 12:
+            merges.append(tuple(parts))
+            tokens.append(b"".join(parts))
+    for _ in range(draw(st.integers(0, 8))):
+        word = b"".join(draw(st.lists(st.sampled_from(tokens), min_size=3, max_size=5)))
+        if len(oracle.encode_word(word, merges)) > 2 and word not in unmerged:
+            unmerged.append(word)
+    vocab = BYTES | dict(enumerate([*tokens[len(letters) :], *unmerged], start=256))
+    pattern = draw(st.sampled_from(["gpt2", "cl100k", "o200k", None]))
+    return BPEModel(vocab, merges, (), pattern, ignore_merges=True)
+
+
+@given(rank_tables(), st.data())
+def test_ids_are_those_of_tiktoken_where_merges_do_not_make_all_tokens(model, data):
+    made = of_tokens(model).map(lambda data: data.decode(errors="ignore"))
+    batch = data.draw(st.lists(made | st.text("ab é", max_size=12) | texts, max_size=5))
+    tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is compared with")
+    ranks = {token: rank for rank, token in model.vocab.items()}
+    expression = r"[\s\S]+" if model.pattern is None else pattern_expression(model.pattern)
+    theirs = tiktoken.Encoding("drawn", pat_str=expression, mergeable_ranks=ranks, special_tokens={})
+    encoder = make_encoder(model)
+    for text in batch:
+        assert encoder.encode(text, Options()) == theirs.encode_ordinary(text)
+
+
+def test_offsets_and_words_of_a_call_are_those_of_whole_words():
+    tokenizer = BPETokenizer(model=BPEModel(VOCAB, [(b"a", b"b")], ["<|x|>"], ignore_merges=True))
+    called = tokenizer("abc abc!", return_offsets_mapping=True)
+    assert called["input_ids"] == [257, 258, 33]
+    assert called["offset_mapping"] == [(0, 3), (3, 7), (7, 8)]
+    assert called.word_ids() == [0, 1, 2]
+    assert tokenizer.tokenize("abc abc") == ["abc", "Ġabc"]
+
+
+def test_training_from_whole_words_keeps_the_encoding_of_the_model():
+    initial = BPEModel(BYTES | {256: b"abc"}, [], ignore_merges=True)
+    model = train(["abc abc"], num_merges=2, initial=initial)
+    assert model.merges == train(["abc abc"], num_merges=2).merges
+    assert model.ignore_merges

@@ -1,0 +1,608 @@
+"""BPETokenizerFast gives what the fast tokenizer in it gives, whatever is changed in it."""
+
+import copy
+import json
+import logging
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib import metadata
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
+from tokenizers.decoders import DecodeStream
+from transformers import AutoTokenizer, GPT2Tokenizer, PreTrainedTokenizerFast
+
+from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate, patch_transformers, unpatch_transformers
+from hf_bpe.counting import NormalizedTexts
+from hf_bpe.fast import _engine_slot
+from hf_bpe.fast._backend_state import state_of_tokens
+from support.profiles import by_profile
+
+CORPUS = ["This is the first sentence, and this sentence is the second one.", "Numbers 12 3 and 92000; falsé 生活."] * 3
+TEXTS = ["", " ", "This is<|endoftext|> the first", "falsé 生活 12  \n\t x", "<x> low<pad> <|eot|>é", "👩🏽‍🚀\x00" * 3]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tokenizer")
+    added = {"pad_token": "<pad>", "add_bos_token": True, "extra_special_tokens": ["<|eot|>"]}
+    tokenizer = BPETokenizer.train(CORPUS, num_merges=50, special_tokens=["<|endoftext|>"], **added)
+    tokenizer.save_pretrained(folder, portable=True, verify=False)
+    return folder
+
+
+@pytest.fixture
+def plain(folder):
+    return PreTrainedTokenizerFast.from_pretrained(folder)
+
+
+@pytest.fixture
+def fast(folder):
+    return accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
+
+
+def as_lists(encoded):
+    values = {name: np.asarray(value).tolist() if hasattr(value, "shape") else value for name, value in encoded.items()}
+    names = (
+        "ids",
+        "type_ids",
+        "offsets",
+        "special_tokens_mask",
+        "word_ids",
+        "sequence_ids",
+        "attention_mask",
+    )
+    return values, [[getattr(each, name) for name in names] for each in encoded.encodings]
+
+
+def check_same(plain, fast):
+    for text in TEXTS:
+        assert fast.encode(text) == plain.encode(text)
+        assert as_lists(fast(text)) == as_lists(plain(text))
+        assert fast.tokenize(text) == plain.tokenize(text)
+        ids = plain(text)["input_ids"]
+        for skips in (False, True):
+            assert fast.decode(ids, skip_special_tokens=skips) == plain.decode(ids, skip_special_tokens=skips)
+        assert [*map(fast.convert_ids_to_tokens, ids)] == [*map(plain.convert_ids_to_tokens, ids)]
+
+
+TEXT = st.one_of(st.sampled_from(TEXTS), st.text(max_size=30).filter(lambda text: text.isprintable()))
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "add_special_tokens": st.booleans(),
+        "padding": st.sampled_from([False, True, "max_length"]),
+        "truncation": st.sampled_from([False, True, "longest_first", "only_first"]),
+        "max_length": st.integers(8, 40),
+        "stride": st.integers(0, 2),
+        "padding_side": st.sampled_from(["left", "right"]),
+        "pad_to_multiple_of": st.integers(1, 8),
+        "return_token_type_ids": st.booleans(),
+        "return_attention_mask": st.booleans(),
+        "return_overflowing_tokens": st.booleans(),
+        "return_special_tokens_mask": st.booleans(),
+        "return_offsets_mapping": st.booleans(),
+        "return_length": st.booleans(),
+        "split_special_tokens": st.booleans(),
+    },
+)
+WORDS = st.lists(st.text("ab é生", min_size=1, max_size=5), min_size=1, max_size=4)
+
+
+def result(tokenizer, *texts, **options):
+    try:
+        return as_lists(tokenizer(*texts, verbose=False, **options))
+    except Exception as error:  # tokenizers raises Exception where hf_bpe raises ValueError
+        return Exception if type(error) is ValueError else type(error)
+
+
+@settings(max_examples=by_profile(quick=150, thorough=300), deadline=None)
+@given(data=st.data(), options=OPTIONS)
+def test_calls_give_what_the_plain_tokenizer_gives(folder, data, options):
+    plain, fast = both(folder)
+    kind = data.draw(st.sampled_from(["one", "pair", "batch", "pairs", "words", "batch of words"]))
+    if kind == "one":
+        texts = [data.draw(TEXT)]
+    elif kind == "pair":
+        texts = [data.draw(TEXT), data.draw(TEXT)]
+    elif kind == "batch":
+        texts = [data.draw(st.lists(TEXT, max_size=3))]
+    elif kind == "pairs":
+        texts = [data.draw(st.lists(st.tuples(TEXT, TEXT), max_size=3))]
+    else:
+        texts = [data.draw(WORDS if kind == "words" else st.lists(WORDS, max_size=3))]
+        options["is_split_into_words"] = True
+    assert result(fast, *texts, **options) == result(plain, *texts, **options)
+
+
+DECOMPOSED = st.lists(st.sampled_from(["e\u0301", "\u1112\u1161\u11ab", "\u0323", "a", " ", "\u212b", "<|eot|>", "生"]))
+
+
+@pytest.fixture(scope="module")
+def nfc_folder(tmp_path_factory):
+    """A tokenizer that normalizes text to NFC, as Qwen's do."""
+    folder = tmp_path_factory.mktemp("nfc")
+    options = {"normalizer": "NFC", "pattern": "qwen2", "extra_special_tokens": ["<|eot|>"]}
+    texts = NormalizedTexts(CORPUS, ["<|endoftext|>"])
+    tokenizer = BPETokenizer.train(texts, num_merges=40, special_tokens=["<|endoftext|>"], **options)
+    tokenizer.save_pretrained(folder, portable=True, verify=False)
+    return folder
+
+
+@settings(max_examples=by_profile(quick=60, thorough=600), deadline=None)
+@given(texts=st.lists(st.one_of(TEXT, DECOMPOSED.map("".join)), min_size=1, max_size=3), options=OPTIONS)
+def test_calls_with_normalized_text_give_what_the_plain_tokenizer_gives(nfc_folder, texts, options):
+    plain, fast = both(nfc_folder)
+    assert fast.is_accelerated
+    assert result(fast, texts, **options) == result(plain, texts, **options)
+    assert [fast.encode(text) for text in texts] == [plain.encode(text) for text in texts]
+
+
+@cache
+def both(folder):
+    plain = PreTrainedTokenizerFast.from_pretrained(folder)
+    return plain, accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
+
+
+@settings(max_examples=by_profile(quick=60, thorough=300), deadline=None)
+@given(rows=st.lists(st.lists(st.integers(0, 400), max_size=8), max_size=4), skips=st.booleans())
+def test_decoding_gives_what_the_plain_tokenizer_gives(folder, rows, skips):
+    plain, fast = both(folder)
+    assert fast.batch_decode(rows, skip_special_tokens=skips) == plain.batch_decode(rows, skip_special_tokens=skips)
+    for row in rows:
+        array = np.array(row, np.int64)
+        assert fast.decode(array, skip_special_tokens=skips) == plain.decode(array, skip_special_tokens=skips)
+        assert fast.convert_ids_to_tokens(array, skips) == plain.convert_ids_to_tokens(array, skips)
+
+
+INSISTS = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
+
+
+@pytest.mark.parametrize("insists", [None, False, True])
+@pytest.mark.parametrize("setting", [False, True])
+def test_spaces_are_cleaned_up_where_transformers_does(folder, monkeypatch, setting, insists):
+    """Llama 3's folder has the setting; newer releases ignore it for BPE unless another one insists."""
+    given = {"clean_up_tokenization_spaces": setting} | ({} if insists is None else {INSISTS: insists})
+    plain = PreTrainedTokenizerFast.from_pretrained(folder, **given)
+    fast = accelerate(PreTrainedTokenizerFast.from_pretrained(folder, **given))
+    rows = [plain.encode("It is n't , that !", add_special_tokens=False)] * 2
+    for options in ({}, {"clean_up_tokenization_spaces": True}, {"clean_up_tokenization_spaces": False}):
+        expected = plain.batch_decode(rows, **options)
+        assert fast.batch_decode(rows, **options) == expected
+        assert fast.decode(rows, **options) == plain.decode(rows, **options)
+        assert fast.decode(rows[0], **options) == expected[0]
+    monkeypatch.setattr(PreTrainedTokenizerFast, "_decode", lambda *args, **kwargs: pytest.fail("not accelerated"))
+    if hasattr(plain, INSISTS) and not insists:
+        assert fast.batch_decode(rows) == expected
+
+
+def change_components(name, value):
+    return lambda tokenizer: setattr(tokenizer.backend_tokenizer, name, value)
+
+
+def replace_backend(tokenizer):
+    content = json.loads(tokenizer._tokenizer.to_str())
+    tokenizer._tokenizer = Tokenizer.from_str(json.dumps(content | {"normalizer": {"type": "Lowercase"}}))
+
+
+def replace_merges(tokenizer):
+    content = json.loads(tokenizer._tokenizer.to_str())
+    content["model"]["merges"].reverse()
+    tokenizer.backend_tokenizer.model = Tokenizer.from_str(json.dumps(content)).model
+
+
+CHANGES = {
+    "a new token": lambda tokenizer: tokenizer.add_tokens(["<x>", "生"]),
+    "a token of the vocabulary": lambda tokenizer: tokenizer.add_tokens(["is", AddedToken("th", lstrip=True)]),
+    "flags of an added token": lambda tokenizer: tokenizer.add_tokens([AddedToken("<pad>", rstrip=True)]),
+    "a named token": lambda tokenizer: tokenizer.add_special_tokens({"cls_token": "<x>"}),
+    "eos": lambda tokenizer: setattr(tokenizer, "add_eos_token", True),
+    "splitting of special tokens": lambda tokenizer: setattr(tokenizer, "split_special_tokens", True),
+    "normalizer": change_components("normalizer", normalizers.Lowercase()),
+    "pre-tokenizer": change_components("pre_tokenizer", pre_tokenizers.ByteLevel(add_prefix_space=True)),
+    "no byte-level pre-tokenizer": change_components("pre_tokenizer", pre_tokenizers.Whitespace()),
+    "a part in place": lambda t: setattr(t.backend_tokenizer.pre_tokenizer, "add_prefix_space", True),
+    "decoder": change_components("decoder", None),
+    "post-processor": change_components("post_processor", None),
+    "ignore_merges": lambda tokenizer: setattr(tokenizer.backend_tokenizer.model, "ignore_merges", True),
+    "truncation": lambda tokenizer: tokenizer.backend_tokenizer.enable_truncation(3),
+    "backend": replace_backend,
+    "merges": replace_merges,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_tokenizer_gives_what_the_changed_plain_one_gives(plain, fast, change):
+    check_same(plain, fast)
+    for tokenizer in (plain, fast):
+        CHANGES[change](tokenizer)
+    check_same(plain, fast)
+
+
+def test_changes_by_held_objects_are_noticed(plain, fast):
+    held = [(tokenizer._tokenizer, tokenizer._tokenizer.pre_tokenizer) for tokenizer in (plain, fast)]
+    check_same(plain, fast)
+    for flags in ({}, {"lstrip": True}):
+        for backend, _ in held:
+            backend.add_tokens([AddedToken("生", **flags)])
+        check_same(plain, fast)
+    parts = [part for _, part in held]
+    del held, backend
+    check_same(plain, fast)
+    for part in parts:
+        part.add_prefix_space = True
+    check_same(plain, fast)
+    assert fast.is_accelerated
+
+
+def cached_as_in_vllm(tokenizer):
+    """Return a copy of a subclass that keeps the tokenizer, as vLLM 0.33 makes it."""
+    other = copy.copy(tokenizer)
+
+    class Cached(type(tokenizer)):
+        def __reduce__(self):
+            return cached_as_in_vllm, (tokenizer,)
+
+    other.__class__ = Cached
+    return other
+
+
+COPIES = {
+    "copy": copy.copy,
+    "cached": cached_as_in_vllm,
+    "deep copy of a cached one": lambda fast: copy.deepcopy(cached_as_in_vllm(fast)),
+    "pickled": lambda fast: pickle.loads(pickle.dumps(fast)),
+}
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_added_tokens_are_not_read_in_each_call_because_of_copies(folder, kind, monkeypatch):
+    fast = accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
+    other = COPIES[kind](fast)
+    calls = []
+    monkeypatch.setattr(_engine_slot, "state_of_tokens", lambda backend: calls.append(1) or state_of_tokens(backend))
+    for _ in range(3):  # which compare until nothing reaches the backend
+        fast.encode("is"), other.encode("is")
+    calls.clear()
+    for tokenizer in (fast, other):
+        tokenizer.encode("is"), tokenizer("is"), tokenizer.decode([0]), tokenizer.convert_ids_to_tokens([0])
+        assert len(tokenizer) > 0
+    assert not calls
+    backend = other.backend_tokenizer
+    backend.add_tokens([AddedToken("<pad>", lstrip=True)])
+    assert other.encode("a <pad>") == backend.encode("a <pad>").ids
+    if kind in ("copy", "cached"):  # which share the backend
+        assert fast.encode("a <pad>") == backend.encode("a <pad>").ids
+    del other
+    fast.encode("is")
+    backend.add_tokens([AddedToken("<pad>", rstrip=True)])
+    assert fast.encode("<pad> a") == fast.backend_tokenizer.encode("<pad> a").ids
+
+
+def test_what_cannot_be_accelerated_any_more_is_encoded_by_the_backend_and_logged_once(fast, caplog):
+    CHANGES["no byte-level pre-tokenizer"](fast)
+    with caplog.at_level(logging.WARNING):
+        logging.getLogger("hf_bpe").addHandler(caplog.handler)
+        for _ in range(3):
+            assert fast("This is")["input_ids"] == fast.backend_tokenizer.encode("This is").ids
+        logging.getLogger("hf_bpe").removeHandler(caplog.handler)
+    assert not fast.is_accelerated
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda fast: pickle.loads(pickle.dumps(fast))])
+def test_copies_and_pickles_are_independent_and_accelerated(plain, fast, duplicate):
+    fast("This is")
+    other = duplicate(fast)
+    assert type(other) is type(fast)
+    assert other.is_accelerated
+    check_same(plain, other)
+    if duplicate is not copy.copy:  # which shares the backend, as of any fast tokenizer
+        other.add_tokens(["<x>"])
+        check_same(plain, fast)
+        plain.add_tokens(["<x>"])
+        check_same(plain, other)
+
+
+def test_accelerated_classes_are_those_of_transformers_and_pickles_name_them(folder):
+    tokenizer = GPT2Tokenizer.from_pretrained(folder)
+    fast = accelerate(tokenizer)
+    assert isinstance(fast, (GPT2Tokenizer, BPETokenizerFast, PreTrainedTokenizerFast))
+    assert isinstance(fast, BPETokenizerFast)
+    assert type(fast).__name__ == "GPT2Tokenizer"
+    assert type(tokenizer) is GPT2Tokenizer
+    assert accelerate(fast) is fast
+    assert pickle.loads(pickle.dumps(type(fast))) is type(fast)
+    loaded = type(fast).from_pretrained(folder)
+    assert loaded.encode(CORPUS[0]) == tokenizer.encode(CORPUS[0])
+    with pytest.raises(AttributeError, match="no attribute"):
+        getattr(sys.modules[type(fast).__module__], "no_such_class")  # noqa: B009
+
+
+def test_accelerated_class_loads_the_whole_file(plain, fast, tmp_path):
+    fast.save_pretrained(tmp_path)
+    for kind in (type(fast), BPETokenizerFast):
+        loaded = kind.from_pretrained(tmp_path)
+        assert loaded.is_accelerated
+        assert loaded.backend_tokenizer.to_str() == plain.backend_tokenizer.to_str()
+
+
+def test_subclasses_of_an_accelerated_tokenizer_work_as_servers_make_them(plain, fast):
+    class Cached(type(fast)):
+        @property
+        def all_special_ids(self):
+            return [0]
+
+    other = copy.copy(fast)
+    other.__class__ = Cached
+    assert other.all_special_ids == [0]
+    check_same(plain, other)
+
+    class Loud(type(fast)):
+        def _encode_plus(self, text, *args, **given):
+            return super()._encode_plus(text.upper(), *args, **given)
+
+    other.__class__ = Loud
+    assert other.encode("this") == plain.encode("THIS")
+
+
+def test_a_plain_tokenizer_may_be_given_the_class_and_its_own_back(plain, fast):
+    fast.__class__ = PreTrainedTokenizerFast
+    check_same(plain, fast)
+    fast.__class__ = BPETokenizerFast
+    check_same(plain, fast)
+    loaded = copy.deepcopy(plain)
+    loaded.__class__ = BPETokenizerFast
+    assert loaded.is_accelerated
+    check_same(plain, loaded)
+
+
+def test_fingerprints_of_datasets_do_not_depend_on_calls(fast):
+    fingerprint = pytest.importorskip("datasets.fingerprint").Hasher.hash
+    before = fingerprint(fast)
+    check_same(copy.deepcopy(fast), fast)
+    assert fingerprint(fast) == before == fingerprint(pickle.loads(pickle.dumps(fast)))
+    fast.add_tokens(["<x>"])
+    assert fingerprint(fast) != before
+
+
+def test_settings_of_the_original_do_not_follow_those_of_the_accelerated_one(plain):
+    fast = accelerate(plain)
+    fast.pad_token = "<|eot|>"
+    fast.padding_side = "left"
+    assert (plain.pad_token, plain.padding_side) == ("<pad>", "right")
+
+
+def test_saved_files_are_those_of_the_plain_tokenizer(plain, fast, tmp_path):
+    for name, tokenizer in {"plain": plain, "fast": fast}.items():
+        tokenizer.save_pretrained(tmp_path / name)
+    BPETokenizerFast.from_pretrained(tmp_path / "plain").save_pretrained(tmp_path / "own")
+    written = {path.name: path.read_text() for path in (tmp_path / "plain").iterdir()}
+    for name in ("fast", "own"):
+        assert {path.name: path.read_text() for path in (tmp_path / name).iterdir()} == written
+
+
+def test_stream_decoder_of_tokenizers_takes_the_backend(plain, fast):
+    ids = plain.encode(TEXTS[3])
+    streams = DecodeStream(skip_special_tokens=True), DecodeStream(skip_special_tokens=True)
+    steps = [[s.step(t._tokenizer, i) for i in ids] for s, t in zip(streams, (plain, fast), strict=True)]
+    assert steps[0] == steps[1]
+
+
+def test_threads_may_encode_while_another_adds_tokens(fast):
+    expected = fast.encode(CORPUS[1])
+
+    def encode(number):
+        if number % 50 == 7:
+            try:
+                fast.add_tokens([f"<new {number}>"])
+            except RuntimeError as error:  # of tokenizers before 0.23, which adds no tokens while it encodes
+                if "Already borrowed" not in str(error):
+                    raise
+        return fast.encode(CORPUS[1])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(ids == expected for ids in pool.map(encode, range(200)))
+
+
+@pytest.mark.parametrize("times", [1, 5])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_change_by_another_thread_leaves_no_call_to_the_backend(folder, monkeypatch, times, when):
+    """In the backend, a call of another thread could change the padding of this one."""
+    fast = accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
+    verified_engine = _engine_slot.verified_engine
+    changes = []
+
+    def changed_meanwhile(backend):
+        engine = verified_engine(backend) if when == "after" else None
+        if len(changes) < times:
+            changes.append(backend.add_tokens([f"<new {len(changes)}>"]))
+            if when == "before":
+                raise ValueError("its ids differ, because the backend has changed since it was read")
+        return engine or verified_engine(backend)
+
+    monkeypatch.setattr(_engine_slot, "verified_engine", changed_meanwhile)
+    monkeypatch.setattr(PreTrainedTokenizerFast, "_encode_plus", lambda *args, **kwargs: pytest.fail("not accelerated"))
+    fast.add_tokens(["<x>"])
+    for _ in range(times + 1):
+        short, long = fast(["is", "is is is <x> <new 0>"], padding=True)["input_ids"]
+        assert len(short) == len(long)
+        assert short[-1] == fast.pad_token_id
+    assert len(changes) == times
+    assert fast.encode("<new 0>", add_special_tokens=False) == [fast.convert_tokens_to_ids("<new 0>")]
+
+
+def added_tokens():
+    """Tokens with flags, and ways to add them."""
+    contents = st.sampled_from(["<s>", "<t>", " low", "lo", "é", "<s>x", "b", "<pad>"])
+    flags = st.fixed_dictionaries(
+        dict.fromkeys(("special", "lstrip", "rstrip", "single_word", "normalized"), st.booleans())
+    )
+    return st.lists(st.tuples(contents, flags, st.sampled_from([*ADDING])), min_size=1, max_size=5)
+
+
+ADDING = {
+    "add_tokens": lambda tokenizer, token: tokenizer.add_tokens([token]),
+    "special_tokens": lambda tokenizer, token: tokenizer.add_tokens([token], special_tokens=True),
+    "name": lambda tokenizer, token: tokenizer.add_special_tokens({"cls_token": token}),
+    "backend": lambda tokenizer, token: tokenizer.backend_tokenizer.add_tokens([token]),
+    "special in backend": lambda tokenizer, token: tokenizer.backend_tokenizer.add_special_tokens([token]),
+}
+
+
+@given(added_tokens(), st.booleans())
+def test_tokens_added_again_with_other_flags_are_those_of_the_backend(folder, added, is_accelerated_first):
+    """`tokenizers` goes on to treat an ordinary token as special if it was so before; then it has to encode itself."""
+    plain, other = (PreTrainedTokenizerFast.from_pretrained(folder) for _ in range(2))
+    fast = accelerate(other) if is_accelerated_first else None
+    for content, flags, way in added:
+        for tokenizer in (plain, *([fast] if fast is not None else [])):
+            ADDING[way](tokenizer, AddedToken(content, **flags))
+    try:
+        fast = accelerate(plain) if fast is None else fast
+    except ValueError:  # a token was special before
+        return
+    for text in ("a<s>b", " <s> x <t>low low", "é<t>", "<s>x<s> x", "b lo low <pad> "):
+        for splits in (False, True):
+            given = {"split_special_tokens": splits, "return_offsets_mapping": True}
+            expected = plain(text, **given)
+            assert {**fast(text, **given)} == {**expected}
+            for skips in (False, True):
+                ids = expected["input_ids"]
+                assert fast.decode(ids, skip_special_tokens=skips) == plain.decode(ids, skip_special_tokens=skips)
+
+
+def test_token_that_was_special_is_left_to_the_backend_and_said_so(plain, fast):
+    for tokenizer in (plain, fast):
+        tokenizer.add_tokens([AddedToken("<s>", special=True)])
+        tokenizer.add_tokens([AddedToken("<s>", special=False)])
+    assert fast.encode("<s>", split_special_tokens=True) == plain.encode("<s>", split_special_tokens=True)
+    assert not fast.is_accelerated
+    with pytest.raises(
+        ValueError, match="the added token '<s>' was a special token before, as which tokenizers goes on"
+    ):
+        accelerate(plain)
+
+
+def test_other_tokenizers_are_refused_by_name_and_stay_as_they_are():
+    other = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(WORD_LEVEL))
+    with pytest.raises(ValueError, match=r"PreTrained|TokenizersBackend.*WordLevel"):
+        accelerate(other)
+    assert not isinstance(other, BPETokenizerFast)
+    with pytest.raises(TypeError, match="got BPETokenizer"):
+        accelerate(BPETokenizer.train([], vocab_size=256))
+
+
+WORD_LEVEL = json.dumps(
+    {
+        **dict.fromkeys(("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")),
+        "version": "1.0",
+        "added_tokens": [],
+        "model": {"type": "WordLevel", "vocab": {"a": 0, "<unk>": 1}, "unk_token": "<unk>"},
+    }
+)
+
+
+def test_patched_auto_tokenizer_accelerates_what_it_can(folder, tmp_path):
+    PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(WORD_LEVEL)).save_pretrained(tmp_path)
+    plain = AutoTokenizer.from_pretrained
+    patch_transformers()
+    patch_transformers()
+    try:
+        assert isinstance(AutoTokenizer.from_pretrained(folder), BPETokenizerFast)
+        assert not isinstance(AutoTokenizer.from_pretrained(tmp_path), BPETokenizerFast)
+    finally:
+        unpatch_transformers()
+    assert AutoTokenizer.from_pretrained == plain
+    assert not isinstance(AutoTokenizer.from_pretrained(folder), BPETokenizerFast)
+
+
+def test_the_plugin_of_vllm_accelerates_on_request(monkeypatch):
+    (entry_point,) = metadata.entry_points(group="vllm.general_plugins", name="hf_bpe")
+    register, plain = entry_point.load(), AutoTokenizer.from_pretrained
+    register()
+    assert AutoTokenizer.from_pretrained == plain
+    monkeypatch.setenv("HF_BPE_ACCELERATE", "1")
+    try:
+        register()
+        assert AutoTokenizer.from_pretrained != plain
+    finally:
+        unpatch_transformers()
+    monkeypatch.setenv("HF_BPE_ACCELERATE", "yes")
+    with pytest.raises(ValueError, match="expected 0 or 1, got 'yes'"):
+        register()
+
+
+def test_the_plugin_of_sglang_accelerates_what_its_loader_returns_on_request(folder, monkeypatch):
+    hooks = {}
+    registry = ModuleType("sglang.srt.plugins.hook_registry")  # as in SGLang 0.5.23
+    registry.HookRegistry = SimpleNamespace(register=lambda name, hook, kind: hooks.update({name: (hook, kind)}))
+    registry.HookType = SimpleNamespace(AFTER="after")
+    monkeypatch.setitem(sys.modules, registry.__name__, registry)
+    (entry_point,) = metadata.entry_points(group="sglang.srt.plugins", name="hf_bpe")
+    register = entry_point.load()
+    register()
+    assert not hooks
+    monkeypatch.setenv("HF_BPE_ACCELERATE", "1")
+    try:
+        register()
+    finally:
+        unpatch_transformers()
+    ((name, (hook, kind)),) = hooks.items()
+    assert (name, kind) == ("sglang.srt.utils.hf_transformers.tokenizer.get_tokenizer", "after")
+    loaded = PreTrainedTokenizerFast.from_pretrained(folder)
+    assert hook(loaded, "folder", trust_remote_code=False).is_accelerated
+
+
+class Prefixed(PreTrainedTokenizerFast):
+    """A class that changes the ids of a call after the backend."""
+
+    def _convert_encoding(self, *args, **kwargs):
+        data, encodings = super()._convert_encoding(*args, **kwargs)
+        data["input_ids"] = [[0, *ids] for ids in data["input_ids"]]
+        return data, encodings
+
+
+class Lowering(PreTrainedTokenizerFast):
+    """A class that changes the text of a call before the backend."""
+
+    def _encode_plus(self, text, *args, **kwargs):
+        return super()._encode_plus(text.lower(), *args, **kwargs)
+
+
+@pytest.mark.parametrize("kind", [Prefixed, Lowering])
+def test_methods_of_a_class_rule_when_it_is_accelerated(folder, kind):
+    plain = kind.from_pretrained(folder)
+    fast = accelerate(kind.from_pretrained(folder))
+    unchanged = PreTrainedTokenizerFast.from_pretrained(folder)("LOW low").input_ids
+    assert fast("LOW low").input_ids == plain("LOW low").input_ids != unchanged
+    assert fast.encode("LOW low") == plain.encode("LOW low")
+    assert fast.tokenize("LOW low") == plain.tokenize("LOW low")
+
+
+def test_accelerated_tokenizer_of_a_class_with_code_saves_that_code(folder, tmp_path):
+    Lowering.register_for_auto_class("AutoTokenizer")
+    try:
+        saved = [accelerate(Lowering.from_pretrained(folder)), Lowering.from_pretrained(folder)]
+        for number, tokenizer in enumerate(saved):
+            tokenizer.save_pretrained(tmp_path / str(number))
+    finally:
+        Lowering._auto_class = None
+    files = [{path.name: path.read_bytes() for path in (tmp_path / str(number)).iterdir()} for number in (0, 1)]
+    assert files[0] == files[1]
+    assert "test_fast.py" in files[0]
+
+
+def test_patching_a_replaced_method_of_transformers_works(folder, monkeypatch):
+    plain = AutoTokenizer.from_pretrained
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", lambda *args, **kwargs: plain(*args, **kwargs))
+    patch_transformers()
+    try:
+        assert AutoTokenizer.from_pretrained(folder).is_accelerated
+    finally:
+        unpatch_transformers()

@@ -1,0 +1,215 @@
+"""Tests of reading vocabularies natively: files give the same models and the same errors as they do without it."""
+
+import dataclasses
+import json
+import pickle
+import struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken
+
+from hf_bpe import BPETokenizer
+from hf_bpe._native_core import native_core
+from hf_bpe.core._model import CheckedMerges
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.formats import _tokenizer_json as tokenizer_json
+from hf_bpe.formats import _vocab_and_merges as vocab_and_merges
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._native_readers import join_merges, read_merges, read_model
+from hf_bpe.pretokenizers import to_printable
+from support.profiles import by_profile
+from support.strategies import damaged, models
+
+LAYOUTS = [{}, {"indent": 2, "ensure_ascii": False}, {"separators": (",", ":")}, {"indent": "\t"}]
+
+
+@pytest.fixture(autouse=True)
+def _needs_native_core(native):
+    pass
+
+
+def result_of(read):
+    """Return a definition's content, or the error."""
+    try:
+        definition = read()
+    except ValueError as error:
+        return str(error)
+    added = {token_id: repr(token) for token_id, token in definition.added_tokens.items()}
+    return (
+        definition.model,
+        definition.model.printable_vocab(),
+        definition.model.special_ids(),
+        added,
+        definition.settings,
+    )
+
+
+def without_native_reading(name, module, read):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, lambda *_: None)
+        return result_of(read)
+
+
+@st.composite
+def contents(draw):
+    """Draw the text of a tokenizer.json in any layout."""
+    model = draw(models())
+    free = max(model.vocab, default=-1) + 1
+    texts = draw(st.lists(st.sampled_from(["<y>", "lo", "\u0120x", "a"]), unique=True, max_size=3))
+    unused = draw(st.lists(st.sampled_from(["中", "a b", "\u200b"]), unique=True, max_size=2))
+    later = free + len(unused)
+    tokens = {later + i: AddedToken(text, lstrip=draw(st.booleans())) for i, text in enumerate(texts)}
+    settings = {"unused_tokens": {text: free + i for i, text in enumerate(unused)}}
+    try:
+        content = json.loads(tokenizer_json.render_tokenizer_json(Definition(model, tokens, settings)))
+    except ValueError:  # too many gaps
+        content = json.loads(tokenizer_json.render_tokenizer_json(Definition(model)))
+    data = content["model"]
+    if draw(st.booleans()):
+        data["merges"] = [" ".join(merge) for merge in data["merges"]]
+    if draw(st.booleans()):
+        data["vocab"] = dict(draw(st.permutations([*data["vocab"].items()])))
+    if draw(st.booleans()):
+        content["model"] = dict(reversed(data.items()))
+    return json.dumps(content, **draw(st.sampled_from(LAYOUTS)))
+
+
+def read_text(text, path):
+    return tokenizer_json.definition_of_json(tokenizer_json.parse_tokenizer_json(path, text))
+
+
+@settings(max_examples=by_profile(quick=60, thorough=180))
+@given(contents(), st.booleans(), st.data())
+def test_a_tokenizer_json_gives_the_same_read_natively(text, is_damaged, data):
+    content = text.encode()
+    if is_damaged:
+        content = data.draw(damaged(content))
+    native = result_of(lambda: read_text(content, "t.json"))
+    assert native == without_native_reading("read_model", tokenizer_json, lambda: read_text(content, "t.json"))
+    if not is_damaged:
+        assert read_model(content) is not None or not json.loads(text)["model"]["vocab"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"a": 0', '"a": 0, "a": 7'),
+        ('"a": 0', '"a": 1'),
+        ('"a": 0', '"a": -1'),
+        ('"a": 0', '"a": 4294967296'),
+        ('"a": 0', '"a": 0.0'),
+        ('"a": 0', '"a": true'),
+        ('"a": 0', '"": 0'),
+        ('"a": 0', '"\\ud800": 0'),
+        ('"a": 0', '"\\ud83d\\ude00": 0'),
+        ('"a": 0', '"a b": 0'),
+        ('"a b"', '"a  b"'),
+        ('"a b"', '"a c"'),
+        ('"a b"', '"a b", "a b"'),
+        ('"a b"', '["a", "b", "b"]'),
+        ('"a b"', '["a", 1]'),
+        ('"a b"', '"b a"'),
+        ('"a b"', "7"),
+        ('"vocab"', '"vocab": {}, "vocab"'),
+        ('"merges"', '"merges": [], "merges"'),
+        ('"model"', '"mod\\u0065l": 1, "model"'),
+        ('"model"', '"model": {"vocab": {}, "merges": []}, "model"'),
+        ('"model"', '"x": [}, "model"'),
+        ("}}", "}"),
+        ("}}", "}} x"),
+        ("{", "\ufeff{"),
+    ],
+)
+def test_each_irregularity_gives_the_same_read_natively(old, new):
+    text = '{"added_tokens": [], "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}'
+    stage = '{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}'
+    text = text.replace('"model"', f'"decoder": {stage}, "pre_tokenizer": {stage}, "model"')
+    content = text.replace(old, new, 1).encode("utf-8", "surrogatepass")
+    native = result_of(lambda: read_text(content, "t.json"))
+    assert native == without_native_reading("read_model", tokenizer_json, lambda: read_text(content, "t.json"))
+
+
+@settings(max_examples=by_profile(quick=60, thorough=300))
+@given(models(), st.booleans(), st.data())
+def test_vocab_and_merges_give_the_same_read_natively(tmp_path_factory, model, ascii_only, data):
+    folder = tmp_path_factory.mktemp("files")
+    vocab, merges = vocab_and_merges.render_gpt2(model)
+    vocab = json.dumps(json.loads(vocab), ensure_ascii=ascii_only).encode()
+    if data.draw(st.booleans()):
+        vocab = data.draw(damaged(vocab))
+    (folder / "vocab.json").write_bytes(vocab)
+    (folder / "merges.txt").write_text(merges, encoding="utf-8", newline="\n")
+
+    def read():
+        read = vocab_and_merges.read_gpt2_with_vocab(folder / "vocab.json", folder / "merges.txt")
+        assert read[1] == read[0].printable_vocab()
+        return Definition(read[0])
+
+    assert result_of(read) == without_native_reading("read_vocab", vocab_and_merges, read)
+
+
+@given(models())
+@settings(max_examples=by_profile(quick=60, thorough=300))
+def test_ids_of_merges_make_the_same_encoder(model):
+    ids = {token: token_id for token_id, token in model.vocab.items()}
+    text = "".join(f"{to_printable(a)} {to_printable(b)}\n" for a, b in model.merges).encode()
+    read = read_merges(text, [*ids], [*ids.values()])
+    assert read.merges == model.merges
+    words = [*model.vocab.values(), *(a + b + a for a, b in model.merges)]
+    encoders = [
+        native_core().Encoder(model, make_encoder, model.vocab, model.merges, None, merge_ids=merge_ids)
+        for merge_ids in (None, read.ids)
+    ]
+    expected, got = (encoder.merge_words(words, 2**31)[0].tolist() for encoder in encoders)
+    assert got == expected
+
+
+def test_encoders_of_one_model_are_shared_while_one_is_in_use():
+    model = BPETokenizer.train(["low lower"], vocab_size=258).model
+    encoder = make_encoder(model)
+    assert make_encoder(model) is encoder
+    other = model.with_checked(pattern=None)
+    assert make_encoder(other) is not encoder
+    assert make_encoder(other).model is other
+
+
+def test_a_pickle_does_not_depend_on_how_a_model_was_read(tmp_path):
+
+    tokenizer = BPETokenizer.train(["low lower" * 3], vocab_size=260, special_tokens=["<x>"])
+    tokenizer.save_pretrained(tmp_path)
+    loaded = BPETokenizer.convert_from(tmp_path / "tokenizer.json").model
+    assert loaded._merge_ids is not None
+    again = pickle.loads(pickle.dumps(loaded))
+    assert again == loaded
+    assert vars(again).keys() == vars(pickle.loads(pickle.dumps(tokenizer.model))).keys()
+    assert again.special_ids() == {"<x>": 256}
+
+
+@given(models())
+@settings(max_examples=by_profile(quick=60, thorough=300))
+def test_merges_with_ids_are_joined_as_those_without(model):
+    texts = [*map(to_printable, model.vocab.values())]
+    merges = CheckedMerges(model.merges)
+    ids = {token: token_id for token_id, token in model.vocab.items()}
+    merges.ids = b"".join(struct.pack("=3I", ids[a], ids[b], ids[a + b]) for a, b in merges)
+    read = dataclasses.replace(model, merges=merges)
+    expected = "".join(f"{to_printable(a)} {to_printable(b)}\n" for a, b in model.merges)
+    for each in (read, model):
+        assert join_merges(each, [f"{text} " for text in texts], [f"{text}\n" for text in texts]) == expected
+    far = native_core().join_merges(merges.ids, [2**22, *ids.values()], ["a", *texts], ["a", *texts])
+    assert far is None
+
+
+@given(models())
+@settings(max_examples=by_profile(quick=60, thorough=300))
+def test_a_tokenizer_json_is_written_as_json_dumps_would(model):
+    try:
+        text = tokenizer_json.render_tokenizer_json(Definition(model))
+    except ValueError:  # too many gaps
+        return
+    content = json.loads(text)
+    assert text == json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    assert content["model"]["merges"] == [[*map(to_printable, merge)] for merge in model.merges]
+    assert content["model"]["vocab"].items() >= model.printable_vocab().items()

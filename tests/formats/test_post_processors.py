@@ -1,0 +1,157 @@
+"""Post-processors of `tokenizer.json`: special tokens, type ids and offsets are those of the fast tokenizer."""
+
+import json
+import pickle
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer
+from transformers import PreTrainedTokenizerFast
+
+from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe.formats._tokenizer_json import render_tokenizer_json
+from hf_bpe.pretokenizers import ByteLevel
+from support.families import Family, load
+from support.profiles import by_profile
+
+CORPUS = ["low lower lowest newest  widest \n\n  the  new "] * 3
+TOKENIZER = BPETokenizer.train(CORPUS, num_merges=24, special_tokens=["<s>", "</s>", "[CLS]"])
+TOKENIZER.add_tokens([AddedToken("<mask>", lstrip=True), AddedToken("  <end>", lstrip=True, rstrip=True)])
+CONTENT = json.loads(render_tokenizer_json(TOKENIZER.definition))
+IDS = TOKENIZER.model.special_ids()
+COLUMNS = ("input_ids", "offset_mapping", "special_tokens_mask")
+
+PIECES = ["low", " low", "  low", "lowest ", "    low", "   ", " ", " \n", "\n\n", "é", "<s>", "</s> ", "\t", "the"]
+texts = st.lists(st.sampled_from([*PIECES, "<mask>", " <mask>", "\u2003<mask>", "  <end>"]), max_size=8).map("".join)
+flags = st.booleans()
+byte_levels = st.fixed_dictionaries(
+    {"type": st.just("ByteLevel"), "add_prefix_space": flags, "trim_offsets": flags, "use_regex": st.just(True)}
+)
+
+
+def pieces(sequences):
+    """Return a strategy for the pieces of a template; the special token "two" is two tokens."""
+    type_ids = st.sampled_from([0, 0, 1])
+    special = st.builds(
+        lambda name, type_id: {"SpecialToken": {"id": name, "type_id": type_id}},
+        st.sampled_from([*IDS, "two"]),
+        type_ids,
+    )
+    groups = [st.lists(special, max_size=3)]
+    for name in sequences:
+        piece = type_ids.map(lambda type_id, name=name: [{"Sequence": {"id": name, "type_id": type_id}}])
+        groups += [piece, st.lists(special, max_size=3)]
+    return st.tuples(*groups).map(lambda drawn: [piece for group in drawn for piece in group])
+
+
+SPECIAL_TOKENS = {name: {"id": name, "ids": [token_id], "tokens": [name]} for name, token_id in IDS.items()}
+SPECIAL_TOKENS["two"] = {"id": "two", "ids": [IDS["<s>"], IDS["</s>"]], "tokens": ["<s>", "</s>"]}
+templates = st.fixed_dictionaries(
+    {
+        "type": st.just("TemplateProcessing"),
+        "single": pieces("A"),
+        "pair": pieces("AB"),
+        "special_tokens": st.just(SPECIAL_TOKENS),
+    }
+)
+ENDS = {"sep": ["</s>", IDS["</s>"]], "cls": ["[CLS]", IDS["[CLS]"]]}
+processors = st.one_of(
+    templates,
+    byte_levels,
+    st.just({"type": "BertProcessing", **ENDS}),
+    st.builds(lambda flags: {**flags, "type": "RobertaProcessing", **ENDS}, byte_levels),
+    st.permutations([byte_levels, templates]).flatmap(
+        lambda parts: st.tuples(*parts).map(lambda drawn: {"type": "Sequence", "processors": [*drawn]})
+    ),
+)
+
+
+def loaded(processor, add_prefix_space=False):
+    """Return the tokenizers that transformers and we make of a tokenizer.json with a post-processor."""
+    byte_level = {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": True}
+    content = json.dumps({**CONTENT, "pre_tokenizer": byte_level, "post_processor": processor})
+    fast = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(content), pad_token="</s>")
+    return fast, BPETokenizer.convert_from(Tokenizer.from_str(content), pad_token="</s>")
+
+
+@settings(max_examples=by_profile(quick=60, thorough=120))
+@given(processors, flags, texts, texts.filter(bool), flags, flags, st.none() | st.integers(22, 28))
+def test_random_post_processors_give_what_fast_tokenizers_give(processor, prefix, first, second, is_pair, adds, length):
+    fast, ours = loaded(processor, prefix)
+    given = (first, second) if is_pair else (first,)
+    columns = {"return_offsets_mapping": True, "return_special_tokens_mask": True, "return_token_type_ids": True}
+    options = {"add_special_tokens": adds, "max_length": length, "truncation": length is not None, **columns}
+    expected, got = fast(*given, **options), ours(*given, **options)
+    has_type_ids = ours.template is not None and ours.template.has_type_ids
+    for name in (*COLUMNS, *(["token_type_ids"] if has_type_ids else [])):
+        assert got[name] == expected[name], name
+    assert pickle.loads(pickle.dumps(got)).encodings[0].offsets == got["offset_mapping"]
+    again = BPETokenizer.convert_from(Tokenizer.from_str(render_tokenizer_json(ours.definition)))
+    assert (again.template, again.trim_offsets) == (ours.template, ours.trim_offsets)
+
+
+def test_settings_of_post_processors_are_saved(tmp_path):
+    roberta = {"type": "RobertaProcessing", **ENDS, "trim_offsets": True, "add_prefix_space": False}
+    fast, ours = loaded(roberta)
+    ours.save_pretrained(tmp_path)
+    again = BPETokenizer.from_pretrained(tmp_path)
+    assert again.trim_offsets is True
+    assert again.template == ours.template
+    options = {"return_offsets_mapping": True}
+    for pair in (("low  lower", " new"), ("low",)):
+        expected = fast(*pair, **options)
+        for tokenizer in (again, PreTrainedTokenizerFast.from_pretrained(tmp_path)):
+            got = tokenizer(*pair, **options)
+            assert all(got[name] == expected[name] for name in ("input_ids", "offset_mapping"))
+
+
+@pytest.mark.parametrize(
+    ("processor", "message"),
+    [
+        ({"type": "Unknown"}, "is not one of TemplateProcessing, RobertaProcessing, BertProcessing with ByteLevel"),
+        ({"type": "Sequence", "processors": [{"type": "BertProcessing", **ENDS}] * 2}, "is not one of Template"),
+        ({"type": "BertProcessing", **ENDS, "cls": ["[CLS]", 7]}, r"it adds '\[CLS\]' as the id 7; expected"),
+        (
+            {"type": "BertProcessing", **ENDS, "sep": ["low", 265]},
+            "it adds 'low' as the id 265; expected an added token",
+        ),
+        (
+            {
+                "type": "Sequence",
+                "processors": [
+                    {"type": "ByteLevel", "add_prefix_space": prefix, "trim_offsets": True} for prefix in (True, False)
+                ],
+            },
+            "trims offsets in two ways",
+        ),
+    ],
+)
+def test_other_post_processors_are_refused(tmp_path, processor, message):
+    (tmp_path / "tokenizer.json").write_text(json.dumps({**CONTENT, "post_processor": processor}))
+    with pytest.raises(ValueError, match=rf"tokenizer\.json: its post-processor .*{message}"):
+        BPETokenizer.convert_from(tmp_path / "tokenizer.json")
+
+
+@pytest.mark.parametrize("value", ["all", 1, None])
+def test_trim_offsets_is_checked(value):
+    with pytest.raises(ValueError, match="trim_offsets: expected True, False or 'prefix', got"):
+        BPETokenizer(model=TOKENIZER.model, trim_offsets=value)
+
+
+MERGES = [(b" ", b" "), (b"  ", b" "), (b"   ", b"a"), (b"  ", b"a"), (b" ", b"a"), (b"a", b" "), (b"\n", b" ")]
+VOCAB = {byte: bytes([byte]) for byte in range(256)} | {256 + rank: a + b for rank, (a, b) in enumerate(MERGES)}
+
+
+@pytest.mark.parametrize("keeps_first", [False, True])
+@pytest.mark.parametrize("prefix", [False, True])
+def test_spaces_inside_tokens_are_trimmed_as_by_tokenizers(prefix, keeps_first):
+    family = Family(
+        (ByteLevel(add_prefix_space=prefix),),
+        post_processor={"type": "ByteLevel", "add_prefix_space": keeps_first, "trim_offsets": True, "use_regex": True},
+    )
+    theirs, ours = load(family, BPEModel(VOCAB, MERGES, pattern=None))
+    for size in range(1, 6):
+        for text in map("".join, product(" a\né", repeat=size)):
+            assert ours(text).encodings[0].offsets == theirs.encode(text).offsets, text

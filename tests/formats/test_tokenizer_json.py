@@ -1,0 +1,356 @@
+"""`tokenizer.json`: `tokenizers` gives the ids and texts that BPETokenizer gives."""
+
+import dataclasses
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from transformers import AddedToken
+
+from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe.conversion import Definition
+from hf_bpe.formats._tokenizer_json import definition_of_json, read_tokenizer_json, render_tokenizer_json
+from hf_bpe.pretokenizers import NAMES, PATTERNS, PreTokenizer
+from support.profiles import by_profile
+from support.strategies import models, of_tokens, texts
+
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
+CUSTOM = [r"\p{Lu}?\p{Ll}+|\p{N}{1,2}", r"\w+|\s", r"(?:(a)|b)\s*", r"\d(?=\d)"]  # gaps, groups, a look ahead
+EVERY_PATTERN = [*NAMES, None, *CUSTOM]
+SPECIALS = ["<|x|>", "你好"]  # those of `models`
+# No added token is only white space, for which see test_added_tokens.py, and none but ASCII could be read as the
+# printable form of bytes: decoding, `tokenizers` takes it for that.
+CONTENTS = ["<t>", "ab", "б", "бб", " б", "—\n", "a\u0301", "low "]
+
+
+def exported(tokenizer):
+    """Return the tokenizer that `tokenizers` makes of a BPETokenizer's tokenizer.json."""
+    return Tokenizer.from_str(render_tokenizer_json(tokenizer.definition))
+
+
+def assert_equal(tokenizer, theirs, text):
+    ids = tokenizer.encode(text)
+    assert ids == theirs.encode(text).ids
+    for skip in (False, True):
+        assert tokenizer.decode(ids, skip_special_tokens=skip) == theirs.decode(ids, skip_special_tokens=skip)
+
+
+def texts_of_tokens(model):
+    return of_tokens(model).map(lambda data: data.decode(errors="ignore"))
+
+
+def texts_of(*fragments):
+    """Return a strategy of odd texts with fragments, and with the letters that the merges of `models` are of."""
+    pieces = st.one_of(texts, st.text("ab é", max_size=12), st.sampled_from([*SPECIALS, *fragments]))
+    return st.lists(pieces, max_size=6).map("".join)
+
+
+# The same ids
+
+
+@pytest.mark.parametrize("pattern", EVERY_PATTERN)
+@settings(max_examples=by_profile(quick=5, thorough=50))
+@given(model=models(all_bytes=True), batch=st.lists(texts_of(), min_size=1, max_size=5), data=st.data())
+def test_ids_and_decoded_texts_are_equal_with_every_pattern(pattern, model, batch, data):
+    tokenizer = BPETokenizer(model=dataclasses.replace(model, pattern=pattern))
+    theirs = exported(tokenizer)
+    assert theirs.get_vocab() == tokenizer.get_vocab()
+    assert model.printable_vocab().items() <= theirs.get_vocab().items()
+    for text in [*batch, *data.draw(st.lists(texts_of_tokens(model), max_size=5))]:
+        assert_equal(tokenizer, theirs, text)
+    ids = data.draw(st.lists(st.sampled_from([*model.vocab]), max_size=20))
+    assert tokenizer.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
+
+
+@pytest.mark.parametrize("pattern", EVERY_PATTERN)
+def test_a_known_text_has_the_ids_that_the_pattern_gives(pattern):
+    merges = [(b"1", b"2"), (b"12", b"3"), (b" ", b"a"), (b"b", b" ")]
+    vocab = BYTES | {256 + rank: first + second for rank, (first, second) in enumerate(merges)}
+    tokenizer = BPETokenizer(model=BPEModel(vocab, merges, (), pattern))
+    ids = tokenizer.encode("b a123")
+    assert ids == exported(tokenizer).encode("b a123").ids
+    unlike = {name: [98, 258, 49, 50, 51] for name in ("qwen2", "qwen3.5", "tekken", "gpt2-digits")} | dict(
+        zip(CUSTOM, ([98, 32, 97, 256, 51], [98, 32, 97, 257], [259, 97, 257], [98, 258, 49, 50, 51]), strict=True)
+    )
+    assert ids == unlike.get(pattern, [98, 258, 257])
+
+
+def added_tokens(contents):
+    """Return a strategy of an AddedToken with any flags."""
+    flags = st.fixed_dictionaries({flag: st.booleans() for flag in FLAGS})
+    return st.builds(lambda content, flags: AddedToken(content, **flags), contents, flags)
+
+
+@given(
+    model=models(all_bytes=True),
+    specials=st.tuples(*(added_tokens(st.just(special)) for special in SPECIALS)),
+    later=st.lists(added_tokens(st.sampled_from(CONTENTS)), max_size=4, unique_by=lambda token: token.content),
+    batch=st.lists(texts_of(*CONTENTS), min_size=1, max_size=5),
+)
+@example(model=BPEModel(BYTES, []), specials=(), later=[AddedToken("<t>", single_word=True)], batch=["<t>\ua7cf"])
+def test_added_tokens_with_any_flags_have_equal_ids(model, specials, later, batch):
+    if any(token.single_word for token in specials):
+        # Where one is text, it must be no pre-token: `tokenizers` would take it for a token that is a whole word.
+        model = dataclasses.replace(model, pattern=model.pattern or "gpt2")
+    ids = model.special_ids()
+    flagged = {ids[token.content]: token for token in specials if token.content in ids}
+    tokenizer = BPETokenizer(model=model, added_tokens_decoder=flagged)
+    tokenizer.add_tokens(later)
+    theirs = exported(tokenizer)
+    assert theirs.get_added_tokens_decoder() == tokenizer.added_tokens_decoder
+    assert set(map(str, later)) <= {token.content for token in theirs.get_added_tokens_decoder().values()}
+    assert theirs.get_vocab() == tokenizer.get_vocab()
+    for text in batch:
+        assert_equal(tokenizer, theirs, text)
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", None])
+@given(model=models(all_bytes=True), batch=st.lists(texts_of(), min_size=1, max_size=5))
+@example(model=BPEModel(BYTES, []), batch=["\na"])
+@example(model=BPEModel(BYTES | {256: b"<|x|>"}, [], ["<|x|>"]), batch=["<|x|>\u3000a"])
+@example(model=BPEModel(BYTES | {256: b" ab", 257: b"ab"}, [], ignore_merges=True), batch=["ab", " ab", "\nab"])
+def test_the_prefix_space_gives_equal_ids(pattern, model, batch):
+    tokenizer = BPETokenizer(model=dataclasses.replace(model, pattern=pattern), add_prefix_space=True)
+    theirs = exported(tokenizer)
+    for text in batch:
+        assert_equal(tokenizer, theirs, text)
+
+
+@pytest.mark.parametrize(
+    ("bos", "eos"),
+    [
+        (False, False),
+        (False, True),
+        (True, False),
+        (True, True),
+    ],
+)
+@given(pair=st.tuples(texts_of(), texts_of()))
+@example(pair=("a", "b"))
+def test_bos_and_eos_give_equal_ids_for_one_text_and_for_two(bos, eos, pair):
+    model = BPEModel(BYTES | {260: b"<|x|>", 256: "你好".encode()}, [], SPECIALS)
+    tokenizer = BPETokenizer(model=model, bos_token="<|x|>", eos_token="你好", add_bos_token=bos, add_eos_token=eos)
+    theirs = exported(tokenizer)
+    assert tokenizer.encode("a") == [260] * bos + [97] + [256] * eos
+    assert_equal(tokenizer, theirs, pair[0])
+    for special in (True, False):
+        ids = tokenizer(*pair, add_special_tokens=special)["input_ids"]
+        assert ids == theirs.encode(*pair, add_special_tokens=special).ids
+
+
+@given(model=models(), batch=st.lists(texts_of(), min_size=1, max_size=5))
+def test_bytes_that_are_missing_become_equal_unknown_tokens(model, batch):
+    unknown = {1000: b"<unk>"}
+    model = dataclasses.replace(model, vocab=model.vocab | unknown, special_tokens=[*model.special_tokens, "<unk>"])
+    tokenizer = BPETokenizer(model=model, unk_token="<unk>")
+    theirs = exported(tokenizer)
+    for text in batch:
+        assert_equal(tokenizer, theirs, text)
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"], indirect=True)
+@given(model=models(), batch=st.lists(texts_of("\x00", "a\x00b", "c", "é!"), min_size=1, max_size=5), data=st.data())
+def test_bytes_that_are_missing_are_dropped_as_others_drop_them(engine, model, batch, data):
+    tokenizer = BPETokenizer(model=dataclasses.replace(model, drop_missing_bytes=True))
+    theirs = exported(tokenizer)
+    assert theirs.model.unk_token is None
+    for text in [*batch, *data.draw(st.lists(texts_of_tokens(model), max_size=5))]:
+        assert_equal(tokenizer, theirs, text)
+        got = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        assert got["offset_mapping"] == theirs.encode(text, add_special_tokens=False).offsets
+    again = definition_of_json(json.loads(theirs.to_str())).model
+    assert again.drop_missing_bytes == tokenizer.drop_missing_bytes == model.lacks_bytes
+
+
+def test_missing_bytes_become_one_unknown_token_each():
+    model = BPEModel({1: b"a", 0: b"aa", 5: b"<unk>"}, [(b"a", b"a")], ["<unk>"])
+    tokenizer = BPETokenizer(model=model, unk_token="<unk>")
+    assert tokenizer.encode("aab你aba") == [0, 5, 5, 5, 5, 1, 5, 1]
+    assert_equal(tokenizer, exported(tokenizer), "aab你aba")
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "llama3", None, CUSTOM[0]])
+def test_a_whole_word_that_no_merge_makes_has_its_id_in_both_or_in_none(pattern):
+    for ignore_merges in (False, True):
+        model = BPEModel(BYTES | {256: b"xyz", 257: b"<|x|>"}, [], ["<|x|>"], pattern, ignore_merges)
+        tokenizer = BPETokenizer(model=model)
+        theirs = exported(tokenizer)
+        assert theirs.encode("xyz<|x|>xyz").ids == ([256, 257, 256] if ignore_merges else [*b"xyz", 257, *b"xyz"])
+        assert_equal(tokenizer, theirs, "xyz<|x|>xyz xyz\nwxyz")
+
+
+# The same settings
+
+
+@pytest.mark.parametrize("pattern", EVERY_PATTERN)
+@pytest.mark.parametrize("add_prefix_space", [False, True])
+def test_pattern_and_prefix_space_are_read_back(tmp_path, pattern, add_prefix_space):
+    path = tmp_path / "tokenizer.json"
+    model = BPEModel(BYTES, [], (), pattern)
+    if add_prefix_space and pattern not in ("gpt2", None):
+        with pytest.raises(ValueError, match=r"add_prefix_space=True with the pattern .*cannot say that"):
+            render_tokenizer_json(Definition(model, {}, {"add_prefix_space": True}))
+        return
+    definition = Definition(model, {}, {"add_prefix_space": add_prefix_space or None})
+    path.write_text(render_tokenizer_json(definition), "utf-8")
+    assert read_tokenizer_json(path) == definition
+
+
+def pre_tokenizer(*parts):
+    return {
+        "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
+        "normalizer": None,
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "pre_tokenizer": parts[0] if len(parts) == 1 else {"type": "Sequence", "pretokenizers": parts},
+    }
+
+
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+SPLIT = {"type": "Split", "pattern": {"Regex": r"\d"}, "behavior": "Isolated", "invert": False}
+READ = {
+    "a sequence of one": ([{"type": "Sequence", "pretokenizers": [BYTE_LEVEL]}], (None, False)),
+    "use_regex left out, as old files do": ([{"type": "ByteLevel", "add_prefix_space": True}], ("gpt2", True)),
+    "the expression of a named pattern": (
+        [{**SPLIT, "pattern": {"Regex": PATTERNS["gpt2"]}}, BYTE_LEVEL],
+        ("gpt2", False),
+    ),
+}
+CHAINS = {
+    "digits before": [{"type": "Digits", "individual_digits": True}, BYTE_LEVEL],
+    "two splits": [SPLIT, SPLIT, BYTE_LEVEL],
+    "bytes before the split": [BYTE_LEVEL, SPLIT],
+    "split twice": [SPLIT, {**BYTE_LEVEL, "use_regex": True}],
+    "prefix space after a split": [SPLIT, {**BYTE_LEVEL, "add_prefix_space": True}],
+    "split at a string": [{**SPLIT, "pattern": {"String": " "}}, BYTE_LEVEL],
+    "matches removed": [{**SPLIT, "behavior": "Removed"}, BYTE_LEVEL],
+    "inverted": [{**SPLIT, "invert": True}, BYTE_LEVEL],
+    "an expression that looks like a name": [{**SPLIT, "pattern": {"Regex": "gpt2"}}, BYTE_LEVEL],
+}
+REFUSED = {
+    "none": None,
+    "bert": [{"type": "BertPreTokenizer"}],
+    "metaspace": [{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}],
+    "split without bytes": [SPLIT],
+    "bytes twice": [BYTE_LEVEL, BYTE_LEVEL],
+}
+BROKEN = {
+    "empty": b"",
+    "truncated": json.dumps(pre_tokenizer(BYTE_LEVEL)).encode()[:-1],
+    "latin-1": '{"normalizer": "é"}'.encode("latin-1"),
+    "list": b"[]",
+    "null": b"null",
+    "a key twice": b'{"model": {}, "model": {}}',
+    "no model": b'{"pre_tokenizer": null, "normalizer": null}',
+}
+CRASHING = {
+    "a name": pre_tokenizer("ByteLevel"),
+    "no type": pre_tokenizer({"use_regex": True}),
+    "empty sequence": pre_tokenizer({"type": "Sequence", "pretokenizers": []}),
+    "sequence without parts": pre_tokenizer({"type": "Sequence"}),
+    "no prefix space": pre_tokenizer({"type": "ByteLevel"}),
+    "no behavior": pre_tokenizer({"type": "Split", "pattern": {"Regex": "a+"}}, BYTE_LEVEL),
+    "no expression": pre_tokenizer({**SPLIT, "pattern": {"Regex": "("}}, BYTE_LEVEL),
+    "nested": None,
+}
+
+
+def read(folder, content):
+    path = folder / "tokenizer.json"
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    definition = read_tokenizer_json(path)
+    return definition.model.pattern, bool(definition.setting("add_prefix_space"))
+
+
+@pytest.mark.parametrize(("parts", "expected"), READ.values(), ids=READ)
+def test_other_spellings_of_the_same_are_read(tmp_path, parts, expected):
+    assert read(tmp_path, pre_tokenizer(*parts)) == expected
+
+
+@pytest.mark.parametrize("parts", CHAINS.values(), ids=CHAINS)
+def test_chains_are_read_and_written_as_they_are(tmp_path, parts):
+    content = pre_tokenizer(*parts)
+    content["pre_tokenizer"]["pretokenizers"] = parts
+    pattern, add_prefix_space = read(tmp_path, content)
+    assert PreTokenizer.of_json(json.loads(pattern)).to_json() == content["pre_tokenizer"]
+    assert not add_prefix_space
+    written = json.loads(render_tokenizer_json(Definition(BPEModel({0: b"a"}, [], pattern=pattern), {}, {})))
+    assert written["pre_tokenizer"] == content["pre_tokenizer"]
+
+
+@pytest.mark.parametrize("parts", REFUSED.values(), ids=REFUSED)
+def test_pre_tokenizers_that_are_not_byte_level_are_refused(tmp_path, parts):
+    with pytest.raises(ValueError, match=r"tokenizer\.json: it.* pre-tokenizer.*(expected|not byte-level)"):
+        read(tmp_path, pre_tokenizer(*parts or [None]))
+
+
+def test_normalizer_that_is_not_supported_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"tokenizer\.json: normalizer: 'ByteLevel' is not supported, expected NFC"):
+        read(tmp_path, {**pre_tokenizer(BYTE_LEVEL), "normalizer": {"type": "ByteLevel"}})
+
+
+@pytest.mark.parametrize("decoder", [None, {"type": "Sequence", "decoders": []}, {"type": "Fuse"}])
+def test_a_decoder_other_than_byte_level_is_refused(tmp_path, decoder):
+    with pytest.raises(ValueError, match=r"tokenizer\.json: its decoder .* is not ByteLevel"):
+        read(tmp_path, {**pre_tokenizer(BYTE_LEVEL), "decoder": decoder})
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_invalid_tokenizer_json_is_refused(tmp_path, content):
+    with pytest.raises(
+        ValueError, match=r"tokenizer\.json: (not |expected a JSON object, got |the key 'model' occurs)"
+    ):
+        read(tmp_path, content)
+
+
+@pytest.mark.parametrize("content", CRASHING.values(), ids=CRASHING)
+def test_other_pre_tokenizers_are_refused_with_the_name_of_the_file(tmp_path, content):
+    with pytest.raises(ValueError, match=r"tokenizer\.json: "):
+        read(tmp_path, content or b"[" * 100_000)
+
+
+def test_a_folder_or_nothing_in_the_place_of_the_file_is_an_os_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_tokenizer_json(tmp_path / "tokenizer.json")
+    with pytest.raises(OSError, match=r"directory|denied"):
+        read_tokenizer_json(tmp_path)
+
+
+# Odd patterns and odd tokens
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"(?=[A-Z])", "aB"),
+        (r"x*", "aBx"),
+        (r"\b", "aB aB"),
+        (r"(?=B)|B", "B "),  # no second match where an empty one was
+    ],
+)
+def test_empty_matches_of_a_custom_pattern_give_equal_ids(pattern, text):
+    tokenizer = BPETokenizer(
+        model=BPEModel(
+            BYTES | {256: b"B ", 257: b"aB", 258: b"\na"}, [(b"B", b" "), (b"\n", b"a"), (b"a", b"B")], (), pattern
+        )
+    )
+    assert_equal(tokenizer, exported(tokenizer), text)
+
+
+def test_an_unknown_token_that_is_not_of_the_model_gives_equal_ids():
+    tokenizer = BPETokenizer(model=BPEModel({0: b"a"}, []), unk_token="<unk>")
+    assert tokenizer.encode("ab") == [0, 1]
+    assert_equal(tokenizer, exported(tokenizer), "ab")
+
+
+def test_a_token_named_like_a_placeholder_keeps_its_id():
+    tokenizer = BPETokenizer(model=BPEModel({0: b"a", 2: b"<|unused_1|>"}, [], ["<|unused_1|>"]))
+    assert tokenizer.encode("a<|unused_1|>") == [0, 2]
+
+
+def test_a_token_added_under_the_name_of_a_byte_does_not_spoil_other_texts():
+    tokenizer = BPETokenizer(model=BPEModel(BYTES, []))
+    tokenizer.add_tokens(["é"])  # how vocab.json writes the byte 0xE9
+    assert_equal(tokenizer, exported(tokenizer), "髙")

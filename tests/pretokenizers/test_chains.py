@@ -1,0 +1,270 @@
+"""Chains of stages: `tokenizers` cuts every text into the same pre-tokens, at the same places."""
+
+import json
+from bisect import bisect_left, bisect_right
+from dataclasses import replace
+from itertools import accumulate
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, pre_tokenizers
+
+from hf_bpe import BPETokenizer, count
+from hf_bpe.pretokenizers import (
+    CHAINS,
+    NAMES,
+    PATTERNS,
+    ByteLevel,
+    CharDelimiterSplit,
+    Digits,
+    PreTokenizer,
+    Punctuation,
+    Split,
+    Whitespace,
+    WhitespaceSplit,
+    canonical_pattern,
+    find_safe_cuts,
+    pre_tokenizer,
+    pre_tokens,
+    split,
+)
+from hf_bpe.pretokenizers._byte_level import to_printable
+from hf_bpe.pretokenizers._chain_programs import compile_chain
+from hf_bpe.pretokenizers._matching import Matcher
+from hf_bpe.pretokenizers._stages import BEHAVIORS, STAGES
+from support.native_patterns import native_pieces
+from support.profiles import by_profile, thorough
+from support.strategies import texts
+
+EXPRESSIONS = [
+    *(r"\p{N}{1,3}", r"[一-龥぀-ゟ゠-ヿ]+", r"\s+(?!\S)", r"\s+", r"[^\s\p{L}\p{N}]+", r" ?\p{L}+", r"[0-9][0-9][0-9]"),
+    *(r"\p{L}", r"a*", r"(?=a)", r"[\r\n]+", r"\p{P}|\p{S}", r"(?<=b)", PATTERNS["gpt2"], PATTERNS["cl100k"]),
+]
+STRINGS = ["a", " ", "'", "Ġ", "ab", "", "  "]
+
+behaviors = st.sampled_from(BEHAVIORS)
+stages = st.one_of(
+    st.builds(Split, st.sampled_from(EXPRESSIONS), behaviors, st.booleans()),
+    st.builds(Split, st.sampled_from(STRINGS), behaviors, st.booleans(), st.just(True)),
+    st.builds(Digits, st.booleans()),
+    st.builds(Punctuation, behaviors),
+    st.sampled_from([Whitespace(), WhitespaceSplit()]),
+    st.builds(CharDelimiterSplit, st.sampled_from("a '1Ġé")),
+)
+
+
+@st.composite
+def chains(draw):
+    others = draw(st.lists(stages, max_size=4))
+    byte_level = draw(st.builds(ByteLevel, st.booleans(), st.booleans()))
+    at = draw(st.integers(0, len(others)))
+    return PreTokenizer((*others[:at], byte_level, *others[at:]))
+
+
+TRAPS = st.lists(
+    st.sampled_from(
+        [*"aAbB1 2½²'sS\n\r\t.,!/-_Ġé你かЖ\u0301\u0661\xa0\u2003\x00\u0378", "  ", "'s", "'ll", "12", "123"]
+    ),
+    max_size=12,
+).map("".join)
+
+
+def tokenizers_pre_tokenizer(chain):
+    """Return the pre-tokenizer that `tokenizers` makes of a chain's JSON."""
+    model = {"type": "BPE", "vocab": {}, "merges": []}
+    return Tokenizer.from_str(
+        json.dumps({"added_tokens": [], "pre_tokenizer": chain.to_json(), "model": model})
+    ).pre_tokenizer
+
+
+def place(token, boundaries):
+    """Return the characters that a pre-token covers, given the byte positions of characters."""
+    begin = max(token.start, token.lowest)
+    end = max(token.start + len(token.data), begin + 1)
+    return bisect_right(boundaries, begin) - 1, bisect_left(boundaries, end)
+
+
+@settings(max_examples=by_profile(quick=150, thorough=300))
+@given(chains(), TRAPS | texts)
+def test_random_chains_cut_as_tokenizers_does(chain, text):
+    boundaries = [0, *accumulate(len(char.encode()) for char in text)]
+    ours = pre_tokens(text, chain.canonical)
+    found = [(to_printable(token.data), place(token, boundaries)) for token in ours]
+    assert found == tokenizers_pre_tokenizer(chain).pre_tokenize_str(text)
+    natively = native_pieces(text, chain.canonical)
+    assert natively is None or natively == [token.data.decode("utf-8", "surrogateescape") for token in ours]
+
+
+@given(chains(), TRAPS)
+def test_canonical_pattern_of_a_chain_cuts_alike(chain, text):
+    pattern = canonical_pattern(chain)
+    assert [token.data for token in pre_tokens(text, pattern)] == [
+        token.data for token in pre_tokens(text, chain.canonical)
+    ]
+    assert canonical_pattern(pattern) == pattern
+    assert canonical_pattern(pre_tokenizer(pattern)) == pattern
+
+
+@thorough
+@pytest.mark.parametrize("stage", [Digits(), Punctuation(), Whitespace(), WhitespaceSplit()], ids=str)
+def test_stage_knows_the_class_of_every_character(stage):
+    # Numbers of Unicode 17, which `tokenizers` knows since it is built with a newer Rust.
+    newer = {*map(chr, [*range(0x11DE0, 0x11DEA), *range(0x16FF4, 0x16FF7)])}
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and chr(code) not in newer]
+    theirs = getattr(pre_tokenizers, type(stage).__name__)()
+    for start in range(0, len(characters), 1000):
+        text = "a".join(["", *characters[start : start + 1000], ""])
+        spans = [*stage.cut(text, Matcher(text).find)]
+        assert [text[slice(*span)] for span in spans] == [piece for piece, _ in theirs.pre_tokenize_str(text)]
+
+
+def test_end_of_a_piece_is_the_end_of_a_text_for_the_next_stage():
+    digits = canonical_pattern([Digits(individual_digits=True), ByteLevel(use_regex=True)])
+    assert split("a  12 b", digits) == ["a", "  ", "1", "2", " b"]
+    assert split("a  12 b", "gpt2") == ["a", " ", " 12", " b"]
+
+
+def test_one_stage_is_the_pattern_that_it_names():
+    assert canonical_pattern([ByteLevel(use_regex=True)]) == "gpt2"
+    assert canonical_pattern([ByteLevel()]) is None
+    for name, expression in PATTERNS.items():
+        assert canonical_pattern([Split(expression)]) == name
+        removed = "cl100k" if name == "llama3" else name  # as files of both are told apart, which cut identically
+        assert canonical_pattern([Split(expression, "Removed", invert=True), ByteLevel()]) == removed
+    assert canonical_pattern([Split(r"\d+")]) == r"\d+"
+    kept_apart = [Split(r"\d+", "Removed"), Split("gpt2"), Split("none"), Split(r"\d+", is_literal=True)]
+    for stage in kept_apart:
+        chain = PreTokenizer((stage, ByteLevel()))
+        assert canonical_pattern([stage]) == canonical_pattern(chain.to_json()) == chain.canonical
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"type": "Metaspace"}, "pre-tokenizer 'Metaspace': expected one of Split, "),
+        ({"type": "Digits"}, "Digits: expected individual_digits, got"),
+        ({"type": "Digits", "individual_digits": 1}, "Digits: individual_digits: expected bool, got 1"),
+        ({"type": "Punctuation", "behavior": "isolated"}, "Punctuation: behavior: expected one of Removed, "),
+        ({"type": "CharDelimiterSplit", "delimiter": "ab"}, "delimiter: expected one character, got 'ab'"),
+        ({"type": "Split", "pattern": "a", "behavior": "Isolated", "invert": False}, "Split: pattern: expected"),
+        ({"type": "Whitespace"}, "stages: expected one ByteLevel, got 0"),
+        ({"type": "Sequence"}, "expected a pre-tokenizer, got KeyError"),
+        ({}, "expected a pre-tokenizer, got KeyError"),
+    ],
+)
+def test_malformed_chain_is_refused(content, message):
+    with pytest.raises(ValueError, match=message):
+        canonical_pattern(content)
+    if content:  # or it is no JSON of a stage
+        with pytest.raises(ValueError, match=message):
+            canonical_pattern(json.dumps(content, indent=1))
+
+
+def test_stages_of_other_types_are_refused():
+    for stages in ([5], ["Digits"], [Digits]):
+        with pytest.raises(TypeError, match="stages: expected stages such as Split or ByteLevel, got"):
+            canonical_pattern(stages)
+
+
+DEEPSEEK = [
+    Split(r"\p{N}{1,3}"),
+    Split("[一-龥\u3040-ゟ゠-ヿ]+"),
+    Split(
+        r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*"
+        r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+    ByteLevel(),
+]
+
+
+def test_a_tokenizer_trained_with_a_chain_has_the_same_ids_in_tokenizers(tmp_path):
+    corpus = ["日本語 has 1234567 words,  and 12  more!\n", "print(x_1)  # 数える\n\n"] * 3
+    tokenizer = BPETokenizer.train(corpus, num_merges=40, pattern=DEEPSEEK)
+    assert count(corpus, pattern=DEEPSEEK) == count(corpus, pattern=canonical_pattern(DEEPSEEK))
+    tokenizer.save_pretrained(tmp_path)
+    theirs = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    loaded = BPETokenizer.from_pretrained(tmp_path)
+    assert loaded.model == tokenizer.model
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    assert BPETokenizer(*files, pattern=DEEPSEEK).encode(corpus[0]) == tokenizer.encode(corpus[0])
+    for text in [*corpus, "x  12345 数a'b\u0301  \x00\x01 ½"]:
+        called = loaded(text, return_offsets_mapping=True)
+        expected = theirs.encode(text)
+        assert called["input_ids"] == expected.ids
+        assert called["offset_mapping"] == expected.offsets
+        assert called.word_ids() == expected.word_ids
+        assert loaded.decode(called["input_ids"]) == text
+
+
+def test_fingerprints_tell_chains_apart():
+    fingerprints = {
+        BPETokenizer.train(["a"], vocab_size=256, pattern=pattern).model.fingerprint
+        for pattern in (
+            "gpt2",
+            [Digits(), ByteLevel(use_regex=True)],
+            [Digits(True), ByteLevel(use_regex=True)],
+            DEEPSEEK,
+        )
+    }
+    assert len(fingerprints) == 4
+    assert {*STAGES} == {
+        "Split",
+        "Digits",
+        "Punctuation",
+        "Whitespace",
+        "WhitespaceSplit",
+        "CharDelimiterSplit",
+        "ByteLevel",
+    }
+
+
+def test_named_patterns_are_recognized_in_any_notation():
+    """DeepSeek's files hold a carriage return and a newline where the named chain has `\\r\\n`."""
+    for name, chain in CHAINS.items():
+        raw = [
+            replace(
+                stage, expression=stage.expression.replace(r"\r", "\r").replace(r"\n", "\n").replace("一", r"\u4e00")
+            )
+            if isinstance(stage, Split)
+            else stage
+            for stage in chain.stages
+        ]
+        assert canonical_pattern(raw) == name
+        assert canonical_pattern(PreTokenizer(tuple(raw)).to_json()) == name
+    for name, expression in PATTERNS.items():
+        raw = expression.replace(r"\r", "\r").replace(r"\n", r"\x0a").replace(r"(?!\S)", r"(?!(?:\S))")
+        assert raw != expression
+        assert canonical_pattern(raw) == canonical_pattern([Split(raw)]) == name
+        assert canonical_pattern([Split(raw, "Contiguous")]) not in NAMES
+
+
+def test_a_deep_expression_has_no_name():
+    deep = "(?:a|" * 99 + "b" + ")" * 99
+    assert canonical_pattern(deep) == deep
+
+
+def test_places_to_cut_are_found_where_one_stage_always_cuts():
+    words = Split(r"\p{L}+| |\n+")
+    cuts = compile_chain(pre_tokenizer(canonical_pattern([words]))).cuts
+    assert cuts["a"] == "\n "
+    assert cuts["1"] == cuts["."] == "\n ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    assert " " not in cuts
+    cuts = compile_chain(pre_tokenizer(canonical_pattern([Digits(individual_digits=True), words]))).cuts
+    assert cuts["a"] == "\n 0123456789"
+    for uncut in (
+        [Split(r"(?m:a b|.)(?!\S)")],
+        [Split(" ", "MergedWithPrevious")],
+        [Split(r"(?=aa)|\s+")],
+        [Split(r"\p{N}", "Contiguous")],
+    ):
+        assert compile_chain(pre_tokenizer(canonical_pattern(uncut))).cuts == {}
+
+
+@settings(max_examples=by_profile(quick=60, thorough=150))
+@given(chains(), TRAPS, TRAPS)
+def test_cut_texts_have_the_pre_tokens_of_the_whole(chain, before, after):
+    text = before + after
+    whole = split(text, chain.canonical)
+    for cut in find_safe_cuts(text, chain.canonical):
+        assert split(text[:cut], chain.canonical) + split(text[cut:], chain.canonical) == whole

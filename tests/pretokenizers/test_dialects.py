@@ -1,0 +1,198 @@
+"""Expressions that `tokenizer.json` and tiktoken read differently: refused where a user gives one, kept in files."""
+
+import json
+import pickle
+
+import pytest
+import tiktoken
+from tokenizers import Regex, Tokenizer, pre_tokenizers
+from transformers import AutoTokenizer
+
+from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, train
+from hf_bpe.pretokenizers import PATTERNS, Split, canonical_pattern, pattern_expression, split
+from hf_bpe.pretokenizers._regex.dialects import TIKTOKEN, translate
+from hf_bpe.training import Superwords
+from support.commands import error
+
+# An expression, a text that is cut differently, and what each reader means by it.
+UNCLEAR = [
+    (r"a{1,3}+", "aaaaa", r"(?:a{1,3})+", r"(?>a{1,3})"),
+    (r"(?:ab|c{2}){2}+", "abccababab", r"(?:(?:ab|c{2}){2})+", r"(?>(?:ab|c{2}){2})"),
+    (r"\p{L}{1,}+b", "ab", r"(?:\p{L}{1,})+b", r"(?>\p{L}{1,})b"),
+    (r"[ab]{1,2}?+", "abab", r"(?:[ab]{1,2}?)+", r"(?>[ab]{1,2}?)"),
+    (r"a+?+", "aaa", r"(?:a+?)+", r"(?>a+?)"),
+    (r"xa{2}?", "xaax", r"x(?:a{2})?", r"xa{2}"),
+    (r"xa{,}", "xaaxa{,}", r"xa\{,\}", r"xa*"),
+    (r"^a", "aa\na", r"(?:\A|(?<=\n)(?!\z))a", r"\Aa"),
+    (r"a$", "a\na", r"a(?=\n|\z)", r"a\z"),
+    (r"a\Z", "a\n\n", r"a(?=\n?\z)", r"a(?=\n*\z)"),
+    (r"\<a", "<a a", r"<a", None),
+    (r"(?m:a.)", "a\na", None, r"(?:a.)"),
+    (r"a(?i)b|c", "abaBcC", None, None),
+    (r"[[:alpha:]]", "aé", r"[\p{Alphabetic}]", r"[A-Za-z]"),
+    (r"[a[:^digit:]]", "a1٣", r"[a[^\p{Nd}]]", r"[a[^0-9]]"),
+    (r"[a-z--b]", "ab", None, None),
+    (r"(?i:\p{Lu})", "aA", None, None),
+]
+EXPRESSIONS = [row[0] for row in UNCLEAR]
+DIGITS = r"\p{L}+|\p{N}{1,3}+|[^\p{L}\p{N}]"
+MESSAGE = (
+    r"\\p\{N\}\{1,3\}\+ has two meanings.*written as \(\?:\\p\{N\}\{1,3\}\)\+, .*written as \(\?>\\p\{N\}\{1,3\}\)"
+)
+BYTES = {i: bytes([i]) for i in range(256)}
+
+
+def split_by_tokenizers(text, expression):
+    return [piece for piece, _ in pre_tokenizers.Split(Regex(expression), "isolated").pre_tokenize_str(text)]
+
+
+def matches_of_tiktoken(text, expression):
+    """Return the matches joined by a mark, as tiktoken's ids show them."""
+    letters = sorted({*text.encode()})
+    ranks = {bytes([byte]): i for i, byte in enumerate(letters)}
+    for size in range(2, len(text.encode()) + 1):  # every part of the text is a token
+        for start in range(len(text.encode()) - size + 1):
+            ranks.setdefault(text.encode()[start : start + size], len(ranks))
+    encoding = tiktoken.Encoding("x", pat_str=expression, mergeable_ranks=ranks, special_tokens={})
+    return [encoding.decode([token]) for token in encoding.encode_ordinary(text)]
+
+
+def matches(text, expression):
+    return split(text, canonical_pattern([Split(expression, "Removed", invert=True)]))
+
+
+@pytest.mark.parametrize(("expression", "text", "ours", "theirs"), UNCLEAR, ids=EXPRESSIONS)
+def test_unclear_expressions_are_refused_with_both_spellings(expression, text, ours, theirs):
+    with pytest.raises(ValueError, match="has two meanings") as refused:
+        canonical_pattern(expression)
+    clear = canonical_pattern([Split(expression)])
+    assert split(text, clear) == split_by_tokenizers(text, expression)
+    assert matches(text, expression) != matches_of_tiktoken(text, expression)
+    if ours is not None:
+        assert split(text, canonical_pattern(ours)) == split_by_tokenizers(text, expression)
+        assert str(refused.value).count("written as") >= 1
+    if theirs is not None:
+        assert translate(expression, TIKTOKEN) == theirs
+        assert matches(text, theirs) == matches_of_tiktoken(text, expression)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *PATTERNS.values(),
+        *(r"\w+|\W", r"\b.", r"(?i:'s|k)|.", r"(?i)a|b", r"a{2,}?b", r"a++b*+c?+", r"\h\H\R", r"[a[b-z&&[^c]]]"),
+        *(r"(?<=a)b(?!c)", r"\A.\z", r"(?>a|b)", r"\x{e9}é\u00e9", r"(?x: a b )", r"{a}", r"a{x}", r"\p{Han}"),
+        *(r"[[:ascii:]]", r"a(?#comment)b"),
+    ],
+)
+def test_clear_expressions_are_accepted(expression):
+    canonical_pattern(expression)
+
+
+def test_what_tiktoken_means_is_clear():
+    for _, _, _, theirs in UNCLEAR:
+        if theirs is not None:
+            assert translate(theirs, TIKTOKEN) == theirs
+            canonical_pattern(theirs)
+
+
+def write_ranks(folder):
+    encoding = tiktoken.Encoding("x", pat_str=".", mergeable_ranks={b: i for i, b in BYTES.items()}, special_tokens={})
+    BPETokenizer(model=BPEModel(BYTES, [], (), "gpt2")).convert_to(folder / "x.tiktoken")
+    (folder / "x.tiktoken.json").unlink()
+    assert encoding.n_vocab == 256
+    return folder / "x.tiktoken"
+
+
+def two_files(folder):
+    BPETokenizer(model=BPEModel(BYTES, [], (), "gpt2")).save_pretrained(folder)
+    return folder / "vocab.json", folder / "merges.txt"
+
+
+WAYS_IN = {
+    "train": lambda folder, pattern: train(["a 1234"], 257, pattern=pattern),
+    "BPETokenizer.train": lambda folder, pattern: BPETokenizer.train(["a 1234"], 257, pattern=pattern),
+    "count": lambda folder, pattern: count(["a 1234"], pattern=pattern),
+    "WordCounts": lambda folder, pattern: WordCounts({"a": 1}, pattern=pattern),
+    "canonical_pattern": lambda folder, pattern: canonical_pattern(pattern),
+    "BPEModel": lambda folder, pattern: BPEModel(BYTES, [], (), pattern),
+    "BPETokenizer": lambda folder, pattern: BPETokenizer(*two_files(folder), pattern=pattern),
+    "from_pretrained": lambda folder, pattern: BPETokenizer.from_pretrained(
+        two_files(folder)[0].parent, pattern=pattern
+    ),
+    "rank file": lambda folder, pattern: BPETokenizer.convert_from(write_ranks(folder), pattern=pattern),
+    "Superwords": lambda folder, pattern: Superwords(after=1, pattern=pattern),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_patterns_of_users_are_refused_if_unclear(way, tmp_path):
+    with pytest.raises(ValueError, match=MESSAGE):
+        WAYS_IN[way](tmp_path, DIGITS)
+    WAYS_IN[way](tmp_path, DIGITS.replace(r"\p{N}{1,3}+", r"(?>\p{N}{1,3})"))
+
+
+def test_patterns_of_commands_are_refused_if_unclear(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("a 1234", encoding="utf-8")
+    commands = [
+        ("train", text, "-o", tmp_path / "x", "--vocab-size", 257, "--pattern", DIGITS),
+        ("count", text, "-o", tmp_path / "x.counts", "--pattern", DIGITS),
+        ("convert", write_ranks(tmp_path), tmp_path / "y", "--pattern", DIGITS),
+    ]
+    for command in commands:
+        assert r"write" in error(*command)
+        assert r"(?>\p{N}{1,3})" in " ".join(error(*command).split())
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.fixture
+def with_unclear_expression(tmp_path):
+    """Return a folder whose tokenizer.json has an unclear expression, as other libraries write it."""
+    folder = tmp_path / "theirs"
+    BPETokenizer(model=train(["1234567"] * 9, 262, pattern="none")).save_pretrained(folder)
+    content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    stages = [Split(DIGITS).to_json(), {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]
+    content["pre_tokenizer"] = {
+        "type": "Sequence",
+        "pretokenizers": [{**each, "trim_offsets": True} for each in stages],
+    }
+    for file in folder.iterdir():
+        file.unlink()
+    (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+def test_files_with_unclear_expressions_keep_their_meaning(with_unclear_expression, tmp_path):
+    text = "1234567 12 ab\n"
+    expected = Tokenizer.from_file(str(with_unclear_expression / "tokenizer.json")).encode(text).ids
+    tokenizer = BPETokenizer.from_pretrained(with_unclear_expression)
+    assert tokenizer.pattern == DIGITS
+    tokenizer.save_pretrained(tmp_path / "saved")
+    tokenizer.convert_to(tmp_path / "text", format="text")
+    for each in (
+        tokenizer,
+        BPETokenizer.convert_from(with_unclear_expression / "tokenizer.json"),
+        BPETokenizer.convert_from(with_unclear_expression),
+        BPETokenizer.convert_from(Tokenizer.from_file(str(with_unclear_expression / "tokenizer.json"))),
+        BPETokenizer.from_pretrained(tmp_path / "saved"),
+        AutoTokenizer.from_pretrained(tmp_path / "saved"),
+        BPETokenizer.convert_from(tmp_path / "text"),
+        pickle.loads(pickle.dumps(tokenizer)),
+        BPETokenizer(tmp_path / "saved/vocab.json", tmp_path / "saved/merges.txt", pattern=tokenizer.pattern),
+    ):
+        assert each.encode(text) == expected
+        assert each.pattern == DIGITS
+        assert each.model.fingerprint == tokenizer.model.fingerprint
+        assert each.model.signature == tokenizer.model.signature or each is not tokenizer
+
+
+def test_loaded_patterns_are_given_back_as_they_are(with_unclear_expression, tmp_path):
+    tokenizer = BPETokenizer.from_pretrained(with_unclear_expression)
+    counts = count(["1234567"], pattern=tokenizer.pattern)
+    assert counts.pattern == DIGITS
+    counts.save(tmp_path / "x.counts")
+    assert WordCounts.load(tmp_path / "x.counts").pattern == DIGITS
+    assert train(WordCounts.load(tmp_path / "x.counts"), 258).pattern == DIGITS
+    assert tokenizer.train_new_from_iterator(["1234567"], 258).pattern == DIGITS
+    assert count(["1"], pattern=[Split(DIGITS)]).pattern == pattern_expression(tokenizer.pattern)

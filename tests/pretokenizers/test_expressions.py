@@ -1,0 +1,422 @@
+import functools
+import itertools
+import random
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tokenizers import Regex, pre_tokenizers
+
+from hf_bpe.encoding._factory import splits_natively
+from hf_bpe.pretokenizers import PATTERNS, Split, canonical_pattern, split
+from hf_bpe.pretokenizers._matching import _compiled
+from hf_bpe.pretokenizers._regex import parser as _expressions
+from hf_bpe.pretokenizers._regex.case_folding import case_variants, cased_characters
+from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
+from hf_bpe.pretokenizers._regex.parser import parse, translate
+from hf_bpe.pretokenizers._regex.properties import POSIX, PROPERTIES
+from hf_bpe.pretokenizers._regex.translate import write
+from support.expression_fuzz import ANCHORS, CHARACTERS, ESCAPES, GROUPS, LITERALS, MEMBERS, QUANTIFIERS
+from support.native_patterns import native_pieces
+from support.profiles import by_profile, thorough
+from support.reference_matcher import split_by_definition
+from support.samples import CODE_POINTS
+from support.strategies import texts
+
+# Beyond these planes there are private and unassigned code points only.
+EVERYTHING = "".join(
+    map(chr, [*range(0xD800), *range(0xE000, 0x34000), *range(0xE0000, 0xE1000), *range(0x10FFF0, 0x110000)])
+)
+# Texts of up to four characters, with all that matters to an anchor, a class or a folding.
+SHORT = ["".join(text) for size in range(4) for text in itertools.product("ab1 \n'.é\u00b2", repeat=size)]
+CASED = [
+    "s",
+    "S",
+    "\u017f",
+    "k",
+    "\u212a",
+    "\u00df",
+    "ss",
+    "sS",
+    "st",
+    "\ufb06",
+    "i",
+    "I",
+    "\u0130",
+    "\u0131",
+    "'S",
+    "\u00b5",
+    "\u03bc",
+]
+NASTY = [
+    "Hello, you're HERE  42",
+    "a  1\t\n\n  b\r\n \r\n",
+    "'S'\u017f'LL'll'\u212a \u2019s",
+    "I've 1234567 12.345.678,90 x\u00b2 \u2167\u0663\u3007",
+    "\u4f60\u597d\u3001\u4e16\u754c\uff01\u3042\u30a2\u30fc \ud55c\uad6d\uc5b4 \u0e33 \u0928\u092e\u0938\u094d",
+    "e\u0301 \u00e9\u00c9 \u01c5 \u02b0 \u0295\u0252 \ua7cf\U00032e88\u0378\ue000\ufdd0",
+    "(\u0964|\u3002,\u060c\u06d4)[x].,!?\u2026",
+    "   \u3000\u00a0 \u2028\u2029\x85\x0b\x0c x",
+    "$x^2 + <y>= `z` | ~w\\ {1}\n#\n",
+    "\U0001f44b\U0001f3fd\u200d\ufe0f_a_b\u200c",
+    "\n",
+    "",
+]
+
+
+@functools.lru_cache(maxsize=512)
+def splitter(expression):
+    return pre_tokenizers.Split(Regex(expression), behavior="isolated")
+
+
+def split_by_tokenizers(text, expression):
+    return [piece for piece, _ in splitter(expression).pre_tokenize_str(text)]
+
+
+def assert_equal_pieces(expression, samples):
+    expected = [split_by_tokenizers(text, expression) for text in samples]
+    assert [split(text, expression) for text in samples] == expected
+    assert_native_pieces(expression, samples, expected)
+
+
+def assert_native_pieces(expression, samples, expected):
+    natively = [native_pieces(text, expression) for text in samples]
+    assert natively == [pieces if found is not None else None for pieces, found in zip(expected, natively, strict=True)]
+
+
+# One of each construct, two spaces apart.
+CONSTRUCTS = r"""
+a  \.  \x{61}  \x61  \u0061  \n  \r|\t|\f|\v|\a|\e|\0|\012  \'  \é  a{  a{,}  ab|a  (?#c\))a  a(?#c)+  a||b  a|
+[ab]  [^ab]  [a-c1-2]  [-a]  [a-]  [a-c-1]  [a\-c]  [\x{61}-\x{7a}]  [\b\n]  [ -']  [!--]  [a-&&b]
+[a[b1]]  [^a[b1]]  [a-z&&[^b]]  [a-z&&a-b&&b]  [^(\s|[.,])]  [\s\S]  [^\s\S]  [a&&]  [\w&&[^\d]]  [^\p{L}\P{L}]
+[[:alpha:]]  [[:^alpha:]]  [[:alpha]]  [^[:space:]1]  [[:digit:][:punct:]]
+\s  \S  \d  \D  \w  \W  \h  \H  \R  .  \p{L}  \P{L}  \p{^L}  \P{^L}  \p{Word}  \P{Word}  \p{ l-l }
+(a)  (?:a|b)  (?>a|ab)b  (?<name>a)b  (?'name'a)  ()  (?:)  (a|)  (?:^|a)  ((a)b)+
+a*  a+  a?  a*?b  a+?b  a??b  a*+a  a++b  a?+a  a**  a+?+  (?:a+?)*b  (?:|a)+  (?:a|)*b  ()*  ab+  (?:ab)+
+a{2}  a{1,2}  a{,2}  a{2,}  a{1,2}?b  a{2}?  a{2}+  a{1,2}+b  a{2,1}  a{2,1}a  a{0}  a{1}  a{0}b  ab{2}  a{2}{1,2}
+(?i)A|B  a(?i)B|É  (?i:B)b  (?-i:B)  (?i:a(?-i:B))  (?m:.)  (?m).  (?x) a b # c  (?x:a +)  (?mi-x:.)  b|a(?m).|b
+^  $  ^a  a$  \A  \z  \Z  \Aa  a\z  a\Z  \b  \B  \ba  a\B  \G  \Ga  \Ga|(?=b)  ^$  \n^  $\n
+(?=a)  (?!a)  (?<=a)  (?<!a)  (?<=a|1b)b  (?<!^)a  (?<=a{2})  (?<=\ba)  a(?=b$)  (?=a(?!b))  (?<=(a))b  (?<=a(?m:.))b
+x?  (?=a)|b  \b|a  a*|b  (?:a|b?)*  (a?)*?1  (?:a*)*  \s+(?!\S)|\s+  \s+$  (?=(\d{3})+(?!\d))
+"""
+
+
+@pytest.mark.parametrize("expression", ["", *(part for part in re.split("  |\n", CONSTRUCTS) if part)])
+def test_construct_splits_as_tokenizers_does(expression):
+    assert_equal_pieces(expression, SHORT)
+
+
+UNDER_I = r"""
+s  k  i  I  µ  é  \x{73}  \x73  [s]  [a-z]  [^a-r]  [i]  s+  's|'t  (?:s|t)t  s(?-i:s)  [^\0-r]  s(?=k)
+(?:'s|'t|'re|'ve|'m|'ll|'d)
+"""
+
+
+@pytest.mark.parametrize("expression", [f"(?i){part}" for part in UNDER_I.split()])
+def test_characters_under_i_match_as_in_tokenizers(expression):
+    assert_equal_pieces(expression, [*map("".join, itertools.product(CASED, repeat=2)), "".join(CASED)])
+
+
+def test_case_variants_are_those_of_tokenizers():
+    text = cased_characters()
+    characters = [char for char in text if len(char.casefold()) == 1]
+    for char in characters[:: by_profile(quick=40, thorough=1)]:
+        pieces = pre_tokenizers.Split(Regex(f"(?i){char}"), "removed", invert=True).pre_tokenize_str(text)
+        assert sorted(case_variants(char)) == sorted("".join(piece for piece, _ in pieces))
+
+
+def assert_same_members(one_of):
+    expression = f"{one_of}+"
+    kept = pre_tokenizers.Split(Regex(expression), "removed", invert=True).pre_tokenize_str(EVERYTHING)
+    compiled, needs_mask = _compiled(expression)
+    found = compiled.finditer(hide_newer(EVERYTHING) if needs_mask else EVERYTHING)
+    assert [match.span() for match in found] == [span for _, span in kept]
+    natively = native_pieces(EVERYTHING, canonical_pattern([Split(expression, "Removed", invert=True)]))
+    assert natively is None or natively == [piece for piece, _ in kept]
+
+
+@pytest.mark.parametrize("one_of", [r"\w", r"\s", r"\p{L}", "[[:punct:]]"])
+def test_common_class_has_the_members_that_tokenizers_gives_it(one_of):
+    assert_same_members(one_of)
+
+
+@thorough
+@pytest.mark.parametrize("one_of", [rf"\{letter}" for letter in "SdDWhH"] + [r"[\w]", r"[\W]", r"[^\w\s]", "."])
+def test_class_escape_has_the_members_that_tokenizers_gives_it(one_of):
+    assert_same_members(one_of)
+
+
+@thorough
+@pytest.mark.parametrize("name", [*PROPERTIES, *POSIX, "Any", "Uppercase_Letter", "old italic"])
+def test_property_has_the_members_that_tokenizers_gives_it(name):
+    assert_same_members(rf"\p{{{name}}}")
+
+
+@thorough
+@pytest.mark.parametrize("name", [*POSIX, *(f"^{name}" for name in POSIX)])
+def test_posix_class_has_the_members_that_tokenizers_gives_it(name):
+    assert_same_members(f"[[:{name}:]]")
+
+
+@pytest.mark.parametrize(
+    "one_of", [r"[\x{20000}-\x{3ffff}\p{Lu}]", r"[ʕ\p{N}]", r"[^\u0250-\u0294\s]", r"[\u1ab0-\u1aff]"]
+)
+def test_characters_newer_than_unicode_16_are_told_apart_where_an_expression_names_them(one_of):
+    assert_same_members(one_of)
+
+
+O200K = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+%s|"
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*%s|"
+)
+CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+ENDING = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+KIMI = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]%s[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]%s"
+CL100K_POSSESSIVE = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+"
+CASED_WORDS = r"[^\r\n\p{L}\p{N}]?((?=[\p{L}%s])([^a-z]))%s((?=[\p{L}%s])([^A-Z]))%s"
+DEEPSEEK_SYMBOLS = r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"""
+IN_USE = {
+    **PATTERNS,
+    "qwen3.5": CONTRACTIONS
+    + rf"|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|\p{{N}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|{ENDING}",
+    "cl100k possessive": CL100K_POSSESSIVE + r"+|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+    "llada": CL100K_POSSESSIVE + r"|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+    "minicpm": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|" + ENDING,
+    "deepseek v3 numbers": r"\p{N}{1,3}",
+    "deepseek v3 cjk": "[一-龥\u3040-ゟ゠-ヿ]+",
+    "deepseek v3": DEEPSEEK_SYMBOLS
+    + "|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
+    "deepseek llm newlines": "[\r\n]",
+    "deepseek llm letters": r"\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿ𞤀-𞥃]+",
+    "deepseek llm punctuation": "\\s?[!-/:-~！-／：-～‘-‟\u3000-。]+",
+    "deepseek llm spaces": r"\s+$",
+    "deepseek llm cjk": "[一-龥ࠀ-一가-\ud7ff]+",
+    "deepseek coder letters": r"\s?\p{L}+",
+    "deepseek coder punctuation": r"\s?\p{P}+",
+    "tekken": O200K % ("", "") + r"\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|" + ENDING,
+    "kimi": rf"[\p{{Han}}]+|{KIMI % ('*', '+')}{CONTRACTIONS}?|{KIMI % ('+', '*')}{CONTRACTIONS}?"
+    rf"|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{ENDING}",
+    "laguna": r"[^\n]+|[\n]+",
+    "bloom": " ?[^(\\s|[.,!?…。，、।۔،])]+",
+    "falcon": "[0-9][0-9][0-9]",
+    "falcon punctuation": r"[\p{P}\$\+<=>\^~\|`]+",
+    "digits from the right": r"\d{1,3}(?=(?:\d{3})*\b)",
+    "superbpe": r"(?=(\d{3})+(?!\d))",
+    "seed coder": CONTRACTIONS
+    + "|[^\r\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\r\n]+|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
+    "jais": CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+    r"\s{512}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1}",
+    "exaone": CONTRACTIONS
+    + r"|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|"
+    + ENDING,
+    "youtu": "[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥\u3040-ゟ゠-ヿ]+",
+    "chameleon": r"[\p{P}!-/:-@\[-`{-~]",
+    # Beyond these, llama.cpp has its own ways to write some of them (src/llama-vocab.cpp).
+    "chameleon sentinels": "<sentinel:[0-9]+>",
+    "chameleon images": "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z",
+    "chameleon spaces": "([\t\n]|    |  )",
+    "llama.cpp default": r"[\p{P}\$\+<=>\^~\|]+",
+    "llama.cpp o200k": CASED_WORDS % ("", "*", "", "+")
+    + f"{CONTRACTIONS}?|"
+    + CASED_WORDS % ("", "+", "", "*")
+    + CONTRACTIONS,
+    "llama.cpp granite": CASED_WORDS % (r"\p{M}", "*", r"\p{M}", "+")
+    + r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|"
+    + ENDING,
+    "afmoe": "[一-鿿㐀-䶿豈-﫿぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+",
+    "whitespace": r"\S+",
+    "ufakzeka": rf"[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{ENDING}",
+}
+
+
+@pytest.mark.parametrize("expression", IN_USE.values(), ids=IN_USE)
+def test_expression_in_use_splits_as_tokenizers_does(expression):
+    expected = [split_by_tokenizers(text, expression) for text in [*NASTY, *SHORT]]
+    custom = f"{expression}(?#)"  # has no name, so it is translated
+    assert [split(text, custom) for text in [*NASTY, *SHORT]] == expected
+    assert_native_pieces(custom, [*NASTY, *SHORT], expected)
+
+
+@given(texts, st.sampled_from([*IN_USE.values()]))
+def test_expressions_in_use_split_any_text_as_tokenizers_does(text, expression):
+    expected = split_by_tokenizers(text, expression)
+    assert split(text, f"{expression}(?#)") == expected
+    assert_native_pieces(f"{expression}(?#)", [text], [expected])
+
+
+@pytest.mark.parametrize("expression", IN_USE.values(), ids=IN_USE)
+def test_expression_in_use_is_native(native, expression):
+    assert splits_natively(canonical_pattern([Split(expression)]))
+
+
+def test_stage_sees_each_piece_of_the_stage_before_as_a_whole_text():
+    stages = [r"\d", r"^a|a$|\s+(?!\S)|\Gb"]
+    chain = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(stage), "isolated") for stage in stages])
+    for text in ["aa1aa  2bb", "a  1a\n", "1a1b  1"]:
+        pieces = [piece for part in split(text, stages[0]) for piece in split(part, stages[1])]
+        assert pieces == [piece for piece, _ in chain.pre_tokenize_str(text)]
+
+
+_members = st.lists(st.sampled_from(MEMBERS), min_size=1, max_size=4).map("".join)
+_classes = st.recursive(
+    st.builds("[{}{}]".format, st.sampled_from(["", "^"]), _members),
+    lambda inner: st.builds("[{}{}{}]".format, st.sampled_from(["", "^"]), _members, inner),
+    max_leaves=3,
+)
+_atoms = st.one_of(*map(st.sampled_from, (LITERALS, LITERALS, ESCAPES)), _classes, st.sampled_from(ANCHORS))
+expressions = st.recursive(
+    st.builds("{}{}".format, _atoms, st.sampled_from(QUANTIFIERS)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map("".join),
+        st.lists(inner, min_size=2, max_size=3).map("|".join),
+        st.builds("{}{}){}".format, st.sampled_from(GROUPS), inner, st.sampled_from(QUANTIFIERS)),
+    ),
+    max_leaves=8,
+)
+_short_texts = st.text(st.sampled_from(CHARACTERS), min_size=1, max_size=10)
+
+
+@given(expressions, st.lists(_short_texts, min_size=1, max_size=4))
+def test_any_expression_splits_as_tokenizers_does_or_is_refused(expression, samples):
+    try:
+        canonical_pattern(f"{expression}(?#)")
+    except ValueError:
+        assume(False)
+    assert_equal_pieces(f"{expression}(?#)", samples)
+
+
+@given(expressions, _short_texts)
+def test_native_core_matches_by_definition(expression, text):
+    try:
+        node = parse(expression)
+    except ValueError:
+        assume(False)
+    assume(r"\G" not in expression)
+    found = native_pieces(text, f"{expression}(?#)")
+    assert found is None or found == split_by_definition(text, node)
+
+
+def test_long_atomic_repetitions_and_deep_groups_are_split():
+    def deep(levels, expression):
+        return deep(levels - 1, expression) if levels else native_pieces("ab", expression)
+
+    assert native_pieces("a" * 302 + "b", "(?>a{0,300})b") in (["aa", "a" * 300 + "b"], None)
+    # Where the calling code has used most of the stack, Python splits.
+    assert deep(600, "(?>b?(?:a|" * 48 + "b" + "))" * 48) in (["a", "b"], None)
+
+
+def test_an_automaton_with_many_states_needs_little_memory():
+    resource = pytest.importorskip("resource")
+    letters = random.Random(1)
+    text = "".join(letters.choice("ab") for _ in range(100_000))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    pieces = native_pieces(text, "[ab]*a[ab]{150}(?#)")
+    assert pieces is None or "".join(pieces) == text
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << (20 if sys.platform == "darwin" else 10)
+
+
+@given(st.text(st.sampled_from("ab1^$|.*+?{},()[]-&\\spxb:=!<#i \n")))
+def test_any_text_is_an_expression_for_tokenizers_or_refused(expression):
+    try:
+        parse(expression)
+    except ValueError:
+        assume(False)
+    assert_equal_pieces(f"{expression}(?#)", ["ab1 \n"])
+
+
+@pytest.mark.parametrize(
+    ("expression", "column", "what"),
+    [
+        (r"(a)\1", 4, r"\1, a back-reference"),
+        (r"(?<n>a)\k<n>", 8, r"\k, a back-reference"),
+        (r"a\g<0>", 2, r"\g, a call of a group"),
+        (r"(?(1)a|b)", 1, "a condition (?(1)"),
+        (r"(?~ab)", 1, "an absent operator (?~ab)"),
+        (r"(?{x})", 1, "a callout (?{x})"),
+        (r"(*FAIL)", 1, "a callout (*"),
+        (r"a\Kb", 2, r"\K"),
+        (r"\X", 1, r"\X, a text segment"),
+        (r"\y", 1, r"\y, a text segment"),
+        (r"\N", 1, r"\N, an escape for any character"),
+        (r"\O", 1, r"\O, an escape for any character"),
+        (r"\Q", 1, r"\Q"),
+        (r"\cA", 1, r"\c"),
+        (r"(?r)a", 1, "the group or option (?r)"),
+        (r"(?s:.)", 1, "the group or option (?s:.)"),
+        (r"(?P<n>a)", 1, "a named group (?P<n>a)"),
+        (r"(?i)a\pL", 6, r"\p without braces"),
+        (r"\p{Klingon}", 1, "the property 'Klingon'"),
+        (r"\p{L", 1, "the property ''"),
+        (r"[[:foo:]]", 2, "[:foo:] is not a POSIX class"),
+        (r"[a-\d]", 3, "a range whose end"),
+        (r"[b-a]", 3, "a range whose end"),
+        (r"[\d-a]", 4, "a range that starts with a set"),
+        (r"[]a]", 1, "a class that begins with ]"),
+        (r"a[b", 2, "a class without its end"),
+        (r"[^a[^\P{N}\P{L}]]", 1, "a negated class of ASCII"),
+        (r"a\x", 2, r"\x without its digits"),
+        (r"\u{61}", 1, r"\u without its digits"),
+        (r"\xe9", 1, r"\xe9 is one byte of UTF-8"),
+        (r"\x{110000}", 1, "U+110000 is not a character"),
+        (r"\ud800", 1, "U+D800 is not a character"),
+        ("a\\", 2, "a lone \\"),
+        (r"(a", 1, "a ( without its )"),
+        (r"a)", 2, "a ) without its ("),
+        (r"(?#a", 1, "a comment without its end"),
+        (r"*a", 1, "nothing before * to repeat"),
+        (r"{1}", 1, "nothing before { to repeat"),
+        (r"^*", 2, "a repetition of an anchor"),
+        (r"(?:a|$)+", 8, "a repetition of an anchor"),
+        (r"(?:ab){1}+", 10, "a repetition after {1}"),
+        (r"a{100001}", 2, "a repetition of over 100000"),
+        (r"(?:a|b?){2}", 9, "a counted repetition of what may be empty"),
+        (r"\b.+", 1, "an anchor or look-ahead before . repeated"),
+        (r"(?:(?=a)|b).*", 1, "an anchor or look-ahead before . repeated"),
+        (r"(?<=a*)b", 6, "a repetition of varying length in a look-behind"),
+        (r"(?<!(a))b", 5, "a capturing group in a negative look-behind"),
+        (r"(?<=a(?=b))", 6, "(?= in a look-behind"),
+        (r"(?i)ss", 6, "ss under (?i), which is also a single character"),
+        (r"(?i)s(?:t)", 9, "st under (?i), which is also a single character"),
+        ("(?i)ß", 5, "ß under (?i), which is also several characters"),
+        ("(?i)[aß]", 5, "a class with ß under (?i)"),
+        (r"(?i)[\p{L}]", 5, "a class with a property under (?i)"),
+        ("(" * 200 + ")" * 200, 101, "more than 100 levels"),
+    ],
+)
+def test_construct_is_refused_with_its_name_and_column(expression, column, what):
+    with pytest.raises(ValueError, match=re.escape(f"column {column}: {what}")):
+        translate(expression)
+
+
+def test_refused_expressions_of_the_page_on_limits():
+    page = (Path(__file__).parents[2] / "docs/explanation/limits.md").read_text(encoding="utf-8")
+    table, _, rest = page.partition("### Expressions that are refused\n")[2].partition("\nNeither ")
+    rows = [row.split(" | ")[-1] for row in re.findall(r"^\|.*\|$", table, re.MULTILINE)]
+    ours, none = (re.findall(r"`([^`]+)`", text) for text in ("".join(rows), rest.partition("\n## ")[0]))
+    for expression in (each.replace(r"\|", "|") for each in ours):
+        pre_tokenizers.Split(Regex(expression), "isolated")  # takes it
+        with pytest.raises(ValueError, match="cannot be used: column"):
+            split("ab", expression)
+    for expression in none:
+        with pytest.raises(Exception, match="Oniguruma error"):
+            Regex(expression)
+        with pytest.raises(ValueError, match="cannot be used: column"):
+            split("ab", expression)
+    missing = {rf"\{char}" for char in _expressions._UNSUPPORTED_ESCAPES if not char.isdigit()}
+    missing |= {f"(?{char}" for char in _expressions._UNSUPPORTED_GROUPS}
+    assert [construct for construct in missing if not any(construct in each for each in (*ours, *none))] == []
+
+
+def test_every_code_point_of_an_expression_survives():
+    for char in CODE_POINTS[:: by_profile(quick=997, thorough=31)]:
+        if char not in "1_" and not "\ud800" <= char <= "\udfff":
+            written = rf"\x{{{ord(char):x}}}"
+            assert split(f"1{char}_", written) == split(f"1{char}_", f"[{written}]") == ["1", char, "_"]
+
+
+def test_text_is_masked_only_for_properties():
+    assert write(parse(r"\p{L}+")).needs_mask
+    assert not write(parse("[a-z]+")).needs_mask

@@ -1,0 +1,372 @@
+import functools
+import importlib.util
+import itertools
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import regex
+from hypothesis import given
+from tokenizers import Regex, pre_tokenizers
+from transformers.convert_slow_tokenizer import TikTokenConverter
+from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX as QWEN2
+
+import hf_bpe.pretokenizers._regex.unicode16
+from hf_bpe.encoding._added_tokens import _WORD
+from hf_bpe.pretokenizers import (
+    CHAINS,
+    NAMES,
+    PATTERNS,
+    Split,
+    canonical_pattern,
+    find_safe_cuts,
+    pattern_expression,
+    split,
+)
+from hf_bpe.pretokenizers._matching import find_matches, seconds_for
+from hf_bpe.pretokenizers._patterns import WHITE_SPACE, hide_newer
+from hf_bpe.pretokenizers._stages import cut
+from support.profiles import by_profile, thorough
+from support.samples import CODE_POINTS
+from support.strategies import any_texts, pattern_names, patterns, texts
+
+# As tokenization_kimi.py has it; `&&` is an intersection in tiktoken and tokenizers.
+KIMI = [
+    r"[\p{Han}]+",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"\p{N}{1,3}",
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+    r"\s*[\r\n]+",
+    r"\s+(?!\S)",
+    r"\s+",
+]
+# The planes left out hold private and unassigned code points only.
+IN_USED_PLANES = [*map(chr, [*range(0xD800), *range(0xE000, 0x40000), *range(0xE0000, 0xE1000)])]
+# Every class that a named pattern tells from another.
+CLASSES = [r"\p{L}", r"\p{N}", r"\s", r"[^\s\p{L}\p{N}]"]
+CLASSES += [r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]", r"\p{M}", r"[\p{P}\p{S}]", r"\p{Han}"]
+# Texts of up to four characters, of every class that any pattern names, and one that is newer than Unicode 16.0.
+SHORT = [
+    "".join(text)
+    for size in range(by_profile(quick=4, thorough=5))
+    for text in itertools.product("aA1!/' s\n\u3000\u0301\ua7cf", repeat=size)
+]
+# The same with the scripts that kimi-k2 and deepseek-v3 name: letters, a number, a symbol and marks.
+HAN_AND_KANA = "a1! \n\x01\u4f60\u3400\u3007\u2e80\U00016ff0\u304b\u30fb\u3099\u3040"
+SHORT += [
+    "".join(text)
+    for size in range(by_profile(quick=4, thorough=5))
+    for text in itertools.product(HAN_AND_KANA, repeat=size)
+]
+DIGITS = {"gpt2-digits": pre_tokenizers.Digits(individual_digits=True), "gpt2-numbers": pre_tokenizers.Digits()}
+# Of Unicode 17.0: `Digits` asks Rust, which knows them; our tables, and the expressions of tokenizers, do not.
+NEWER_NUMBERS = dict.fromkeys([*range(0x11DE0, 0x11DEA), *range(0x16FF4, 0x16FF7)], "\ufdd0")
+
+
+@functools.cache
+def splitter(*expressions):
+    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(each), "isolated") for each in expressions])
+
+
+@functools.cache
+def named_splitter(name):
+    if name in DIGITS:
+        return pre_tokenizers.Sequence([DIGITS[name], splitter(PATTERNS["gpt2"])])
+    if name in CHAINS:
+        return splitter(*(stage.expression for stage in CHAINS[name].stages[:-1]))
+    return splitter("|".join(KIMI) if name == "kimi-k2" else PATTERNS.get(name))
+
+
+def split_by_tokenizers(text, expression):
+    return [piece for piece, _ in splitter(expression).pre_tokenize_str(text)]
+
+
+def split_by_name(text, name):
+    spans = named_splitter(name).pre_tokenize_str(text.translate(NEWER_NUMBERS) if name in DIGITS else text)
+    return [text[start:stop] for _, (start, stop) in spans]
+
+
+def pieces_of(compiled, text):
+    """Return the pieces of a text by an expression that `regex` runs as it is."""
+    spans = find_matches(hide_newer(text), compiled, lambda: None)
+    return [text[start:stop] for start, stop in cut(text, spans, "Isolated")]
+
+
+@given(any_texts, patterns)
+def test_pieces_joined_are_the_text_and_none_is_empty(text, pattern):
+    pieces = split(text, pattern)
+    assert "".join(pieces) == text
+    assert all(pieces)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "pieces"),
+    [
+        (r"\d", ["ab", "1", "2", " c"]),  # gaps
+        (r"(\d)|(c)", ["ab", "1", "2", " ", "c"]),  # groups
+        (r"\b|\d*", ["a", "b", "12", " ", "c"]),  # empty matches cut
+        (r"(?=b)", ["a", "b12 c"]),  # nothing but empty matches
+        (r"^|$", ["ab12 c"]),
+        (r"(?:ab12 c)*", ["ab12 c"]),  # an empty match at the end
+        (None, ["ab12 c"]),
+    ],
+)
+def test_custom_patterns_keep_what_they_do_not_match(pattern, pieces):
+    assert split("ab12 c", pattern) == pieces
+
+
+@given(any_texts, patterns)
+def test_long_text_is_split_as_short_text_is(text, pattern):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hf_bpe.pretokenizers._matching._LONG", 0)
+        long = split(text, pattern)
+    assert long == split(text, pattern)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_named_patterns_cut_all_short_texts_as_tokenizers_does(name):
+    expected = [split_by_name(text, name) for text in SHORT]
+    assert [split(text, name) for text in SHORT] == expected
+
+
+@given(texts, pattern_names)
+def test_named_patterns_cut_as_tokenizers_does(text, name):
+    assert split(text, name) == split_by_name(text, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "pieces"),
+    [
+        ("gpt2-digits", "a  12 3", ["a", "  ", "1", "2", " ", "3"]),
+        ("gpt2-numbers", "a  12 3", ["a", "  ", "12", " ", "3"]),
+        ("minicpm5", "a  1234\n  5", ["a", "  ", "123", "4", "\n", "  ", "5"]),
+        (
+            "deepseek-v3",
+            "a  1234  \u4f60\u304b !x\u00e9",
+            ["a", "  ", "123", "4", "  ", "\u4f60\u304b", " !", "x\u00e9"],
+        ),
+        ("deepseek-v3", "!x\u00e9\x01\x02y\u30fb\u3040", ["!x", "\u00e9", "\x01", "\x02y", "\u30fb", "\u3040"]),
+    ],
+)
+def test_pieces_of_an_early_stage_end_the_text_of_the_next(name, text, pieces):
+    assert split(text, name) == split_by_name(text, name) == pieces
+
+
+@pytest.mark.parametrize("expression", CLASSES)
+def test_code_points_have_the_classes_of_tokenizers(expression):
+    text = "".join(by_profile(quick=IN_USED_PLANES, thorough=CODE_POINTS))
+    assert split(text, f"{expression}+") == split_by_tokenizers(text, f"{expression}+")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_code_points_in_context_are_split_as_by_tokenizers(name):
+    rng = random.Random(name)
+    contexts = ["", "a", "A", "1", " ", "\n", "!", "'s", "\x01", "\u4f60", "\u304b", "\u0301"]
+    characters = rng.sample(IN_USED_PLANES, by_profile(quick=15_000, thorough=len(IN_USED_PLANES)))
+    text = "".join(char + rng.choice(contexts) for char in characters)
+    assert split(text, name) == split_by_name(text, name)
+
+
+# cl100k, as tiktoken has it today, keeps white space at the end of a text whole; no token of its vocabulary shows it.
+@pytest.mark.parametrize(
+    ("name", "theirs", "end"), [("gpt2", "r50k", ""), ("cl100k", "cl100k", "!"), ("o200k", "o200k", "")]
+)
+def test_patterns_cut_as_those_of_tiktoken(name, theirs, end, monkeypatch):
+    published = pytest.importorskip("tiktoken_ext.openai_public")
+    for loader in ("load_tiktoken_bpe", "data_gym_to_mergeable_bpe_ranks"):
+        monkeypatch.setattr(published, loader, lambda *args, **kwargs: {})  # they would fetch the ranks
+    expression = getattr(published, f"{theirs}_base")()["pat_str"]
+
+    compiled = regex.compile(expression)
+    ended = [text + end for text in SHORT]
+    expected = [pieces_of(compiled, text) for text in ended]
+    assert [split(text, name) for text in ended] == expected
+
+
+def test_a_split_is_read_as_in_tokenizer_json():
+    expression = r"\p{N}{1,3}+|\P{N}"
+    pattern = canonical_pattern([Split(expression)])
+    assert pattern == expression == canonical_pattern(pattern)
+    assert split("12345a", pattern) == split_by_tokenizers("12345a", expression) == ["12345", "a"]
+
+
+@thorough
+def test_kimi_without_intersections_cuts_as_the_published_expression():
+    assert canonical_pattern("|".join(KIMI)) == "kimi-k2"
+    text = "\u0301".join(IN_USED_PLANES) + "A".join(IN_USED_PLANES)
+    assert split_by_tokenizers(text, PATTERNS["kimi-k2"]) == split_by_name(text, "kimi-k2")
+    assert [split_by_tokenizers(text, PATTERNS["kimi-k2"]) for text in SHORT] == [
+        split(text, "kimi-k2") for text in SHORT
+    ]
+
+
+def test_patterns_are_those_of_transformers():
+    assert PATTERNS["qwen2"] == QWEN2
+    assert PATTERNS["llama3"] == TikTokenConverter().pattern
+
+
+@given(any_texts)
+def test_cl100k_and_llama3_cut_alike(text):
+    assert split(text, "cl100k") == split(text, "llama3")
+
+
+def test_white_space_is_what_tokenizers_calls_so():
+    assert list(WHITE_SPACE) == split_by_tokenizers(WHITE_SPACE, r"\s")
+    assert [char for char in CODE_POINTS if char.isspace() and char not in WHITE_SPACE] == list("\x1c\x1d\x1e\x1f")
+
+
+def test_characters_unknown_to_unicode_16_have_no_class():
+    unknown = "".join(
+        chr(code) for first, last in hf_bpe.pretokenizers._regex.unicode16.UNASSIGNED for code in range(first, last + 1)
+    )
+    assert len(unknown) > 800_000
+    assert split(unknown, r"[^\P{Cn}]+") == [unknown]
+    assert split("a\ua7cfb 1\U00032e882", "gpt2") == ["a", "\ua7cf", "b", " 1", "\U00032e88", "2"]
+
+
+@thorough
+def test_general_categories_are_those_of_unicode_16():
+    unicodedata2 = pytest.importorskip("unicodedata2")
+    members = {}
+    for char in CODE_POINTS:
+        members.setdefault(unicodedata2.category(char), []).append(char)
+    for category, characters in members.items():
+        # A piece a member: whatever is not one is left over, between them.
+        outside = split("".join(characters), rf"\P{{{category}}}+")
+        assert outside == ["".join(characters)], category
+        if category != "Cn":
+            others = "".join(char for other in members for char in members[other] if other != category)
+            assert split(others, rf"\p{{{category}}}+") == [others], category
+
+
+@pytest.fixture(scope="module")
+def generator():
+    pytest.importorskip("unicodedata2")
+    path = Path(__file__).parent.parent.parent / "tools" / "generate_unicode.py"
+    spec = importlib.util.spec_from_file_location("generate_unicode", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@thorough
+def test_generated_tables_are_current(generator):
+    assert generator.render_python() == generator.PYTHON.read_text(encoding="utf-8")
+    assert generator.render_native() == generator.NATIVE.read_text(encoding="utf-8")
+
+
+@thorough
+def test_generated_characters_of_words_are_those_of_the_added_tokens(generator):
+    generated = generator.is_of_word
+    assert [char for char in CODE_POINTS if generated(ord(char)) != bool(_WORD.match(hide_newer(char)))] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "canonical"),
+    [(None, None), ("none", None), (r"\w+", r"\w+"), *((name, name) for name in NAMES)]
+    + [(expression, name) for name, expression in PATTERNS.items()],
+)
+def test_canonical_pattern_has_one_spelling(pattern, canonical):
+    assert canonical_pattern(pattern) == canonical
+    if canonical not in CHAINS:
+        assert pattern_expression(canonical) == PATTERNS.get(canonical, canonical)
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_are_no_single_expression(name):
+    with pytest.raises(ValueError, match=f"the pre-tokenizer {name} is a chain of stages"):
+        pattern_expression(name)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "error", "message"),
+    [
+        (5, TypeError, "pattern: expected a name, a regular expression, a PreTokenizer, .*; got int"),
+        (b"gpt2", TypeError, "got bytes"),
+        ("gpt3", ValueError, "pattern 'gpt3' is not known: expected one of gpt2, .*, none, or a regular expression"),
+        ("", ValueError, "pattern '' is not known"),
+        ("(", ValueError, r"pattern '\(' cannot be used: column 1: a \( without its \); expected"),
+        (r"\p{Nonsense}", ValueError, "cannot be used: column 1: the property 'Nonsense' is not supported"),
+        ("(" * 5000 + ")" * 5000, ValueError, "cannot be used: column 101: more than 100 levels"),
+        (r"(?r)\w+", ValueError, r"\(\?r\)"),  # would search from the end
+    ],
+)
+def test_canonical_pattern_refuses(pattern, error, message):
+    with pytest.raises(error, match=message):
+        canonical_pattern(pattern)
+
+
+def assert_all_cuts_are_safe(text, name):
+    before, pieces = 0, split(text, name)
+    for place in find_safe_cuts(text, name):
+        assert before < place < len(text)
+        assert split(text[:place], name) + split(text[place:], name) == pieces
+        before = place
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_safe_cuts_do_not_change_the_pieces_of_short_texts(name):
+    for text in SHORT[:: by_profile(quick=6, thorough=3)]:
+        assert_all_cuts_are_safe(text, name)
+
+
+@given(any_texts, pattern_names)
+def test_safe_cuts_do_not_change_the_pieces(text, name):
+    assert_all_cuts_are_safe(text, name)
+
+
+def test_safe_cuts_are_found_in_ordinary_text():
+    text = "Hello, wörld!\n12 \u3000x"
+    for name in NAMES:
+        assert [*find_safe_cuts(text, name)] == [6, text.index("\n12") + 3]
+    assert [*find_safe_cuts("\u4f60\u3000", "gpt2")] == [1]
+    assert [*find_safe_cuts("Hello", "gpt2")] == []
+
+
+@pytest.mark.parametrize("pattern", [None, r"\w+"])
+def test_safe_cuts_exist_for_named_patterns_only(pattern):
+    assert [*find_safe_cuts("Hello world", pattern)] == []
+
+
+@pytest.mark.parametrize("prefix", ["", "x" * (1 << 20)])  # cut at once, or match by match
+def test_expression_that_backtracks_without_end_is_stopped(monkeypatch, prefix):
+    monkeypatch.setattr("hf_bpe.pretokenizers._matching.seconds_for", lambda text: 0.2)
+    with pytest.raises(ValueError, match=r"'\(\?:a\|aa\)\+b' took over 0 s for a text of \d+ characters; expected"):
+        split(prefix + "a" * 100, "(?:a|aa)+b")
+    assert split("aab" + "a" * 10, "(?>aa|a)+b") == ["aab", "a" * 10]
+
+
+def test_pieces_of_a_text_share_its_time(monkeypatch):
+    monkeypatch.setattr("hf_bpe.pretokenizers._matching.seconds_for", lambda text: 0.5)
+    pattern = canonical_pattern([Split(" "), Split("(?:a|aa)+b")])
+    start = time.monotonic()
+    split("a" * 22, pattern)  # one of the pieces below, which takes a part of the limit
+    of_one = time.monotonic() - start
+    with pytest.raises(ValueError, match=r"'\(\?:a\|aa\)\+b' took over 0 s for a text of \d+ characters; expected"):
+        split(" ".join(["a" * 22] * (2 + int(0.5 / of_one)) * 10), pattern)  # on a busy machine the first was slow
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="sets a timer")
+@pytest.mark.parametrize("prefix", ["", "x" * (1 << 20)])
+def test_timeout_of_the_caller_is_not_taken_for_that_of_an_expression(prefix):
+    def stop(*_):
+        raise TimeoutError("by the caller")
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(TimeoutError, match="by the caller"):
+            split(prefix + "a" * 100, "(?:a|aa)+b")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def test_time_for_an_expression_grows_with_the_text():
+    assert seconds_for("") >= 10
+    assert seconds_for("a" * 10**7) >= 100

@@ -1,0 +1,221 @@
+"""Token files that replace others: whatever ends the process, the old corpus or the new one is whole."""
+
+import itertools
+import json
+import os
+import shutil
+import signal
+import threading
+import time
+from random import Random
+
+import pytest
+from tqdm import tqdm
+
+from hf_bpe import BPETokenizer
+from hf_bpe.token_files import _documents as documents
+from support.killing import forked
+from support.profiles import by_profile
+from support.system_calls import replace_system_call
+from support.trees import snapshot
+
+END = "<|endoftext|>"
+OLD = ["low lower", "lowest", "newest low", "widest"] * 3
+NEW = ["newer and wider", "it's 12345", "你好 low", "lowest of the low", "widest"] * 4
+
+FORMS = {
+    "shards": {"format": "megatron", "shard_tokens": 40},
+    "one": {"format": "npy"},
+    "folder": {"format": "mds", "shard_tokens": 40},
+}
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def unsynced():
+    """Leave files to the system, which keeps them whatever becomes of a process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return BPETokenizer.train([*OLD, *NEW], num_merges=12, special_tokens=[END])
+
+
+def write_jsonl(path, texts):
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    return path
+
+
+class Corpus:
+    """An old corpus in FOLDER/out, and how it is replaced."""
+
+    def __init__(self, tokenizer, folder, form):
+        self.tokenizer, self.folder, self.options = tokenizer, folder, FORMS[form]
+        self.output = folder / "out" / ("x.npy" if form == "one" else "x")
+        self.place = self.output if form == "folder" else folder / "out"
+        self.manifest = "manifest.json" if form == "folder" else "x.manifest.json"
+        self.new_source = write_jsonl(folder / "new.jsonl", NEW)
+        (folder / "out").mkdir()
+        write = tokenizer.encode_file
+        write(self.new_source, self.output, **self.options)
+        self.new = self.files()
+        shutil.rmtree(folder / "out")
+        (folder / "out").mkdir()
+        write(write_jsonl(folder / "old.jsonl", OLD), self.output, **self.options)
+        self.old = self.files()
+
+    def replace(self, **options):
+        return self.tokenizer.encode_file(self.new_source, self.output, overwrite=True, **self.options, **options)
+
+    def files(self):
+        """Return what readers see: all that is not hidden."""
+        return {name: what for name, what in snapshot(self.place).items() if not name.startswith(".")}
+
+    def check_readable(self):
+        """Check that where there is a manifest, there are all files of the old corpus, or all of the new one."""
+        files = self.files()
+        if self.manifest in files:
+            whole = self.old if files[self.manifest] == self.old[self.manifest] else self.new
+            assert files == whole
+
+
+@pytest.fixture(params=FORMS)
+def corpus(request, tokenizer, tmp_path):
+    return Corpus(tokenizer, tmp_path, request.param)
+
+
+@pytest.mark.parametrize("work", [None, "work"])
+def test_corpus_is_replaced_as_a_whole(corpus, work):
+    options = {} if work is None else {"work_dir": corpus.folder / work}
+    written = corpus.replace(**options)
+    assert corpus.files() == corpus.new != corpus.old
+    assert {path.name for path in corpus.place.iterdir()} == {*corpus.new}
+    assert corpus.replace(**options) == written  # with a work folder, of what is there
+    assert corpus.files() == corpus.new
+
+
+@pytest.mark.parametrize("work", [None, "work"])
+def test_failure_after_a_shard_leaves_the_old_corpus(corpus, work, monkeypatch):
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 1)  # so that shards are written before the source is read on
+    good = corpus.new_source.read_text()
+    corpus.new_source.write_text(good + "no JSON\n")
+    options = {} if work is None else {"work_dir": corpus.folder / work}
+    with pytest.raises(ValueError, match="line 21: expected a JSON object"):
+        corpus.replace(**options)
+    assert corpus.files() == corpus.old
+    if work is None:
+        assert {path.name for path in corpus.place.iterdir()} == {*corpus.old}
+        corpus.new_source.write_text(good)
+        corpus.replace()
+        assert corpus.files() == corpus.new
+
+
+def killed_before(number):
+    """Have this process killed before the nth change of a folder."""
+    calls = itertools.count()
+
+    def counted(function):
+        def call(*args, **kwargs):
+            if next(calls) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*args, **kwargs)
+
+        return call
+
+    for name in ("replace", "unlink", "mkdir", "rmdir"):
+        replace_system_call(name, counted(getattr(os, name)))
+
+
+@needs_fork
+@pytest.mark.parametrize("work", [None, "work"])
+def test_replacement_killed_at_any_step_is_finished_by_the_next(corpus, work):
+    options = {} if work is None else {"work_dir": corpus.folder / work}
+    saved = corpus.folder.parent / f"{corpus.folder.name}.saved"
+    shutil.copytree(corpus.folder, saved)
+    for number in itertools.count(Random(0).randrange(3), by_profile(quick=3, thorough=1)):
+
+        def replace_and_be_killed(number=number):
+            killed_before(number)
+            corpus.replace(**options)
+
+        code = forked(replace_and_be_killed)
+        corpus.check_readable()
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        corpus.replace(**options)
+        assert corpus.files() == corpus.new, f"killed before step {number}"
+        assert {path.name for path in corpus.place.iterdir()} == {*corpus.new}
+        shutil.rmtree(corpus.folder)
+        shutil.copytree(saved, corpus.folder)
+    assert number > 20
+    assert corpus.files() == corpus.new
+
+
+@needs_fork
+@pytest.mark.parametrize("work", [None, "work"])
+def test_replacement_killed_at_random_times_is_finished(corpus, work):
+    options = {} if work is None else {"work_dir": corpus.folder / work}
+    saved = corpus.folder.parent / f"{corpus.folder.name}.saved"
+    shutil.copytree(corpus.folder, saved)
+    random = Random(1)
+    for _ in range(by_profile(quick=3, thorough=10)):
+        start = time.monotonic()
+        corpus.replace(**options)
+        duration = time.monotonic() - start
+        kills = 0
+        for _ in range(4):  # again and again, as a machine that is preempted
+            shutil.rmtree(corpus.folder)
+            shutil.copytree(saved, corpus.folder)
+            child = os.fork()
+            if child == 0:
+                tqdm.set_lock(
+                    threading.RLock()
+                )  # that of tqdm is shared with this process, and may be held when killed
+                corpus.replace(**options)
+                os._exit(0)
+            time.sleep(random.uniform(0, duration))
+            os.kill(child, signal.SIGKILL)
+            kills += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
+            corpus.check_readable()
+            corpus.replace(**options)
+            assert corpus.files() == corpus.new
+
+
+def test_replacement_of_another_program_is_not_carried_out(corpus):
+    """Put a folder there that looks as if a killed process had left it, with other names of files in it."""
+    ready = corpus.place / (
+        ".manifest.json.replacing" if corpus.place == corpus.output else ".x.manifest.json.replacing"
+    )
+    secret = corpus.folder / "secret"
+    secret.write_text("the user's")
+    mark = "hf_bpe replacing 1"
+    for order, message in (
+        ({"format": mark, "old": ["../../secret"], "new": []}, "'../../secret' is no file of this output"),
+        ({"format": mark, "old": [], "new": [str(secret)]}, "is no file of this output"),
+        ({"format": mark, "old": [".."], "new": []}, "is no file of this output"),
+        ({"format": "other 1", "old": [], "new": []}, "its format is not"),
+        ({"format": mark, "old": {}, "new": []}, "old: expected a list"),
+        ([], "expected an object"),
+    ):
+        ready.mkdir()
+        (ready / "replace.json").write_text(json.dumps(order))
+        before = snapshot(corpus.folder)
+        with pytest.raises(ValueError, match=f"replace.json is damaged .*{message}.*delete that folder"):
+            corpus.replace()
+        assert snapshot(corpus.folder) == before
+        shutil.rmtree(ready)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege on Windows")
+def test_folder_of_a_replacement_is_no_link(corpus):
+    ready = corpus.place / (
+        ".manifest.json.replacing" if corpus.place == corpus.output else ".x.manifest.json.replacing"
+    )
+    ready.symlink_to(corpus.folder)
+    with pytest.raises(NotADirectoryError, match="replacing is a link or a file"):
+        corpus.replace()
+    assert corpus.files() == corpus.old

@@ -1,0 +1,460 @@
+"""Token files hold the rows of a plain definition, in the layout of each format."""
+
+import gzip
+import itertools
+import json
+import os
+import signal
+import sys
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_bpe import BPETokenizer, Source
+from hf_bpe.token_files import _documents as documents
+from hf_bpe.token_files._formats import FORMATS
+from hf_bpe.token_files._rows import Chunk
+from support.killing import forked
+from support.profiles import by_profile
+from support.system_calls import replace_system_call
+from support.token_files import LAYOUTS, content, contents, rows_of, shards_of
+
+END = "<|endoftext|>"
+CORPUS = ["low low low lower lower widest widest newest newest 你好 你好 42 42!" + END]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def unsynced():
+    """Leave files to the system, which keeps them whatever becomes of a process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return BPETokenizer.train(CORPUS, num_merges=15, special_tokens=[END, "<|begin|>"])
+
+
+texts = st.lists(st.text("low erst你\n", max_size=30), min_size=1, max_size=12).filter(any)
+
+
+def documents_of(tokenizer, texts, begin=()):
+    end = tokenizer.eos_token_id
+    return [[*begin, *tokenizer.encode(text, add_special_tokens=False), end] for text in texts if text]
+
+
+def write_jsonl(path, texts):
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    return path
+
+
+@settings(max_examples=by_profile(quick=20, thorough=150))
+@given(
+    format=st.sampled_from([*LAYOUTS]),
+    texts=texts,
+    pack=st.sampled_from([None, 1, 3, 8]),
+    across=st.booleans(),
+    shard_tokens=st.sampled_from([None, 20]),
+    begin=st.booleans(),
+)
+def test_shards_hold_the_rows(tokenizer, tmp_path_factory, format, texts, pack, across, shard_tokens, begin):
+    across = across or pack is None or format in ("nanogpt", "llm.c")
+    folder = tmp_path_factory.mktemp("files")
+    begin_id = [tokenizer.convert_tokens_to_ids("<|begin|>")] if begin else []
+    rows = rows_of(documents_of(tokenizer, texts, begin_id), pack, across)
+    options = {"pack": pack, "pack_across": across, "shard_tokens": shard_tokens, "append_separator": True}
+    if begin:
+        options["begin_token"] = "<|begin|>"
+    path = write_jsonl(folder / "in.jsonl", texts)
+    output = folder / ("out.npy" if format == "npy" else "out")
+    if not rows:
+        with pytest.raises(ValueError, match="pack: expected sources with at least"):
+            tokenizer.encode_file(path, output, format=format, **options)
+        return
+    written = tokenizer.encode_file(path, output, format=format, **options)
+    expected = [LAYOUTS[format](shard, False) for shard in shards_of(rows, shard_tokens)]
+    found = [content(each) for each in written.files if each.suffix != ".metadata"]
+    assert found == [data for shard in expected for data in shard]
+    assert (written.num_rows, written.num_tokens) == (len(rows), sum(map(len, rows)))
+    assert written.num_documents == sum(map(bool, texts))
+
+
+@given(
+    format=st.sampled_from([*LAYOUTS]),
+    is_wide=st.booleans(),
+    rows=st.lists(st.lists(st.integers(0, 65_535), min_size=1, max_size=400), min_size=1),
+    cuts=st.lists(st.integers(0, 2000)),
+)
+def test_writers_take_rows_in_any_parts(tmp_path_factory, format, is_wide, rows, cuts):
+    folder = tmp_path_factory.mktemp("files")
+    is_wide = is_wide and format != "nanogpt"
+    made = FORMATS[format]
+    paths = [folder / f"x{suffix}" for suffix in made.suffixes]
+    stream, ends = np.concatenate(rows), np.cumsum([*map(len, rows)])
+    bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    with made.make(paths, made.dtype(70_000 if is_wide else 300)) as writer:
+        begin = 0  # an end at a cut comes with the ids before it
+        for start, stop in pairwise(bounds):
+            end = int(np.searchsorted(ends, stop, "right"))
+            writer.append(Chunk(stream[start:stop], ends[begin:end] - start))
+            begin = end
+        writer.finish()
+    assert [content(path) for path in paths if path.suffix != ".metadata"] == LAYOUTS[format](rows, is_wide)
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+@settings(max_examples=by_profile(quick=4, thorough=100))
+@given(texts=texts, shard_tokens=st.sampled_from([None, 20]))
+def test_tables_hold_the_rows(tokenizer, tmp_path_factory, format, texts, shard_tokens):
+    arrow = pytest.importorskip("pyarrow")
+    folder = tmp_path_factory.mktemp("files")
+    path = write_jsonl(folder / "in.jsonl", texts)
+    written = tokenizer.encode_file(path, folder / "out", format=format, shard_tokens=shard_tokens)
+    rows = []
+    for file in written.files:
+        if format == "parquet":
+            table = pytest.importorskip("pyarrow.parquet").read_table(file)
+        else:
+            with file.open("rb") as stream:
+                table = arrow.ipc.open_stream(stream).read_all()
+        assert table.schema.field("input_ids").type == arrow.list_(arrow.uint32())
+        rows += table["input_ids"].to_pylist()
+    assert rows == documents_of(tokenizer, texts)
+    assert len(written.files) == len(shards_of(rows, shard_tokens))
+
+
+def many_sources(folder):
+    """Return sources of every kind, with documents of text that end at a token or with the file."""
+    parts = ["low lower", END, "lowest of the low\n", END, END, "the rest"]
+    (folder / "a.txt").write_text("".join(parts * 40), encoding="utf-8")
+    (folder / "b.txt.gz").write_bytes(gzip.compress(b"new\xff low" + END.encode()))
+    (folder / "empty.txt").write_bytes(b"")
+    write_jsonl(folder / "c.jsonl", [f"widest {number} 你好" for number in range(60)] + ["", "low" + END])
+    for number in range(6):
+        (folder / f"d{number}.txt").write_text(f"newest {number} " * 50, encoding="utf-8")
+    return [Source(str(folder), errors="bytes")]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"pack": 16}, pytest.param({"pack": 16, "pack_across": False}, marks=pytest.mark.thorough)],
+    ids=["documents", "packed", "cut"],
+)
+def test_files_do_not_depend_on_workers_or_pieces(tokenizer, tmp_path, monkeypatch, options):
+    """Encode in units of one file, several pieces each, in processes where the system has them."""
+    from hf_bpe.token_files import _documents as documents
+    from hf_bpe.token_files import _pieces as pieces
+    from hf_bpe.token_files import _stream as stream
+
+    (tmp_path / "in").mkdir()
+    sources = many_sources(tmp_path / "in")
+    options = {"format": "megatron", "shard_tokens": 1000, "begin_token": "<|begin|>", **options}
+    expected = contents(tokenizer.encode_file(sources, tmp_path / "one" / "out", num_workers=1, **options))
+    monkeypatch.setattr(stream, "_UNIT_BYTES", 1)
+    monkeypatch.setattr(pieces, "_MOST_IDS", 50)
+    monkeypatch.setattr(pieces, "_READ_IDS", 7)
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 100)
+    for workers in (1, 2):
+        written = tokenizer.encode_file(
+            sources,
+            tmp_path / f"{workers}" / "out",
+            num_workers=workers,
+            work_dir=tmp_path / f"work{workers}",
+            **options,
+        )
+        assert contents(written) == expected
+        assert not [*(tmp_path / f"{workers}").glob(".*")]
+    monkeypatch.setattr("hf_bpe.token_files._encoding.number_of_processes", lambda units, workers: workers)
+    if sys.platform.startswith("linux"):
+        assert contents(tokenizer.encode_file(sources, tmp_path / "2p" / "out", num_workers=2, **options)) == expected
+
+
+def killed_before(number):
+    """Have this process killed before it gives a name to a file or deletes one, the first time being number 0."""
+    calls = itertools.count()
+
+    def counted(function):
+        def call(*args, **kwargs):
+            if next(calls) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*args, **kwargs)
+
+        return call
+
+    for name in ("replace", "unlink"):
+        replace_system_call(name, counted(getattr(os, name)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.parametrize("format", ["megatron", pytest.param("mds", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("shard_tokens", [500, pytest.param(None, marks=pytest.mark.thorough)], ids=["shards", "one"])
+def test_killed_runs_resume_to_the_same_files(tokenizer, tmp_path, monkeypatch, format, shard_tokens):
+    """Kill a run again and again, each time some steps after it has resumed, until one run survives."""
+    from hf_bpe.token_files import _documents as documents
+    from hf_bpe.token_files import _pieces as pieces
+    from hf_bpe.token_files import _stream as stream
+
+    (tmp_path / "in").mkdir()
+    sources = many_sources(tmp_path / "in")
+    options = {"format": format, "shard_tokens": shard_tokens, "pack": 32, "num_workers": 1}
+    expected = contents(tokenizer.encode_file(sources, tmp_path / "whole" / "out", **options))
+    monkeypatch.setattr(stream, "_UNIT_BYTES", 1)
+    monkeypatch.setattr(pieces, "_MOST_IDS", 500)
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 200)
+    random, kills = Random(0), 0
+
+    def encode():
+        return tokenizer.encode_file(sources, tmp_path / "out" / "out", work_dir=tmp_path / "work", **options)
+
+    def encode_and_be_killed():
+        killed_before(random.randrange(by_profile(quick=60, thorough=12)))
+        encode()
+
+    while forked(encode_and_be_killed) != 0:
+        kills += 1
+        random.random()  # the child draws from its own copy
+    assert kills > 0
+    assert contents(encode()) == expected
+    folder = tmp_path / "out" / "out" if format == "mds" else tmp_path / "out"
+    assert {path.name for path in folder.iterdir() if not path.name.endswith("manifest.json")} == {*expected}
+
+
+def test_documents_of_text_end_at_the_separator_or_the_end(tokenizer, tmp_path):
+    path = tmp_path / "in.txt"
+    path.write_text(f"low{END}lower{END}{END}", encoding="utf-8")
+    (tmp_path / "open.txt").write_text("low", encoding="utf-8")
+    written = tokenizer.encode_file([path, tmp_path / "open.txt"], tmp_path / "out", format="megatron")
+    plain = tokenizer.encode_file(
+        [path, tmp_path / "open.txt"], tmp_path / "plain.npy", begin_token="<|begin|>", append_separator=False
+    )
+    low, lower = (tokenizer.encode(text, add_special_tokens=False) for text in ("low", "lower"))
+    end, begin = tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids("<|begin|>")
+    assert np.fromfile(written.ids, np.uint16).tolist() == [*low, end, *lower, end, end, *low, end]
+    ids, offsets = np.load(plain.ids).tolist(), np.load(plain.offsets)
+    assert [ids[start:stop] for start, stop in pairwise(offsets)] == [
+        [begin, *low, end],
+        [begin, *lower, end],
+        [begin, end],
+        [begin, *low],
+    ]
+    bare = BPETokenizer(model=tokenizer.model, eos_token=None)
+    with pytest.raises(ValueError, match="separator: expected a token to end documents for format 'megatron'"):
+        bare.encode_file(path, tmp_path / "bare", format="megatron")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+@pytest.mark.parametrize("format", ["megatron", "npy", "mds", "parquet"])
+def test_separator_in_a_record_is_ordinary_text(tokenizer, tmp_path, kind, format, caplog):
+    """Let records hold the separator as an attacker would, who wants what follows to be a document of its own."""
+    pa = pytest.importorskip("pyarrow")
+    texts = [f"low{END}lower", END, f"{END}{END}", f"lowest{END}", "newest<|begin|>low", f"<|begin|>{END}", "", "你"]
+    path = tmp_path / f"in.{kind}"
+    if kind == "parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(pa.table({"text": texts}), path)
+    else:
+        write_jsonl(path, texts)
+    end, begin = tokenizer.convert_tokens_to_ids([END, "<|begin|>"])
+    documents._tell_of_separators.cache_clear()
+    written = tokenizer.encode_file(path, tmp_path / "out.npy" if format == "npy" else tmp_path / "out", format=format)
+    assert written.num_documents == written.num_rows == 7
+    assert [record.getMessage() for record in caplog.records] == [
+        f"a record holds the separator '{END}': there it is ordinary text, because each record is one document"
+    ]
+    flat = tokenizer.encode_file(path, tmp_path / "flat", format="megatron", append_separator=False)
+    ids = np.fromfile(flat.ids, np.uint16).tolist()
+    assert end not in ids
+    assert ids.count(begin) == 2
+    assert tokenizer.decode(ids) == "".join(texts)
+    plain = [tokenizer.encode(text, allowed_special={"<|begin|>"}, disallowed_special=()) for text in texts if text]
+    assert ids == [token_id for row in plain for token_id in row]
+    if format == "megatron":
+        assert np.fromfile(written.ids, np.uint16).tolist() == [i for row in plain for i in [*row, end]]
+    as_text = tokenizer.encode_file(path, tmp_path / "text", format="megatron", split_special_tokens=True)
+    assert as_text.num_documents == 7
+
+
+def test_separator_ends_a_document_of_text_beside_records(tokenizer, tmp_path):
+    (tmp_path / "a.txt").write_text(f"low{END}lower{END}", encoding="utf-8")
+    write_jsonl(tmp_path / "b.jsonl", [f"low{END}lower"])
+    written = tokenizer.encode_file([tmp_path / "a.txt", tmp_path / "b.jsonl"], tmp_path / "out", format="megatron")
+    assert written.num_documents == 3
+    ids = np.fromfile(written.ids, np.uint16).tolist()
+    assert tokenizer.decode(ids) == f"low{END}lower{END}" + f"low{END}lower" + END
+    assert ids.count(tokenizer.eos_token_id) == 3
+
+
+def test_manifest_names_files_sources_and_options(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower low"])
+    written = tokenizer.encode_file(path, tmp_path / "out", format="llm.c", pack=3, shard_tokens=3)
+    manifest = json.loads(written.manifest.read_text(encoding="utf-8"))
+    assert manifest["sources"] == [
+        {"name": str(path), "bytes": path.stat().st_size, "format": "jsonl", "column": "text"}
+    ]
+    assert manifest["tokens"] + manifest["tokens_left_out"] == sum(
+        map(len, documents_of(tokenizer, ["low", "lower low"]))
+    )
+    named = {name: size for shard in manifest["shards"] for name, size in shard["files"].items()}
+    assert named == {each.name: each.stat().st_size for each in written.files}
+    assert manifest["documents"] == written.num_documents == 2
+    other = BPETokenizer.train(CORPUS, num_merges=14, special_tokens=[END])
+    again = json.loads(other.encode_file(path, tmp_path / "o", format="llm.c").manifest.read_text(encoding="utf-8"))
+    assert again["tokenizer"] != manifest["tokenizer"]
+
+
+def test_what_a_format_cannot_hold_is_refused(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low"])
+
+    def encode(**options):
+        tokenizer.encode_file(path, tmp_path / options.pop("output", "out"), **options)
+
+    with pytest.raises(ValueError, match="nanogpt files hold ids below 65536, got a tokenizer with the id 70000"):
+        FORMATS["nanogpt"].dtype(70_000)
+    with pytest.raises(ValueError, match=r"pack_across=False: format 'llm\.c' does not say"):
+        encode(format="llm.c", pack=2, pack_across=False)
+    with pytest.raises(ValueError, match="pack_across: False is only for packed sequences; give pack"):
+        encode(format="parquet", pack_across=False)
+    with pytest.raises(
+        ValueError, match=r"output: expected a name that ends in \.bin for format 'megatron', got .*out\.npy"
+    ):
+        encode(format="megatron", output="out.npy")
+    with pytest.raises(ValueError, match="format: expected one of 'npy', 'megatron'"):
+        encode(format="safetensors")
+    with pytest.raises(ValueError, match="begin_token: 'low' is not a special or added token"):
+        encode(format="megatron", begin_token="low")
+    path.write_text("")
+    with pytest.raises(ValueError, match="paths: expected sources with text, got nothing to encode"):
+        encode(format="megatron")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in.jsonl"]
+
+
+def test_shards_of_another_run_are_refused(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower", "lowest"])
+    options = {"format": "megatron", "shard_tokens": 3}
+    tokenizer.encode_file(path, tmp_path / "out", **options)
+    for work in (None, tmp_path / "work", tmp_path / "work"):
+        with pytest.raises(FileExistsError, match=r"out-0000[01]\.bin is a shard of another run"):
+            tokenizer.encode_file(path, tmp_path / "out", work_dir=work, **options)
+    with pytest.raises(FileExistsError, match=r"out-00000\.bin is a shard of another run"):
+        tokenizer.encode_file(path, tmp_path / "out", work_dir=tmp_path / "other", **options)
+
+
+def test_overwriting_deletes_only_what_the_manifest_lists(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower", "lowest"])
+    options = {"format": "npy", "overwrite": True}
+    tokenizer.encode_file(path, tmp_path / "out.npy", shard_tokens=3, **options)
+    (tmp_path / "out-20240101.npy").write_text("precious")
+    files = {each.name for each in tmp_path.iterdir()}
+    written = tokenizer.encode_file(path, tmp_path / "out.npy", shard_tokens=100, **options)
+    assert len(written.files) == 2
+    assert {each.name for each in tmp_path.iterdir()} == files - {
+        f"out-0000{number}{suffix}" for number in (1, 2) for suffix in (".npy", ".offsets.npy")
+    }
+    (tmp_path / "out-00007.npy").write_text("precious")  # of no manifest
+    with pytest.raises(FileExistsError, match=r"out-00007\.npy is a shard of another run"):
+        tokenizer.encode_file(path, tmp_path / "out.npy", shard_tokens=3, **options)
+    (tmp_path / "out-00007.npy").unlink()
+    with pytest.raises(ValueError, match="separator: '<x>' is not"):
+        tokenizer.encode_file(path, tmp_path / "out.npy", separator="<x>", **options)
+    assert all(each.exists() for each in written.files)
+
+
+def test_source_is_not_replaced(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low"])
+    (tmp_path / "text.bin").write_text("low")
+    for source in (tmp_path / "text.bin", [path, tmp_path / "text.bin"]):
+        with pytest.raises(ValueError, match=r"output: .*text\.bin is a source; choose another output"):
+            tokenizer.encode_file(source, tmp_path / "text", format="nanogpt", overwrite=True)
+    assert (tmp_path / "text.bin").read_text() == "low"
+
+
+def test_output_of_another_run_is_not_taken_for_that_of_this_one(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower"])
+    options = {"format": "nanogpt", "work_dir": tmp_path / "work"}
+    written = tokenizer.encode_file(path, tmp_path / "out", **options)
+    content = written.ids.read_bytes()
+    written.ids.write_bytes(content[::-1])
+    with pytest.raises(ValueError, match="is missing or has changed since it was written"):
+        tokenizer.encode_file(path, tmp_path / "out", **options)
+
+
+def test_rows_that_end_a_shard_leave_no_empty_one(tokenizer, tmp_path):
+    (tmp_path / "in.txt").write_bytes(bytes(range(97, 105)))
+    options = {"format": "parquet", "append_separator": False, "pack": 4, "pack_across": False, "shard_tokens": 4}
+    plain = BPETokenizer.train(["a"], vocab_size=257, special_tokens=[END])
+    one = plain.encode_file(tmp_path / "in.txt", tmp_path / "a", **options)
+    other = plain.encode_file(tmp_path / "in.txt", tmp_path / "b", work_dir=tmp_path / "work", **options)
+    assert len(one.files) == len(other.files) == 2
+
+
+def test_a_work_folder_belongs_to_one_run(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower", "lowest"])
+    options = {"format": "megatron", "shard_tokens": 3, "work_dir": tmp_path / "work"}
+    written = tokenizer.encode_file(path, tmp_path / "out", **options)
+    assert tokenizer.encode_file(path, tmp_path / "out", **options) == written
+    with pytest.raises(ValueError, match="expected a run with pack 3, got None; resume with the same"):
+        tokenizer.encode_file(path, tmp_path / "out", pack=3, **options)
+    written.files[0].write_bytes(b"")
+    with pytest.raises(ValueError, match=r"out-00000\.bin is missing or has changed"):
+        tokenizer.encode_file(path, tmp_path / "out", **options)
+    path.write_text("")
+    with pytest.raises(ValueError, match="expected a run with sources"):
+        tokenizer.encode_file(path, tmp_path / "out", **options)
+
+
+def test_a_work_folder_without_its_pieces_is_refused(tokenizer, tmp_path):
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower", "lowest"])
+    options = {"format": "megatron", "shard_tokens": 3, "work_dir": tmp_path / "work"}
+    tokenizer.encode_file(path, tmp_path / "out", **options)
+    (piece,) = (tmp_path / "work" / "pieces").iterdir()
+    data = piece.read_bytes()
+    piece.write_bytes(data[:-1])
+    with pytest.raises(ValueError, match="is damaged"):
+        tokenizer.encode_file(path, tmp_path / "out", **options)
+    piece.unlink()
+    with pytest.raises(ValueError, match="lacks the piece to resume from"):
+        tokenizer.encode_file(path, tmp_path / "out", **options)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("work", [None, "work"])
+def test_a_full_disk_is_an_error_that_names_the_folder(tokenizer, tmp_path, monkeypatch, work):
+    """Let the file of ids, or a piece, be written to a device that is full."""
+    path = write_jsonl(tmp_path / "in.jsonl", ["low " * 10_000])
+    written = Path.open
+
+    def on_full_disk(self, mode="r", *args, **kwargs):
+        is_ids = mode == "wb" and self.suffix in (".bin", ".part")
+        return written(Path("/dev/full") if is_ids else self, mode, *args, **kwargs)
+
+    options = {"format": "megatron", "work_dir": work and tmp_path / work}
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", on_full_disk)
+        with pytest.raises(OSError, match="No space left on device") as error:
+            tokenizer.encode_file(path, tmp_path / "out" / "corpus", **options)
+    assert error.value.filename == str(tmp_path / "out")
+    assert not [*(tmp_path / "out").iterdir()]
+    assert tokenizer.encode_file(path, tmp_path / "out" / "corpus", **options).num_documents == 1
+
+
+def test_malformed_input_leaves_no_file_that_looks_whole(tokenizer, tmp_path):
+    (tmp_path / "good.txt").write_text("low " * 1000, encoding="utf-8")
+    (tmp_path / "bad.jsonl").write_text('{"text": "low"}\n{"text": 1}\n', encoding="utf-8")
+    sources = [tmp_path / "good.txt", tmp_path / "bad.jsonl"]
+    with pytest.raises(ValueError, match=r"bad\.jsonl: line 2: expected a JSON object with a string as 'text'"):
+        tokenizer.encode_file(sources, tmp_path / "out", format="megatron")
+    with pytest.raises(ValueError, match=r"bad\.jsonl: line 2"):
+        tokenizer.encode_file(sources, tmp_path / "out", format="mds", shard_tokens=10)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "good.txt"]
+    with pytest.raises(ValueError, match=r"bad\.jsonl: line 2"):
+        tokenizer.encode_file(sources, tmp_path / "out", format="megatron", shard_tokens=10)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "good.txt"]
+    skipping = [Source(str(path), errors="bytes", on_error="skip") for path in sources]
+    written = tokenizer.encode_file(skipping, tmp_path / "out", format="megatron", work_dir=tmp_path / "work")
+    manifest = json.loads(written.manifest.read_text(encoding="utf-8"))
+    assert (manifest["documents"], manifest["skipped"]["documents"]) == (2, 1)
