@@ -216,7 +216,9 @@ def test_written_files_are_verified_once_unless_verify_is_false(tmp_path, monkey
     def counted(function):
         return lambda *args, **kwargs: calls.append(function.__name__) or function(*args, **kwargs)
 
-    for module in (formats, verification, saving):
+    from hf_bpe.tokenizer._saving import verify_folder as folders
+
+    for module in (formats, verification, saving, folders):
         for each in {"verify_file", "verify_folder", "find_mismatch"} & {*vars(module)}:
             monkeypatch.setattr(module, each, counted(getattr(module, each)))
     special = [] if name == "hf" else ["pattern", "names"]

@@ -16,13 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_bpe import BPEModel
+from hf_bpe import BPEModel, reference
 from hf_bpe.counting._native import native_counter
 from hf_bpe.counting._native import read_words as read_natively
 from hf_bpe.counting._runs import RunMerger, read_words
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers import NAMES
-from hf_bpe.reference import _encoder as reference
 from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
 from hf_bpe.training._dispatch import learn_merges
 from support.patience import PATIENCE

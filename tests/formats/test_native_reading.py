@@ -144,7 +144,8 @@ def test_vocab_and_merges_give_the_same_read_natively(tmp_path_factory, model, a
 
     def read():
         read = vocab_and_merges.read_gpt2_with_vocab(folder / "vocab.json", folder / "merges.txt")
-        assert read[1] == read[0].printable_vocab()
+        # A file may hold an empty token, to which no text is encoded.
+        assert {token: token_id for token, token_id in read[1].items() if token} == read[0].printable_vocab()
         return Definition(read[0])
 
     assert result_of(read) == without_native_reading("read_vocab", vocab_and_merges, read)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_bpe import reference
 from hf_bpe.conversion import read_gpt2
-from hf_bpe.reference import _encoder as reference
 from hf_bpe.training._dispatch import learn_merges, training_bytes
 from support import oracle
 from support.profiles import by_profile, thorough

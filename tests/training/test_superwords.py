@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from hf_bpe import BPETokenizer, Source, count, train
+from hf_bpe import BPETokenizer, Source, count, reference, train
 from hf_bpe.formats._tokenizer_json import render_tokenizer_json
-from hf_bpe.reference import _encoder as reference
 from hf_bpe.reference._superwords import PATTERN
 from hf_bpe.training import Parity, Superwords
 from support import oracle

@@ -49,12 +49,14 @@ class Dialect:
         anchors: its anchors, as `tokenizer.json` writes them.
         escapes: letters of escapes that mean the same in Oniguruma, besides those of all libraries.
         has_nested_classes: whether classes nest, and have intersections.
+        has_literal_intervals: whether an interval directly after a quantifier, as in `a+{2}`, stands for itself.
     """
 
     library: str
     anchors: dict[str, str]
     escapes: str
     has_nested_classes: bool
+    has_literal_intervals: bool
 
 
 TIKTOKEN = Dialect(
@@ -62,8 +64,15 @@ TIKTOKEN = Dialect(
     {"^": r"\A", "$": r"\z", r"\Z": r"(?=\n*\z)", r"\<": _NOT_AFTER + _BEFORE, r"\>": _AFTER + _NOT_BEFORE},
     escapes="hHRz",
     has_nested_classes=True,
+    has_literal_intervals=True,
 )
-PYTHON = Dialect("minbpe", {"^": r"\A", "$": r"\Z", r"\Z": r"\z"}, escapes="", has_nested_classes=False)
+PYTHON = Dialect(
+    "minbpe",
+    {"^": r"\A", "$": r"\Z", r"\Z": r"\z"},
+    escapes="",
+    has_nested_classes=False,
+    has_literal_intervals=False,
+)
 
 _IN_TOKENIZER_JSON = {
     "^": r"(?:\A|(?<=\n)(?!\z))",
@@ -226,6 +235,7 @@ class _Reader:
         self._options = _Options()
         self._groups: list[tuple[int, int, _Options]] = []  # each: its place in the output, in the text, options before
         self._last: tuple[int, int] | None = None  # what a quantifier repeats: its place in the output, in the text
+        self._ends_with_quantifier = -1  # the place in the text after the last quantifier
 
     def read(self) -> None:
         while self._at < len(self.text):
@@ -275,7 +285,14 @@ class _Reader:
 
     def _quantifier(self, match: re.Match[str]) -> None:
         start, source, times = self._at, match[0], match["times"]
+        is_repeated, self._ends_with_quantifier = self._ends_with_quantifier == start, match.end()
         self._at = match.end()
+        if is_repeated and times[0] == "{" and self.dialect.has_literal_intervals:
+            literal = rf"\{times[:-1]}\}}"
+            self._differs(f"{times} after a quantifier", f"(?:…){times}", literal, at=start, is_silent=True)
+            self.out += [literal[:-2], literal[-2:] + source[len(times) :]]
+            self._last = (len(self.out) - 1, start + len(times) - 1) if source == times else None
+            return
         if self._last is None:  # Oniguruma repeats a repetition, other libraries do not
             self._differs(source, None, None, at=start)
             self.out.append(source)
