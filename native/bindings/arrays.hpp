@@ -26,8 +26,8 @@ nb::object to_array(T* data, std::vector<std::size_t> shape) {
 // An uninitialized array of `size` numbers.
 template <class T>
 std::unique_ptr<T, decltype(&std::free)> make_array(std::size_t size) {
-  std::unique_ptr<T, decltype(&std::free)> array(static_cast<T*>(std::malloc(std::max<std::size_t>(size, 1) * sizeof(T))),
-                                                 &std::free);
+  std::unique_ptr<T, decltype(&std::free)> array(
+      static_cast<T*>(std::malloc(std::max<std::size_t>(size, 1) * sizeof(T))), &std::free);
   if (!array) throw std::bad_alloc();
   return array;
 }

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "encode/decoder.hpp"
-#include "encode/encoder.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/int_lists.hpp"
 #include "bindings/python.hpp"
 #include "bindings/rows.hpp"
+#include "encode/decoder.hpp"
+#include "encode/encoder.hpp"
 
 namespace hf_bpe {
 namespace {
@@ -46,7 +46,8 @@ using SpanArray = nb::ndarray<const std::int64_t, nb::ndim<3>, nb::c_contig, nb:
 
 // The fields of hf_bpe.reference._dropout.Dropout.
 Dropout dropout_of(nb::handle given, std::size_t texts) {
-  constexpr const char* kExpected = "dropout: expected (seed, 64 limits, number of a text, None or a place for each text)";
+  constexpr const char* kExpected =
+      "dropout: expected (seed, 64 limits, number of a text, None or a place for each text)";
   const Held fields = items_of(given, "dropout");
   Dropout dropout{};
   if (fields.size() != 4 || !nb::try_cast(fields[0], dropout.seed) || !nb::try_cast(fields[2], dropout.first_text)) {
@@ -92,9 +93,9 @@ Rows rows_of(nb::handle ids, nb::handle spans, nb::handle template_ids) {
 
 class PyEncoder {
  public:
-  PyEncoder(nb::object model, nb::object rebuild, const nb::dict& vocab, const nb::list& merges,
-            nb::handle pattern, const std::optional<nb::list>& no_words, bool drop_missing_bytes,
-            const std::optional<nb::bytes>& merge_ids, const std::optional<std::string>& simd, std::size_t chunk_bytes)
+  PyEncoder(nb::object model, nb::object rebuild, const nb::dict& vocab, const nb::list& merges, nb::handle pattern,
+            const std::optional<nb::list>& no_words, bool drop_missing_bytes, const std::optional<nb::bytes>& merge_ids,
+            const std::optional<std::string>& simd, std::size_t chunk_bytes)
       : PyEncoder(std::move(model), std::move(rebuild), Tokens(vocab), merges, merge_ids, pattern_of(pattern), no_words,
                   drop_missing_bytes, simd_of(simd), chunk_bytes) {}
 
@@ -164,7 +165,8 @@ class PyEncoder {
 
   nb::object rows_to_lists(nb::handle ids, nb::handle spans, nb::handle template_ids, nb::handle padding) const {
     constexpr const char* kExpected = "padding: expected None or (length or None, id, bool)";
-    const auto [wanted, pad_id, is_left] = padding.is_none() ? Padding(0, 0, false) : values_of<Padding>(padding, kExpected);
+    const auto [wanted, pad_id, is_left] =
+        padding.is_none() ? Padding(0, 0, false) : values_of<Padding>(padding, kExpected);
     const nb::object pad = nb::int_(pad_id), zero = nb::int_(0), one = nb::int_(1);
     const Rows rows = rows_of(ids, spans, template_ids);
     const std::size_t least = wanted.value_or(rows.longest());
@@ -226,7 +228,8 @@ class PyEncoder {
   }
 
   std::size_t find_last_cut(const nb::bytes& data, const nb::tuple& options) const {
-    return encoder_.find_last_cut({bytes_of(data), bytes_of(data) + data.size()}, options_of(options, 1), kCheckSignals);
+    return encoder_.find_last_cut({bytes_of(data), bytes_of(data) + data.size()}, options_of(options, 1),
+                                  kCheckSignals);
   }
 
   nb::bytes decode(nb::handle ids, const nb::bytes& skipped) const {
@@ -285,8 +288,8 @@ class PyEncoder {
   };
 
   PyEncoder(nb::object model, nb::object rebuild, const Tokens& vocab, const nb::list& merges,
-            const std::optional<nb::bytes>& merge_ids, Pattern pattern,
-            const std::optional<nb::list>& no_words, bool drop_missing_bytes, Simd simd, std::size_t chunk_bytes)
+            const std::optional<nb::bytes>& merge_ids, Pattern pattern, const std::optional<nb::list>& no_words,
+            bool drop_missing_bytes, Simd simd, std::size_t chunk_bytes)
       : model_(std::move(model)),
         rebuild_(std::move(rebuild)),
         encoder_(Vocabulary(vocab.items, merge_ids ? merges_by_id(vocab, *merge_ids) : merges_of(vocab, merges),
@@ -295,9 +298,7 @@ class PyEncoder {
         decoder_(decoder_of(vocab)),
         ints_(std::make_shared<Ints>(decoder_.ids())) {}
 
-  HeldTexts::Options how() const {
-    return {.repairs_surrogates = true, .most_wide_bytes = encoder_.most_wide_bytes()};
-  }
+  HeldTexts::Options how() const { return {.repairs_surrogates = true, .most_wide_bytes = encoder_.most_wide_bytes()}; }
   static constexpr std::ptrdiff_t kShort = 1 << 12;  // bytes; releasing the GIL is not worthwhile for shorter texts
 
   static std::vector<Vocabulary::Merge> merges_of(const Tokens& vocab, const nb::list& merges) {
@@ -305,7 +306,8 @@ class PyEncoder {
     std::vector<std::pair<std::string_view, std::string_view>> pairs;
     pairs.reserve(held.size());
     for (nb::handle merge : held) {  // tuples keep their bytes alive
-      if (!PyTuple_Check(merge.ptr()) || PyTuple_GET_SIZE(merge.ptr()) != 2) throw nb::type_error("merges: expected pairs");
+      if (!PyTuple_Check(merge.ptr()) || PyTuple_GET_SIZE(merge.ptr()) != 2)
+        throw nb::type_error("merges: expected pairs");
       pairs.emplace_back(view_of(PyTuple_GET_ITEM(merge.ptr(), 0), "merges"),
                          view_of(PyTuple_GET_ITEM(merge.ptr(), 1), "merges"));
     }
@@ -437,12 +439,12 @@ void bind_encoder(nb::module_& module) {
   nb::register_exception_translator(&translate);
 
   nb::class_<PyEncoder>(module, "Encoder", nb::is_weak_referenceable())
-      .def(nb::init<nb::object, nb::object, const nb::dict&, const nb::list&, nb::handle,
-                    const std::optional<nb::list>&, bool, const std::optional<nb::bytes>&,
-                    const std::optional<std::string>&, std::size_t>(),
-           "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(),
-           "no_words"_a = nb::none(), "drop_missing_bytes"_a = false, "merge_ids"_a = nb::none(),
-           "simd"_a = nb::none(), "chunk_bytes"_a = Encoder::kChunkBytes)
+      .def(
+          nb::init<nb::object, nb::object, const nb::dict&, const nb::list&, nb::handle, const std::optional<nb::list>&,
+                   bool, const std::optional<nb::bytes>&, const std::optional<std::string>&, std::size_t>(),
+          "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(), "no_words"_a = nb::none(),
+          "drop_missing_bytes"_a = false, "merge_ids"_a = nb::none(), "simd"_a = nb::none(),
+          "chunk_bytes"_a = Encoder::kChunkBytes)
       .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
       .def("with_model", &PyEncoder::with_model, "model"_a)
       .def("__reduce__", &PyEncoder::reduce)

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bindings/python.hpp"
-#include "encode/merges_file.hpp"
-#include "encode/model_json.hpp"
-#include "encode/printable.hpp"
+#include "files/merges_file.hpp"
+#include "files/model_json.hpp"
+#include "files/printable.hpp"
 
 namespace hf_bpe {
 namespace {
@@ -73,8 +73,8 @@ nb::list to_printable(const nb::list& tokens, const nb::dict& kept) {
     for (const char byte : view_of(token, "tokens")) {
       characters.push_back(static_cast<char16_t>(character_of(static_cast<std::uint8_t>(byte))));
     }
-    nb::object text = nb::steal(PyUnicode_FromKindAndData(PyUnicode_2BYTE_KIND, characters.data(),
-                                                          static_cast<Py_ssize_t>(characters.size())));
+    nb::object text = nb::steal(
+        PyUnicode_FromKindAndData(PyUnicode_2BYTE_KIND, characters.data(), static_cast<Py_ssize_t>(characters.size())));
     if (!text.is_valid()) throw nb::python_error();
     texts.append(text);
   }
@@ -176,8 +176,8 @@ bool are_distinct(std::vector<std::uint32_t> ids) {
   return std::adjacent_find(ids.begin(), ids.end()) == ids.end();
 }
 
-// Printable token → id, and the tokens as bytes, None for those that are none. Irregular if an entry is not UTF-8, or two
-// have the same text or id.
+// Printable token → id, and the tokens as bytes, None for those that are none. Irregular if an entry is not UTF-8, or
+// two have the same text or id.
 struct Vocab {
   explicit Vocab(const VocabJson& vocab) {
     const std::size_t size = vocab.entries.size();
@@ -225,8 +225,8 @@ nb::object read_model_of(const nb::bytes& content) {
   if (!model) return nb::none();
   const Vocab vocab(model->vocab);
   if (!vocab.is_regular) return nb::none();
-  const auto [first, second] = std::minmax(
-      model->vocab_part, model->merges_part, [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  const auto [first, second] = std::minmax(model->vocab_part, model->merges_part,
+                                           [](const auto& a, const auto& b) { return a.begin < b.begin; });
   const bool is_vocab_first = model->vocab_part.begin == first.begin;
   std::string rest(text.substr(0, first.begin));
   rest.append(is_vocab_first ? "{}" : "[]").append(text.substr(first.end, second.begin - first.end));

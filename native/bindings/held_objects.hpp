@@ -112,7 +112,8 @@ class HeldTexts {
   }
 
   [[noreturn]] void refuse(const std::string& got) const {
-    const char* expected = options_.may_be_mapped ? ": expected str, bytes or mmap, got " : ": expected str or bytes, got ";
+    const char* expected =
+        options_.may_be_mapped ? ": expected str, bytes or mmap, got " : ": expected str or bytes, got ";
     throw nb::type_error(("text " + std::to_string(texts.size()) + expected + got).c_str());
   }
 

@@ -19,9 +19,11 @@ class Ints {
   explicit Ints(std::size_t size) : ints_(std::min(size, kMost)) {}
   // A new reference to the int of an id; null with a Python error set.
   PyObject* operator()(std::uint32_t id) const {
-    if (id >= ints_.size()) [[unlikely]] return PyLong_FromUnsignedLong(id);  // an added token may have a higher one
+    if (id >= ints_.size()) [[unlikely]]
+      return PyLong_FromUnsignedLong(id);  // an added token may have a higher one
     nb::object& known = ints_[id];
-    if (!known.is_valid()) [[unlikely]] known = nb::steal(PyLong_FromUnsignedLong(id));
+    if (!known.is_valid()) [[unlikely]]
+      known = nb::steal(PyLong_FromUnsignedLong(id));
     return known.inc_ref().ptr();
   }
   void prefetch(std::uint32_t id) const {

@@ -1,19 +1,21 @@
 // Python bindings of the core, which convert types, release the GIL and map errors, and compute nothing.
 #include <limits>
 
-#include "count/counter.hpp"
-#include "text/cuts.hpp"
+#include "added_tokens/cuts.hpp"
 #include "bindings/python.hpp"
+#include "count/counter.hpp"
+#include "count/word_counts.hpp"
 #include "train/parity.hpp"
 #include "train/trainer.hpp"
-#include "count/word_counts.hpp"
 
 using namespace hf_bpe;
 
 namespace {
 
-// What `learn` learns, as pairs of bytes; `progress`, unless it is None, is called with those since its last call, and at the end.
-nb::list merges_of(const std::function<Learned(const std::function<void(const Learned&)>&)>& learn, nb::object progress) {
+// What `learn` learns, as pairs of bytes; `progress`, unless it is None, is called with those since its last call, and
+// at the end.
+nb::list merges_of(const std::function<Learned(const std::function<void(const Learned&)>&)>& learn,
+                   nb::object progress) {
   const Learned* learned = nullptr;
   nb::list merges;
   std::vector<nb::bytes> tokens;
@@ -193,14 +195,14 @@ NB_MODULE(_native, module) {
   nb::class_<PyCounter>(module, "Counter")
       .def(
           "__init__",
-          [](PyCounter* self, nb::handle pattern, const nb::list& special_tokens, unsigned threads,
-             std::size_t memory, std::optional<std::string> simd, std::size_t chunk_bytes) {
+          [](PyCounter* self, nb::handle pattern, const nb::list& special_tokens, unsigned threads, std::size_t memory,
+             std::optional<std::string> simd, std::size_t chunk_bytes) {
             CountingOptions options{pattern_of(pattern), {}, threads, simd_of(simd), chunk_bytes, memory};
             options.special_tokens = strings_of(special_tokens);
             new (self) PyCounter(options);
           },
-          "pattern"_a.none(), "special_tokens"_a, nb::kw_only(), "threads"_a, "memory"_a = 0,
-          "simd"_a = nb::none(), "chunk_bytes"_a = CountingOptions().chunk_bytes)
+          "pattern"_a.none(), "special_tokens"_a, nb::kw_only(), "threads"_a, "memory"_a = 0, "simd"_a = nb::none(),
+          "chunk_bytes"_a = CountingOptions().chunk_bytes)
       .def("add", &PyCounter::add, "texts"_a, nb::kw_only(), "weight"_a = 1, "first_chunk"_a = 0, "start"_a = 0,
            "stop"_a = nb::none(), "check_utf8"_a, "progress"_a.none())
       .def("drain", &PyCounter::drain);
@@ -221,7 +223,8 @@ NB_MODULE(_native, module) {
         options.sharing = {threads, least_slots};
         const RunWords words = run_of(counts);
         const FirstTokens::Merges first = merges_from(initial);
-        return merges_of([&](const auto& poll) { return learn_merges(words, first, options, poll); }, std::move(progress));
+        return merges_of([&](const auto& poll) { return learn_merges(words, first, options, poll); },
+                         std::move(progress));
       },
       "counts"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "lexicographic"_a, "min_frequency"_a,
       "max_token_bytes"_a.none(), "length_penalty"_a, "max_words"_a = nb::none(), "colon_space"_a = true,
@@ -242,8 +245,10 @@ NB_MODULE(_native, module) {
 
   module.def(
       "training_bytes",
-      [](const nb::object& counts, const nb::list& initial, std::size_t max_merges, nb::handle parts, unsigned threads) {
-        return training_bytes_of(run_of(counts), merges_from(initial), max_merges, {pattern_of(parts), threads}, {threads});
+      [](const nb::object& counts, const nb::list& initial, std::size_t max_merges, nb::handle parts,
+         unsigned threads) {
+        return training_bytes_of(run_of(counts), merges_from(initial), max_merges, {pattern_of(parts), threads},
+                                 {threads});
       },
       "counts"_a, "initial"_a, nb::kw_only(), "max_merges"_a, "parts"_a.none(), "threads"_a);
 

@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "text/chunks.hpp"
 #include "bindings/held_objects.hpp"
-#include "support/poll.hpp"
 #include "count/runs.hpp"
-#include "text/splitter.hpp"
+#include "scan/splitter.hpp"
+#include "support/poll.hpp"
+#include "text/chunks.hpp"
 
 using namespace nanobind::literals;
 
@@ -35,10 +35,18 @@ struct PyChain {
 // The pattern that None, a name or a chain stands for.
 inline Pattern pattern_of(nb::handle pattern) {
   static constexpr std::pair<const char*, Pattern::Name> kNamed[] = {
-      {"gpt2", Pattern::kGpt2},       {"gpt2-numbers", Pattern::kGpt2Numbers}, {"gpt2-digits", Pattern::kGpt2Digits},
-      {"cl100k", Pattern::kCl100k},   {"llama3", Pattern::kCl100k},            {"qwen2", Pattern::kQwen2},
-      {"qwen3.5", Pattern::kQwen35},  {"minicpm5", Pattern::kMiniCpm5},        {"o200k", Pattern::kO200k},
-      {"tekken", Pattern::kTekken},   {"kimi-k2", Pattern::kKimiK2},           {"deepseek-v3", Pattern::kDeepSeekV3},
+      {"gpt2", Pattern::kGpt2},
+      {"gpt2-numbers", Pattern::kGpt2Numbers},
+      {"gpt2-digits", Pattern::kGpt2Digits},
+      {"cl100k", Pattern::kCl100k},
+      {"llama3", Pattern::kCl100k},
+      {"qwen2", Pattern::kQwen2},
+      {"qwen3.5", Pattern::kQwen35},
+      {"minicpm5", Pattern::kMiniCpm5},
+      {"o200k", Pattern::kO200k},
+      {"tekken", Pattern::kTekken},
+      {"kimi-k2", Pattern::kKimiK2},
+      {"deepseek-v3", Pattern::kDeepSeekV3},
   };
   if (pattern.is_none()) return Pattern::kNone;
   if (PyChain* chain; nb::try_cast(pattern, chain)) return Pattern(chain->chain);
@@ -82,7 +90,9 @@ Number number_of(nb::handle object, const char* what) {
   throw nb::type_error((std::string(what) + ": expected an int from 0 to " + most).c_str());
 }
 
-inline nb::bytes to_python(const Byte* data, std::size_t size) { return nb::bytes(reinterpret_cast<const char*>(data), size); }
+inline nb::bytes to_python(const Byte* data, std::size_t size) {
+  return nb::bytes(reinterpret_cast<const char*>(data), size);
+}
 
 // Calls `progress` and checks for Ctrl-C every twentieth of a second; for the thread that released the GIL.
 class Poll {

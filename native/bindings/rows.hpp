@@ -14,8 +14,9 @@ namespace hf_bpe {
 
 class Rows {
  public:
-  // Row i holds the ids from spans[i][j][0] to spans[i][j][1] for each sequence j, with template_ids[0] before the first
-  // sequence and template_ids[j + 1] after each. Throws std::invalid_argument for a span that lies outside the ids.
+  // Row i holds the ids from spans[i][j][0] to spans[i][j][1] for each sequence j, with template_ids[0] before the
+  // first sequence and template_ids[j + 1] after each. Throws std::invalid_argument for a span that lies outside the
+  // ids.
   Rows(std::vector<std::uint32_t> ids, std::vector<std::int64_t> spans,
        std::vector<std::vector<std::uint32_t>> template_ids)
       : ids_(std::move(ids)), spans_(std::move(spans)), template_ids_(std::move(template_ids)) {
@@ -61,7 +62,8 @@ class Rows {
       const std::size_t before = is_left ? length - size : 0;
       polls(length);
       std::int64_t* next = std::fill_n(out, before, pad_id);
-      for_each_part(row, [&](const std::uint32_t* part, std::size_t of_part) { next = std::copy_n(part, of_part, next); });
+      for_each_part(row,
+                    [&](const std::uint32_t* part, std::size_t of_part) { next = std::copy_n(part, of_part, next); });
       std::fill_n(next, length - size - before, pad_id);
       std::fill_n(mask, before, 0);
       std::fill_n(mask + before, size, 1);

@@ -22,7 +22,8 @@ std::shared_ptr<nb::object> shared(nb::handle object) {
 class Whole {
  public:
   explicit Whole(bool& is_broken) : is_broken_(is_broken) {
-    if (std::exchange(is_broken_, true)) throw std::runtime_error("reading this run has failed; read it from its beginning");
+    if (std::exchange(is_broken_, true))
+      throw std::runtime_error("reading this run has failed; read it from its beginning");
   }
   void keep() { is_broken_ = false; }
 
@@ -142,6 +143,7 @@ void hf_bpe::bind_runs(nb::module_& module) {
       .def_prop_ro("total", &PyRunMerger::total);
 
   nb::class_<PyRunReader>(module, "RunReader")
-      .def("__init__", [](PyRunReader* self, nb::object run) { new (self) PyRunReader(run); }, "run"_a)
+      .def(
+          "__init__", [](PyRunReader* self, nb::object run) { new (self) PyRunReader(run); }, "run"_a)
       .def("next", &PyRunReader::next, "words"_a);
 }

@@ -25,8 +25,8 @@ nb::object split_tokens(nb::handle ids, nb::handle offsets, nb::handle steps, nb
   if (!nb::try_cast(ids, all_ids)) throw nb::type_error("ids: expected a uint32 array of one dimension");
   const Ids given(all_ids.data(), all_ids.data() + all_ids.size());
   const std::size_t texts = all_steps.size();
-  if (ends.size() != texts + 1 || all_numbers.size() != texts || ends[0] < 0 || !std::is_sorted(ends.begin(), ends.end()) ||
-      static_cast<std::size_t>(ends.back()) > given.size()) {
+  if (ends.size() != texts + 1 || all_numbers.size() != texts || ends[0] < 0 ||
+      !std::is_sorted(ends.begin(), ends.end()) || static_cast<std::size_t>(ends.back()) > given.size()) {
     throw nb::value_error("offsets: expected one more than texts, in order and within the ids");
   }
   if (std::any_of(all_steps.begin(), all_steps.end(), [](std::int64_t count) { return count < 0; })) {
@@ -36,7 +36,8 @@ nb::object split_tokens(nb::handle ids, nb::handle offsets, nb::handle steps, nb
   std::vector<std::pair<std::uint32_t, std::uint32_t>> all_pairs(pairs.size() / sizeof(all_pairs[0]));
   if (!all_begins.empty()) std::memcpy(all_begins.data(), begins.c_str(), all_begins.size() * sizeof(std::uint32_t));
   for (std::size_t i = 0; i < all_pairs.size(); ++i) std::memcpy(&all_pairs[i], pairs.c_str() + i * 8, 8);
-  if (all_begins.empty() || !std::is_sorted(all_begins.begin(), all_begins.end()) || all_begins.back() > all_pairs.size()) {
+  if (all_begins.empty() || !std::is_sorted(all_begins.begin(), all_begins.end()) ||
+      all_begins.back() > all_pairs.size()) {
     throw nb::value_error("begins: expected one for each id and the end, in order and within the pairs");
   }
   const TokenSplits splits{all_begins.data(), all_begins.size() - 1, all_pairs.data()};

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "text/cuts.hpp"
-#include "text/splitter.hpp"
+#include "added_tokens/cuts.hpp"
+#include "scan/splitter.hpp"
 
 #if defined(__linux__) || defined(__APPLE__)
 #include <sys/mman.h>
@@ -108,7 +108,8 @@ Counter::Counter(const CountingOptions& options) : options_(options), specials_(
   options_.threads = std::clamp<unsigned>(options_.threads, 1, kMostThreads);
   options_.chunk_bytes = least_chunk(std::max<std::size_t>(options_.chunk_bytes, 1), specials_);
   // A table counts as full if the words of another chunk might not fit.
-  if (options_.memory != 0) options_.chunk_bytes = std::min(options_.chunk_bytes, options_.memory / options_.threads / 128 + 1);
+  if (options_.memory != 0)
+    options_.chunk_bytes = std::min(options_.chunk_bytes, options_.memory / options_.threads / 128 + 1);
 }
 
 Counter::~Counter() = default;
@@ -122,7 +123,8 @@ void Counter::note(const std::vector<Text>& texts, std::uint64_t weight) {
     const std::uint64_t end = std::min(static_cast<std::size_t>(text.end - text.begin), text.to);
     const std::uint64_t bytes = end - std::min<std::uint64_t>(end, text.from);
     if (bytes > (std::numeric_limits<std::uint64_t>::max() - most_) / std::max<std::uint64_t>(weight, 1)) {
-      throw std::overflow_error("the bytes of the text, times their weights, are 2**64 or more; choose smaller weights");
+      throw std::overflow_error(
+          "the bytes of the text, times their weights, are 2**64 or more; choose smaller weights");
     }
     most_ += bytes * weight;
   }
@@ -153,7 +155,8 @@ Counter::Added Counter::add(const std::vector<Text>& texts, const std::function<
   std::optional<InvalidUtf8> first;
   for (const Worker& worker : workers_) {
     const auto& found = worker.invalid;
-    if (found && (!first || std::pair(found->text, found->offset) < std::pair(first->text, first->offset))) first = found;
+    if (found && (!first || std::pair(found->text, found->offset) < std::pair(first->text, first->offset)))
+      first = found;
   }
   return {done, done == chunks.size(), first};
 }

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "encode/added_tokens.hpp"
-#include "text/chunks.hpp"
-#include "text/scanner.hpp"
+#include "added_tokens/added_tokens.hpp"
 #include "count/word_counts.hpp"
+#include "scan/scanner.hpp"
+#include "text/chunks.hpp"
 
 namespace hf_bpe {
 
@@ -21,7 +21,7 @@ struct CountingOptions {
   unsigned threads = 1;
   Simd simd = widest_simd();
   std::size_t chunk_bytes = std::size_t{1} << 20;  // the amount that a thread takes at a time
-  std::size_t memory = 0;  // for the counts of all threads; 0 for no limit
+  std::size_t memory = 0;                          // for the counts of all threads; 0 for no limit
 };
 
 struct InvalidUtf8 {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "count/word_table.hpp"
 #include "count/words.hpp"
+#include "tables/word_table.hpp"
 
 namespace hf_bpe {
 

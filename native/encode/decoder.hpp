@@ -39,7 +39,7 @@ class Decoder {
   };
 
   std::vector<Place> places_;  // by id
-  std::string bytes_;  // of all tokens, with room for one more step
+  std::string bytes_;          // of all tokens, with room for one more step
 };
 
 }  // namespace hf_bpe

@@ -9,12 +9,12 @@
 #include <string>
 #include <utility>
 
-#include "encode/backtracking.hpp"
-#include "encode/merging.hpp"
 #include "encode/text_group.hpp"
+#include "merge/backtracking.hpp"
+#include "merge/merging.hpp"
+#include "merge/word_ids.hpp"
+#include "scan/splitter.hpp"
 #include "text/transcoding.hpp"
-#include "encode/word_ids.hpp"
-#include "text/splitter.hpp"
 
 namespace hf_bpe {
 
@@ -32,8 +32,8 @@ class Encoder::Worker {
   // As in WordIds.
   virtual void begin_waiting() = 0;
   virtual bool may_wait(std::size_t words) const = 0;
-  virtual std::uint32_t* encode_later(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
-                                      std::uint32_t* out, const PollFunction& poll) = 0;
+  virtual std::uint32_t* encode_later(const Byte* text, const Byte* const* ends, std::size_t count,
+                                      const Byte* readable, std::uint32_t* out, const PollFunction& poll) = 0;
   virtual std::uint32_t* finish(std::uint32_t* end, std::span<std::uint32_t*> text_ends) = 0;
 
   // The text in UTF-8, valid until the next call. Of calls for several texts with fewer than `most` bytes in all, each
@@ -62,7 +62,9 @@ struct Encoder::Core {
   class WorkerOf : public Worker {
    public:
     explicit WorkerOf(const Core& core)
-        : Worker(core.pattern, core.simd), core_(core), words_(core.vocabulary, core.backtracking, &core.long_pieces, core.simd) {}
+        : Worker(core.pattern, core.simd),
+          core_(core),
+          words_(core.vocabulary, core.backtracking, &core.long_pieces, core.simd) {}
     std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                           std::uint32_t* out, const PollFunction& poll) override {
       return words_.encode(text, ends, count, readable, out, poll);
@@ -70,7 +72,8 @@ struct Encoder::Core {
     std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                           std::uint32_t* out, const PollFunction& poll, const TextDraws& draws) override {
       if (!words_with_dropout_) {
-        words_with_dropout_ = std::make_unique<WordIds<Id>>(core_.vocabulary, core_.backtracking, nullptr, core_.simd, false);
+        words_with_dropout_ =
+            std::make_unique<WordIds<Id>>(core_.vocabulary, core_.backtracking, nullptr, core_.simd, false);
       }
       return words_with_dropout_->encode(text, ends, count, readable, out, poll, draws);
     }
@@ -342,7 +345,8 @@ Encoder::EncodedWithOffsets Encoder::encode_with_offsets(const std::vector<Text>
     const Text utf8 = worker->utf8_of(text);
     const std::size_t before = encoded.token_offsets.size();
     OffsetCollector collector(decoder, core_->vocabulary.drops_missing_bytes(), encoded.token_offsets);
-    encode(*worker, index, utf8.begin, {utf8.begin, utf8.end}, utf8.end, options, encoded.ids, poll_in_text, &collector);
+    encode(*worker, index, utf8.begin, {utf8.begin, utf8.end}, utf8.end, options, encoded.ids, poll_in_text,
+           &collector);
     if (text.width != 0) {
       const Units units(text, poll_in_text);
       for (std::size_t i = before; i < encoded.token_offsets.size(); ++i) units.convert(encoded.token_offsets[i]);

@@ -10,21 +10,21 @@
 #include <string_view>
 #include <vector>
 
-#include "encode/added_tokens.hpp"
-#include "encode/dropout.hpp"
-#include "text/chunks.hpp"
-#include "text/cuts.hpp"
-#include "encode/id_buffer.hpp"
+#include "added_tokens/added_tokens.hpp"
+#include "added_tokens/cuts.hpp"
 #include "encode/token_offsets.hpp"
+#include "merge/dropout.hpp"
+#include "merge/vocabulary.hpp"
+#include "scan/scanner.hpp"
+#include "support/id_buffer.hpp"
 #include "support/poll.hpp"
-#include "text/scanner.hpp"
-#include "encode/vocabulary.hpp"
+#include "text/chunks.hpp"
 
 namespace hf_bpe {
 
 struct EncodingOptions {
-  bool split_special_tokens = false;  // encode special tokens as ordinary text
-  bool add_prefix_space = false;      // before each segment of text that does not begin with a space
+  bool split_special_tokens = false;        // encode special tokens as ordinary text
+  bool add_prefix_space = false;            // before each segment of text that does not begin with a space
   std::optional<std::uint32_t> unknown_id;  // the id of bytes without a token
   std::optional<Dropout> dropout;           // BPE-dropout, with as many texts as are encoded
   unsigned threads = 1;
@@ -80,7 +80,8 @@ class Encoder {
     std::vector<std::uint32_t> ids;
     std::vector<std::int64_t> offsets;  // where the ids of each word begin, and the end of the last
   };
-  Words merge_words(const std::vector<std::string_view>& words, std::uint32_t unknown_id, const PollFunction& poll) const;
+  Words merge_words(const std::vector<std::string_view>& words, std::uint32_t unknown_id,
+                    const PollFunction& poll) const;
 
   // Calls `use` with the ids of a short text, on the calling thread and without allocation; throws MissingByte.
   void encode_short(const Text& text, const EncodingOptions& options, const std::function<void(const IdBuffer&)>& use,

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "encode/dropout.hpp"
+#include "merge/dropout.hpp"
 
 namespace hf_bpe {
 

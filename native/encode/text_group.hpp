@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "encode/id_buffer.hpp"
+#include "support/id_buffer.hpp"
 #include "text/chunks.hpp"
 #include "text/transcoding.hpp"
 

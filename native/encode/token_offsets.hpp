@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "encode/decoder.hpp"
-#include "encode/printable.hpp"
-#include "encode/vocabulary.hpp"
+#include "files/printable.hpp"
+#include "merge/vocabulary.hpp"
 #include "support/poll.hpp"
 #include "text/chunks.hpp"
 #include "text/transcoding.hpp"
@@ -67,12 +67,12 @@ class OffsetCollector {
     offsets_.push_back({std::max(begin, lowest), std::max(end, lowest + 1), part_});
   }
 
-  // The ids of a word of which bytes were dropped. `tokenizers` counts them from the beginning of the word, in the UTF-8
-  // of its printable form: they come too early, and one that has part of a character there covers the whole.
+  // The ids of a word of which bytes were dropped. `tokenizers` counts them from the beginning of the word, in the
+  // UTF-8 of its printable form: they come too early, and one that has part of a character there covers the whole.
   void add_rest_of_word(std::ptrdiff_t offset, std::ptrdiff_t lowest, const Byte* word, const std::uint32_t* ids,
                         const std::uint32_t* ids_end) {
     const auto size = [](Byte byte) { return character_of(byte) < 0x80 ? std::size_t{1} : std::size_t{2}; };
-    std::ptrdiff_t number = 0;  // of a byte of the word
+    std::ptrdiff_t number = 0;                        // of a byte of the word
     std::size_t end_of_number = size(*word), at = 0;  // in the printable form
     const auto byte_at = [&](std::size_t position) {
       while (end_of_number <= position) end_of_number += size(word[++number]);

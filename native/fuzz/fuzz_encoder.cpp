@@ -1,4 +1,5 @@
-// The first bytes choose the model, pattern, special tokens, threads and chunks; the rest is text, to be encoded, and ids.
+// The first bytes choose the model, pattern, special tokens, threads and chunks; the rest is text, to be encoded, and
+// ids.
 #include "tests/naive_encoding.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -18,7 +18,8 @@ hf_bpe::Program any_program(const naive::Draw& draw) {
     const auto operand = [&] { return static_cast<std::uint32_t>(draw(size + 1)); };
     const auto test = [&] { return static_cast<std::uint32_t>(draw(4)); };
     const bool has_test = opcode == Opcode::kCharacter || opcode == Opcode::kCheck;
-    program.instructions.push_back({opcode, has_test ? test() : operand(), opcode == Opcode::kCheck ? test() : operand(),
+    program.instructions.push_back({opcode, has_test ? test() : operand(),
+                                    opcode == Opcode::kCheck ? test() : operand(),
                                     opcode == Opcode::kLook ? static_cast<std::uint32_t>(draw(3)) : operand(),
                                     static_cast<std::uint32_t>(draw(3))});
   }
@@ -50,7 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto* const begin = reinterpret_cast<const Byte*>(text.data());
   try {
-    ChainSplitter(chain).split(begin, begin + text.size(), kNoPoll, [](const Byte*, const Byte* const*, std::size_t) {});
+    ChainSplitter(chain).split(begin, begin + text.size(), kNoPoll,
+                               [](const Byte*, const Byte* const*, std::size_t) {});
   } catch (const hf_bpe::ExpressionTooCostly&) {  // a loop that passes no character: the limit of memory ends it
   }
   return 0;

@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "tests/naive.hpp"
 #include "count/runs.hpp"
+#include "tests/naive.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace naive;

@@ -40,7 +40,8 @@ class PageMemory {
     void* mapped = mmap(nullptr, rounded + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return nullptr;
     auto* begin = static_cast<char*>(mapped);
-    const std::size_t ahead = round_up(reinterpret_cast<std::uintptr_t>(begin)) - reinterpret_cast<std::uintptr_t>(begin);
+    const std::size_t ahead =
+        round_up(reinterpret_cast<std::uintptr_t>(begin)) - reinterpret_cast<std::uintptr_t>(begin);
     if (ahead != 0) munmap(begin, ahead);
     munmap(begin + ahead + rounded, kHuge - ahead);
     madvise(begin + ahead, rounded, MADV_HUGEPAGE);  // only advice: failure does not matter

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "expressions/chain.hpp"
 #include "naive.hpp"
-#include "text/chain.hpp"
 
 namespace naive {
 
@@ -46,9 +46,12 @@ class ProgramMaker {
   std::uint32_t add(unsigned depth, std::uint32_t next) {
     switch (draw_(depth < 4 ? 9 : 2)) {
       case 0:
-      case 1: return character(next);
-      case 2: return emit({Opcode::kCheck, draw_(2) ? 7 : set(), draw_(2) ? 7 : set(), next});
-      case 3: return add(depth + 1, add(depth + 1, next));
+      case 1:
+        return character(next);
+      case 2:
+        return emit({Opcode::kCheck, draw_(2) ? 7 : set(), draw_(2) ? 7 : set(), next});
+      case 3:
+        return add(depth + 1, add(depth + 1, next));
       case 4: {
         const std::uint32_t other = add(depth + 1, next);
         return emit({Opcode::kSplit, add(depth + 1, next), other});
@@ -63,13 +66,15 @@ class ProgramMaker {
       }
       case 6: {
         const std::uint32_t body = add(depth + 1, accept());
-        return emit({Opcode::kLook, body, next, static_cast<std::uint32_t>(draw_(2)), static_cast<std::uint32_t>(draw_(3))});
+        return emit(
+            {Opcode::kLook, body, next, static_cast<std::uint32_t>(draw_(2)), static_cast<std::uint32_t>(draw_(3))});
       }
       case 7: {
         const std::uint32_t body = add(depth + 1, accept());
         return emit({Opcode::kAtomic, body, next, next});
       }
-      default: return next;
+      default:
+        return next;
     }
   }
 
@@ -88,7 +93,8 @@ class NaiveMatcher {
     const Alphabet& alphabet = expression_.alphabet();
     const TypedCharacter next = at == end_ ? TypedCharacter{alphabet.edge(), 0} : alphabet.at(at, end_);
     switch (each.opcode) {
-      case Opcode::kAccept: return at;
+      case Opcode::kAccept:
+        return at;
       case Opcode::kCharacter:
         return at < end_ && alphabet.is_in(each.a, next.type) ? match(each.b, at + next.length) : nullptr;
       case Opcode::kSplit: {
@@ -124,7 +130,8 @@ class NaiveMatcher {
 };
 
 // Compares all ways to match a program with the naive one, and splits by it.
-inline void check_program(const Program& program, const std::string& text, bool is_mapped, Behavior behavior, bool invert) {
+inline void check_program(const Program& program, const std::string& text, bool is_mapped, Behavior behavior,
+                          bool invert) {
   const auto chain = std::make_shared<Chain>();
   try {
     chain->stages.push_back({hf_bpe::Expression(program, is_mapped), behavior, invert});

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "encode/backtracking.hpp"
 #include "encode/decoder.hpp"
-#include "encode/dropout.hpp"
 #include "encode/encoder.hpp"
-#include "encode/merging.hpp"
+#include "merge/backtracking.hpp"
+#include "merge/dropout.hpp"
+#include "merge/merging.hpp"
 #include "naive.hpp"
 
 namespace naive {
@@ -143,7 +143,8 @@ inline void check_dropout(const Encoder& encoder, const Model& model, Pattern pa
 inline void check_encoder(const Model& model, Pattern pattern, const std::vector<std::string>& specials,
                           const std::vector<std::string>& texts, unsigned threads, std::size_t chunk_bytes, Simd simd) {
   std::vector<AddedToken> added;
-  for (std::size_t i = 0; i < specials.size(); ++i) added.push_back({specials[i], static_cast<std::uint32_t>(2000 + i)});
+  for (std::size_t i = 0; i < specials.size(); ++i)
+    added.push_back({specials[i], static_cast<std::uint32_t>(2000 + i)});
   const Encoder encoder = Encoder(model.vocabulary(), pattern, simd, chunk_bytes).with_added_tokens(added);
   EncodingOptions options;
   options.unknown_id = kUnknown;
@@ -222,7 +223,8 @@ inline void check_decoder(const Model& model, const std::vector<std::uint32_t>& 
 inline void set_tokens(Model& model, std::vector<std::string> tokens) {
   std::sort(tokens.begin(), tokens.end());
   tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-  for (std::size_t i = 0; i < tokens.size(); ++i) model.tokens.emplace_back(static_cast<std::uint32_t>(3 * i), tokens[i]);
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    model.tokens.emplace_back(static_cast<std::uint32_t>(3 * i), tokens[i]);
 }
 
 // Random merges of existing tokens; `is_consistent` keeps them in an order in which they can arise.
@@ -263,11 +265,11 @@ Model make_hostile_model(std::size_t length, Draw draw) {
   std::string last = kind == 1 || kind == 3 ? "b" : "a", before = "b";
   for (bool is_added = true; is_added;) {
     std::string first, second;
-    if (kind == 0) first = last, second = last;     // aa, aaaa, aaaaaaaa
-    if (kind == 1) first = "a", second = last;      // ab, aab, aaab
-    if (kind == 2) first = last, second = "a";      // aa, aaa, aaaa
-    if (kind == 3) first = last, second = "a";      // ba, baa, baaa
-    if (kind == 4) first = last, second = before;   // ab, aba, abaab
+    if (kind == 0) first = last, second = last;    // aa, aaaa, aaaaaaaa
+    if (kind == 1) first = "a", second = last;     // ab, aab, aaab
+    if (kind == 2) first = last, second = "a";     // aa, aaa, aaaa
+    if (kind == 3) first = last, second = "a";     // ba, baa, baaa
+    if (kind == 4) first = last, second = before;  // ab, aba, abaab
     is_added = add(first, second);
     before = std::exchange(last, first + second);
   }

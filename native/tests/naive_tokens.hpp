@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "text/cuts.hpp"
+#include "added_tokens/cuts.hpp"
 #include "naive.hpp"
 
 namespace naive {
@@ -116,8 +116,8 @@ inline void check_cuts(const std::vector<AddedToken>& given, const std::string& 
     if (!forbids_cut(given, text, at)) expected.push_back(at);
   }
   const std::size_t middle = text.size() / 2 + 1;
-  for (const auto& [from, limit] : {std::pair(std::size_t{1}, text.size()), std::pair(middle, text.size()),
-                                    std::pair(std::size_t{1}, middle)}) {
+  for (const auto& [from, limit] :
+       {std::pair(std::size_t{1}, text.size()), std::pair(middle, text.size()), std::pair(std::size_t{1}, middle)}) {
     if (from > text.size() || limit > text.size()) continue;
     Cuts cuts(whole, rules, bytes.begin() + from, bytes.begin() + limit);
     for (const std::size_t cut : expected) {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "text/scanner.hpp"
+#include "scan/scanner.hpp"
 
 namespace naive {
 
@@ -116,9 +116,8 @@ inline const std::vector<Expression>& stages_of(Pattern pattern) {
   const Part not_before_text{Part::kNoMoreButSpace};
   const Part contraction{Part::kContractionAnyCase}, maybe_contraction{Part::kContractionAnyCase, nullptr, 0, 1};
   static const std::vector<Expression> none = {{{some([](std::uint32_t) { return true; })}}};
-  static const Expression gpt2 = {
-      {{Part::kContraction}}, {maybe(blank), some(L)},     {maybe(blank), some(N)}, {maybe(blank), some(not_s_L_N)},
-      {some(s), not_before_text}, {some(s)}};
+  static const Expression gpt2 = {{{Part::kContraction}},          {maybe(blank), some(L)},    {maybe(blank), some(N)},
+                                  {maybe(blank), some(not_s_L_N)}, {some(s), not_before_text}, {some(s)}};
   static const auto cl100k_with = [&](const Part& numbers, Predicate word, Predicate others) -> Expression {
     return {{contraction},      {maybe(not_rn_L_N), some(word)}, {numbers}, {maybe(blank), some(others), any(rn)},
             {any(s), some(rn)}, {some(s), not_before_text},      {some(s)}};
@@ -153,29 +152,40 @@ inline const std::vector<Expression>& stages_of(Pattern pattern) {
     all.insert(all.begin(), {some(Han)});
     return all;
   }()};
-  static const std::vector<Expression> deepseek_v3 = {
-      {{one_to_three}},
-      {{some(ideograph_or_kana)}},
-      {{{Part::kClass, ascii_symbol, 1, 1}, some(ascii_letter)},
-       {maybe(not_rn_L_P_S), some(L_M)},
-       {maybe(blank), some(P_S), any(rn)},
-       {any(s), some(rn)},
-       {some(s), not_before_text},
-       {some(s)}}};
+  static const std::vector<Expression> deepseek_v3 = {{{one_to_three}},
+                                                      {{some(ideograph_or_kana)}},
+                                                      {{{Part::kClass, ascii_symbol, 1, 1}, some(ascii_letter)},
+                                                       {maybe(not_rn_L_P_S), some(L_M)},
+                                                       {maybe(blank), some(P_S), any(rn)},
+                                                       {any(s), some(rn)},
+                                                       {some(s), not_before_text},
+                                                       {some(s)}}};
   switch (pattern) {
     case Pattern::kNone:
-    case Pattern::kChain: return none;  // chains have tests of their own
-    case Pattern::kGpt2: return gpt2_alone;
-    case Pattern::kGpt2Numbers: return numbers_gpt2;
-    case Pattern::kGpt2Digits: return digits_gpt2;
-    case Pattern::kCl100k: return cl100k;
-    case Pattern::kQwen2: return qwen2;
-    case Pattern::kQwen35: return qwen35;
-    case Pattern::kMiniCpm5: return minicpm5;
-    case Pattern::kO200k: return o200k;
-    case Pattern::kTekken: return tekken;
-    case Pattern::kKimiK2: return kimi_k2;
-    case Pattern::kDeepSeekV3: return deepseek_v3;
+    case Pattern::kChain:
+      return none;  // chains have tests of their own
+    case Pattern::kGpt2:
+      return gpt2_alone;
+    case Pattern::kGpt2Numbers:
+      return numbers_gpt2;
+    case Pattern::kGpt2Digits:
+      return digits_gpt2;
+    case Pattern::kCl100k:
+      return cl100k;
+    case Pattern::kQwen2:
+      return qwen2;
+    case Pattern::kQwen35:
+      return qwen35;
+    case Pattern::kMiniCpm5:
+      return minicpm5;
+    case Pattern::kO200k:
+      return o200k;
+    case Pattern::kTekken:
+      return tekken;
+    case Pattern::kKimiK2:
+      return kimi_k2;
+    case Pattern::kDeepSeekV3:
+      return deepseek_v3;
   }
   std::abort();
 }

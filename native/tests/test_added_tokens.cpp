@@ -1,5 +1,5 @@
 // Splitting at added tokens and safe cuts, compared with naive implementations on random input.
-#include "encode/added_tokens.hpp"
+#include "added_tokens/added_tokens.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -18,13 +18,14 @@ namespace {
 
 // The 25 characters of White_Space.
 const std::set<std::string> kWhiteSpace = {
-    "\t",           "\n",           "\v",           "\f",           "\r",           " ",            "\xC2\x85",
-    "\xC2\xA0",     "\xE1\x9A\x80", "\xE2\x80\x80", "\xE2\x80\x81", "\xE2\x80\x82", "\xE2\x80\x83", "\xE2\x80\x84",
-    "\xE2\x80\x85", "\xE2\x80\x86", "\xE2\x80\x87", "\xE2\x80\x88", "\xE2\x80\x89", "\xE2\x80\x8A", "\xE2\x80\xA8",
-    "\xE2\x80\xA9", "\xE2\x80\xAF", "\xE2\x81\x9F", "\xE3\x80\x80"};
+    "\t",           "\n",           "\v",           "\f",           "\r",           " ",
+    "\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80", "\xE2\x80\x80", "\xE2\x80\x81", "\xE2\x80\x82",
+    "\xE2\x80\x83", "\xE2\x80\x84", "\xE2\x80\x85", "\xE2\x80\x86", "\xE2\x80\x87", "\xE2\x80\x88",
+    "\xE2\x80\x89", "\xE2\x80\x8A", "\xE2\x80\xA8", "\xE2\x80\xA9", "\xE2\x80\xAF", "\xE2\x81\x9F",
+    "\xE3\x80\x80"};
 // A letter, a mark, a digit, a connector, a joiner, a letter in a circle, and one of four bytes.
-const std::set<std::string> kOfWords = {"a",        "\xD0\xB1",     "\xCC\x81",     "\xD9\xA3",
-                                        "\xE2\x80\xBF", "\xE2\x80\x8D", "\xE2\x93\x90", "\xF0\xA0\x80\x80"};
+const std::set<std::string> kOfWords = {
+    "a", "\xD0\xB1", "\xCC\x81", "\xD9\xA3", "\xE2\x80\xBF", "\xE2\x80\x8D", "\xE2\x93\x90", "\xF0\xA0\x80\x80"};
 // A digit in a circle, a dash, and a symbol of four bytes.
 const std::set<std::string> kOthers = {"<", "\xE2\x91\xA0", "\xE2\x80\x94", "\xF0\x9F\x91\x8B"};
 // Concatenations of these are not word characters either.

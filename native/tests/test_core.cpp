@@ -6,9 +6,9 @@
 
 #include "examples.hpp"
 #include "naive.hpp"
-#include "encode/packed_table.hpp"
-#include "support/pages.hpp"
 #include "random.hpp"
+#include "support/pages.hpp"
+#include "tables/packed_table.hpp"
 
 using namespace naive;
 
@@ -16,12 +16,12 @@ namespace {
 
 std::string draw_text(std::size_t pieces) {
   static const std::vector<std::string> fragments = {
-      "low",      " lower", "A",      "HTMLParser", "'s",   "'LL",        "'",      "don't ",   "1",          "2345",
-      " ",        "  ",     "\n",     "\r\n",       "\t",   "   \n    ",  "//\n",   ";\n/",     "!!",         ", (x)",
-      "\xC3\xA9", "\xCC\x81", "\xE4\xBD\xA0", "\xC2\xA0", "\xE3\x80\x80", "\xF0\x9F\x91\x8B", "\xC5\xBF", "\xF0\x9D\x9F\x99",
+      "low", " lower", "A", "HTMLParser", "'s", "'LL", "'", "don't ", "1", "2345", " ", "  ", "\n", "\r\n", "\t",
+      "   \n    ", "//\n", ";\n/", "!!", ", (x)", "\xC3\xA9", "\xCC\x81", "\xE4\xBD\xA0", "\xC2\xA0", "\xE3\x80\x80",
+      "\xF0\x9F\x91\x8B", "\xC5\xBF", "\xF0\x9D\x9F\x99",
       // A letter, number, symbol and mark of Han; a letter, mark, symbol and unassigned code point of kana.
-      "\xE3\x90\x80", "\xE3\x80\x87", "\xE2\xBA\x80", "\xF0\x96\xBF\xB0",
-      "\xE3\x81\x8B", "\xE3\x82\x99", "\xE3\x83\xBB", "\xE3\x81\x80",
+      "\xE3\x90\x80", "\xE3\x80\x87", "\xE2\xBA\x80", "\xF0\x96\xBF\xB0", "\xE3\x81\x8B", "\xE3\x82\x99",
+      "\xE3\x83\xBB", "\xE3\x81\x80",
       // A symbol, a control and an unassigned code point.
       "\xE2\x80\x94", "\x01", "\xCD\xB8"};
   std::string text;
@@ -37,7 +37,8 @@ std::string draw_text(std::size_t pieces) {
 
 // Of few characters, mostly neighbours in Unicode, so that runs of a class and what ends them meet the ends of windows.
 std::string draw_text_of_few_characters(std::size_t pieces) {
-  static const std::vector<std::string> ascii = {" ", " ", "  ", "\n", "a", "B", "1", "!", "'s", "'", "/", "\t", "\x01"};
+  static const std::vector<std::string> ascii = {" ", " ",  "  ", "\n", "a",  "B",   "1",
+                                                 "!", "'s", "'",  "/",  "\t", "\x01"};
   static const std::vector<std::string> broken = {
       "\x80",         "\xC1\x80",         "\xC3",         "\xE0\x9F\x80",     "\xE4\xBD",
       "\xED\xA0\x80", "\xF0\x8F\x80\x80", "\xF0\x9F\x98", "\xF4\x90\x80\x80", "\xF5"};
@@ -47,7 +48,9 @@ std::string draw_text_of_few_characters(std::size_t pieces) {
   for (std::size_t i = 1 + draw(8); i > 0; --i) {
     const std::size_t kind = draw(20);
     const auto code = near ^ static_cast<std::uint32_t>(draw(kind < 10 ? 64 : 4096));
-    characters.push_back(kind == 0 ? draw_from(broken) : kind < 5 || code >> 11 == 0x1B ? draw_from(ascii) : to_utf8(code));
+    characters.push_back(kind == 0                        ? draw_from(broken)
+                         : kind < 5 || code >> 11 == 0x1B ? draw_from(ascii)
+                                                          : to_utf8(code));
   }
   std::string text;
   for (std::size_t i = draw(pieces + 1); i > 0; --i) text += draw_from(characters);
@@ -70,7 +73,9 @@ void test_all_characters_in_windows() {
     for (const Pattern& pattern : kPatterns) {
       const auto ends_with = [&](Simd simd) {
         std::vector<const Byte*> all;
-        const auto add = [&](const Byte*, const Byte* const* ends, std::size_t n) { all.insert(all.end(), ends, ends + n); };
+        const auto add = [&](const Byte*, const Byte* const* ends, std::size_t n) {
+          all.insert(all.end(), ends, ends + n);
+        };
         Scanner(pattern, simd).scan_all(begin_of(text), end_of(text), add);
         return all;
       };
@@ -194,13 +199,15 @@ void test_invalid_utf8_is_found() {
     options.threads = 3;
     options.chunk_bytes = 50;
     Counter counter(options);
-    const auto found = counter.add({{begin_of(good), end_of(good), true, false},
-                                    {begin_of(bad), end_of(bad), false, false},
-                                    {begin_of(text), end_of(text), true, false}},
-                                   [](std::size_t) {})
+    const auto found = counter
+                           .add({{begin_of(good), end_of(good), true, false},
+                                 {begin_of(bad), end_of(bad), false, false},
+                                 {begin_of(text), end_of(text), true, false}},
+                                [](std::size_t) {})
                            .invalid;
     CHECK(found && found->text == 2 && found->offset == offset);
-    CHECK(!counter.add({{begin_of(good), end_of(good), true, false}}, [](std::size_t) {}).invalid);  // which is forgotten
+    CHECK(
+        !counter.add({{begin_of(good), end_of(good), true, false}}, [](std::size_t) {}).invalid);  // which is forgotten
   }
 }
 

@@ -5,13 +5,13 @@
 #include <set>
 #include <thread>
 
-#include "encode/backtracking.hpp"
-#include "encode/interleaved.hpp"
-#include "encode/merges_file.hpp"
-#include "encode/merging.hpp"
 #include "examples.hpp"
+#include "files/merges_file.hpp"
+#include "merge/backtracking.hpp"
+#include "merge/interleaved.hpp"
+#include "merge/merging.hpp"
+#include "merge/word_ids.hpp"
 #include "naive_encoding.hpp"
-#include "encode/word_ids.hpp"
 
 namespace {
 
@@ -129,7 +129,8 @@ void test_a_word_that_is_a_token_is_not_merged_whatever_its_length() {
     model.whole_words.emplace_back(token == model.tokens.end() ? 3000 : token->first, word);
     if (token == model.tokens.end()) model.tokens.push_back(model.whole_words[0]);
     for (const Pattern pattern : {Pattern::kNone, Pattern::kGpt2}) {
-      check_encoder(model, pattern, {"<x>"}, {word, word + "a", word + "<x>" + word, word.substr(1)}, 1, 1000, Simd::kScalar);
+      check_encoder(model, pattern, {"<x>"}, {word, word + "a", word + "<x>" + word, word.substr(1)}, 1, 1000,
+                    Simd::kScalar);
     }
   }
 }
@@ -352,7 +353,8 @@ void check_small_ranks(const SmallRanks::Merges& merges) {
     check(second, first);
     check(first, 0xFFFF);
   }
-  for (int i = 0; i < examples(20'000); ++i) check(static_cast<std::uint32_t>(draw(1 << 16)), static_cast<std::uint32_t>(draw(1 << 16)));
+  for (int i = 0; i < examples(20'000); ++i)
+    check(static_cast<std::uint32_t>(draw(1 << 16)), static_cast<std::uint32_t>(draw(1 << 16)));
   for (std::uint32_t pair = 0; pair < 1 << 16; ++pair) check(pair >> 8, pair & 0xFF);
 }
 
@@ -416,7 +418,8 @@ void test_compact_ranks_are_never_too_high() {
       check(first, second);
       check(second, first);
     }
-    for (int i = 0; i < examples(5'000); ++i) check(static_cast<std::uint32_t>(draw(symbols)), static_cast<std::uint32_t>(draw(symbols)));
+    for (int i = 0; i < examples(5'000); ++i)
+      check(static_cast<std::uint32_t>(draw(symbols)), static_cast<std::uint32_t>(draw(symbols)));
   }
 }
 
@@ -436,7 +439,7 @@ void test_decoder() {
 void test_merges_are_read_or_not_whatever_the_text() {
   const std::vector<std::string> tokens = {"a", "b", "ab", "\xFF", " ", " a", "a\xFF"};
   const std::vector<std::string_view> views(tokens.begin(), tokens.end());
-  const std::vector<std::string> pieces = {"a",        "b",    "ab", "\xC3\xBF", "\xC4\xA0", " ", "\n", "\n",
+  const std::vector<std::string> pieces = {"a",        "b",    "ab",   "\xC3\xBF",     "\xC4\xA0", " ",  "\n",   "\n",
                                            "#version", "\xC3", "\xBF", "\xE4\xBD\xA0", "\xC5\x83", "\r", "a b\n"};
   std::size_t read = 0;
   for (int i = 0; i < examples(20'000); ++i) {

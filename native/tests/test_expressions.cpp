@@ -8,7 +8,7 @@ using namespace naive;
 namespace {
 
 std::string draw_text() {
-  static const std::vector<std::string> fragments = {"a",  "a",  "ab",       "b",    " ",   "\n",
+  static const std::vector<std::string> fragments = {"a",  "a",  "ab",       "b",    " ",    "\n",
                                                      "aa", "ba", "\xC3\xA9", "\xE4", "\x80", "\xE4\xBD\xA0"};
   std::string text;
   for (std::size_t i = draw(12); i > 0; --i) text += draw_from(fragments);
@@ -38,8 +38,9 @@ void test_time_is_linear() {
   chain->stages.push_back({hf_bpe::Expression(program, false), Behavior::kIsolated, false});
   const std::string text(1 << 20, 'a');
   std::size_t pieces = 0;
-  ChainSplitter(chain).split(reinterpret_cast<const Byte*>(text.data()), reinterpret_cast<const Byte*>(text.data()) + text.size(),
-                             kNoPoll, [&](const Byte*, const Byte* const*, std::size_t count) { pieces += count; });
+  ChainSplitter(chain).split(reinterpret_cast<const Byte*>(text.data()),
+                             reinterpret_cast<const Byte*>(text.data()) + text.size(), kNoPoll,
+                             [&](const Byte*, const Byte* const*, std::size_t count) { pieces += count; });
   CHECK(pieces == 1);
 }
 

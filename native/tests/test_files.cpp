@@ -5,9 +5,9 @@
 #include <string>
 
 #include "examples.hpp"
-#include "encode/json_cursor.hpp"
-#include "encode/model_json.hpp"
-#include "encode/printable.hpp"
+#include "files/json_cursor.hpp"
+#include "files/model_json.hpp"
+#include "files/printable.hpp"
 
 namespace {
 
@@ -38,7 +38,8 @@ void test_strings() {
     return cursor.read_string(string, room) && cursor.is_end();
   };
   check(read(" \"a\xC4\xA0\" ") && string == "a\xC4\xA0", "a string without escapes");
-  check(read(R"("\"\\\/\b\f\n\r\t\u0120\uD83D\uDE00")") && string == "\"\\/\b\f\n\r\t\xC4\xA0\xF0\x9F\x98\x80", "escapes");
+  check(read(R"("\"\\\/\b\f\n\r\t\u0120\uD83D\uDE00")") && string == "\"\\/\b\f\n\r\t\xC4\xA0\xF0\x9F\x98\x80",
+        "escapes");
   for (const char* text : {"", "a", "\"", "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"", "\"\\ud800\"", "\"\\udc00\"",
                            "\"\\ud800\\u0041\"", "\"\\ud800\\\"", "\"\n\""}) {
     check(!read(text), "an irregular string is refused");
@@ -69,16 +70,19 @@ void test_models() {
   check(model->vocab.entries[5].token.empty(), "a token that is no bytes");
   const auto merge = model->merges.merges[1];
   check(merge.first == 2 && merge.second == 0 && merge.result == 4, "a merge");
-  check(std::string(model->merges.is_used.begin(), model->merges.is_used.end()) == std::string("\1\1\1\1\1\0", 6), "used");
+  check(std::string(model->merges.is_used.begin(), model->merges.is_used.end()) == std::string("\1\1\1\1\1\0", 6),
+        "used");
   const auto part = [&](ModelJson::Part part) { return kModel.substr(part.begin, part.end - part.begin); };
   check(part(model->vocab_part).front() == '{' && part(model->vocab_part).back() == '}', "where the vocabulary is");
   check(part(model->merges_part) == R"(["a b", ["\u0120", "a"]])", "where the merges are");
-  for (const char* merges : {R"(["a  b"])", R"(["a b c"])", R"(["ab"])", R"(["a b", "a b"])", R"(["b a"])", R"(["a c"])",
-                             R"([["a"]])", R"([["a", "b", "c"]])", R"(["a b",])", R"(["a b")", R"([1])", R"([["", "a"]])"}) {
+  for (const char* merges :
+       {R"(["a  b"])", R"(["a b c"])", R"(["ab"])", R"(["a b", "a b"])", R"(["b a"])", R"(["a c"])", R"([["a"]])",
+        R"([["a", "b", "c"]])", R"(["a b",])", R"(["a b")", R"([1])", R"([["", "a"]])"}) {
     const auto text = std::string(R"({"model": {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": )") + merges + "}}";
     check(!read_model_json(text), "irregular merges are refused");
   }
-  check(read_model_json(R"({"model": {"merges": ["a b"], "vocab": {"a": 0, "b": 1, "ab": 2}}})").has_value(), "any order");
+  check(read_model_json(R"({"model": {"merges": ["a b"], "vocab": {"a": 0, "b": 1, "ab": 2}}})").has_value(),
+        "any order");
 }
 
 // No change of some bytes, and no beginning, may read beyond the text or hang.
@@ -87,7 +91,8 @@ void test_damaged_models() {
   const std::string bytes = "\"\\{}[],: 0u\x80\xC4 a";
   for (int i = 0; i < naive::examples(20'000); ++i) {
     std::string text = kModel.substr(0, source() % 3 == 0 ? source() % kModel.size() : kModel.size());
-    for (std::size_t j = source() % 4; j > 0 && !text.empty(); --j) text[source() % text.size()] = bytes[source() % bytes.size()];
+    for (std::size_t j = source() % 4; j > 0 && !text.empty(); --j)
+      text[source() % text.size()] = bytes[source() % bytes.size()];
     if (const auto model = read_model_json(text)) {
       check(model->vocab_part.end <= text.size() && model->merges_part.end <= text.size(), "parts are in the text");
     }

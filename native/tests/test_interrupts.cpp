@@ -3,9 +3,9 @@
 #include <limits>
 #include <thread>
 
-#include "naive_encoding.hpp"
 #include "bindings/rows.hpp"
 #include "count/runs.hpp"
+#include "naive_encoding.hpp"
 
 namespace {
 
@@ -51,8 +51,7 @@ void test_merging() {
   CHECK(is_interruptible([&](PollFunction poll) { Merger(vocabulary).merge(begin_of(word), word.size(), poll); }));
   const Backtracking backtracking(vocabulary, kNoPoll);
   std::vector<Symbol> symbols;
-  CHECK(is_interruptible(
-      [&](PollFunction poll) { backtracking.merge(begin_of(word), word.size(), symbols, poll); }));
+  CHECK(is_interruptible([&](PollFunction poll) { backtracking.merge(begin_of(word), word.size(), symbols, poll); }));
 }
 
 void test_preparing_to_backtrack() {
@@ -116,9 +115,8 @@ void test_counting() {
       for (const std::string& text : {one_word, words}) {
         CountingOptions options;
         options.pattern = pattern;
-        CHECK(is_interruptible([&](auto poll) {
-          Counter(options).add({{begin_of(text), end_of(text), must_be_utf8}}, poll);
-        }));
+        CHECK(is_interruptible(
+            [&](auto poll) { Counter(options).add({{begin_of(text), end_of(text), must_be_utf8}}, poll); }));
       }
     }
   }

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "encode/merging.hpp"
-#include "encode/word_ids.hpp"
+#include "merge/merging.hpp"
+#include "merge/word_ids.hpp"
 #include "naive.hpp"
 #include "random.hpp"
 
@@ -80,7 +80,9 @@ class Definition {
   }
 
  private:
-  static std::uint64_t pair_of(std::uint32_t first, std::uint32_t second) { return std::uint64_t{first} << 32 | second; }
+  static std::uint64_t pair_of(std::uint32_t first, std::uint32_t second) {
+    return std::uint64_t{first} << 32 | second;
+  }
 
   const LargeModel& model_;
   std::unordered_map<std::uint64_t, std::size_t> ranks_;

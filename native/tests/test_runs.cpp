@@ -2,10 +2,10 @@
 #include <limits>
 #include <stdexcept>
 
+#include "count/runs.hpp"
 #include "examples.hpp"
 #include "naive.hpp"
 #include "random.hpp"
-#include "count/runs.hpp"
 
 using namespace naive;
 

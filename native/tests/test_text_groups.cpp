@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "encode/word_ids.hpp"
 #include "examples.hpp"
+#include "merge/word_ids.hpp"
 #include "naive_encoding.hpp"
 #include "random.hpp"
 
@@ -54,9 +54,7 @@ struct Drawn {
       if (width == 2) memory.push_back(static_cast<Byte>(code >> 8));
     }
   }
-  Text text() const {
-    return {memory.data(), memory.data() + memory.size(), false, false, width};
-  }
+  Text text() const { return {memory.data(), memory.data() + memory.size(), false, false, width}; }
 };
 
 std::size_t draw_size() {
@@ -93,7 +91,8 @@ void test_texts_of_a_call_have_the_ids_that_each_has_alone() {
     const Model model = draw_model();
     const std::size_t chunk_bytes = draw(2) ? Encoder::kChunkBytes : 40'000;  // wide texts fit in it
     const Simd simd = draw(2) ? widest_simd() : Simd::kScalar;
-    const Encoder base(model.vocabulary(), Pattern::kGpt2, simd, chunk_bytes), other(model.vocabulary(), Pattern::kGpt2);
+    const Encoder base(model.vocabulary(), Pattern::kGpt2, simd, chunk_bytes),
+        other(model.vocabulary(), Pattern::kGpt2);
     const std::vector<AddedToken> tokens = {{"<", 1000}, {"w<", 1001}};
     const unsigned threads = 1 + static_cast<unsigned>(draw(2));
     if (draw(2)) {

@@ -1,5 +1,5 @@
 // Finding tokens compared with a naive implementation on random input, and its work on worst-case input.
-#include "encode/token_finder.hpp"
+#include "added_tokens/token_finder.hpp"
 
 #include <string>
 #include <thread>
@@ -21,7 +21,8 @@ std::string draw_string(const std::string& alphabet, std::size_t size) {
 }
 
 void test_finder() {
-  const std::vector<std::string> alphabets = {"a", "ab", std::string("\0\xFF<", 3), "<abc", "abcdefghijklmnopqrstuvwxyz"};
+  const std::vector<std::string> alphabets = {"a", "ab", std::string("\0\xFF<", 3), "<abc",
+                                              "abcdefghijklmnopqrstuvwxyz"};
   for (int i = 0; i < examples(4000); ++i) {
     const std::string& alphabet = draw_from(alphabets);
     std::vector<std::size_t> sizes;  // decide how tokens are searched
@@ -88,7 +89,7 @@ std::vector<Worst> worst() {
   const std::string as(kText, 'a');
   all.push_back({{std::string(20'000, 'a') + "b"}, as});
   all.push_back({{std::string(20'000, 'a')}, as + "b"});
-  all.push_back({{"a", std::string(3000, 'a') + "b"}, as});                  // one is found at every position
+  all.push_back({{"a", std::string(3000, 'a') + "b"}, as});  // one is found at every position
   all.push_back({{"ba", std::string(3000, 'a') + "b", "a"}, times(std::string(2999, 'a') + "b", kText / 3000)});
   all.push_back({{}, as});
   all.push_back({{}, times(std::string(999, 'a') + "b", kText / 1000)});

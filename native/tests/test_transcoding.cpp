@@ -21,7 +21,8 @@ std::string naive_utf8(const Codes& codes) {
   std::string utf8;
   for (std::size_t i = 0; i < codes.size(); ++i) {
     std::uint32_t code = codes[i];
-    const bool is_pair = is_between(code, 0xD800, 0xDBFF) && i + 1 < codes.size() && is_between(codes[i + 1], 0xDC00, 0xDFFF);
+    const bool is_pair =
+        is_between(code, 0xD800, 0xDBFF) && i + 1 < codes.size() && is_between(codes[i + 1], 0xDC00, 0xDFFF);
     if (is_pair) {
       code = 0x10000 + (code - 0xD800) * 0x400 + (codes[++i] - 0xDC00);
     } else if (is_between(code, 0xD800, 0xDFFF)) {
@@ -62,8 +63,12 @@ void test_all_characters() {
 
 // Each kind of character at each place, among ASCII or among its like.
 void test_mixtures() {
-  const std::vector<Codes> kinds = {{'a', ' ', 0x7F, 0},   {0x80, 0xE9, 0xFF},         {0x100, 0x416, 0x7FF},
-                                    {0x800, 0x4F60, 0xFFFF}, {0xD800, 0xDBFF, 0xDC00, 0xDFFF}, {0x10000, 0x1F44B, 0x10FFFF}};
+  const std::vector<Codes> kinds = {{'a', ' ', 0x7F, 0},
+                                    {0x80, 0xE9, 0xFF},
+                                    {0x100, 0x416, 0x7FF},
+                                    {0x800, 0x4F60, 0xFFFF},
+                                    {0xD800, 0xDBFF, 0xDC00, 0xDFFF},
+                                    {0x10000, 0x1F44B, 0x10FFFF}};
   for (int i = 0; i < examples(20'000); ++i) {
     const std::size_t most = draw(kinds.size()) + 1, ascii = draw(4);
     Codes codes(draw(100));

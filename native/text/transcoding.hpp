@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "support/simd.hpp"
 #include "text/unicode.hpp"
-#include "text/windows.hpp"
 
 namespace hf_bpe {
 

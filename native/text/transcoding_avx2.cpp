@@ -1,5 +1,5 @@
-// Conversion to UTF-8 in AVX2, 16 units at a time. Compiled with its flags; so everything is local, and nothing inline is
-// called that the linker might take for the rest of the program.
+// Conversion to UTF-8 in AVX2, 16 units at a time. Compiled with its flags; so everything is local, and nothing inline
+// is called that the linker might take for the rest of the program.
 #include "text/transcoding.hpp"
 
 #if defined(HF_BPE_X86)
@@ -75,14 +75,16 @@ struct Sequences {
 
 Sequences sequences_of(__m256i codes) {
   const auto all = [](unsigned value) { return _mm256_set1_epi32(static_cast<int>(value)); };
-  const auto six_bits = [&](__m256i shifted, unsigned byte) { return _mm256_and_si256(shifted, all(0x3Fu << 8 * byte)); };
+  const auto six_bits = [&](__m256i shifted, unsigned byte) {
+    return _mm256_and_si256(shifted, all(0x3Fu << 8 * byte));
+  };
   const __m256i two = _mm256_cmpgt_epi32(codes, all(0x7F));  // at least two bytes
   const __m256i three = _mm256_cmpgt_epi32(codes, all(0x7FF));
   const __m256i four = _mm256_cmpgt_epi32(codes, all(0xFFFF));
   const __m256i last = _mm256_slli_epi32(codes, 24);
-  const __m256i bits = _mm256_or_si256(
-      _mm256_or_si256(six_bits(last, 3), six_bits(_mm256_slli_epi32(codes, 10), 2)),
-      _mm256_or_si256(six_bits(_mm256_srli_epi32(codes, 4), 1), _mm256_srli_epi32(codes, 18)));
+  const __m256i bits =
+      _mm256_or_si256(_mm256_or_si256(six_bits(last, 3), six_bits(_mm256_slli_epi32(codes, 10), 2)),
+                      _mm256_or_si256(six_bits(_mm256_srli_epi32(codes, 4), 1), _mm256_srli_epi32(codes, 18)));
   constexpr unsigned kTwo = 0x80C00000, kThree = 0x8080E000, kFour = 0x808080F0;  // what marks the bytes
   const __m256i marks = _mm256_xor_si256(
       _mm256_and_si256(two, all(kTwo)),
@@ -96,8 +98,8 @@ Byte* write_block(const Block& block, Byte* out) {
   const Sequences low = sequences_of(block.low), high = sequences_of(block.high);
   // In the order of the units: first those of each half of a vector, hence the permutations.
   const __m256i lengths = _mm256_permute4x64_epi64(_mm256_packs_epi32(low.lengths, high.lengths), 0xD8);
-  const __m128i bytes = _mm_abs_epi8(
-      _mm_packs_epi16(_mm256_castsi256_si128(lengths), _mm256_extracti128_si256(lengths, 1)));
+  const __m128i bytes =
+      _mm_abs_epi8(_mm_packs_epi16(_mm256_castsi256_si128(lengths), _mm256_extracti128_si256(lengths, 1)));
   const __m128i pairs = _mm_maddubs_epi16(bytes, _mm_set1_epi16(0x0401));
   const __m128i numbers = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00100001));
   const auto write_four = [&](__m128i sequences, int number) {

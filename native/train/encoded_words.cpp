@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "encode/backtracking.hpp"
-#include "encode/merging.hpp"
-#include "encode/word_ids.hpp"
+#include "merge/backtracking.hpp"
+#include "merge/merging.hpp"
+#include "merge/word_ids.hpp"
+#include "scan/splitter.hpp"
 #include "text/chunks.hpp"
-#include "text/splitter.hpp"
 
 namespace hf_bpe {
 namespace {
@@ -66,7 +66,7 @@ struct EncodedWords::Tables {
 };
 
 // Encodes words in one thread. Long words are cut into parts whose symbols are cached; where the last symbol of a part
-// and the first of the next are not stable (native/encode/backtracking.hpp), both parts are merged as one. Few places
+// and the first of the next are not stable (native/merge/backtracking.hpp), both parts are merged as one. Few places
 // need that check.
 class EncodedWords::Worker {
  public:
@@ -77,8 +77,8 @@ class EncodedWords::Worker {
         part_ids_(tables.vocabulary, tables.backtracking, nullptr) {}
 
   // Appends the records of consecutive words; the first begins at `text`. Memory may be read up to `readable`.
-  void encode(const Byte* text, const Word* words, std::size_t count, const Byte* readable, std::vector<Symbol>& records,
-              const PollFunction& poll) {
+  void encode(const Byte* text, const Word* words, std::size_t count, const Byte* readable,
+              std::vector<Symbol>& records, const PollFunction& poll) {
     cut(text, words, count, poll);
     const Byte* const end = ends_.empty() ? text : ends_.back();
     ids_.resize(static_cast<std::size_t>(end - text) + WordIds<std::uint32_t>::kSlack);
@@ -116,11 +116,12 @@ class EncodedWords::Worker {
     for (std::size_t i = 0; i < count; text += words[i++].length) {
       const std::size_t before = ends_.size();
       const Byte* at = text;
-      splitter_.split(text, text + words[i].length, poll, [&](const Byte* from, const Byte* const* ends, std::size_t n) {
-        if (from != at) return;  // a chain may leave text out
-        ends_.insert(ends_.end(), ends, ends + n);
-        at = ends_.back();
-      });
+      splitter_.split(text, text + words[i].length, poll,
+                      [&](const Byte* from, const Byte* const* ends, std::size_t n) {
+                        if (from != at) return;  // a chain may leave text out
+                        ends_.insert(ends_.end(), ends, ends + n);
+                        at = ends_.back();
+                      });
       if (at == text + words[i].length) continue;
       ends_.resize(before);
       ends_.push_back(text + words[i].length);
@@ -174,7 +175,7 @@ class EncodedWords::Worker {
   struct Part {
     std::size_t begin, symbols;  // its first byte in the word, its first symbol
   };
-  std::vector<Part> parts_;        // of a word
+  std::vector<Part> parts_;  // of a word
   std::vector<Symbol> part_, symbols_;
 };
 
@@ -229,7 +230,9 @@ EncodedWords::EncodedWords(const Words& words, const FirstTokens& first_tokens, 
     workers.push_back(std::make_unique<Worker>(tables, how.parts));
   }
   Batch batch;
-  const auto encode = [&] { batch.encode(workers, poll, [&](const std::vector<Symbol>& records) { append(records); }); };
+  const auto encode = [&] {
+    batch.encode(workers, poll, [&](const std::vector<Symbol>& records) { append(records); });
+  };
   words.for_each([&](const Byte* word, std::size_t length, std::uint64_t count) {
     if (length < 2) return;
     batch.add(word, length, count);
@@ -238,12 +241,14 @@ EncodedWords::EncodedWords(const Words& words, const FirstTokens& first_tokens, 
   encode();
 }
 
-// A batch with its words and records; for each thread the ids of a chunk or of the longest word, and the cache of parts.
+// A batch with its words and records; for each thread the ids of a chunk or of the longest word, and the cache of
+// parts.
 std::uint64_t EncodedWords::working_bytes(std::uint64_t bytes, std::uint64_t longest, unsigned threads) {
   constexpr std::uint64_t kCache = std::uint64_t{48} << 20;
   const std::uint64_t working = std::min<std::uint64_t>(threads, 64);
   return (std::min<std::uint64_t>(bytes, kBatchBytes) + longest) * 4 +
-         working * (std::min(bytes * 16, kCache) + std::max<std::uint64_t>(longest, std::min<std::uint64_t>(bytes, kChunkBytes)) * 16);
+         working * (std::min(bytes * 16, kCache) +
+                    std::max<std::uint64_t>(longest, std::min<std::uint64_t>(bytes, kChunkBytes)) * 16);
 }
 
 void EncodedWords::append(const std::vector<Symbol>& records) {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "count/words.hpp"
-#include "encode/first_tokens.hpp"
+#include "merge/first_tokens.hpp"
+#include "scan/pattern.hpp"
 #include "support/pages.hpp"
 #include "support/poll.hpp"
-#include "text/pattern.hpp"
 
 namespace hf_bpe {
 

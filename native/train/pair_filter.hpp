@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "support/pages.hpp"
-#include "train/pair_table.hpp"
+#include "tables/pair_table.hpp"
 
 namespace hf_bpe {
 

@@ -18,8 +18,8 @@
 
 #include "support/pages.hpp"
 #include "support/poll.hpp"
+#include "tables/pair_table.hpp"
 #include "train/pair_scan.hpp"
-#include "train/pair_table.hpp"
 #include "train/sharing.hpp"
 #include "train/token_array.hpp"
 #include "train/token_words.hpp"
@@ -81,7 +81,7 @@ class PairIndex {
   // The new pairs of a symbol next to a new token.
   struct NewPair {
     std::uint64_t count = 0;
-    std::uint32_t size = 0;                  // number of positions
+    std::uint32_t size = 0;  // number of positions
     std::uint32_t pair = PairTable::kNone;
   };
 
@@ -110,7 +110,7 @@ class PairIndex {
   const PairOrder& order_;
   const Sharing sharing_;
   const PollFunction& poll_;
-  std::vector<std::uint32_t> widths_;  // the width of each token, in slots
+  std::vector<std::uint32_t> widths_;    // the width of each token, in slots
   std::vector<TokenWords> token_words_;  // of each token, if words are limited
 
   // Each pair that occurs at least `threshold_` times has one candidate in the heap, whose score is exact, or higher if

@@ -8,8 +8,8 @@
 
 #include "support/pages.hpp"
 #include "support/poll.hpp"
+#include "tables/pair_table.hpp"
 #include "train/pair_filter.hpp"
-#include "train/pair_table.hpp"
 #include "train/sharing.hpp"
 #include "train/token_array.hpp"
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "encode/first_tokens.hpp"
+#include "merge/first_tokens.hpp"
 #include "train/encoded_words.hpp"
 #include "train/pair_index.hpp"
 
@@ -45,7 +45,9 @@ class Chooser {
       : options_(options), threshold_(options.alpha / static_cast<double>(languages)), is_exhausted_(languages) {}
 
   void exhaust(std::size_t language) { is_exhausted_[language] = true; }
-  bool has_none() const { return std::all_of(is_exhausted_.begin(), is_exhausted_.end(), [](bool each) { return each; }); }
+  bool has_none() const {
+    return std::all_of(is_exhausted_.begin(), is_exhausted_.end(), [](bool each) { return each; });
+  }
 
   // The language of the highest need, the first of equals.
   template <class Need>

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "encode/first_tokens.hpp"
+#include "merge/first_tokens.hpp"
 #include "train/encoded_words.hpp"
 
 namespace hf_bpe {
@@ -55,7 +55,8 @@ class TokenArray::Layout {
     });
     if (size.slots > kInside) {
       throw std::length_error(
-          "the distinct pre-tokens have more than 2**32 bytes in all; train on less text, leave out rare pre-tokens, or "
+          "the distinct pre-tokens have more than 2**32 bytes in all; train on less text, leave out rare pre-tokens, "
+          "or "
           "choose a pattern that cuts finer");
     }
   }

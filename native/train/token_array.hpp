@@ -6,9 +6,10 @@
 #include <functional>
 #include <vector>
 
+#include "count/words.hpp"
 #include "support/pages.hpp"
 #include "support/poll.hpp"
-#include "count/words.hpp"
+#include "tables/symbols.hpp"
 #include "train/sharing.hpp"
 
 namespace hf_bpe {
@@ -17,7 +18,6 @@ class EncodedWords;
 class FirstTokens;
 struct WordEncoding;
 
-using Symbol = std::uint32_t;    // a token in training
 using Position = std::uint32_t;  // the position of a slot
 
 // Words are consecutive, separated by a boundary, the commonest first. At first each token has one slot. A merged token
@@ -41,7 +41,9 @@ struct TokenArray {
   // The size of the array for words as bytes. Throws like the constructor.
   static Size measure(const Words& words, const PollFunction& poll);
   // The memory of this many slots.
-  static std::uint64_t bytes(std::uint64_t slots) { return slots * sizeof(Symbol) + slots / kBlock * sizeof(std::uint64_t); }
+  static std::uint64_t bytes(std::uint64_t slots) {
+    return slots * sizeof(Symbol) + slots / kBlock * sizeof(std::uint64_t);
+  }
 
   // Compacts each token to one slot, and drops words of one token. If `poll` throws, the array is unusable.
   void compact(const std::vector<std::uint32_t>& widths, const Sharing& sharing, const PollFunction& poll);

@@ -107,7 +107,7 @@ std::uint64_t bytes_for(TokenArray::Size size, std::size_t max_merges, const Sha
   const auto [slots, number_of_words] = size;
   const bool is_cut = slots / 64 < number_of_words;
   const std::uint64_t merges = std::min<std::uint64_t>(max_merges, slots);  // each merge removes at least one token
-  const std::uint64_t places = slots * sizeof(Position) * (is_cut ? 2 : 3) / 2;            // places_, merged_
+  const std::uint64_t places = slots * sizeof(Position) * (is_cut ? 2 : 3) / 2;  // places_, merged_
   const std::uint64_t estimates = PairScan::bytes_of_estimates(slots, sharing);
   // pairs_, numbers_, heap_, and what they grow from; the tables of each further part
   const std::uint64_t pairs = merges * ((is_cut ? 220 : 640) + (sharing.parts_of(slots) - 1) * 220);

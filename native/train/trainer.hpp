@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "encode/first_tokens.hpp"
+#include "count/words.hpp"
+#include "merge/first_tokens.hpp"
 #include "train/encoded_words.hpp"
 #include "train/sharing.hpp"
 #include "train/token_array.hpp"
 #include "train/token_words.hpp"
-#include "count/words.hpp"
 
 namespace hf_bpe {
 

@@ -71,6 +71,20 @@ def test_packages_are_listed_in_the_order_of_the_layers():
     assert [name for name in listed if name in order] == [name for name in order if name not in above_all]
 
 
+def test_includes_of_the_core_point_down():
+    (line,) = re.findall(r"^In C\+\+ likewise: (.*)$", section("Imports"), re.MULTILINE)
+    order = line.replace("`", "").split(" > ")
+    assert {*order, "tests", "fuzz"} == {folder.removeprefix("native/") for folder in folders_in("native")}
+    upward = [
+        f"{path.parent.name}/{path.name} includes {included}"
+        for path in sorted((ROOT / "native").glob("*/*.*pp"))
+        if path.parent.name in order
+        for included in re.findall(r'^#include "([\w/]+)/', path.read_text("utf-8"), re.MULTILINE)
+        if order.index(included) < order.index(path.parent.name)
+    ]
+    assert upward == []
+
+
 def test_exceptions_to_the_layers_are_those_described():
     ignored = {each for contract in CONTRACTS for each in contract["ignore_imports"]}
     described = section("Imports")

@@ -1,0 +1,65 @@
+// Safe cuts: positions at which texts may be cut so that the parts give the same result as the whole.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "added_tokens/added_tokens.hpp"
+#include "scan/scanner.hpp"
+#include "support/poll.hpp"
+#include "text/chunks.hpp"
+
+namespace hf_bpe {
+
+// The rules for safe cuts: the pattern allows a cut, or one of the tokens at which text is split begins there; and the
+// tokens do not forbid it.
+struct CutRules {
+  Pattern pattern;
+  const AddedTokens& tokens;
+  bool split_special_tokens = false;  // a special token that is treated as text does not end the preceding segment
+  bool add_prefix_space = false;      // no space may be put before the rest of a segment
+  const PollFunction& poll = kNoPoll;
+};
+
+// A walk over the safe cuts of a text, from left to right, in linear time.
+class Cuts {
+ public:
+  // Safe cuts from `from`, which is after the beginning of the text, to before `limit`.
+  Cuts(const Text& text, const CutRules& rules, const Byte* from, const Byte* limit);
+
+  // The next safe cut; nullptr if there is none.
+  const Byte* next();
+
+  std::size_t work() const { return tokens_.work(); }  // the work of finding tokens
+
+ private:
+  const Byte* const begin_;
+  const CutRules& rules_;
+  const Byte* at_;
+  const Byte* const limit_;
+  PollInLoop polls_;
+  AddedTokens::Walk tokens_;
+  // Searches do not go far beyond the cut that they find: up to `seen_` results are known, or `seen_` if there is none.
+  const Byte* seen_;
+  const Byte* next_token_;
+  const Byte* next_safe_;  // by the pattern, or the next token if it is earlier
+};
+
+// The last position at which a text can be cut whatever follows it, 0 if there is none.
+std::size_t find_last_cut(const Text& text, const CutRules& rules);
+
+struct Part {
+  const Byte* begin;
+  const Byte* end;
+};
+
+// The actual range of a chunk of a text, from one safe cut to another. A chunk without a safe cut is empty and belongs
+// to the preceding chunk.
+Part part_of(const Text& text, const Chunk& chunk, const CutRules& rules);
+
+// The smallest useful chunk size in bytes, so that the text read around each chunk is not larger than the chunk.
+inline std::size_t least_chunk(std::size_t wanted, const AddedTokens& tokens) {
+  return std::max(wanted, tokens.longest());
+}
+
+}  // namespace hf_bpe

@@ -1,0 +1,113 @@
+#include "files/model_json.hpp"
+
+#include <algorithm>
+
+#include "files/printable.hpp"
+
+namespace hf_bpe {
+namespace {
+
+// Moves to the value of a key in an object that begins here. Returns false if there is none.
+bool find_value(JsonCursor& cursor, std::string_view key) {
+  if (!cursor.take('{')) return false;
+  std::string room;
+  std::string_view found;
+  do {
+    if (!cursor.read_string(found, room) || !cursor.take(':')) return false;
+    if (found == key) return true;
+    if (!cursor.skip_value()) return false;
+  } while (cursor.take(','));
+  return false;
+}
+
+// Reads an array of merges, "first second" or ["first", "second"].
+bool read_merges(JsonCursor& cursor, MergesReader& reader) {
+  std::string rooms[2];
+  std::string_view first, second;
+  if (!cursor.take('[')) return false;
+  if (cursor.take(']')) return true;
+  do {
+    if (cursor.take('[')) {
+      if (!cursor.read_string(first, rooms[0]) || !cursor.take(',') || !cursor.read_string(second, rooms[1]) ||
+          !cursor.take(']') || !reader.add(first, second)) {
+        return false;
+      }
+    } else if (!cursor.read_string(first, rooms[0]) || !reader.add(first)) {
+      return false;
+    }
+  } while (cursor.take(','));
+  return cursor.take(']') && reader.finish();
+}
+
+}  // namespace
+
+bool VocabJson::read(JsonCursor& cursor) {
+  constexpr std::size_t kPiece = std::size_t{1} << 18;
+  std::string room;
+  if (!cursor.take('{')) return false;
+  if (cursor.take('}')) return true;
+  do {
+    Entry entry{};
+    if (!cursor.read_string(entry.printable, room) || entry.printable.empty()) return false;
+    if (entry.printable.data() == room.data()) entry.printable = unescaped_.emplace_back(entry.printable);
+    if (!cursor.take(':') || !cursor.read_number(entry.id)) return false;
+    // A token has no more bytes than its printable form, so no piece ever grows.
+    if (bytes_.empty() || bytes_.back().capacity() - bytes_.back().size() < entry.printable.size()) {
+      bytes_.emplace_back().reserve(std::max(kPiece, entry.printable.size()));
+    }
+    std::string& piece = bytes_.back();
+    const std::size_t begin = piece.size();
+    if (append_bytes(entry.printable, piece)) {
+      entry.token = std::string_view(piece).substr(begin);
+    } else {
+      piece.resize(begin);
+    }
+    entries.push_back(entry);
+  } while (cursor.take(','));
+  return cursor.take('}');
+}
+
+std::optional<ModelJson> read_model_json(std::string_view text) {
+  JsonCursor cursor(text);
+  if (!find_value(cursor, "model") || !cursor.take('{')) return std::nullopt;
+  ModelJson model;
+  std::vector<std::string_view> tokens;
+  std::optional<JsonCursor> merges;  // where they begin
+  bool has_vocab = false;
+  std::string room;
+  std::string_view key;
+  do {
+    if (!cursor.read_string(key, room) || !cursor.take(':')) return std::nullopt;
+    if (key == "vocab") {
+      if (has_vocab || !cursor.is_next('{')) return std::nullopt;
+      model.vocab_part.begin = cursor.position();
+      if (!model.vocab.read(cursor)) return std::nullopt;
+      model.vocab_part.end = cursor.position();
+      has_vocab = true;
+    } else if (key == "merges") {
+      if (merges || !cursor.is_next('[')) return std::nullopt;
+      merges = cursor;
+      if (has_vocab) break;  // nothing else is looked for
+      if (!cursor.skip_value()) return std::nullopt;
+    } else if (!cursor.skip_value()) {
+      return std::nullopt;
+    }
+  } while (cursor.take(','));
+  if (!has_vocab || !merges) return std::nullopt;
+
+  tokens.reserve(model.vocab.entries.size());
+  for (const VocabJson::Entry& entry : model.vocab.entries) tokens.push_back(entry.token);
+  model.merges_part.begin = merges->position();
+  const std::string_view rest = text.substr(model.merges_part.begin);
+  JsonCursor first = *merges;
+  const bool are_arrays = first.take('[') && first.is_next('[');
+  const auto most = static_cast<std::size_t>(std::count(rest.begin(), rest.end(), are_arrays ? '[' : ',')) + 1;
+  if (!MergesReader::fits(tokens.size(), most)) return std::nullopt;
+  MergesReader reader(tokens, most);
+  if (!read_merges(*merges, reader)) return std::nullopt;
+  model.merges_part.end = merges->position();
+  model.merges = reader.take();
+  return model;
+}
+
+}  // namespace hf_bpe

@@ -1,0 +1,53 @@
+// Vocabulary and merges in JSON: vocab.json, and the two large values of a tokenizer.json.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/json_cursor.hpp"
+#include "files/merges_file.hpp"
+
+namespace hf_bpe {
+
+// The entries of an object of printable token → id.
+struct VocabJson {
+  VocabJson() = default;
+  VocabJson(VocabJson&&) = default;  // a copy would refer to the original
+  VocabJson& operator=(VocabJson&&) = default;
+
+  struct Entry {
+    std::string_view printable;  // UTF-8, which is not checked
+    std::string_view token;      // empty if a character stands for no byte
+    std::uint32_t id;
+  };
+  std::vector<Entry> entries;
+
+  // Reads an object with nonempty keys, which may be repeated. Returns false if it is irregular.
+  bool read(JsonCursor& cursor);
+
+ private:
+  std::deque<std::string> unescaped_;  // keys that have escapes
+  std::deque<std::string> bytes_;      // tokens, in pieces of constant address
+};
+
+// The model in a tokenizer.json.
+struct ModelJson {
+  struct Part {
+    std::size_t begin, end;  // in the text
+  };
+  VocabJson vocab;
+  MergesFile merges;
+  Part vocab_part{}, merges_part{};
+};
+
+// Reads model.vocab and model.merges, and finds where other values end. The rest of the text, with {} and [] in their
+// places, decides whether all is valid. None if a key is missing or a value is irregular: merges of what is not in the
+// vocabulary or makes nothing in it, a merge given twice.
+std::optional<ModelJson> read_model_json(std::string_view text);
+
+}  // namespace hf_bpe

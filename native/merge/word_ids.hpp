@@ -1,0 +1,337 @@
+// The ids of pre-tokens: merging with a bounded cache.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "merge/backtracking.hpp"
+#include "merge/dropout.hpp"
+#include "merge/dropout_merging.hpp"
+#include "merge/interleaved.hpp"
+#include "merge/long_pieces.hpp"
+#include "merge/merging.hpp"
+#include "tables/word_table.hpp"
+
+namespace hf_bpe {
+
+// The draws of words that are merged without dropout.
+struct NoDraws {};
+
+// For one thread. `Id` is an integer type that fits all ids.
+template <class Id>
+class WordIds {
+  static constexpr std::size_t kInline = 16 / sizeof(Id) - 1;
+
+  struct Ids {
+    Id ids[kInline];  // or their position in the list of long ones, or that of the word among those that were missed
+    Id size;          // 0 for a word that is not merged yet
+    Ids() = default;
+    Ids(std::size_t size, std::uint32_t place) : ids{}, size(static_cast<Id>(size)) {
+      std::memcpy(ids, &place, sizeof place);
+    }
+    std::uint32_t place() const {
+      std::uint32_t place;
+      std::memcpy(&place, ids, sizeof place);
+      return place;
+    }
+  };
+  static_assert(sizeof(Ids) == 16);
+  struct Gap {
+    std::uint32_t* begin;
+    std::size_t missed;  // the word whose ids belong here
+    const Byte* word;    // its place in the text
+  };
+  using Table = WordTable<Ids, 2>;
+  using Key = typename Table::Key;
+  using Entry = typename Table::Entry;
+
+ public:
+  // `long_pieces`: null if long words are merged as a whole. `finds_whole_words`: whether the vocabulary's whole words
+  // are looked up before merging; not with dropout.
+  WordIds(const Vocabulary& vocabulary, const LazyBacktracking& backtracking, const LazyLongPieces* long_pieces,
+          Simd simd = widest_simd(), bool finds_whole_words = true)
+      : vocabulary_(vocabulary),
+        backtracking_(backtracking),
+        long_pieces_(long_pieces),
+        simd_(simd),
+        merge_tables_(vocabulary.merge_tables()),
+        merge_interleaved_(interleaved_for(simd)),
+        merger_(vocabulary),
+        dropout_merger_(vocabulary),
+        finds_whole_words_(finds_whole_words && vocabulary.has_whole_words()) {}
+
+  // Ids are also written beyond the last one: this much room is needed beyond the number of bytes.
+  static constexpr std::size_t kSlack = 16;
+
+  // Writes the ids of consecutive words and returns their end. `draws` is NoDraws or, for BPE-dropout, TextDraws. Then
+  // the cache still has the ids without dropout: those of a word that draws no skip until its last merge.
+  template <class Draws = NoDraws>
+  std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                        std::uint32_t* out, const PollFunction& poll, const Draws& draws = {}) {
+    if (is_full(count) || !missed_keys_.empty()) flush();  // or the last call was interrupted
+    out = look_up(text, ends, count, readable, out, poll, draws);
+    return gaps_.empty() ? out : fill_gaps(out, {}, draws);
+  }
+
+  // Several calls of `encode_later` do the same for words of several texts, but the words that are not in the cache are
+  // only merged by `finish`, together. Until then neither texts nor ids may move, and where ids end is preliminary.
+  void begin_waiting() {
+    if (!missed_keys_.empty()) flush();  // the last call was interrupted
+  }
+  // Whether as many words may be looked up before the next `finish`.
+  bool may_wait(std::size_t words) const { return missed_.size() < kMostWaiting && !is_full(words); }
+  std::uint32_t* encode_later(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                              std::uint32_t* out, const PollFunction& poll) {
+    return look_up(text, ends, count, readable, out, poll, NoDraws());
+  }
+  // Returns the end of the ids, and corrects the ends of texts among them, which are in ascending order.
+  std::uint32_t* finish(std::uint32_t* end, std::span<std::uint32_t*> text_ends) {
+    return gaps_.empty() ? end : fill_gaps(end, text_ends, NoDraws());
+  }
+
+  // The memory of the cache.
+  std::size_t bytes() const { return table_.slots() * sizeof(Entry) + table_.long_bytes() + long_.size() * sizeof(Id); }
+
+ private:
+  static constexpr std::size_t kMostWaiting = 256;  // about that many missed words; more would leave the nearest caches
+
+  // The cache is flushed before the table exceeds 32 MB or the rest 16 MB.
+  static constexpr std::size_t kMostWords = (std::size_t{1} << 20) / 8 * 5;
+  static constexpr std::size_t kMostLongBytes = std::size_t{16} << 20;
+  static constexpr std::size_t kLongestWord = 256;
+
+  bool is_full(std::size_t words) const {
+    return table_.size() + words > kMostWords || bytes() - table_.slots() * sizeof(Entry) > kMostLongBytes;
+  }
+
+  void flush() {
+    table_ = Table();
+    long_.clear();
+    missed_.clear();
+    missed_keys_.clear();
+    gaps_.clear();
+  }
+
+  // Writes the ids of the words that are in the cache, and leaves gaps for the others.
+  template <class Draws>
+  std::uint32_t* look_up(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
+                         std::uint32_t* out, const PollFunction& poll, const Draws& draws) {
+    table_.look_up(text, ends, count, readable, [&](Key key, std::size_t slot, const Byte* word, std::size_t length) {
+      const Entry& entry = table_[slot];
+      if (entry.key.low == key.low && entry.key.high == key.high) {
+        out = write(entry.value, key, word, length, out, draws);
+      } else {
+        out = find(key, slot, word, length, readable, out, poll, draws);
+      }
+    });
+    return out;
+  }
+
+  std::uint32_t* write(const Ids& value, Key, const Byte* word, std::size_t, std::uint32_t* out, NoDraws) {
+    return value.size == 0 ? leave_gap(value.place(), word, out) : write(value, out);
+  }
+
+  std::uint32_t* write(const Ids& value, Key key, const Byte* word, std::size_t length, std::uint32_t* out,
+                       const TextDraws& draws) {
+    if (value.size == 0) return leave_gap(value.place(), word, out);
+    const WordDraws of_word(draws, word);
+    return of_word.keeps(length - value.size) ? write(value, out) : out + drop(key, word, length, of_word, out);
+  }
+
+  // Writes the ids of a word that is looked up in the cache, if it skips a merge.
+  std::size_t drop(Key key, const Byte* word, std::size_t length, const WordDraws& draws, std::uint32_t* out) {
+    if (length > DropoutMerger::kLongestRemembered) return dropout_merger_.merge(word, length, draws, out, kNoPoll);
+    return dropout_merger_.merge_remembered(key.low, key.high, word, length, draws, out);
+  }
+
+  std::uint32_t* write(const Ids& value, std::uint32_t* out) {
+    if (value.size - 1u < kInline) {
+      Id ids[kInline + 1];
+      std::memcpy(ids, &value, sizeof ids);
+      for (std::size_t i = 0; i < kInline + 1; ++i) out[i] = ids[i];
+      return out + value.size;
+    }
+    const Id* ids = long_.data() + value.place();
+    std::size_t i = 0;
+    do {
+      for (std::size_t j = 0; j < kSlack; ++j) out[i + j] = ids[i + j];
+      i += kSlack;
+    } while (i < value.size);
+    return out + value.size;
+  }
+
+  template <class Draws>
+  std::uint32_t* find(Key key, std::size_t slot, const Byte* word, std::size_t length, const Byte* readable,
+                      std::uint32_t* out, const PollFunction& poll, const Draws& draws) {
+    constexpr bool kDraws = std::is_same_v<Draws, TextDraws>;
+    slot = table_.find_slot(key, slot, word, length);
+    if (!table_[slot].is_empty()) return write(table_[slot].value, key, word, length, out, draws);
+    const bool drops_bytes = vocabulary_.lacks_bytes() && vocabulary_.drops_missing_bytes();
+    std::size_t size = 1;
+    std::uint32_t whole = Vocabulary::kMissing;
+    if (length <= kLongestInterleaved && !drops_bytes) {
+      if (finds_whole_words_) vocabulary_.prefetch_whole_word(word, length);
+      const auto place = static_cast<std::uint32_t>(missed_.size());
+      missed_keys_.push_back(key);
+      missed_.push_back({word, out, length, 0, readable});
+      table_.insert(key, slot, word, length, Ids(0, place));
+      return leave_gap(place, word, out);
+    }
+    if (finds_whole_words_ && (whole = vocabulary_.whole_word(word, length)) != Vocabulary::kMissing) {
+      *out = whole;
+    } else {
+      size = drops_bytes ? make_of_known(word, length, out, poll, draws)
+                         : write_merged(word, length, word, out, poll, draws);
+      if (kDraws) return out + size;
+    }
+    // Long pieces are as many as sentences, and have a cache of words.
+    const bool recurs = length <= kLongestInterleaved || (length <= kLongestWord && !long_piece_merger_);
+    if (recurs) table_.insert(key, slot, word, length, ids_of(out, size));
+    return out + size;
+  }
+
+  // Words are merged together after all have been looked up. Until then there is room for as many ids as there can be.
+  std::uint32_t* leave_gap(std::size_t missed, const Byte* word, std::uint32_t* out) {
+    gaps_.push_back({out, missed, word});
+    return out + missed_[missed].length;
+  }
+
+  // Fills the gaps, closes what is left of them, and returns the new end of the ids. Corrects `text_ends`.
+  template <class Draws>
+  std::uint32_t* fill_gaps(const std::uint32_t* end, std::span<std::uint32_t*> text_ends, const Draws& draws) {
+    if (finds_whole_words_) {
+      for (PendingWord& word : missed_) {
+        const std::uint32_t id = vocabulary_.whole_word(word.word, word.length);
+        if (id == Vocabulary::kMissing) continue;
+        *word.out = id;
+        word.size = 1;
+      }
+    }
+    merge_interleaved_(merge_tables_, missed_.data(), missed_.size());
+    for (std::size_t i = 0; i < missed_.size(); ++i) {
+      const auto& [word, ids, length, size, readable] = missed_[i];
+      const Key key = missed_keys_[i];
+      table_[table_.find_slot(key, table_.slot_of(key), word, length)].value = ids_of(ids, size);
+    }
+    std::uint32_t* out = gaps_.front().begin;
+    auto text_end = std::upper_bound(text_ends.begin(), text_ends.end(), out);
+    for (std::size_t i = 0; i < gaps_.size(); ++i) {
+      PendingWord& word = missed_[gaps_[i].missed];
+      const std::uint32_t* const rest = gaps_[i].begin + word.length;
+      const std::uint32_t* const next = i + 1 < gaps_.size() ? gaps_[i + 1].begin : end;
+      out += fill(gaps_[i], word, out, draws);
+      std::memmove(out, rest, static_cast<std::size_t>(next - rest) * sizeof *out);
+      for (; text_end != text_ends.end() && *text_end <= next; ++text_end) *text_end = out + (*text_end - rest);
+      out += next - rest;
+    }
+    missed_.clear();
+    missed_keys_.clear();
+    gaps_.clear();
+    return out;
+  }
+
+  // Writes the ids of a gap's word, not beyond their end, and returns their number.
+  std::size_t fill(const Gap&, PendingWord& word, std::uint32_t* out, NoDraws) {
+    std::memmove(out, word.out, word.size * sizeof *out);
+    word.out = out;  // where the next gap for this word finds them
+    return word.size;
+  }
+
+  std::size_t fill(const Gap& gap, const PendingWord& word, std::uint32_t* out, const TextDraws& draws) {
+    const Key key = missed_keys_[gap.missed];
+    std::uint32_t ids[kLongestInterleaved + kSlack];
+    const Ids& value = table_[table_.find_slot(key, table_.slot_of(key), word.word, word.length)].value;
+    const std::uint32_t* ids_end = write(value, key, gap.word, word.length, ids, draws);
+    std::copy(static_cast<const std::uint32_t*>(ids), ids_end, out);
+    return static_cast<std::size_t>(ids_end - ids);
+  }
+
+  // Writes the ids of a word that is merged without its bytes that have no token, and returns their number. The
+  // placeholders of these come last, so that the ids still cover all bytes of the word; the encoder removes them.
+  template <class Draws>
+  std::size_t make_of_known(const Byte* word, std::size_t length, std::uint32_t* out, const PollFunction& poll,
+                            const Draws& draws) {
+    known_.clear();
+    std::copy_if(word, word + length, std::back_inserter(known_),
+                 [&](Byte byte) { return vocabulary_.id(byte) < Vocabulary::kMissing; });
+    std::size_t size = known_.empty() ? 0 : write_merged(known_.data(), known_.size(), word, out, poll, draws);
+    for (std::size_t i = known_.size(); i < length; ++i) out[size++] = Vocabulary::kMissing;
+    return size;
+  }
+
+  // `place` is the place of the word in the text.
+  std::size_t write_merged(const Byte* word, std::size_t length, const Byte* place, std::uint32_t* out,
+                           const PollFunction& poll, const TextDraws& draws) {
+    return dropout_merger_.merge(word, length, WordDraws(draws, place), out, poll);
+  }
+  std::size_t write_merged(const Byte* word, std::size_t length, const Byte*, std::uint32_t* out,
+                           const PollFunction& poll, NoDraws) {
+    const std::vector<Symbol>& symbols = merge(word, length, poll);
+    for (std::size_t i = 0; i < symbols.size(); ++i) out[i] = vocabulary_.id(symbols[i]);
+    return symbols.size();
+  }
+
+  Ids ids_of(const std::uint32_t* ids, std::size_t size) {
+    if (size > kInline) {
+      const auto place = static_cast<std::uint32_t>(long_.size());
+      long_.resize(long_.size() + (size + kSlack - 1) / kSlack * kSlack);
+      for (std::size_t i = 0; i < size; ++i) long_[place + i] = static_cast<Id>(ids[i]);
+      return Ids(size, place);
+    }
+    Ids value(size, 0);
+    for (std::size_t i = 0; i < size; ++i) value.ids[i] = static_cast<Id>(ids[i]);
+    return value;
+  }
+
+  const std::vector<Symbol>& merge(const Byte* word, std::size_t length, const PollFunction& poll) {
+    const bool pays =
+        length > Merger::kLongestScan && backtracking_.pays_after(heap_steps_ += Merger::heap_steps(length));
+    const LongPieces* const pieces = pays && long_pieces_ != nullptr ? long_pieces_->get(poll) : nullptr;
+    if (pieces == nullptr) return merge_whole(word, length, poll);
+    if (!long_piece_merger_) long_piece_merger_ = std::make_unique<LongPieceMerger>(*pieces, simd_);
+    pieces_.clear();
+    const auto merge_stretch = [&](const Byte* begin, std::size_t size) {
+      const std::vector<Symbol>& merged = merge_whole(begin, size, poll);
+      pieces_.insert(pieces_.end(), merged.begin(), merged.end());
+    };
+    long_piece_merger_->merge(word, length, pieces_, merge_stretch, poll);
+    return pieces_;
+  }
+
+  const std::vector<Symbol>& merge_whole(const Byte* word, std::size_t length, const PollFunction& poll) {
+    if (length > Merger::kLongestScan && backtracking_.pays_after(heap_steps_)) {
+      const Backtracking& backtracking = backtracking_.get(poll);
+      if (backtracking.is_exact() && backtracking.merge(word, length, symbols_, poll)) return symbols_;
+    }
+    return merger_.merge(word, length, poll);
+  }
+
+  const Vocabulary& vocabulary_;
+  const LazyBacktracking& backtracking_;
+  const LazyLongPieces* const long_pieces_;
+  const Simd simd_;
+  const MergeTables merge_tables_;
+  const MergeInterleaved merge_interleaved_;
+  Merger merger_;
+  DropoutMerger dropout_merger_;
+  const bool finds_whole_words_;
+  std::vector<PendingWord> missed_;  // words that are not merged yet, and their keys
+  std::vector<Key> missed_keys_;
+  std::vector<Gap> gaps_;
+  std::unique_ptr<LongPieceMerger> long_piece_merger_;
+  std::vector<Symbol> symbols_, pieces_;
+  std::vector<Byte> known_;     // the bytes of a word that have a token
+  std::size_t heap_steps_ = 0;  // steps that words took so far, or would have taken
+  Table table_;
+  std::vector<Id> long_;  // ids of words that do not fit their entry, each padded to a multiple of kSlack
+};
+
+}  // namespace hf_bpe

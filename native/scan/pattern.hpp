@@ -1,0 +1,58 @@
+// The split patterns: the named ones of hf_bpe/pretokenizers/_patterns.py, with what tells the ones of a family apart,
+// and any others.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+namespace hf_bpe {
+
+struct Chain;
+
+// A named pattern, or a chain of compiled expressions.
+class Pattern {
+ public:
+  // cl100k and llama3 split identically.
+  enum Name {
+    kNone,
+    kGpt2,
+    kGpt2Numbers,
+    kGpt2Digits,
+    kCl100k,
+    kQwen2,
+    kQwen35,
+    kMiniCpm5,
+    kO200k,
+    kTekken,
+    kKimiK2,
+    kDeepSeekV3,
+    kChain,
+  };
+
+  Pattern(Name name) : name_(name) {}
+  explicit Pattern(std::shared_ptr<const Chain> chain) : name_(kChain), chain_(std::move(chain)) {}
+
+  operator Name() const { return name_; }
+  const std::shared_ptr<const Chain>& chain() const { return chain_; }  // of kChain
+
+ private:
+  Name name_;
+  std::shared_ptr<const Chain> chain_;
+};
+
+// What a pre-token of numbers is in the family of gpt2: a match of ` ?\p{N}+`, or a piece that an earlier stage has cut
+// out, a run of numbers or a single one.
+enum class Digits { kMatched, kRun, kSingle };
+
+// The family of o200k, where words are cut before upper case that follows lower case.
+struct CasedWords {
+  int numbers;        // how many make a pre-token at most
+  bool slashes;       // they may close a run of others, as newlines may
+  bool contractions;  // they belong to the word before them
+  bool han;           // runs of \p{Han} come first, and words have none of it
+};
+inline constexpr CasedWords kO200kWords{3, true, true, false};
+inline constexpr CasedWords kTekkenWords{1, true, false, false};
+inline constexpr CasedWords kKimiK2Words{3, false, true, true};
+
+}  // namespace hf_bpe

@@ -1,0 +1,35 @@
+// Splits texts by any pattern: named ones with the scanner, chains with compiled expressions.
+#pragma once
+
+#include <optional>
+
+#include "expressions/chain.hpp"
+#include "scan/scanner.hpp"
+#include "support/poll.hpp"
+
+namespace hf_bpe {
+
+// For one thread.
+class Splitter {
+ public:
+  explicit Splitter(const Pattern& pattern, Simd simd = widest_simd()) : scanner_(pattern, simd) {
+    if (pattern == Pattern::kChain) chain_.emplace(pattern.chain());
+  }
+
+  // Calls `visit(text, ends, count)` for batches of consecutive pre-tokens, with the beginning of the first and the
+  // ends of all in the batch. A chain may leave parts of the text out. `poll` is called where `visit` is not for long.
+  template <class Visit>
+  void split(const Byte* text, const Byte* end, const PollFunction& poll, Visit visit) {
+    if (chain_) {
+      chain_->split(text, end, poll, visit);
+    } else {
+      scanner_.scan_all(text, end, visit);
+    }
+  }
+
+ private:
+  Scanner scanner_;
+  std::optional<ChainSplitter> chain_;
+};
+
+}  // namespace hf_bpe
