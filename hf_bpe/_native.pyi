@@ -1,4 +1,4 @@
-"""The native core. Only hf_bpe.encoding._factory imports it."""
+"""The native core, which `hf_bpe._native_core` finds."""
 
 from collections.abc import Callable, Sequence
 from mmap import mmap
@@ -7,6 +7,7 @@ import hf_bpe.counting._runs
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._runs import Run
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Ids, Numbers, Options, Padding, TemplateIds
+from hf_bpe.reference._options import LearningOptions
 
 class Chain:
     """A pattern that has no name: stages of compiled expressions.
@@ -180,15 +181,10 @@ class Encoder:
 
 def learn_merges(
     counts: Callable[[], Run],
+    options: LearningOptions,
     *,
     initial: list[tuple[bytes, bytes]],
     max_merges: int,
-    lexicographic: bool,
-    min_frequency: int,
-    max_token_bytes: int | None,
-    length_penalty: float,
-    max_words: int | None = ...,
-    colon_space: bool = ...,
     parts: str | Chain | None = ...,
     threads: int = ...,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
@@ -210,15 +206,13 @@ def learn_merges(
 def learn_parity_merges(
     counts: list[Callable[[], Run]],
     dev: list[Callable[[], Run]],
+    options: LearningOptions,
     *,
     max_merges: int,
     global_merges: int,
     window: int,
     alpha: float,
     ratios: list[float],
-    lexicographic: bool,
-    min_frequency: int,
-    max_token_bytes: int | None,
     progress: Callable[[int], object] | None,
 ) -> tuple[list[tuple[bytes, bytes]], list[int]]:
     """Learn merges as hf_bpe.reference._parity does, from counts of several languages.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
 from hf_bpe.pretokenizers._byte_level import to_printable
+from hf_bpe.reference._options import LearningOptions
 
 __all__ = ["ParityMerges", "ParityOptions", "learn_parity_merges"]
 
@@ -33,25 +34,22 @@ class ParityOptions:
     """How merges are learned for several languages.
 
     Attributes:
+        learning: how the pair of a language is chosen. By "huggingface" the greatest pair of printable characters is
+            taken of several with the highest count, as ParityBpeTrainer does. A pair that is rarer in the chosen
+            language than `min_frequency` is not merged. Penalties and limits on words have no effect.
         max_merges: number of merges to learn.
         global_merges: of these, the number of first merges that are chosen by the sum of the counts of all languages.
         window: the number of last choices in which a language may have `alpha` times its equal share; 0 for no limit.
         alpha: see `window`.
         ratios: the compression that each language should have, relative to each other; or none. `dev` is not used then.
-        tie_break: among pairs of equal count take the greatest as (bytes, bytes), by "lexicographic"; or as printable
-            characters, by "huggingface", as ParityBpeTrainer does.
-        min_frequency: do not merge pairs that occur less often in the chosen language.
-        max_token_bytes: the longest token that a merge may make.
     """
 
     max_merges: int
+    learning: LearningOptions = field(default_factory=LearningOptions)
     global_merges: int = 0
     window: int = 0
     alpha: float = 2.0
     ratios: Sequence[float] = ()
-    tie_break: str = "lexicographic"
-    min_frequency: int = 1
-    max_token_bytes: int | None = None
 
 
 def learn_parity_merges(
@@ -80,10 +78,10 @@ def learn_parity_merges(
     >>> learn_parity_merges([{b"aab": 9}, {b"ccd": 2}], [{b"aab": 1}, {b"ccd": 1}], ParityOptions(max_merges=2))
     ParityMerges(merges=[(b'a', b'b'), (b'c', b'd')], chosen=[0, 1])
     """
-    ratios, window = options.ratios, options.window
-    texts = [_Words(words, options.max_token_bytes) for words in languages]
+    ratios, window, learning = options.ratios, options.window, options.learning
+    texts = [_Words(words, learning.max_token_bytes) for words in languages]
     measured = texts if ratios or not dev else [_Words(words, None) for words in dev]
-    whole = _Words(sum(map(Counter, languages), Counter()), options.max_token_bytes)
+    whole = _Words(sum(map(Counter, languages), Counter()), learning.max_token_bytes)
     first_lengths = [words.length for words in measured]
     left = [True] * len(texts)
     last: deque[int] = deque(maxlen=window or 1)
@@ -101,8 +99,8 @@ def learn_parity_merges(
                 needs = [words.length for words in measured]
             chosen = _worst_off(needs, left, last if window else None, options.alpha)
             words = texts[chosen]
-        pair = words.best(options.tie_break)
-        if pair is None or words.pairs[pair] < options.min_frequency:
+        pair = words.best(learning.tie_break)
+        if pair is None or words.pairs[pair] < max(learning.min_frequency, 1):
             if is_global:
                 break
             left[chosen] = False

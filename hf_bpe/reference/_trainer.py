@@ -6,10 +6,12 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR
 from hf_bpe.reference._encoder import Encoder
+from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._superwords import is_allowed
 
 Pair = tuple[int, int]
@@ -19,14 +21,9 @@ def learn_merges(
     counts: Mapping[bytes, int],
     *,
     max_merges: int,
-    tie_break: str = "lexicographic",
-    min_frequency: int = 1,
-    max_token_bytes: int | None = None,
-    length_penalty: float = 0.0,
-    max_words: int | None = None,
-    colon_space: bool = True,
     initial: Sequence[tuple[bytes, bytes]] = (),
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
+    **options: Any,
 ) -> list[tuple[bytes, bytes]]:
     """Learn merges from pre-tokens and how often each occurs.
 
@@ -47,17 +44,10 @@ def learn_merges(
     Args:
         counts: pre-token → number of occurrences.
         max_merges: number of merges to learn.
-        tie_break: among pairs of equal score take, by "lexicographic", the greatest as (bytes, bytes); by
-            "huggingface", that of the smallest ids, where bytes are numbered in the order of their printable
-            characters and tokens in the order learned, as `tokenizers.trainers.BpeTrainer` does.
-        min_frequency: do not merge pairs that occur less often.
-        max_token_bytes: the longest token that a merge may make.
-        length_penalty: λ in score = count − λ·(bytes of both parts), a double unless λ is 0. It orders the pairs; it
-            never ends the training.
-        max_words, colon_space: limits on the words of a token that a merge makes; see `_superwords.is_allowed`.
         initial: existing merges, in the order of their ranks. They are not returned and do not count as `max_merges`;
             their tokens are numbered after the bytes, in the order of their first occurrence.
         progress: called after each merge with a list that holds it, and the number of its occurrences.
+        options: the fields of `LearningOptions`.
 
     Returns:
         The merges in the order learned.
@@ -79,13 +69,8 @@ def learn_merges(
     return learn_pairs(
         numbered_tokens(initial),
         encode,
+        LearningOptions(**options),
         max_merges=max_merges,
-        tie_break=tie_break,
-        min_frequency=min_frequency,
-        max_token_bytes=max_token_bytes,
-        length_penalty=length_penalty,
-        max_words=max_words,
-        colon_space=colon_space,
         progress=progress,
     )
 
@@ -100,14 +85,9 @@ def numbered_tokens(merges: Iterable[tuple[bytes, bytes]]) -> list[bytes]:
 def learn_pairs(
     tokens: list[bytes],
     encode: Callable[[list[bytes], list[tuple[bytes, bytes]]], tuple[list[list[int]], list[int]]],
+    options: LearningOptions,
     *,
     max_merges: int,
-    tie_break: str,
-    min_frequency: int,
-    max_token_bytes: int | None,
-    length_penalty: float,
-    max_words: int | None,
-    colon_space: bool,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
 ) -> list[tuple[bytes, bytes]]:
     """Learn merges from sequences of tokens; see `learn_merges`.
@@ -115,13 +95,13 @@ def learn_pairs(
     Args:
         tokens: the tokens so far; the new ones are appended.
         encode: returns the sequences, as indices of tokens, after the merges learned so far, and how often each occurs.
-        max_merges, tie_break, min_frequency, max_token_bytes, length_penalty, max_words, colon_space, progress: see
-            `learn_merges`.
+        options: how pairs are chosen.
+        max_merges, progress: see `learn_merges`.
     """
     symbol_of = {token: symbol for symbol, token in enumerate(tokens)}
-    lexicographic = tie_break == "lexicographic"
+    lexicographic = options.tie_break == "lexicographic"
     tie_keys: list[str | int] = [*map(_descending_key, tokens)] if lexicographic else [*range(len(tokens))]
-    is_limited = max_words is not None or not colon_space
+    is_limited = options.max_words is not None or not options.colon_space
     weights: list[int] = []
     merges: list[tuple[bytes, bytes]] = []
 
@@ -133,11 +113,11 @@ def learn_pairs(
         count, (first, second) = pair_counts[pair], pair
         length = len(tokens[first]) + len(tokens[second])
         if (
-            count >= max(min_frequency, 1)
-            and (max_token_bytes is None or length <= max_token_bytes)
-            and (not is_limited or is_allowed(tokens[first] + tokens[second], max_words, colon_space))
+            count >= max(options.min_frequency, 1)
+            and (options.max_token_bytes is None or length <= options.max_token_bytes)
+            and (not is_limited or is_allowed(tokens[first] + tokens[second], options.max_words, options.colon_space))
         ):
-            score = count - float(length_penalty) * length if length_penalty else count
+            score = count - float(options.length_penalty) * length if options.length_penalty else count
             heapq.heappush(heap, (-score, tie_keys[first], tie_keys[second], count, pair))
 
     def encode_words() -> list[list[int]]:

@@ -272,7 +272,7 @@ class BPETokenizer(CheckedTokenizer):
             input, vocab_size, special_tokens: as in `hf_bpe.train`, but for one size. A token given as `bos_token`,
                 `eos_token`, `unk_token`, `pad_token` and so on is also a special token and need not be listed. If there
                 are no special tokens at all, those of the counts are used.
-            given: options of `hf_bpe.train` (`pattern`, `tie_break`, `min_frequency`, `num_workers`, …), and settings
+            given: options of `hf_bpe.train` (`pattern`, `tie_break`, `num_workers`, …), and settings
                 of the constructor. With a `normalizer`, text is normalized first, except for special tokens;
                 `hf_bpe.counting.NormalizedTexts` of the same normalizer are taken as they are.
 

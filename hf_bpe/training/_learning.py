@@ -15,6 +15,7 @@ from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe._utils.visible import counted
 from hf_bpe.core._model import Merge
 from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.reference._options import LearningOptions
 from hf_bpe.training._checkpoint import MergeLog
 from hf_bpe.training._dispatch import learn_merges, training_bytes
 
@@ -33,13 +34,13 @@ class Learning:
 
     Args:
         words: the counts to learn from.
+        options: how pairs are chosen, for the unscaled counts.
         initial: merges with lower ranks than the learned ones.
         max_memory: limit for the memory of this process, in bytes.
         work_dir: a folder for the checkpoint log, from which training resumes.
         parts: the pattern by which the initial merges were learned.
         num_workers: threads that apply the initial merges and index pairs, None for one per core.
         fewer: advice on how to train on less text, None for that on pruning the counts.
-        options: options of `engine.learn_merges`, for the unscaled counts.
 
     Raises:
         ValueError: the folder belongs to another training.
@@ -49,6 +50,7 @@ class Learning:
     def __init__(
         self,
         words: WordCounts,
+        options: LearningOptions,
         initial: Sequence[Merge],
         *,
         max_memory: int | None,
@@ -56,7 +58,6 @@ class Learning:
         parts: str | None,
         num_workers: int | None,
         fewer: str | None = None,
-        **options: Any,
     ) -> None:
         self._words, self._initial, self._fewer = words, initial, fewer
         self._native: dict[str, Any] = {"parts": parts, "threads": num_workers or usable_cores()}
@@ -66,7 +67,9 @@ class Learning:
         self._log: MergeLog | None = None
         if work_dir is not None:
             digest = hashlib.sha256(repr([*initial]).encode()).hexdigest()
-            self._log = MergeLog(work_dir, {"counts": words.fingerprint, **options, "initial": digest}, initial)
+            self._log = MergeLog(
+                work_dir, {"counts": words.fingerprint, **options.to_json(), "initial": digest}, initial
+            )
             self.merges = [*self._log.merges]
 
     def __enter__(self) -> Learning:
@@ -117,7 +120,7 @@ class Learning:
         """Learn this number of merges more."""
         first = [*self._initial, *self.merges]
         return learn_merges(
-            self._words, max_merges=number, **self._options, initial=first, **self._native, progress=progress
+            self._words, self._options, max_merges=number, initial=first, **self._native, progress=progress
         )
 
     def _needed(self, number: int) -> int:

@@ -13,6 +13,7 @@ from hf_bpe.core._model import Merge
 from hf_bpe.core._provenance import shortened
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityOptions
 from hf_bpe.training._dispatch import learn_parity_merges
 
@@ -109,14 +110,18 @@ class ParityLearning:
         languages: the counts of each language, in the order that decides between equals.
         dev: the counts of parallel texts, in the same order; or none.
         parity: the options.
-        options: `tie_break`, `min_frequency` and `max_token_bytes` as in `train`.
+        learning: how the pair of a language is chosen.
 
     Raises:
         ValueError: the counts of a language are weighted.
     """
 
     def __init__(
-        self, languages: Mapping[str, WordCounts], dev: Mapping[str, WordCounts], parity: Parity, **options: Any
+        self,
+        languages: Mapping[str, WordCounts],
+        dev: Mapping[str, WordCounts],
+        parity: Parity,
+        learning: LearningOptions,
     ) -> None:
         for name, words in (*languages.items(), *dev.items()):
             if words.scale != 1:
@@ -125,11 +130,11 @@ class ParityLearning:
         self._dev = [dev[name] for name in languages if name in dev]
         self._options = partial(
             ParityOptions,
+            learning=learning,
             global_merges=parity.global_merges,
             window=parity.window or 0,
             alpha=float(parity.alpha),
             ratios=[] if parity.ratios is None else [float(parity.ratios[name]) for name in languages],
-            **options,
         )
         self.merges: list[Merge] = []
         self.wanted = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hf_bpe._utils.arguments import MOST, check_flag, check_int, wrong_type
 from hf_bpe.core._model import BPEModel, Merge
@@ -13,6 +13,7 @@ from hf_bpe.core._provenance import name_of_pattern, shortened
 from hf_bpe.counting._sources import TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
+from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._superwords import PATTERN
 from hf_bpe.training._target_sizes import Goal
 
@@ -123,16 +124,17 @@ class Superwords:
         }
         return " ".join(f"{name}={value}" for name, value in options.items() if value is not None)
 
-    @property
-    def limits(self) -> dict[str, Any]:
-        """The options of `learn_merges` for stage 2."""
-        return {"max_words": self.max_words, "colon_space": self.colon_space}
+    def in_stage_2(self, options: LearningOptions) -> LearningOptions:
+        """Return options of stage 1 with the limits of stage 2."""
+        return replace(options, max_words=self.max_words, colon_space=self.colon_space)
 
 
 class MakeLearning(Protocol):
-    """Makes a resumable training on counts, after given merges and within limits; `name` tells it from others."""
+    """Makes a resumable training on counts, after given merges; `name` tells it from others."""
 
-    def __call__(self, words: WordCounts, first: Sequence[Merge], name: str, **options: Any) -> Learning: ...
+    def __call__(
+        self, words: WordCounts, options: LearningOptions, first: Sequence[Merge], name: str, fewer: str | None = None
+    ) -> Learning: ...
 
 
 def reach_by_stages(
@@ -141,6 +143,7 @@ def reach_by_stages(
     superwords: Superwords,
     words: WordCounts,
     pieces: WordCounts,
+    options: LearningOptions,
     learning: MakeLearning,
     shown: Shown,
 ) -> Iterator[tuple[list[BPEModel], int, int]]:
@@ -151,19 +154,21 @@ def reach_by_stages(
         base: the model that training starts from, without what tells of superwords.
         superwords: the options.
         words, pieces: the counts of both stages.
+        options: how pairs are chosen in stage 1.
         learning: makes the trainings.
         shown: the options of `Learning.learn`.
 
     Yields:
         For each number of merges of stage 1, the models of all sizes, and how many merges were learned and wanted.
     """
-    with learning(words, [], "") as first_stage:
+    with learning(words, options, [], "") as first_stage:
         all_first = first_stage.learn(max(superwords.all_after), **shown)
     for after in superwords.all_after:
         first = all_first[:after]
         origin = (*base.origin, ("superwords", superwords.description(after, words, pieces)))
         start = replace(base, origin=origin, pattern=canonical_pattern(superwords.pattern))
-        with learning(pieces, first, f"superwords-{after}", fewer=_FEWER, **superwords.limits) as second_stage:
+        limited = superwords.in_stage_2(options)
+        with learning(pieces, limited, first, f"superwords-{after}", fewer=_FEWER) as second_stage:
             yield (
                 goal.reach(start, partial(_learn_after, first, second_stage, shown)),
                 len(first) + len(second_stage.merges),

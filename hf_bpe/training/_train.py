@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args, overload
 
-from hf_bpe._utils.arguments import MOST, check_int, check_real, checked, one_of, optional, short_repr
+from hf_bpe._utils.arguments import checked, one_of, optional, short_repr
 from hf_bpe._utils.memory import parse_bytes
 from hf_bpe._utils.progress import Listener
 from hf_bpe._utils.tables import refuse_tables
@@ -24,6 +24,7 @@ from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import Settings, WordCounts
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
+from hf_bpe.reference._options import TRAIN_CHECKS, LearningKeywords, LearningOptions, with_learning_options
 from hf_bpe.training._checkpoint import check_logs
 from hf_bpe.training._learning import Learning, Shown
 from hf_bpe.training._parity import Parity, ParityLearning, check_no_parity_with, check_parity
@@ -35,19 +36,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-TieBreak = Literal["lexicographic", "huggingface"]
 InitialAlphabet = Literal["bytes", "observed"]
 Input: TypeAlias = "TextSource | WordCounts | Mapping[str, TextSource | WordCounts]"
 
 
-class ContinuingOptions(TypedDict, total=False):
+class ContinuingOptions(LearningKeywords, total=False):
     """The keyword options of functions that continue from a model; see `train`."""
 
     pattern: AnyPattern
-    tie_break: TieBreak
-    min_frequency: int
-    max_token_bytes: int | None
-    length_penalty: float
     initial_alphabet: InitialAlphabet
     num_workers: int | None
     max_memory: int | str | None
@@ -121,16 +117,14 @@ def train(
     **options: Unpack[_OtherOptions],
 ) -> list[BPEModel]: ...
 @checked(
-    tie_break=one_of(*get_args(TieBreak)),
     initial_alphabet=one_of(*get_args(InitialAlphabet)),
-    min_frequency=lambda name, value: check_int(name, value, 0, MOST),
-    max_token_bytes=optional(lambda name, value: check_int(name, value, 1, MOST)),
-    length_penalty=lambda name, value: check_real(name, value, 0),
     initial=optional(check_model),
     parity=optional(check_parity),
     superwords=optional(check_superwords),
+    **TRAIN_CHECKS,
     **COUNTING_CHECKS,
 )
+@with_learning_options
 def train(
     input: Input,
     vocab_size: int | Sequence[int] | None = None,
@@ -138,10 +132,6 @@ def train(
     *,
     num_merges: int | Sequence[int] | None = None,
     pattern: AnyPattern = "auto",
-    tie_break: TieBreak = "lexicographic",
-    min_frequency: int = 0,
-    max_token_bytes: int | None = None,
-    length_penalty: float = 0.0,
     initial_alphabet: InitialAlphabet = "bytes",
     initial: BPEModel | None = None,
     parity: Parity | None = None,
@@ -151,6 +141,7 @@ def train(
     work_dir: str | os.PathLike[str] | None = None,
     show_progress: bool = False,
     callback: Listener | None = None,
+    **options: Unpack[LearningKeywords],
 ) -> BPEModel | list[BPEModel]:
     """Train a byte-level BPE model. The result depends on the text and the options only, never on how it is counted.
 
@@ -203,10 +194,12 @@ def train(
     >>> [model.vocab_size for model in train(["low lower lowest"], vocab_size=[257, 258])]
     [257, 258]
     """
+    learning_options = LearningOptions(**options)
     languages = _languages(input, parity)
     dev = {} if parity is None or parity.dev is None else parity.dev
     if parity is not None:
-        check_no_parity_with(initial=initial, length_penalty=length_penalty, work_dir=work_dir, superwords=superwords)
+        penalty = learning_options.length_penalty
+        check_no_parity_with(initial=initial, length_penalty=penalty, work_dir=work_dir, superwords=superwords)
     settings = _settings([*languages.values(), *dev.values()], special_tokens, pattern, initial)
     _refuse_printable_twins(settings.special_tokens)
     goal = Goal(vocab_size, num_merges)
@@ -236,8 +229,8 @@ def train(
 
     folder = None if work_dir is None else Path(work_dir)
     if folder is not None:
-        stages = [] if superwords is None else [f"superwords-{number}" for number in superwords.all_after]
-        check_logs(folder, () if initial is None else initial.merges, ["superwords", *stages])
+        folders = [] if superwords is None else [f"superwords-{number}" for number in superwords.all_after]
+        check_logs(folder, () if initial is None else initial.merges, ["superwords", *folders])
     words = {name: counted(source, settings.pattern, folder) for name, source in languages.items()}
     dev_words = {name: counted(source, settings.pattern, folder) for name, source in dev.items()}
     pieces = None
@@ -253,10 +246,7 @@ def train(
         if isinstance(source, (list, tuple)) and not source and goal.wanted(base) > 0:
             raise ValueError("source: expected text to train on, got an empty list")
     recorded = {
-        "ties": tie_break,
-        "min_frequency": min_frequency or None,
-        "max_token_bytes": max_token_bytes,
-        "length_penalty": length_penalty or None,
+        **learning_options.record(),
         "alphabet": None if initial_alphabet == "bytes" else initial_alphabet,
         "initial": initial and shortened(initial.fingerprint),
         "parity": None if parity is None else parity.description(dev_words),
@@ -264,34 +254,33 @@ def train(
     }
     origin = tuple((name, str(value)) for name, value in recorded.items() if value is not None)
 
-    options: dict[str, Any] = {"tie_break": tie_break, "max_token_bytes": max_token_bytes}
-
-    def learning(words: WordCounts, first: Sequence[Merge], name: str, **limits: Any) -> Learning:
+    def learning(
+        words: WordCounts, options: LearningOptions, first: Sequence[Merge], name: str, fewer: str | None = None
+    ) -> Learning:
         return Learning(
             words,
+            options.scaled(words.scale),
             [*([] if initial is None else initial.merges), *first],
             max_memory=memory,
             work_dir=folder and subfolder(folder, name),
             parts=settings.pattern,
             num_workers=num_workers,
-            min_frequency=min_frequency * words.scale,
-            length_penalty=float(length_penalty) * words.scale,
-            **options,
-            **limits,
+            fewer=fewer,
         )
 
     base = replace(base, origin=origin)
     models: list[BPEModel] = []
     if superwords is not None and pieces is not None:
-        for of_sizes, number, wanted in reach_by_stages(goal, base, superwords, words[""], pieces, learning, shown):
+        stages = reach_by_stages(goal, base, superwords, words[""], pieces, learning_options, learning, shown)
+        for of_sizes, number, wanted in stages:
             models += of_sizes
             _warn_if_fewer(number, wanted)
         return models if goal.is_sequence or superwords.is_sequence else models[0]
     learner: Learning | ParityLearning
     if parity is not None:
-        learner = ParityLearning(words, dev_words, parity, min_frequency=max(min_frequency, 1), **options)
+        learner = ParityLearning(words, dev_words, parity, learning_options)
     else:
-        learner = learning(words[""], [], "")
+        learner = learning(words[""], learning_options, [], "")
     with learner:
         models = goal.reach(base, lambda number: learner.learn(number, **shown))
     _warn_if_fewer(len(learner.merges), learner.wanted)

@@ -77,6 +77,32 @@ FirstTokens::Merges merges_from(const nb::list& pairs) {
   return merges;
 }
 
+// An int that is not negative; the largest of 64 bits if it is larger.
+std::uint64_t capped(nb::handle number, const char* name) {
+  if (!PyLong_Check(number.ptr())) throw nb::type_error((std::string(name) + ": expected an int").c_str());
+  const unsigned long long value = PyLong_AsUnsignedLongLong(number.ptr());
+  if (value != std::numeric_limits<unsigned long long>::max() || !PyErr_Occurred()) return value;
+  PyErr_Clear();
+  const nb::object zero = nb::int_(0);
+  if (number < zero) throw nb::value_error((std::string(name) + ": expected 0 or more").c_str());
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+// The LearningOptions of hf_bpe/reference/_options.py.
+LearningOptions learning_options_from(nb::handle given) {
+  const auto limit = [&](const char* name) {
+    const nb::object value = given.attr(name);
+    return value.is_none() ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(capped(value, name));
+  };
+  LearningOptions options;
+  options.lexicographic = nb::cast<std::string>(given.attr("tie_break")) == "lexicographic";
+  options.min_frequency = capped(given.attr("min_frequency"), "min_frequency");
+  options.max_token_bytes = limit("max_token_bytes");
+  options.length_penalty = nb::cast<double>(given.attr("length_penalty"));
+  options.words = {limit("max_words"), nb::cast<bool>(given.attr("colon_space"))};
+  return options;
+}
+
 // Several runs, and the functions that read them.
 struct Runs {
   explicit Runs(const nb::list& all) {
@@ -209,39 +235,30 @@ NB_MODULE(_native, module) {
 
   module.def(
       "learn_merges",
-      [](const nb::object& counts, const nb::list& initial, std::size_t max_merges, bool lexicographic,
-         std::uint64_t min_frequency, std::optional<std::size_t> max_token_bytes, double length_penalty,
-         std::optional<std::size_t> max_words, bool colon_space, nb::handle parts, unsigned threads,
-         nb::object progress, std::uint64_t span, std::size_t least_slots) {
-        constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
-        const WordLimits limits{max_words.value_or(kNoLimit), colon_space};
-        TrainingOptions options{max_merges, lexicographic, min_frequency, max_token_bytes.value_or(kNoLimit)};
-        options.length_penalty = length_penalty;
-        options.words = limits;
-        options.span = span;
-        options.encoding = {pattern_of(parts), threads};
-        options.sharing = {threads, least_slots};
+      [](const nb::object& counts, const nb::handle& options, const nb::list& initial, std::size_t max_merges,
+         nb::handle parts, unsigned threads, nb::object progress, std::uint64_t span, std::size_t least_slots) {
+        TrainingOptions training{learning_options_from(options), max_merges};
+        training.span = span;
+        training.encoding = {pattern_of(parts), threads};
+        training.sharing = {threads, least_slots};
         const RunWords words = run_of(counts);
         const FirstTokens::Merges first = merges_from(initial);
-        return merges_of([&](const auto& poll) { return learn_merges(words, first, options, poll); },
+        return merges_of([&](const auto& poll) { return learn_merges(words, first, training, poll); },
                          std::move(progress));
       },
-      "counts"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "lexicographic"_a, "min_frequency"_a,
-      "max_token_bytes"_a.none(), "length_penalty"_a, "max_words"_a = nb::none(), "colon_space"_a = true,
-      "parts"_a.none() = "gpt2", "threads"_a = 1, "progress"_a.none(), "span"_a = TrainingOptions().span,
-      "least_slots"_a = Sharing().least_slots);
+      "counts"_a, "options"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "parts"_a.none() = "gpt2", "threads"_a = 1,
+      "progress"_a.none(), "span"_a = TrainingOptions().span, "least_slots"_a = Sharing().least_slots);
 
   module.def(
       "learn_parity_merges",
-      [](const nb::list& counts, const nb::list& dev, std::size_t max_merges, std::size_t global_merges,
-         std::size_t window, double alpha, const std::vector<double>& ratios, bool lexicographic,
-         std::uint64_t min_frequency, std::optional<std::size_t> max_token_bytes, nb::object progress) {
-        ParityOptions options{max_merges, global_merges, window, alpha, ratios, lexicographic, min_frequency};
-        options.max_token_bytes = max_token_bytes.value_or(std::numeric_limits<std::size_t>::max());
-        return parity_merges_of(counts, dev, options, std::move(progress));
+      [](const nb::list& counts, const nb::list& dev, const nb::handle& options, std::size_t max_merges,
+         std::size_t global_merges, std::size_t window, double alpha, const std::vector<double>& ratios,
+         nb::object progress) {
+        const ParityOptions parity{learning_options_from(options), max_merges, global_merges, window, alpha, ratios};
+        return parity_merges_of(counts, dev, parity, std::move(progress));
       },
-      "counts"_a, "dev"_a, nb::kw_only(), "max_merges"_a, "global_merges"_a, "window"_a, "alpha"_a, "ratios"_a,
-      "lexicographic"_a, "min_frequency"_a, "max_token_bytes"_a.none(), "progress"_a.none());
+      "counts"_a, "dev"_a, "options"_a, nb::kw_only(), "max_merges"_a, "global_merges"_a, "window"_a, "alpha"_a,
+      "ratios"_a, "progress"_a.none());
 
   module.def(
       "training_bytes",

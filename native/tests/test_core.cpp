@@ -341,7 +341,7 @@ void test_too_many_pairs_are_refused() {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   check_trainer({{"ab", kMost}}, {}, {.max_merges = 1});
   check_trainer({{"abc", kMost / 2}}, {}, {.max_merges = 2});
-  check_trainer({{"ab", kMost}}, {}, {.max_merges = 1, .min_frequency = kMost});
+  check_trainer({{"ab", kMost}}, {}, {{.min_frequency = kMost}, 1});
   WordMap words = {{"abc", kMost / 2 + 1}};
   bool is_caught = false;
   try {

@@ -17,9 +17,9 @@ std::uint64_t sortable(double number) {
 }  // namespace
 
 std::uint64_t PairIndex::score_of(const Pair& pair) const {
-  if (order_.length_penalty == 0) return pair.count;
+  if (options_.length_penalty == 0) return pair.count;
   const auto length = static_cast<double>(bytes_[pair.first].size() + bytes_[pair.second].size());
-  return sortable(static_cast<double>(pair.count) - order_.length_penalty * length);
+  return sortable(static_cast<double>(pair.count) - options_.length_penalty * length);
 }
 
 // Whether b is merged before a.
@@ -27,7 +27,7 @@ bool PairIndex::is_merged_later(const Candidate& a, const Candidate& b) const {
   if (a.score != b.score) return a.score < b.score;
   const Pair& x = pairs_[a.pair];
   const Pair& y = pairs_[b.pair];
-  if (!order_.lexicographic) return std::pair(x.first, x.second) > std::pair(y.first, y.second);
+  if (!options_.lexicographic) return std::pair(x.first, x.second) > std::pair(y.first, y.second);
   if (x.first != y.first) return bytes_[x.first] < bytes_[y.first];
   return bytes_[x.second] < bytes_[y.second];
 }
@@ -46,7 +46,7 @@ void PairIndex::index(std::size_t merges, std::uint64_t span) {
 
 void PairIndex::index_all() {
   const PairScan scan(words_, sharing_, poll_);
-  threshold_ = order_.least;
+  threshold_ = options_.least();
   collect_pairs(scan, scan.estimate_counts());
 }
 
@@ -65,7 +65,8 @@ void PairIndex::choose_threshold(const Pages<std::uint64_t>& estimates, std::siz
   const auto nth = sorted.begin() + static_cast<std::ptrdiff_t>(enough);
   std::nth_element(sorted.begin(), nth, sorted.end(), std::greater<>());
   const std::uint64_t wanted = std::max(*nth, highest / std::max<std::uint64_t>(span, 1));
-  threshold_ = std::max(order_.least, std::min(wanted, threshold_ / 4 * 3));  // lower each time, even without a merge
+  threshold_ =
+      std::max(options_.least(), std::min(wanted, threshold_ / 4 * 3));  // lower each time, even without a merge
 }
 
 // Indexes the pairs that reach the threshold, about as many as estimates that do.
@@ -147,7 +148,7 @@ std::vector<PagedVector<std::size_t>> PairIndex::first_places(const std::vector<
 const PairIndex::Pair* PairIndex::best() {
   // No pair outside the index has a higher score than this; rounding of doubles may make it equal.
   const std::uint64_t rest = threshold_ - 1;
-  const std::uint64_t uncertain = order_.length_penalty == 0 ? rest : sortable(static_cast<double>(rest));
+  const std::uint64_t uncertain = options_.length_penalty == 0 ? rest : sortable(static_cast<double>(rest));
   while (!heap_.empty()) {
     const Candidate candidate = heap_.front();
     if (candidate.score <= uncertain && !has_all()) break;
@@ -169,7 +170,7 @@ std::uint64_t PairIndex::merge(Symbol first, Symbol second) {
   const std::uint32_t width = first_width + widths_[second];
   widths_.push_back(width);
   new_pairs_.emplace_back();
-  if (!order_.words.allow_all()) token_words_.emplace_back(token_words_[first], token_words_[second]);
+  if (!options_.words.allow_all()) token_words_.emplace_back(token_words_[first], token_words_[second]);
   const std::uint32_t number = numbers_.find(first, second);
   if (number == PairTable::kNone) return 0;
   const Pair pair = pairs_[number];

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,13 +27,16 @@
 
 namespace hf_bpe {
 
-// Which pair is merged next.
-struct PairOrder {
-  bool lexicographic = true;  // ties go to the greatest pair of bytes; else to the smallest pair of symbols
-  std::uint64_t least = 1;    // rarer pairs are not merged
+// Which pair is merged next, and which may be: LearningOptions of hf_bpe/reference/_options.py.
+struct LearningOptions {
+  bool lexicographic = true;        // ties go to the greatest pair of bytes; else to the smallest pair of symbols
+  std::uint64_t min_frequency = 1;  // rarer pairs are not merged
   std::size_t max_token_bytes = std::numeric_limits<std::size_t>::max();
   double length_penalty = 0;
   WordLimits words;
+
+  // The least count of a pair that is merged.
+  std::uint64_t least() const { return std::max<std::uint64_t>(min_frequency, 1); }
 };
 
 class PairIndex {
@@ -46,16 +50,16 @@ class PairIndex {
   };
 
   // For words of the tokens in `tokens`, which must outlive the index, as `order` and `poll` must.
-  PairIndex(TokenArray words, const std::vector<std::string>& tokens, const PairOrder& order, const Sharing& sharing,
-            const PollFunction& poll)
+  PairIndex(TokenArray words, const std::vector<std::string>& tokens, const LearningOptions& options,
+            const Sharing& sharing, const PollFunction& poll)
       : words_(std::move(words)),
         bytes_(tokens),
-        order_(order),
+        options_(options),
         sharing_(sharing),
         poll_(poll),
         widths_(tokens.size(), 1),
         new_pairs_(tokens.size()) {
-    if (order.words.allow_all()) return;
+    if (options.words.allow_all()) return;
     for (const std::string& token : tokens) token_words_.emplace_back(token);
   }
 
@@ -64,7 +68,7 @@ class PairIndex {
   void index(std::size_t merges, std::uint64_t span);
   // Indexes all pairs.
   void index_all();
-  bool has_all() const { return threshold_ == order_.least; }
+  bool has_all() const { return threshold_ == options_.least(); }
 
   // The pair to merge next, valid until then; nullptr if none in the index is certain to come before all others.
   const Pair* best();
@@ -100,14 +104,14 @@ class PairIndex {
 
   bool is_candidate(const Pair& pair) const {
     if (pair.count < threshold_) return false;
-    if (bytes_[pair.first].size() + bytes_[pair.second].size() > order_.max_token_bytes) return false;
-    return order_.words.allow_all() ||
-           TokenWords(token_words_[pair.first], token_words_[pair.second]).are_within(order_.words);
+    if (bytes_[pair.first].size() + bytes_[pair.second].size() > options_.max_token_bytes) return false;
+    return options_.words.allow_all() ||
+           TokenWords(token_words_[pair.first], token_words_[pair.second]).are_within(options_.words);
   }
 
   TokenArray words_;
   const std::vector<std::string>& bytes_;  // the bytes of each token
-  const PairOrder& order_;
+  const LearningOptions& options_;
   const Sharing sharing_;
   const PollFunction& poll_;
   std::vector<std::uint32_t> widths_;    // the width of each token, in slots

@@ -105,9 +105,9 @@ Learned learn_parity_merges(const std::vector<const Words*>& languages, const st
   for (std::size_t symbol = 0; symbol < 256; ++symbol) {
     tokens.push_back(options.lexicographic ? first_tokens.bytes()[symbol] : std::string(1, static_cast<char>(symbol)));
   }
-  const PairOrder order{true, std::max<std::uint64_t>(options.min_frequency, 1), options.max_token_bytes, 0, {}};
-  const PairOrder any{true, 1, options.max_token_bytes, 0, {}};
-  const auto index_of = [&](const Words& words, const PairOrder& which) {
+  LearningOptions any;
+  any.max_token_bytes = options.max_token_bytes;
+  const auto index_of = [&](const Words& words, const LearningOptions& which) {
     auto index = std::make_unique<PairIndex>(TokenArray(words, first_tokens, {}, poll), tokens, which, Sharing(), poll);
     index->index_all();
     return index;
@@ -141,7 +141,7 @@ Learned learn_parity_merges(const std::vector<const Words*>& languages, const st
     const bool is_global = merges.size() < options.global_merges;
     const std::size_t language = is_global ? languages.size() : choose(chooser);
     const PairIndex::Pair* best = is_global ? global->best() : indexes[language]->best();
-    if (best == nullptr || best->count < order.least) {
+    if (best == nullptr || best->count < options.least()) {
       if (is_global) break;
       chooser.exhaust(language);
       continue;

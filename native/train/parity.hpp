@@ -13,15 +13,14 @@
 
 namespace hf_bpe {
 
-struct ParityOptions {
+// Of the LearningOptions, length_penalty and words have no effect, and ties that are not lexicographic go to the
+// greatest pair of printable characters.
+struct ParityOptions : LearningOptions {
   std::size_t max_merges = 0;
   std::size_t global_merges = 0;  // of these, the first ones are for all languages together
   std::size_t window = 0;         // how many last choices are looked at; 0 for none
   double alpha = 2;               // a language may have this many times its share of them
   std::vector<double> ratios;     // the compression that each language should have, relative to others; or none
-  bool lexicographic = true;      // ties go to the greatest pair of bytes; else of printable characters
-  std::uint64_t min_frequency = 1;
-  std::size_t max_token_bytes = std::numeric_limits<std::size_t>::max();
 };
 
 // `languages` are the words to learn from, and `dev`, if not empty, parallel ones that say how long each language is.

@@ -13,11 +13,9 @@ namespace {
 // left; false after a merge that makes an initial token. That merge is not applied, because earlier merges may continue
 // from the token.
 bool learn(TokenArray words, const TrainingOptions& options, const PollFunction& poll, Learned& learned) {
-  const PairOrder order{options.lexicographic, std::max<std::uint64_t>(options.min_frequency, 1),
-                        options.max_token_bytes, options.length_penalty, options.words};
   auto& [tokens, merges, last_count] = learned;
   const std::unordered_set<std::string> known(tokens.begin() + 256, tokens.end());
-  PairIndex index(std::move(words), tokens, order, options.sharing, poll);
+  PairIndex index(std::move(words), tokens, options, options.sharing, poll);
   while (merges.size() < options.max_merges) {
     index.index(options.max_merges - merges.size(), options.span);
     while (const PairIndex::Pair* best = index.best()) {

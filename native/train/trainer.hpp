@@ -1,4 +1,4 @@
-// Learns merges from counted words, identical to those of `learn_merges` in hf_bpe/reference/_encoder.py.
+// Learns merges from counted words, identical to those of `learn_merges` in hf_bpe/reference/_trainer.py.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,15 @@
 #include "count/words.hpp"
 #include "merge/first_tokens.hpp"
 #include "train/encoded_words.hpp"
+#include "train/pair_index.hpp"
 #include "train/sharing.hpp"
 #include "train/token_array.hpp"
 #include "train/token_words.hpp"
 
 namespace hf_bpe {
 
-struct TrainingOptions {
+struct TrainingOptions : LearningOptions {
   std::size_t max_merges = 0;
-  bool lexicographic = true;  // ties go to the greatest pair of bytes; else to the smallest pair of symbols
-  std::uint64_t min_frequency = 1;
-  std::size_t max_token_bytes = std::numeric_limits<std::size_t>::max();
-  double length_penalty = 0;
-  WordLimits words;
   // How many times rarer than the commonest pair an indexed pair may be. It decides how often the index is rebuilt,
   // never the result; on 70 MB and 500 MB of text anything from 32 to 1000 takes about the same time.
   std::uint64_t span = 64;

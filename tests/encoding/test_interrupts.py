@@ -13,6 +13,7 @@ from hf_bpe import BPEModel
 from hf_bpe.counting._runs import RunMerger
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.reference._options import LearningOptions
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer that sends signals")
 
@@ -91,11 +92,5 @@ def test_pre_tokenizing_is_interrupted(native):
 @pytest.mark.parametrize("initial", [[], [(b"a", b"a")]])
 def test_training_on_one_word_is_interrupted(native, initial):
     run = RunMerger.of({random.Random(1).randbytes(SIZE): 1}).read(1 << 40)
-    options = {
-        "lexicographic": True,
-        "min_frequency": 1,
-        "max_token_bytes": None,
-        "length_penalty": 0,
-        "progress": None,
-    }
-    assert_is_interrupted(native.learn_merges, lambda: run, initial=initial, max_merges=1_000_000, **options)
+    options = {"initial": initial, "max_merges": 1_000_000, "progress": None}
+    assert_is_interrupted(native.learn_merges, lambda: run, LearningOptions(), **options)

@@ -12,6 +12,7 @@ from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.counting._native import read_words
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options, Padding
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.reference._options import LearningOptions
 from support.races import ROUNDS, WAYS, race
 
 LENGTH = 200  # of a text: so short that what is freed is used for the next object of its size
@@ -178,12 +179,9 @@ def test_words_that_change_between_two_readings_are_refused(native):
         given = iter(runs)
         return native.learn_merges(
             lambda: next(given),
+            LearningOptions(),
             initial=[],
             max_merges=10,
-            lexicographic=True,
-            min_frequency=1,
-            max_token_bytes=None,
-            length_penalty=0.0,
             progress=None,
         )
 

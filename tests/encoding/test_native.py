@@ -22,8 +22,9 @@ from hf_bpe.counting._native import read_words as read_natively
 from hf_bpe.counting._runs import RunMerger, read_words
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers import NAMES
+from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
-from hf_bpe.training._dispatch import learn_merges
+from support.learning import learn_merges
 from support.patience import PATIENCE
 from support.profiles import by_profile, thorough
 from support.samples import CODE_POINTS
@@ -198,16 +199,18 @@ def test_highest_frequencies_are_distinguished(min_frequency):
     assert learn_merges(counts, max_merges=2, min_frequency=min_frequency) == expected
 
 
-def learn_natively(native, counts, tie_break="lexicographic", max_token_bytes=None, length_penalty=0.0, **options):
-    options = {"initial": [], "min_frequency": 1, "progress": None, **options}
-    lexicographic = tie_break == "lexicographic"
+def learn_natively(native, counts, *, max_merges, initial=(), progress=None, parts="gpt2", threads=1, **options):
+    more = {name: options.pop(name) for name in ("span", "least_slots") if name in options}
     run = RunMerger.of(counts).read(1 << 40)
     return native.learn_merges(
         lambda: run,
-        lexicographic=lexicographic,
-        max_token_bytes=max_token_bytes,
-        length_penalty=length_penalty,
-        **options,
+        LearningOptions(**options),
+        initial=[*initial],
+        max_merges=max_merges,
+        progress=progress,
+        parts=parts,
+        threads=threads,
+        **more,
     )
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from hf_bpe import reference
 from hf_bpe.conversion import read_gpt2
-from hf_bpe.training._dispatch import learn_merges, training_bytes
+from hf_bpe.training._dispatch import training_bytes
 from support import oracle
+from support.learning import learn_merges
 from support.profiles import by_profile, thorough
 from support.strategies import corpora, initial_merges
 
@@ -108,8 +109,9 @@ def test_merges_after_those_of_gpt2_on_real_text(test_data, name):
 MEASURE = """
 import gc, json, pathlib, sys
 from hf_bpe import WordCounts
-from hf_bpe.training._dispatch import learn_merges, training_bytes
 from hf_bpe import reference
+from hf_bpe.reference._options import LearningOptions
+from hf_bpe.training._dispatch import learn_merges, training_bytes
 
 def status(key):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(key)) * 1024
@@ -120,7 +122,7 @@ words = WordCounts(words)
 needed = training_bytes(words, 8000)
 pathlib.Path("/proc/self/clear_refs").write_text("5")  # sets the peak to what there is
 before = status("VmRSS")
-merges = learn_merges(words, max_merges=8000)
+merges = learn_merges(words, LearningOptions(), max_merges=8000)
 print(json.dumps([needed, status("VmHWM") - before, len(merges)]))
 """
 

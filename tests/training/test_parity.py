@@ -1,5 +1,6 @@
 """Parity-aware training: by definition, by the native core, and as `tokenizers` does it."""
 
+import dataclasses
 import json
 import random
 
@@ -10,6 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from hf_bpe import BPETokenizer, count, train
 from hf_bpe.pretokenizers import from_printable
+from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityOptions
 from hf_bpe.reference._parity import learn_parity_merges as learn_by_definition
 from hf_bpe.training import Parity
@@ -50,7 +52,9 @@ def learned_by_tokenizers(languages, dev, ratios, *, window=0, alpha=2.0, **opti
 
 
 def learned_here(languages, dev, ratios, **options):
-    options = ParityOptions(ratios=ratios or [], tie_break="huggingface", **options)
+    names = {field.name for field in dataclasses.fields(LearningOptions)} & options.keys()
+    learning = LearningOptions(tie_break="huggingface", **{name: options.pop(name) for name in names})
+    options = ParityOptions(ratios=ratios or [], learning=learning, **options)
     return learn_parity_merges(counts_of(languages), counts_of(dev or []), options).merges
 
 
@@ -67,9 +71,11 @@ def test_engine_learns_by_definition(corpus, data):
         "window": data.draw(st.sampled_from([0, 3, 10])),
         "alpha": data.draw(st.sampled_from([0.5, 1.0, 2.0])),
         "ratios": ratios or [],
-        "tie_break": data.draw(st.sampled_from(["lexicographic", "huggingface"])),
-        "min_frequency": data.draw(st.integers(1, 3)),
-        "max_token_bytes": data.draw(st.sampled_from([None, 2, 4])),
+        "learning": LearningOptions(
+            tie_break=data.draw(st.sampled_from(["lexicographic", "huggingface"])),
+            min_frequency=data.draw(st.integers(0, 3)),
+            max_token_bytes=data.draw(st.sampled_from([None, 2, 4])),
+        ),
     }
     options = ParityOptions(**options)
     words, dev_words = counts_of(languages), counts_of(dev or [])

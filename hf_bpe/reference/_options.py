@@ -1,0 +1,102 @@
+"""The options that decide which merges are learned, each defined once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, get_args
+
+from hf_bpe._utils.arguments import MOST, Check, check_int, check_real, one_of, optional
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+TieBreak = Literal["lexicographic", "huggingface"]
+
+
+def _of_train(check: Check, record: str = "") -> dict[str, Any]:
+    """Return the metadata of an option that `hf_bpe.train` takes.
+
+    Args:
+        check: the check of the argument.
+        record: its name in the signature of a model, if it is another one.
+    """
+    return {"check": check, "record": record}
+
+
+@dataclass(frozen=True)
+class LearningOptions:
+    """Which pair is merged next, and which pairs may be merged.
+
+    Args:
+        tie_break: among pairs of equal score take, by "lexicographic", the greatest as (bytes, bytes); by
+            "huggingface", that of the smallest ids, where bytes are numbered in the order of their printable
+            characters and tokens in the order learned, as `tokenizers.trainers.BpeTrainer` does.
+        min_frequency: do not merge pairs that occur less often; 0 means 1.
+        max_token_bytes: the longest token that a merge may make.
+        length_penalty: λ in score = count − λ·(bytes of both parts), a double unless λ is 0. It orders the pairs; it
+            never ends the training.
+        max_words, colon_space: limits on the words of a token that a merge makes; see `_superwords.is_allowed`.
+    """
+
+    tie_break: TieBreak = field(default="lexicographic", metadata=_of_train(one_of(*get_args(TieBreak)), "ties"))
+    min_frequency: int = field(default=0, metadata=_of_train(lambda name, value: check_int(name, value, 0, MOST)))
+    max_token_bytes: int | None = field(
+        default=None, metadata=_of_train(optional(lambda name, value: check_int(name, value, 1, MOST)))
+    )
+    length_penalty: float = field(default=0.0, metadata=_of_train(lambda name, value: check_real(name, value, 0)))
+    max_words: int | None = None
+    colon_space: bool = True
+
+    def scaled(self, scale: int) -> Self:
+        """Return the options for counts that are multiplied by `scale`."""
+        return replace(
+            self, min_frequency=self.min_frequency * scale, length_penalty=float(self.length_penalty) * scale
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return the options that the signature of a model records: `tie_break`, and those that are set."""
+        return {
+            each.metadata["record"] or each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.metadata and (getattr(self, each.name) or each.name == "tie_break")
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the options as JSON values, without those of superwords that are not set."""
+        return {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.metadata or getattr(self, each.name) != each.default
+        }
+
+
+class LearningKeywords(TypedDict, total=False):
+    """The fields of `LearningOptions` that `hf_bpe.train` takes by keyword."""
+
+    tie_break: TieBreak
+    min_frequency: int
+    max_token_bytes: int | None
+    length_penalty: float
+
+
+def with_learning_options(function: Function) -> Function:
+    """Give a function, whose keyword arguments are `LearningKeywords`, a signature that names them."""
+    *named, _ = inspect.signature(function).parameters.values()
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    options = [
+        inspect.Parameter(each.name, keyword, default=each.default, annotation=each.type)
+        for each in fields(LearningOptions)
+        if each.name in TRAIN_CHECKS
+    ]
+    function.__signature__ = inspect.signature(function).replace(parameters=[*named, *options])  # type: ignore[attr-defined]
+    return function
+
+
+TRAIN_CHECKS: Mapping[str, Check] = MappingProxyType(
+    {each.name: each.metadata["check"] for each in fields(LearningOptions) if each.metadata}
+)
+"""The checks of the options that `hf_bpe.train` takes."""

@@ -1,0 +1,10 @@
+"""Learning of merges with options by keyword, as `hf_bpe.reference.learn_merges` takes them."""
+
+from hf_bpe.reference._options import LearningOptions
+from hf_bpe.training import _dispatch
+
+
+def learn_merges(counts, *, max_merges, initial=(), parts="gpt2", threads=1, progress=None, **options):
+    """Learn merges with the engine in use."""
+    more = {"parts": parts, "threads": threads, "progress": progress}
+    return _dispatch.learn_merges(counts, LearningOptions(**options), max_merges=max_merges, initial=initial, **more)
