@@ -25,6 +25,7 @@ from hf_bpe.formats import _tokenizer_json as tokenizer_json
 from hf_bpe.formats import _vocab_and_merges as gpt2
 from hf_bpe.formats._definition import NAMED_TOKENS, Definition
 from hf_bpe.formats._format import Format, Hints
+from hf_bpe.formats._pipeline import without_idle_ignore_merges
 from hf_bpe.formats._verification.mismatch import verify_file
 from hf_bpe.formats._verification.sides import side_of_file
 
@@ -90,6 +91,10 @@ def read(
         ValueError: the file is damaged, or has a feature that cannot be represented; the message names the location or
             the feature.
     """
+    return without_idle_ignore_merges(_read(path, format, Hints(pattern, special_tokens)))
+
+
+def _read(path: str | os.PathLike[str], format: str | None, hints: Hints) -> Definition:
     path = Path(path)
     chosen = detect(path) if format is None else named_format(format)
     if chosen.name in _READ_ONLY:  # of which some are a file or the folder that holds it
@@ -99,13 +104,16 @@ def read(
     elif not chosen.is_file and not path.is_dir():
         path.stat()  # raises the system's error if the path does not exist
         raise NotADirectoryError(f"{path} is a file; expected {chosen.what}")
-    return chosen.read(path, Hints(pattern, special_tokens))
+    return chosen.read(path, hints)
 
 
 def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> Definition:
-    """Return the definition of a tokenizer in a file or in memory; see `BPETokenizer.convert_from`."""
+    """Return the definition of a tokenizer in a file or in memory; see `BPETokenizer.convert_from`.
+
+    Unlike `read`, this leaves it to a `Pipeline` to find out that `ignore_merges` has no effect.
+    """
     if isinstance(source, (str, os.PathLike)):
-        return read(check_path("source", source), format=format, **hints)
+        return _read(check_path("source", source), format, Hints(**hints))
     definition = Definition(source) if isinstance(source, BPEModel) else getattr(source, "definition", source)
     backend = getattr(source, "backend_tokenizer", source)
     if not (isinstance(definition, Definition) or hasattr(source, "_mergeable_ranks") or hasattr(backend, "to_str")):
@@ -158,7 +166,7 @@ def write(
     if format in _READ_ONLY:
         raise ValueError(f"the format {format} is only read; expected one of {', '.join(FORMATS)}")
     chosen, path = choose_output(Path(path), format)
-    reduced = chosen.reduce(definition, drop)
+    reduced = chosen.reduce(without_idle_ignore_merges(definition), drop)
     if not chosen.is_file and chosen is not hf_folder.FORMAT and hf_folder.FORMAT.matches(path, b""):
         raise FileExistsError(  # because loaders of the folder would read those files
             f"{path} holds another tokenizer's tokenizer_config.json or tokenizer.json; choose another folder"

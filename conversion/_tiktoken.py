@@ -59,7 +59,7 @@ def model_of_ranks(ranks: Mapping[bytes, int], special_tokens: Mapping[str, int]
         pattern: the split pattern.
 
     The model has `ignore_merges`, because tiktoken looks up whole words first; if merges make every token this has no
-    effect, and a `Definition` drops it.
+    effect, and a `Pipeline` drops it.
 
     Raises:
         ValueError: two tokens have one id, or the model is otherwise invalid.

@@ -5,30 +5,25 @@ The module also has the display of one token's merge tree, `merge_tree`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.style import Style
 from rich.text import Text
-from tokenizers import AddedToken
 
-from hf_bpe._utils.arguments import check_int
+from hf_bpe._utils.arguments import check_int, wrong_type
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import LIGHT, fragment, html_of_pieces, legend, page, pieces, plain
 from hf_bpe.analysis._merge_tree import MergeTree, merge_tree, ranks_of
+from hf_bpe.analysis._tokenizers import AnyTokenizer, pipeline_of
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
-from hf_bpe.encoding._encoder import AnyText, Options, as_str, tuples_of
-from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._encoder import AnyText, as_str
 from hf_bpe.encoding._merge_trees import parts_of_tokens
 from hf_bpe.normalizers._apply import normalizer_of
 from hf_bpe.pretokenizers._patterns import pre_tokens as pre_tokens_of
-
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 __all__ = ["MergeTree", "Shown", "ShownToken", "merge_tree", "show"]
 
@@ -52,7 +47,7 @@ class ShownToken(NamedTuple):
 
 
 def show(
-    tokenizer: BPETokenizer | BPEModel,
+    tokenizer: AnyTokenizer,
     text: AnyText,
     *,
     ids: bool = False,
@@ -99,7 +94,12 @@ def show(
         if ids:
             raise ValueError("ids: pre-tokens have no ids; give one of ids and pre_tokens")
         return _show_pre_tokens(tokenizer, text, max_tokens)
-    model, added, encoded, decoded = _encode(tokenizer, text)
+    pipeline = pipeline_of(tokenizer)
+    if not isinstance(text, (str, bytes)):
+        raise wrong_type("text", "str or bytes", text)
+    model, added = pipeline.model, pipeline.added_tokens
+    encoded = pipeline.encoder.encode(text, pipeline.options(add_prefix_space=None if isinstance(text, str) else False))
+    decoded = pipeline.decode_bytes(encoded)
     tokens = tuple(
         ShownToken(token_id, model.vocab.get(token_id) or added[token_id].content.encode(), token_id in added)
         for token_id in encoded[:max_tokens]
@@ -108,8 +108,9 @@ def show(
     return Shown(tokens, len(encoded), len(given), decoded == given, ids, model)
 
 
-def _show_pre_tokens(tokenizer: BPETokenizer | BPEModel, text: AnyText, most: int) -> Shown:
-    model, added, prefix = _parts_of(tokenizer)
+def _show_pre_tokens(tokenizer: AnyTokenizer, text: AnyText, most: int) -> Shown:
+    pipeline = pipeline_of(tokenizer)
+    model, added = pipeline.model, pipeline.added_tokens
     given = as_str(text)
     normalizer = None if model.normalizer is None else normalizer_of(model.normalizer)
     if normalizer is not None and any(token.normalized for token in added.values()):
@@ -120,7 +121,7 @@ def _show_pre_tokens(tokenizer: BPETokenizer | BPEModel, text: AnyText, most: in
             found.append(ShownToken(part, added[part].content.encode(), True))
             continue
         words = part if normalizer is None else normalizer.apply(part)
-        words = f" {words}" if prefix and words and not words.startswith(" ") else words
+        words = f" {words}" if pipeline.add_prefix_space and words and not words.startswith(" ") else words
         found += [ShownToken(-1, token.data, False) for token in pre_tokens_of(words, model.pattern) if token.data]
     data = given.encode("utf-8", "surrogateescape")
     is_exact = b"".join(token.data for token in found) == data
@@ -240,35 +241,6 @@ class Shown:
     @cached_property
     def _ranks(self) -> dict[int, int]:
         return ranks_of(self._model, parts_of_tokens(self._model))
-
-
-def _parts_of(tokenizer: BPETokenizer | BPEModel) -> tuple[BPEModel, Mapping[int, AddedToken], bool]:
-    """Return the model, the added tokens, and whether a space is put before texts."""
-    if isinstance(tokenizer, BPEModel):
-        special = tokenizer.special_ids().items()
-        added = {token_id: AddedToken(token, normalized=False, special=True) for token, token_id in special}
-        return tokenizer, added, False
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer  # needs transformers, which models do not
-
-    if not isinstance(tokenizer, BPETokenizer):
-        raise TypeError(
-            f"expected a BPETokenizer or a BPEModel, got {type(tokenizer).__name__}; give "
-            "BPETokenizer.from_pretrained(path), or BPETokenizer.convert_from(tokenizer) for another kind"
-        )
-    return tokenizer.model, tokenizer.added_tokens_decoder, bool(tokenizer.add_prefix_space)
-
-
-def _encode(
-    tokenizer: BPETokenizer | BPEModel, text: AnyText
-) -> tuple[BPEModel, Mapping[int, AddedToken], list[int], bytes]:
-    """Return the model, the added tokens, the ids of a text and the bytes that they decode to."""
-    model, added, _ = _parts_of(tokenizer)
-    if isinstance(tokenizer, BPEModel):
-        encoder = make_encoder(model).with_added_tokens(tuples_of(added.items()))
-        ids = encoder.encode(text, Options())
-        return model, added, ids, encoder.decode(ids, b"")
-    ids = tokenizer.encode_to_lists([text])[0] if isinstance(text, str) else tokenizer.encode_bytes(text)
-    return model, added, ids, tokenizer.decode_bytes(ids)
 
 
 def _whole_characters(data: bytes, begin: int, end: int) -> bytes:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from hf_bpe.pretokenizers._patterns import NAMES, UNICODE_VERSION, is_chain
 
-if TYPE_CHECKING:
-    from hf_bpe.core._model import BPEModel
+Model = Any  # a BPEModel, whose module imports this one
 
 Origin = tuple[tuple[str, str], ...]
 """Names and values, in the order of a signature. The last is the digest of the merges that the others describe."""
@@ -24,7 +23,7 @@ _MERGES = "merges"
 _TOLD_BY_MODEL = ("unicode", "pattern", "vocab", "specials", "ignore_merges", "normalizer", "drop_missing_bytes")
 
 
-def signature_of(model: BPEModel) -> str:
+def signature_of(model: Model) -> str:
     """Return the signature of a model; see `BPEModel.signature`."""
     origin = _origin_if_true(model) or (
         (_VERSION, version()),
@@ -75,7 +74,7 @@ def learned(how: Origin, merges: Sequence[tuple[bytes, bytes]]) -> Origin:
     return ((_VERSION, version()), *how, (_MERGES, digest_of(merges)))
 
 
-def origin_of_first(merges: Sequence[tuple[bytes, bytes]], model: BPEModel) -> Origin:
+def origin_of_first(merges: Sequence[tuple[bytes, bytes]], model: Model) -> Origin:
     """Return the origin of the first merges of a model: a smaller target gives them by the same training.
 
     There is none if the training may have started with more merges than these.
@@ -106,7 +105,7 @@ def version() -> str:
     return ".".join(__version__.split(".")[:2])
 
 
-def _origin_if_true(model: BPEModel) -> Origin:
+def _origin_if_true(model: Model) -> Origin:
     """Return the origin of a model if it describes the merges that the model has, else an empty origin."""
     if not model.origin:
         return ()

@@ -11,8 +11,9 @@ import numpy as np
 from tokenizers import AddedToken
 
 from hf_bpe._utils.cached_property import cached_property
+from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding._batch_layout import Layout
-from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options
+from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, TemplateIds
 from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE
 
@@ -120,6 +121,12 @@ class Source(NamedTuple):
     texts: list[AnyText]
     options: Options
     bounds: list[int] | None
+
+    def layout(self, per_row: int, template: TemplateIds) -> Layout:
+        """Return the rows of a call, neither truncated nor padded, each of one or two sequences."""
+        ids, offsets = self.encoder.encode_to_numpy(self.texts, self.options, default_threads())
+        starts = offsets if self.bounds is None else offsets[self.bounds]
+        return Layout(ids, np.stack([starts[:-1], starts[1:]], axis=1).reshape(-1, per_row, 2), template)
 
     def places(self) -> Numbers:
         """Return (begin, end, word) of each id."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from hf_bpe._utils.arguments import Check, check_int, check_real, check_sequence, optional, short_repr
-from hf_bpe.encoding._encoder import AnyText, Ids, Numbers, Options
+from hf_bpe.encoding._encoder import Ids, Numbers, Options
+from hf_bpe.encoding._stochastok import TokenSplits
 from hf_bpe.reference._dropout import Dropout, dropout_limits
-
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 NAMES = ("dropout", "stochastok", "seed", "first_text")
 
@@ -105,26 +101,19 @@ class Randomness(NamedTuple):
             return options._replace(dropout=dropout._replace(first_text=numbers.start))
         return options._replace(dropout=dropout.at(*((number, 0) for number in numbers)))
 
+    def split(self, ids: Ids, offsets: Numbers, splits: Callable[[], TokenSplits]) -> tuple[Ids, Numbers]:
+        """Return the ids of texts, with some tokens split if StochasTok is asked for, and their offsets.
 
-def encode_to_numpy(
-    tokenizer: BPETokenizer, texts: list[AnyText], options: Options, threads: int, random: Randomness
-) -> tuple[Ids, Numbers]:
-    """Return `encode_to_numpy` of the encoder of a tokenizer, at random."""
-    derived = tokenizer._derived
-    ids, offsets = derived.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
-    if random.stochastok == 0:
-        return ids, offsets
-    return derived.splits.apply(ids, offsets, random.stochastok, random.seed, random.numbers(len(texts)))
+        Args:
+            ids, offsets: the result of `Encoder.encode_to_numpy`.
+            splits: returns the pairs that tokens can be split into, which takes time.
+        """
+        if self.stochastok == 0:
+            return ids, offsets
+        return splits().apply(ids, offsets, self.stochastok, self.seed, self.numbers(len(offsets) - 1))
 
 
-def encode_to_lists(
-    tokenizer: BPETokenizer, texts: list[AnyText], options: Options, threads: int, random: Randomness
-) -> list[list[int]]:
-    """Return the ids of each text, at random."""
-    if random.stochastok == 0:
-        return tokenizer._engine.encode_batch(texts, random.options(options, len(texts)), threads)
-    ids, offsets = encode_to_numpy(tokenizer, texts, options, threads, random)
-    return [row.tolist() for row in np.split(ids, offsets[1:-1])] if texts else []
+NOT_RANDOM = Randomness()
 
 
 def options_of_call(options: Options, given: dict[str, Any], texts: int) -> Options:

@@ -15,7 +15,7 @@ logger = logging.get_logger(__name__)
 
 
 def accelerate(tokenizer: Any) -> Any:
-    """Return a tokenizer that does what a fast tokenizer does, with the engine of hf_bpe.
+    """Return a tokenizer that does what a fast tokenizer does, with the encoder of hf_bpe.
 
     The result has the same ids, settings, chat template and files. Its class is a `BPETokenizerFast` and a subclass of
     the tokenizer's own class, whose name it has. The two share the `tokenizers.Tokenizer`, but not their settings.
@@ -52,7 +52,7 @@ def accelerate(tokenizer: Any) -> Any:
         }
         other._tokenizer = settings.pop("_tokenizer")
         vars(other).update(settings)
-        vars(other)["_engine_slot"].require(vars(other))
+        vars(other)["_pipeline_slot"].require(vars(other))
     except ValueError as error:
         raise ValueError(f"accelerate: {name} cannot be accelerated: {error}") from error
     return other

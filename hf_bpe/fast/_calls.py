@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tokenizers import AddedToken
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import PaddingStrategy, TensorType
 
 from hf_bpe.encoding._lazy_encodings import Source
-from hf_bpe.fast._engine import Engine
-from hf_bpe.formats._template import Template
+from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._calls import Call, Inputs, encode_call
-
-if TYPE_CHECKING:
-    from hf_bpe.fast._tokenization_fast import BPETokenizerFast
 
 _NAMES = frozenset(Call._fields)
 
 
 def encode_fast_call(
-    tokenizer: BPETokenizerFast, engine: Engine, text: Any, text_pair: Any, given: dict[str, Any]
+    tokenizer: Any, pipeline: Pipeline, text: Any, text_pair: Any, given: dict[str, Any]
 ) -> BatchEncoding | None:
     """Return the result of a call; None for what is left to the backend: rare options, and everything invalid."""
     in_words = bool(given.get("is_split_into_words"))
@@ -35,14 +29,13 @@ def encode_fast_call(
         return None
     given = {name: value for name, value in given.items() if name in _NAMES}
     add_special_tokens = given.get("add_special_tokens", True)
-    template = engine.template_ids(inputs.per_row, add_special_tokens)
+    template = pipeline.template_ids(inputs.per_row, add_special_tokens)
     if not _is_common(given, sum(map(len, template))):
         return None
     as_text = given.get("split_special_tokens")
     as_text = tokenizer.split_special_tokens if as_text is None else as_text
-    source = Source(engine.encoder, inputs.texts, engine.as_text if as_text else engine.parsed, inputs.bounds)
-    settings: Any = _Settings(tokenizer, engine)
-    return encode_call(settings, source, inputs, template, given)
+    source = Source(pipeline.encoder, inputs.texts, pipeline.options(as_text), inputs.bounds)
+    return encode_call(tokenizer, pipeline, source, inputs, template, given)
 
 
 def _is_common(given: dict[str, Any], num_special: int) -> bool:
@@ -62,29 +55,3 @@ def _is_common(given: dict[str, Any], num_special: int) -> bool:
 
 
 _TENSORS = (TensorType.PYTORCH, TensorType.NUMPY)
-
-
-class _Settings:
-    """A view of a tokenizer: what `encode_call` asks of a tokenizer, for one engine."""
-
-    token_type_ids_pattern = "all_zeros"
-
-    def __init__(self, tokenizer: BPETokenizerFast, engine: Engine) -> None:
-        self._tokenizer = tokenizer
-        self._engine = engine
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._tokenizer, name)
-
-    @property
-    def template(self) -> Template:
-        return self._engine.template
-
-    @property
-    def trim_offsets(self) -> bool | str:
-        trim: bool | str = self._engine.definition.setting("trim_offsets", False)
-        return trim
-
-    @property
-    def _added_tokens_decoder(self) -> Mapping[int, AddedToken]:
-        return self._engine.definition.added_tokens

@@ -1,4 +1,4 @@
-"""BPETokenizerFast: the fast tokenizer of transformers, with our engine for calls, encoding and decoding.
+"""BPETokenizerFast: the fast tokenizer of transformers, with our pipeline for calls, encoding and decoding.
 
 It holds a real `tokenizers.Tokenizer`, so whatever asks for one finds it: structured generation, servers, converters.
 """
@@ -14,9 +14,10 @@ from transformers.tokenization_utils_base import BatchEncoding
 from hf_bpe._utils.paths import check_output
 from hf_bpe.encoding._randomness import refuse_randomness
 from hf_bpe.fast._calls import encode_fast_call
-from hf_bpe.fast._engine import Engine
-from hf_bpe.fast._engine_slot import EngineSlot
-from hf_bpe.tokenizer._bulk import ODD_IDS, are_rows_of_ids, are_several_rows
+from hf_bpe.fast._fast_pipeline import FastPipeline
+from hf_bpe.fast._pipeline_slot import PipelineSlot
+from hf_bpe.formats._pipeline import INVALID_ID_ERRORS
+from hf_bpe.tokenizer._bulk import are_rows_of_ids, are_several_rows
 from hf_bpe.tokenizer._calls import plain_ids
 from hf_bpe.tokenizer._transformers_compat import cleans_up
 
@@ -27,11 +28,11 @@ else:
 
 
 class BPETokenizerFast(PreTrainedTokenizerFast):
-    """A `PreTrainedTokenizerFast` for byte-level BPE that encodes and decodes with the engine of hf_bpe.
+    """A `PreTrainedTokenizerFast` for byte-level BPE that encodes and decodes with a `Pipeline` of hf_bpe.
 
     It is made of a loaded tokenizer by `hf_bpe.accelerate`, or by `from_pretrained` like other fast tokenizers, and has
     all their methods. Ids, offsets and texts are those of the `tokenizers.Tokenizer` in it (`backend_tokenizer`): the
-    engine is verified with stress texts when it is made. When the backend changes, for instance because tokens are
+    pipeline is verified with stress texts when it is made. When the backend changes, for instance because tokens are
     added, it is made and verified again. Calls that it does not support, and backends for which it cannot be made, are
     left to the backend; a warning is logged for the latter.
 
@@ -54,40 +55,40 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
     @property
     def _tokenizer(self) -> Tokenizer | None:
         attributes = vars(self)
-        if "_engine_slot" in attributes:
-            attributes["_engine_slot"].is_reached = True
+        if "_pipeline_slot" in attributes:
+            attributes["_pipeline_slot"].is_reached = True
         return attributes.get("_tokenizer")
 
     @_tokenizer.setter
     def _tokenizer(self, value: Tokenizer | None) -> None:
-        vars(self).update(_tokenizer=value, _engine_slot=EngineSlot())
-        vars(self)["_engine_slot"].add_owner(self)
+        vars(self).update(_tokenizer=value, _pipeline_slot=PipelineSlot())
+        vars(self)["_pipeline_slot"].add_owner(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        if "_engine_slot" in state:  # a copy shares it
-            state["_engine_slot"].add_owner(self)
+        if "_pipeline_slot" in state:  # a copy shares it
+            state["_pipeline_slot"].add_owner(self)
 
     @property
-    def _engine(self) -> Engine | None:
+    def _pipeline(self) -> FastPipeline | None:
         attributes = vars(self)
-        if "_engine_slot" not in attributes:  # its class was set by other code
-            attributes["_engine_slot"] = EngineSlot()
-            attributes["_engine_slot"].add_owner(self)
-        slot: EngineSlot = attributes["_engine_slot"]
+        if "_pipeline_slot" not in attributes:  # its class was set by other code
+            attributes["_pipeline_slot"] = PipelineSlot()
+            attributes["_pipeline_slot"].add_owner(self)
+        slot: PipelineSlot = attributes["_pipeline_slot"]
         return slot.current(attributes)
 
     @property
     def is_accelerated(self) -> bool:
         """Whether hf_bpe encodes for this tokenizer, and not its backend."""
-        return self._engine is not None
+        return self._pipeline is not None
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
         refuse_randomness(given)
         is_left = given.get("sanitize_control_tokens") or not self._is_unchanged("_convert_encoding")
-        engine = None if is_left else self._engine
-        if engine is not None:
-            encoded = encode_fast_call(self, engine, text, text_pair, given)
+        pipeline = None if is_left else self._pipeline
+        if pipeline is not None:
+            encoded = encode_fast_call(self, pipeline, text, text_pair, given)
             if encoded is not None:
                 return encoded
         inherited: BatchEncoding = super()._encode_plus(text, text_pair, **given)
@@ -106,10 +107,10 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
             and self._is_unchanged("_convert_encoding")
         ):
             # The common case, in which the path through transformers takes longer than encoding.
-            engine = self._engine
-            if engine is not None:
-                options = engine.as_text if self.split_special_tokens else engine.parsed
-                ids = plain_ids(engine.encoder, text, options, engine.template_ids(1, add_special_tokens))
+            pipeline = self._pipeline
+            if pipeline is not None:
+                options = pipeline.options(self.split_special_tokens)
+                ids = plain_ids(pipeline.encoder, text, options, pipeline.template_ids(1, add_special_tokens))
                 self._eventual_warn_about_too_long_sequence(ids, None, True)
                 return ids
         return super().encode(text, text_pair, add_special_tokens, *args, **kwargs)
@@ -152,12 +153,12 @@ class BPETokenizerFast(PreTrainedTokenizerFast):
         """Return the texts of rows of ids; None if the backend has to decode them."""
         if not are_rows_of_ids(rows):
             return None  # lists of tensors, columns of a batch and others, which transformers interprets
-        engine = self._engine
-        if engine is None or not engine.decodes:
+        pipeline = self._pipeline
+        if pipeline is None or not pipeline.decodes:
             return None
         try:
-            return engine.decode([*rows], skip_special_tokens)
-        except ODD_IDS:
+            return pipeline.encoder.decode_batch([*rows], pipeline.skipped(skip_special_tokens), pipeline.errors)
+        except INVALID_ID_ERRORS:
             return None
 
     def _decode(self, token_ids: Any, skip_special_tokens: bool = False, *args: Any, **kwargs: Any) -> str:

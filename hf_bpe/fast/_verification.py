@@ -1,4 +1,4 @@
-"""Verification of an engine: does it encode and decode as the `tokenizers.Tokenizer` for which it was made?"""
+"""Verification of a pipeline: does it encode and decode as the `tokenizers.Tokenizer` for which it was made?"""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from tokenizers import Tokenizer
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.panics import panics_as_errors
-from hf_bpe.fast._calls import encode_fast_call
-from hf_bpe.fast._engine import Engine
+from hf_bpe.fast._fast_pipeline import FastPipeline
+from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._verification.stress_texts import stress_texts, vocabulary_texts
 
 _NAMES = ("ids", "type_ids", "offsets", "special_tokens_mask", "word_ids", "sequence_ids")
 _EVERY = 16  # of the texts of the vocabulary; all of them take ten seconds
 
 
-def verify_engine(engine: Engine, backend: Tokenizer) -> None:
+def verify_pipeline(pipeline: FastPipeline, definition: Definition, backend: Tokenizer) -> None:
     """Compare ids, offsets, words and decoded texts, of single texts and pairs, with special tokens and without.
 
     Raises:
         ValueError: they differ; the message names what differs, and a text.
     """
     backend = _as_in_calls(backend)
-    texts = stress_texts(engine.definition) + vocabulary_texts(engine.definition)[::_EVERY]
-    pairs = [*pairwise(stress_texts(engine.definition))]
+    texts = stress_texts(definition) + vocabulary_texts(definition)[::_EVERY]
+    pairs = [*pairwise(stress_texts(definition))]
     for added in (False, True):
-        _compare(engine, backend, [(text,) for text in texts], added)
-        _compare(engine, backend, pairs, added)
+        _compare(pipeline, backend, [(text,) for text in texts], added)
+        _compare(pipeline, backend, pairs, added)
 
 
 def _as_in_calls(backend: Tokenizer) -> Tokenizer:
@@ -41,40 +41,18 @@ def _as_in_calls(backend: Tokenizer) -> Tokenizer:
     return Tokenizer.from_str(json.dumps(content))
 
 
-def _compare(engine: Engine, backend: Tokenizer, rows: Sequence[tuple[str, ...]], added: bool) -> None:
+def _compare(pipeline: FastPipeline, backend: Tokenizer, rows: Sequence[tuple[str, ...]], added: bool) -> None:
     with panics_as_errors():
         given = [row if len(row) > 1 else row[0] for row in rows]
         expected = backend.encode_batch(given, add_special_tokens=added)
-    defaults: Any = _Defaults(backend)
-    encoded = encode_fast_call(defaults, engine, given, None, {"add_special_tokens": added})
-    assert encoded is not None
-    for row, one, other in zip(rows, expected, encoded.encodings, strict=True):
+    for row, one, other in zip(rows, expected, pipeline.encodings(rows, added), strict=True):
         for name in _NAMES:
             if getattr(one, name) != getattr(other, name):
                 _refuse(name, row, getattr(one, name), getattr(other, name))
-        for skips in (False, True) if engine.decodes else ():
-            texts = backend.decode(one.ids, skip_special_tokens=skips), engine.decode([one.ids], skips)[0]
+        for skips in (False, True) if pipeline.decodes else ():
+            texts = backend.decode(one.ids, skip_special_tokens=skips), pipeline.decode([one.ids], skips)[0]
             if texts[0] != texts[1]:
                 _refuse("decoded text", row, *texts)
-
-
-class _Defaults:
-    """A tokenizer with default settings, for calls."""
-
-    model_input_names = ("input_ids",)
-    truncation_side = padding_side = "right"
-    split_special_tokens = False
-    pad_token_type_id = 0
-
-    def __init__(self, backend: Tokenizer) -> None:
-        self._backend = backend
-
-    def convert_ids_to_tokens(self, ids: list[int]) -> list[str | None]:
-        """Return the tokens of ids."""
-        return [*map(self._backend.id_to_token, ids)]
-
-    def _eventual_warn_about_too_long_sequence(self, *_: Any) -> None:
-        """Texts to verify have no limit."""
 
 
 def _refuse(name: str, row: tuple[str, ...], expected: Any, got: Any) -> None:

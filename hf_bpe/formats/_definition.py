@@ -9,8 +9,6 @@ from typing import Any
 from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.encoding._factory import make_encoder, share_encoder
-from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.formats._template import Template, as_template
 
 END_OF_TEXT = "<|endoftext|>"
@@ -29,8 +27,7 @@ class Definition:
     """A whole tokenizer, independent of the library that runs it.
 
     Args:
-        model: vocabulary, merges, special tokens, pattern. `ignore_merges` becomes False if it has no effect, because
-            merges make every token; not every format can store it.
+        model: vocabulary, merges, special tokens, pattern and normalizer.
         added_tokens: id → token that is found in text before it is split: the model's special tokens, which may be left
             out if they have no flags, and tokens that were added to the model.
         settings: other keyword arguments of `BPETokenizer`: `bos_token`, `template`, `add_prefix_space`,
@@ -49,13 +46,6 @@ class Definition:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.model.ignore_merges:
-            encoder = make_encoder(self.model)
-            if makes_all_tokens(self.model):
-                object.__setattr__(self, "model", self.model.with_checked(ignore_merges=False))
-                encoder = share_encoder(encoder, self.model)
-            # Kept for the tokenizer that is made of this definition, which shares it.
-            object.__setattr__(self, "_encoder", encoder)
         special = {
             token_id: AddedToken(token, normalized=False, special=True)
             for token, token_id in self.model.special_ids().items()

@@ -6,20 +6,18 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hf_bpe._utils.arguments import MOST, check_path, check_sequence, check_strs
 from hf_bpe._utils.tables import refuse_tables
 from hf_bpe.counting._sources import Shard, Source, plan
-from hf_bpe.encoding._encoder import Encoder, Options, tuples_of
+from hf_bpe.encoding._encoder import Encoder, Options
 from hf_bpe.encoding._randomness import Randomness
+from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.token_files._arrow import COLUMN
 from hf_bpe.token_files._documents import DocumentEncoder, Framing
 from hf_bpe.token_files._encoding import Job, Packing
 from hf_bpe.token_files._formats import FORMATS, Target
-
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 
 def shards_of(paths: Any) -> list[Shard]:
@@ -40,7 +38,7 @@ def shards_of(paths: Any) -> list[Shard]:
 
 
 def job_of(
-    tokenizer: BPETokenizer,
+    pipeline: Pipeline,
     sources: list[Shard],
     output: Path,
     *,
@@ -58,7 +56,7 @@ def job_of(
 ) -> Job:
     """Return the job of `BPETokenizer.encode_file`."""
     target = Target(format, output)
-    separator_id = tokenizer._special_id("separator", tokenizer.eos_token if separator is None else separator)
+    separator_id = _token_id(pipeline, "separator", pipeline.names.get("eos_token") if separator is None else separator)
     appends = target.format.appends_separator if append_separator is None else append_separator
     if appends and separator_id is None:
         raise ValueError(
@@ -78,10 +76,10 @@ def job_of(
             "one text of any length; StochasTok needs whole texts"
         )
     framing = Framing(
-        -1 if separator_id is None else separator_id, appends, tokenizer._special_id("begin_token", begin_token)
+        -1 if separator_id is None else separator_id, appends, _token_id(pipeline, "begin_token", begin_token)
     )
-    encoder = tokenizer._engine  # the same for all files, because the ids of tokens added meanwhile may not fit
-    decides_ids = encoder.model.fingerprint, tuples_of(tokenizer._added_tokens_decoder.items()), options
+    # The same pipeline for all files, because the ids of tokens added meanwhile may not fit.
+    decides_ids = pipeline.model.fingerprint, pipeline.token_tuples, options
     settings = {
         "format": format,
         "tokenizer": hashlib.sha256(repr(decides_ids).encode()).hexdigest(),
@@ -100,29 +98,35 @@ def job_of(
         sources,
         target,
         DocumentEncoder(
-            encoder,
-            *_for_records(tokenizer, encoder, -1 if are_texts else framing.separator_id),
+            pipeline.encoder,
+            *_for_records(pipeline, -1 if are_texts else framing.separator_id),
             options,
             framing,
             threads,
             random,
-            tokenizer._derived.splits if random.stochastok else None,
+            pipeline.splits if random.stochastok else None,
             copied,
         ),
-        max([*encoder.model.vocab, *tokenizer._added_tokens_decoder], default=0),
+        max([*pipeline.model.vocab, *pipeline.added_tokens], default=0),
         None if pack is None else Packing(pack, pack_across),
         target.format.shard_tokens if shard_tokens is None else shard_tokens,
         settings,
     )
 
 
-def _for_records(tokenizer: BPETokenizer, encoder: Encoder, separator_id: int) -> tuple[Encoder, str]:
+def _token_id(pipeline: Pipeline, name: str, token: str | None) -> int | None:
+    """Return the id of a special or added token, for an argument with this name; None for None."""
+    if token is not None and token not in pipeline.ids:
+        raise ValueError(f"{name}: {token!r} is not a special or added token of this tokenizer")
+    return None if token is None else pipeline.ids[token]
+
+
+def _for_records(pipeline: Pipeline, separator_id: int) -> tuple[Encoder, str]:
     """Return the encoder to which the separator is ordinary text, and the text of the separator, if it is another."""
-    added = tokenizer._added_tokens_decoder
-    if separator_id not in added:
-        return encoder, ""
-    others = {token_id: token for token_id, token in added.items() if token_id != separator_id}
-    return tokenizer._derived.base.with_added_tokens(tuples_of(others.items())), added[separator_id].content
+    separator = pipeline.added_tokens.get(separator_id)
+    if separator is None:
+        return pipeline.encoder, ""
+    return pipeline.encoder_without(lambda token: token.content == separator.content), separator.content
 
 
 def _check_copied(columns: Any, target: Target, sources: Sequence[Shard], *, is_across: bool) -> tuple[str, ...]:

@@ -7,79 +7,15 @@ or after the call. Everything derived from all added tokens, such as the encoder
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from operator import itemgetter
 
 from tokenizers import AddedToken
 from transformers.utils import logging
 
 from hf_bpe.encoding._added_tokens import as_special
-from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, tuples_of
-from hf_bpe.encoding._stochastok import TokenSplits
 
 logger = logging.get_logger(__name__)
-
-
-class Derived:
-    """Values derived from the added and special tokens of a tokenizer, built on first use.
-
-    An instance belongs to one state of the tokenizer, which replaces it when tokens are added. Its pickle does not
-    depend on what was built, because `datasets` uses the pickle of a tokenizer as its fingerprint.
-
-    Args:
-        base: the encoder of the model without added tokens.
-        added_tokens: id → token; never changed.
-    """
-
-    def __init__(self, base: Encoder, added_tokens: Mapping[int, AddedToken]) -> None:
-        self.base = base
-        self._added_tokens = added_tokens
-        self._encoder: Encoder | None = None
-        self._special_ids: bytes | None = None
-        self._splits: TokenSplits | None = None
-
-    def __reduce__(self) -> tuple[type[Derived], tuple[Encoder, dict[int, AddedToken]]]:
-        return Derived, (self.base, dict(self._added_tokens))
-
-    @property
-    def encoder(self) -> Encoder:
-        """The encoder that finds the added tokens."""
-        encoder = self._encoder
-        if encoder is None:  # concurrent threads may each build one
-            encoder = self._encoder = self.base.with_added_tokens(self.token_tuples)
-        return encoder
-
-    @property
-    def splits(self) -> TokenSplits:
-        """The pairs that StochasTok splits tokens into."""
-        if self._splits is None:
-            self._splits = TokenSplits(self.base.model, self._added_tokens)
-        return self._splits
-
-    @property
-    def token_tuples(self) -> tuple[AddedTokenTuple, ...]:
-        """The added tokens in the form that encoders take."""
-        return tuples_of(self._added_tokens.items())
-
-    def special_ids(self, named: Callable[[], Iterable[int | None]]) -> bytes:
-        """Return a byte for each id, 1 if decoding can skip it; `named` returns the ids of named special tokens.
-
-        A named token has no id before it is added.
-        """
-        if self._special_ids is None:
-            flagged = (token_id for token_id, token in self._added_tokens.items() if token.special)
-            ids = {*flagged, *(token_id for token_id in named() if token_id is not None)}
-            is_special = bytearray(max(ids, default=-1) + 1)
-            for token_id in ids:
-                is_special[token_id] = 1
-            self._special_ids = bytes(is_special)
-        return self._special_ids
-
-    def with_other_names(self) -> Derived:
-        """Return derived values for changed special tokens of the tokenizer."""
-        other = Derived(self.base, self._added_tokens)
-        other._encoder = self._encoder
-        return other
 
 
 def with_unused(vocab: dict[str, int], unused: Mapping[str, int]) -> dict[str, int]:

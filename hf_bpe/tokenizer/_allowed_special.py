@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hf_bpe._utils.arguments import check_strs, short_repr
-from hf_bpe.encoding._encoder import AnyText, Encoder, Options, as_str, tuples_of
+from hf_bpe.encoding._encoder import AnyText, Encoder, Options, as_str
 from hf_bpe.encoding._token_finder import TokenFinder
-
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+from hf_bpe.formats._pipeline import Pipeline
 
 NAMES = ("allowed_special", "disallowed_special")
 
 
-def encoder_for(
-    tokenizer: BPETokenizer, texts: Sequence[AnyText], given: dict[str, Any]
-) -> tuple[Encoder, bool | None]:
+def encoder_for(pipeline: Pipeline, texts: Sequence[AnyText], given: dict[str, Any]) -> tuple[Encoder, bool | None]:
     """Return the encoder for a call, and whether it splits special tokens.
 
     Args:
-        tokenizer: the tokenizer.
+        pipeline: that of the tokenizer.
         texts: the texts of the call.
         given: the arguments of the call, from which those of tiktoken are removed.
 
@@ -31,24 +27,19 @@ def encoder_for(
     allowed_special, disallowed_special = (given.pop(name, None) for name in NAMES)
     if given.get("split_special_tokens"):
         raise ValueError("split_special_tokens: expected False with allowed_special or disallowed_special, got True")
-    known = {token.content for token in tokenizer._added_tokens_decoder.values() if token.special}
+    known = {token.content for token in pipeline.added_tokens.values() if token.special}
     allowed = _tokens("allowed_special", () if allowed_special is None else allowed_special, known)
     if unknown := allowed - known:
         raise ValueError(f"allowed_special: {min(unknown)!r} is not a special token of this tokenizer")
     disallowed = _tokens(
         "disallowed_special", "all" if disallowed_special is None else disallowed_special, known - allowed
     )
-    _check_texts(tokenizer, texts, disallowed)
+    _check_texts(pipeline, texts, disallowed)
     if allowed == known:
-        return tokenizer._engine, False
+        return pipeline.encoder, False
     if not allowed:
-        return tokenizer._engine, True
-    others = {
-        token_id: token
-        for token_id, token in tokenizer._added_tokens_decoder.items()
-        if not token.special or token.content in allowed
-    }
-    return tokenizer._derived.base.with_added_tokens(tuples_of(others.items())), False
+        return pipeline.encoder, True
+    return pipeline.encoder_without(lambda token: token.special and token.content not in allowed), False
 
 
 def _tokens(name: str, value: Any, all_tokens: Collection[str]) -> set[str]:
@@ -59,19 +50,19 @@ def _tokens(name: str, value: Any, all_tokens: Collection[str]) -> set[str]:
     return {*check_strs(name, [*value] if isinstance(value, (set, frozenset)) else value)}
 
 
-def _check_texts(tokenizer: BPETokenizer, texts: Sequence[AnyText], disallowed: set[str]) -> None:
+def _check_texts(pipeline: Pipeline, texts: Sequence[AnyText], disallowed: set[str]) -> None:
     finder = TokenFinder(disallowed)
     for text in texts if disallowed else ():
         found = next(iter(finder.find_all(as_str(text))), None)
         if found is not None:
             raise _error(found[1], found[0])
-    if tokenizer.normalizer is None:
+    if pipeline.model.normalizer is None:
         return
     # Normalization may make a token of other characters, as Lowercase does of <|X|>.
-    ids = {i for i, token in tokenizer._added_tokens_decoder.items() if token.content in disallowed and token.special}
+    ids = {i for i, token in pipeline.added_tokens.items() if token.content in disallowed and token.special}
     for text in texts if ids else ():
-        if made := ids.intersection(tokenizer._engine.encode(text, Options())):
-            raise _error(tokenizer._added_tokens_decoder[min(made)].content, None)
+        if made := ids.intersection(pipeline.encoder.encode(text, Options())):
+            raise _error(pipeline.added_tokens[min(made)].content, None)
 
 
 def _error(token: str, at: int | None) -> ValueError:

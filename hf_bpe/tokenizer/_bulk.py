@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from transformers.utils import logging
@@ -17,7 +17,6 @@ from hf_bpe._utils.arguments import (
     check_sequence,
     check_str,
     optional,
-    short_repr,
     wrong_type,
 )
 from hf_bpe._utils.paths import check_output
@@ -25,19 +24,13 @@ from hf_bpe._utils.processes import default_threads
 from hf_bpe._utils.tables import elements, refuse_tables
 from hf_bpe.encoding import _randomness
 from hf_bpe.encoding._batch_layout import MOST_IDS
-from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, is_skipped
-
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding
 
 logger = logging.get_logger(__name__)
 
 _AT_MOST_THREADS = 1 << 16
 
 PARSED, AS_TEXT = Options(), Options(split_special_tokens=True)
-
-ODD_IDS = (KeyError, TypeError, OverflowError, ValueError)
-"""The errors of engines for ids without a token and for values that are not ids."""
 
 ARGUMENTS: dict[str, Check] = {
     **_randomness.ARGUMENTS,
@@ -64,29 +57,6 @@ def to_padded(encoder: Encoder, flat: Ids, offsets: Numbers, padding: Padding) -
         ends = np.minimum(ends, begins + padding.length)
     spans = np.stack([begins, ends], axis=1)
     return encoder.rows_to_arrays(flat, spans[:, None], [(), ()], padding)
-
-
-def decode_odd(tokenizer: BPETokenizer, name: str, ids: Any, skipped: bytes) -> bytes:
-    """Return the bytes of ids of which the encoder does not know some, with `unk_token` outside the vocabulary."""
-    if not isinstance(ids, (list, tuple)):
-        raise wrong_type(name, "a row of ids", ids)
-    encoder, unused = tokenizer._engine, {i: text for text, i in tokenizer.unused_tokens.items()}
-    parts: list[bytes] = []
-    known: list[int] = []
-    for at, each in enumerate(ids):
-        token_id = check_int(f"{name}[{at}]", each)
-        if is_skipped(token_id, skipped):
-            continue
-        if token_id in tokenizer.model.vocab or token_id in tokenizer._added_tokens_decoder:
-            known.append(token_id)
-        elif token_id in unused:  # as `tokenizers` decodes a token that is not made of bytes
-            parts += [encoder.decode(known, b""), unused[token_id].encode()]
-            known = []
-        elif (unknown := tokenizer.unk_token_id) is not None:
-            known.append(unknown)  # not skipped, although it is a special token
-        else:
-            logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
-    return b"".join([*parts, encoder.decode(known, b"")])
 
 
 def are_rows_of_ids(rows: Sequence[Any]) -> bool:

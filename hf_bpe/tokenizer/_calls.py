@@ -10,23 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import PaddingStrategy, TensorType, is_torch_available
 
 from hf_bpe._utils.arguments import check_choice, refuse_unknown, short_repr, wrong_type
-from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding import _randomness
 from hf_bpe.encoding._batch_layout import Layout
 from hf_bpe.encoding._encoder import AnyText, Encoder, Numbers, Options, Padding, TemplateIds
 from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source
+from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._options import without_others
-
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 
 class Inputs(NamedTuple):
@@ -188,13 +184,27 @@ def _is_input(value: Any, in_words: bool, depth: int) -> bool:
 
 
 def encode_call(
-    tokenizer: BPETokenizer, source: Source, inputs: Inputs, template: TemplateIds, given: dict[str, Any]
+    tokenizer: Any,
+    pipeline: Pipeline,
+    source: Source,
+    inputs: Inputs,
+    template: TemplateIds,
+    given: dict[str, Any],
+    make_type_ids: Callable[..., list[int]] | None = None,
 ) -> BatchEncoding:
-    """Return the result of a call for texts; `given` holds arguments of `Call`."""
+    """Return the result of a call for texts.
+
+    Args:
+        tokenizer: a tokenizer of transformers, which decides on sides, padding and the columns of the result.
+        pipeline: that of the tokenizer.
+        source, inputs, template: the texts, and the ids that are put around them.
+        given: arguments of `Call`.
+        make_type_ids: its method for token type ids; None for those of the template.
+    """
     names = tokenizer.model_input_names
-    type_ids = partial(_type_ids, tokenizer, given.get("add_special_tokens", True))
+    type_ids = partial(_type_ids, tokenizer, pipeline, make_type_ids, given.get("add_special_tokens", True))
     to_tokens = tokenizer.convert_ids_to_tokens
-    offsets = tokenizer.trim_offsets, partial(source.matched, tokenizer._added_tokens_decoder)
+    offsets = pipeline.trim_offsets, partial(source.matched, pipeline.added_tokens)
     if _is_plain(inputs, given) and "token_type_ids" not in names:
         # A fast path for the ids and mask of one text, with the same result as the general one.
         ids = plain_ids(source.encoder, inputs.texts[0], source.options, template)
@@ -202,11 +212,11 @@ def encode_call(
         data: dict[str, Any] = {"input_ids": ids}
         if _gives("attention_mask", given.get("return_attention_mask"), names):
             data["attention_mask"] = [1] * len(ids)
-        lazy = partial(_lay_out, source, 1, template)
+        lazy = partial(source.layout, 1, template)
         encodings = Encodings(lazy, source.places, NO_ID, type_ids, to_tokens, *offsets)
         return BatchEncoding(data, encodings, n_sequences=1)
     call = Call(**{name: value for name, value in given.items() if name in _CALL_NAMES})
-    layout = _lay_out(source, inputs.per_row, template)
+    layout = source.layout(inputs.per_row, template)
     if call.limit is None:
         tokenizer._eventual_warn_about_too_long_sequence(range(layout.longest), call.max_length, call.verbose)
     layout, samples = _arrange(layout, call, tokenizer.truncation_side, tokenizer.padding_side)
@@ -224,13 +234,6 @@ def plain_ids(encoder: Encoder, text: AnyText, options: Options, template: Templ
     """Return the ids of one text with the special tokens of a template."""
     ids = encoder.encode(text, options)
     return [*template[0], *ids, *template[1]] if any(template) else ids
-
-
-def _lay_out(source: Source, per_row: int, template: TemplateIds) -> Layout:
-    """Return the rows of a call, neither truncated nor padded."""
-    ids, offsets = source.encoder.encode_to_numpy(source.texts, source.options, default_threads())
-    starts = offsets if source.bounds is None else offsets[source.bounds]
-    return Layout(ids, np.stack([starts[:-1], starts[1:]], axis=1).reshape(-1, per_row, 2), template)
 
 
 def _arrange(layout: Layout, call: Call, truncation_side: str, padding_side: str) -> tuple[Layout, list[int]]:
@@ -293,15 +296,18 @@ def _gives(name: str, wanted: bool | None, names: Collection[str]) -> bool:
     return name in names if wanted is None else wanted
 
 
-def _type_ids(tokenizer: BPETokenizer, add_special_tokens: bool, layout: Layout, row: int) -> list[int]:
-    sizes = layout.sequence_lengths[row].tolist()
-    template = tokenizer.template
-    if template is not None and template.has_type_ids:
-        return layout.filled_up(template.type_ids(sizes, add_special_tokens), tokenizer.pad_token_type_id)
-    if tokenizer.token_type_ids_pattern == "all_zeros" or not add_special_tokens:
-        values = [0] * (sum(sizes) + layout.num_special)
-    else:
-        values = tokenizer.create_token_type_ids_from_sequences(*([0] * size for size in sizes))
+def _type_ids(
+    tokenizer: Any,
+    pipeline: Pipeline,
+    make_type_ids: Callable[..., list[int]] | None,
+    add_special_tokens: bool,
+    layout: Layout,
+    row: int,
+) -> list[int]:
+    is_of_template = pipeline.template is not None and pipeline.template.has_type_ids
+    if is_of_template or make_type_ids is None or not add_special_tokens:
+        return pipeline.type_ids(add_special_tokens, layout, row, tokenizer.pad_token_type_id)
+    values = make_type_ids(*([0] * size for size in layout.sequence_lengths[row].tolist()))
     return layout.filled_up(values, tokenizer.pad_token_type_id)
 
 

@@ -16,7 +16,7 @@ from hf_bpe.pretokenizers._patterns import canonical_pattern
 from hf_bpe.tokenizer._options import RESTORED
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+    from hf_bpe.tokenizer._protocol import Tokenizer
 
 # Attributes that save_pretrained of transformers drops unless they are in init_kwargs.
 PERSISTENT = (
@@ -68,13 +68,13 @@ def _special_without_name(tokens: Mapping[int, Any], settings: Mapping[str, Any]
     return [token.content for token in tokens.values() if token.special and token.content not in named]
 
 
-def settings_of(tokenizer: BPETokenizer) -> dict[str, Any]:
+def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
     """Return the settings of a tokenizer that are not the default."""
     settings = {**tokenizer.init_kwargs, **{name: getattr(tokenizer, name) for name in (*PERSISTENT, "chat_template")}}
     settings["model_max_length"] = tokenizer.model_max_length if tokenizer.model_max_length < _NO_LIMIT else None
-    settings |= {name: token and str(token) for name, token in tokenizer._special_tokens_map.items()}
+    settings |= dict(tokenizer.pipeline.names)
     extra = tokenizer.extra_special_tokens
-    is_default = {*extra} == {*_special_without_name(tokenizer._added_tokens_decoder, settings)}
+    is_default = {*extra} == {*_special_without_name(tokenizer.pipeline.added_tokens, settings)}
     settings["extra_special_tokens"] = None if is_default else extra
     return {
         name: value
@@ -83,16 +83,16 @@ def settings_of(tokenizer: BPETokenizer) -> dict[str, Any]:
     }
 
 
-def arguments_of(definition: Definition, others: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `BPETokenizer` for a definition, overridden by others."""
+def arguments_of(definition: Definition, model: BPEModel, others: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `BPETokenizer` for a definition and the model that runs, overridden by others."""
     tokens = {**definition.added_tokens, **others.get("added_tokens_decoder", {})}
     settings = {**definition.settings, **others}
     settings.setdefault("extra_special_tokens", _special_without_name(tokens, settings))
-    return {**settings, "model": definition.model, "added_tokens_decoder": tokens, RESTORED: True}
+    return {**settings, "model": model, "added_tokens_decoder": tokens, RESTORED: True}
 
 
 def arguments_to_retrain(
-    tokenizer: BPETokenizer, new_special_tokens: Sequence[str | AddedToken], names: Mapping[str, str]
+    tokenizer: Tokenizer, new_special_tokens: Sequence[str | AddedToken], names: Mapping[str, str]
 ) -> tuple[list[str | AddedToken], dict[str, Any]]:
     """Return special tokens and settings to train another tokenizer with; `names` renames special tokens."""
     definition = tokenizer.definition

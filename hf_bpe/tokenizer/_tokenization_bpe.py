@@ -45,15 +45,16 @@ from hf_bpe.editing._remap import Remap
 from hf_bpe.encoding._added_tokens import as_special, check_added_ids, special_tokens_in
 from hf_bpe.encoding._batch_layout import truncated_ids
 from hf_bpe.encoding._decode_stream import DecodeStream
-from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding, TemplateIds, is_skipped
+from hf_bpe.encoding._encoder import AnyText, Ids, Numbers, Options, Padding, TemplateIds, is_skipped
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._lazy_encodings import Source as EncodedTexts
-from hf_bpe.encoding._randomness import Randomness, encode_to_lists, encode_to_numpy, options_of_call
+from hf_bpe.encoding._randomness import Randomness, options_of_call
 from hf_bpe.encoding._session import Session
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.formats._definition import END_OF_TEXT, Definition
 from hf_bpe.formats._integrity import check_complete, check_digests
+from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._template import (
     BOS_EOS_OF_PATTERN,
     PATTERN_OF_BOS_EOS,
@@ -72,10 +73,8 @@ from hf_bpe.token_files._jobs import job_of, shards_of
 from hf_bpe.tokenizer import _allowed_special as allowed_special
 from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer import _converting as converting
-from hf_bpe.tokenizer._added_vocabulary import Derived, add_tokens, with_unused
+from hf_bpe.tokenizer._added_vocabulary import add_tokens, with_unused
 from hf_bpe.tokenizer._bulk import (
-    AS_TEXT,
-    PARSED,
     are_rows_of_ids,
     are_several_rows,
     check_text,
@@ -112,6 +111,7 @@ from hf_bpe.tokenizer._options import (
     hint_at_roles,
     with_options_of,
 )
+from hf_bpe.tokenizer._pipeline_setting import PipelineSetting
 from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_another_class
 from hf_bpe.tokenizer._saving.folders import OF_REPOSITORIES, Folder, needs_conversion
 from hf_bpe.tokenizer._saving.save import check_auto_class, errors_of_files, is_copied, model_of, save
@@ -209,12 +209,15 @@ class BPETokenizer(CheckedTokenizer):
         model, printable_vocab = model_of(model, (vocab_file, merges_file), of_model, added_tokens.values())
         check_prefix_space(model.pattern, add_prefix_space)
         empty_id = printable_vocab.pop("", None)  # of vocab.json
-        self.unused_tokens = ({} if empty_id is None else {"": empty_id}) | dict(unused_tokens or {})
-        printable_vocab = with_unused(printable_vocab, self.unused_tokens)
-        self._derived = Derived(make_encoder(model), {})
-        self.errors = errors
-        self.add_prefix_space = add_prefix_space
-        self.trim_offsets = trim_offsets
+        unused = ({} if empty_id is None else {"": empty_id}) | dict(unused_tokens or {})
+        printable_vocab = with_unused(printable_vocab, unused)
+        self._pipeline = Pipeline(
+            make_encoder(model),
+            errors=errors,
+            add_prefix_space=add_prefix_space,
+            trim_offsets=trim_offsets,
+            unused_tokens=unused,
+        )
         # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in
         # the ids both would be wrong. An added token may have the id of a hole, as files of others have them.
         names = {token_id: str(token) for token_id, token in added_tokens.items()}
@@ -224,7 +227,6 @@ class BPETokenizer(CheckedTokenizer):
         if self.encoder is not printable_vocab:
             self.decoder = dict(zip(self.encoder.values(), self.encoder, strict=True))
         self.total_vocab_size = len(self.encoder)  # transformers 5.0 and 5.1 add tokens before counting them
-        self._template: Template | None = None
 
         if END_OF_TEXT in model.special_tokens:
             kwargs.setdefault("bos_token", END_OF_TEXT)
@@ -250,6 +252,7 @@ class BPETokenizer(CheckedTokenizer):
         # The model stands for the files, but each parameter of the constructor has to be present.
         kept = {"signature": signature, "model": model}
         self.init_kwargs.update({name: getattr(self, name) for name in persistent} | kept)
+        self._pipeline = self._pipeline.with_changes(names=self._names_of_tokens())
         self.deprecation_warnings = WarningsGiven()
         self.backend = "tokenizers"  # transformers checks this for support of offsets and words
         # Settings of this loading or class: without hf_bpe another backend reads the same settings.
@@ -330,7 +333,18 @@ class BPETokenizer(CheckedTokenizer):
     @property
     def model(self) -> BPEModel:
         """The model: vocabulary, merges, special tokens and pattern, without added tokens."""
-        return self._derived.base.model
+        return self._pipeline.model
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """What encodes and decodes for this tokenizer; a change of the tokenizer makes another one."""
+        return self._pipeline
+
+    errors = PipelineSetting[str]("How invalid UTF-8 is decoded, as in `bytes.decode`.")
+    add_prefix_space = PipelineSetting[bool]("Whether a space is put before segments of text that begin with none.")
+    trim_offsets = PipelineSetting[bool | str]("Whether offsets leave out white space at the ends of tokens.")
+    split_special_tokens = PipelineSetting[bool]("Whether special tokens in text are encoded as ordinary text.")
+    unused_tokens = PipelineSetting[dict[str, int]]("Token → id of entries that no text is encoded to.")
 
     @property
     def pattern(self) -> str | None:
@@ -409,8 +423,12 @@ class BPETokenizer(CheckedTokenizer):
             if is_special:
                 self._special_tokens_map = {**self._special_tokens_map}  # transformers changes it in place
             super().__setattr__(key, value)
-            if is_special and "_derived" in vars(self):
-                self._derived = self._derived.with_other_names()
+            if is_special and "_pipeline" in vars(self):
+                self._pipeline = self._pipeline.with_changes(names=self._names_of_tokens())
+
+    def _names_of_tokens(self) -> dict[str, str]:
+        """Return name, such as `pad_token` → content of special tokens."""
+        return {name: str(token) for name, token in self.special_tokens_map.items()}
 
     @property
     def added_tokens_decoder(self) -> dict[int, AddedToken]:
@@ -460,7 +478,7 @@ class BPETokenizer(CheckedTokenizer):
             _added_tokens_encoder=ids,
             _extra_special_tokens=[*self._extra_special_tokens, *extra],
             total_vocab_size=total,
-            _derived=Derived(self._derived.base, tokens),
+            _pipeline=self._pipeline.with_changes(added_tokens=tokens, names=self._names_of_tokens()),
         )
 
     # The template.
@@ -468,7 +486,7 @@ class BPETokenizer(CheckedTokenizer):
     @property
     def template(self) -> Template | None:
         """The template of special tokens added to sequences, or None; set it to a Template or its JSON form."""
-        return self._template
+        return self._pipeline.template
 
     @template.setter
     def template(self, value: Template | Mapping[str, Any] | None) -> None:
@@ -479,12 +497,12 @@ class BPETokenizer(CheckedTokenizer):
             raise ValueError(
                 f"template: {missing[0]!r} is not a special or added token of this tokenizer; add it first"
             )
-        self._template = template
+        self._pipeline = self._pipeline.with_changes(template=template)
 
     @property
     def add_bos_token(self) -> bool:
         """Whether `bos_token` begins each sequence; setting it replaces the template."""
-        return self._template is not None and self.bos_token in self._template.special_tokens(1)[0]
+        return self.template is not None and self.bos_token in self.template.special_tokens(1)[0]
 
     @add_bos_token.setter
     def add_bos_token(self, value: bool) -> None:
@@ -493,7 +511,7 @@ class BPETokenizer(CheckedTokenizer):
     @property
     def add_eos_token(self) -> bool:
         """Whether `eos_token` ends each sequence; setting it replaces the template."""
-        return self._template is not None and self.eos_token in self._template.special_tokens(1)[1]
+        return self.template is not None and self.eos_token in self.template.special_tokens(1)[1]
 
     @add_eos_token.setter
     def add_eos_token(self, value: bool) -> None:
@@ -528,17 +546,16 @@ class BPETokenizer(CheckedTokenizer):
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None
     ) -> list[int]:
         """Return the ids of a sequence or of a pair with the special tokens that the template adds."""
-        if self._template is None:
-            return token_ids_0 if token_ids_1 is None else token_ids_0 + token_ids_1
-        sequences = [token_ids_0] if token_ids_1 is None else [token_ids_0, token_ids_1]
-        return self._template.build(sequences, self._added_tokens_encoder)
+        if token_ids_1 is None:
+            return token_ids_0 if self.template is None else self._pipeline.build(token_ids_0)
+        return self._pipeline.build(token_ids_0, token_ids_1)
 
     def _template_ids(self, sequences: int, add_special_tokens: bool) -> TemplateIds | None:
         """Return the special-token ids around sequences; None if a subclass adds tokens elsewhere."""
         build = self.build_inputs_with_special_tokens
-        # Calling it takes as long as encoding some words.
-        adds_none = self._template is None and getattr(build, "__func__", None) is _BUILD_INPUTS
-        return template_ids(build, sequences, add_special_tokens and not adds_none)
+        if getattr(build, "__func__", None) is _BUILD_INPUTS:
+            return self._pipeline.template_ids(sequences, add_special_tokens)
+        return template_ids(build, sequences, add_special_tokens)
 
     @checked(token_ids_0=check_ids, token_ids_1=optional(check_ids), already_has_special_tokens=check_flag)
     def get_special_tokens_mask(
@@ -556,11 +573,12 @@ class BPETokenizer(CheckedTokenizer):
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
         inputs = checked_inputs(text, text_pair, given)
         template = None
-        encoder, as_text = self._engine, given.get("split_special_tokens")
+        pipeline = self._pipeline
+        encoder, as_text = pipeline.encoder, given.get("split_special_tokens")
         if not given.keys().isdisjoint(allowed_special.NAMES):
             if inputs is None:
                 raise ValueError("allowed_special, disallowed_special: expected texts, not ids")
-            encoder, as_text = allowed_special.encoder_for(self, inputs.texts, given)
+            encoder, as_text = allowed_special.encoder_for(pipeline, inputs.texts, given)
         if inputs is not None:
             add_special_tokens = given.get("add_special_tokens", True)
             template = self._template_ids(inputs.per_row, add_special_tokens)
@@ -569,8 +587,11 @@ class BPETokenizer(CheckedTokenizer):
             check_inherited_call(text, text_pair, given)
             encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
             return encoded
-        options = options_of_call(self._options(as_text), given, len(inputs.texts))
-        return encode_call(self, EncodedTexts(encoder, inputs.texts, options, inputs.bounds), inputs, template, given)
+        options = options_of_call(pipeline.options(as_text), given, len(inputs.texts))
+        source = EncodedTexts(encoder, inputs.texts, options, inputs.bounds)
+        has_own_type_ids = self.token_type_ids_pattern != "all_zeros"
+        make_type_ids = self.create_token_type_ids_from_sequences if has_own_type_ids else None
+        return encode_call(self, pipeline, source, inputs, template, given, make_type_ids)
 
     def encode(
         self, text: Any, text_pair: Any = None, add_special_tokens: bool = True, *args: Any, **kwargs: Any
@@ -595,7 +616,7 @@ class BPETokenizer(CheckedTokenizer):
             flag = check_flag("add_special_tokens", add_special_tokens)
             template = self._template_ids(1, flag)
             if template is not None:
-                ids = plain_ids(self._engine, text, self._options(None), template)
+                ids = plain_ids(self._pipeline.encoder, text, self._pipeline.options(), template)
                 self._eventual_warn_about_too_long_sequence(ids, None, True)
                 return ids
         return super().encode(text, text_pair, add_special_tokens, *args, **kwargs)
@@ -623,17 +644,6 @@ class BPETokenizer(CheckedTokenizer):
         from_left = self.truncation_side == "left"
         return truncated_ids(ids, pair_ids, num_tokens_to_remove, strategy.value, stride, from_left=from_left)
 
-    @property
-    def _engine(self) -> Encoder:
-        return self._derived.encoder
-
-    def _options(self, split_special_tokens: bool | None, *, add_prefix_space: bool | None = None) -> Options:
-        return Options(
-            self.split_special_tokens if split_special_tokens is None else split_special_tokens,
-            self.add_prefix_space if add_prefix_space is None else add_prefix_space,
-            self.unk_token_id if self._engine.lacks_bytes else None,  # slow to look up in transformers
-        )
-
     def tokenize(
         self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
     ) -> list[str]:
@@ -648,10 +658,11 @@ class BPETokenizer(CheckedTokenizer):
             return [*self._encode_plus(text, pair, add_special_tokens=add_special_tokens, **kwargs).tokens()]
         check_call_options(kwargs)  # transformers' own calls pass theirs
         text, _ = self.prepare_for_tokenization(text)
-        encoder, as_text = self._engine, kwargs.get("split_special_tokens")
+        pipeline = self._pipeline
+        encoder, as_text = pipeline.encoder, kwargs.get("split_special_tokens")
         if not kwargs.keys().isdisjoint(allowed_special.NAMES):
-            encoder, as_text = allowed_special.encoder_for(self, [text], kwargs)
-        ids = encoder.encode(text, options_of_call(self._options(as_text), kwargs, 1))
+            encoder, as_text = allowed_special.encoder_for(pipeline, [text], kwargs)
+        ids = encoder.encode(text, options_of_call(pipeline.options(as_text), kwargs, 1))
         return [*self.convert_ids_to_tokens(ids)]
 
     def prepare_for_tokenization(
@@ -661,7 +672,7 @@ class BPETokenizer(CheckedTokenizer):
         return repair_surrogates(check_str("text", text)), kwargs
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        ids = self._derived.base.encode(text, self._options(None, add_prefix_space=False))
+        ids = self._pipeline.base.encode(text, self._pipeline.options(add_prefix_space=False))
         return [self.decoder[token_id] for token_id in ids]
 
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
@@ -683,7 +694,7 @@ class BPETokenizer(CheckedTokenizer):
 
     def _encode_without_added_tokens(self, text: str) -> list[int]:
         """Encode text without finding added tokens; called by the sanitizing of chats."""
-        return self._derived.base.encode(text, self._options(None))
+        return self._pipeline.base.encode(text, self._pipeline.options())
 
     # The bulk API: plain ids in arrays, lists and files, at the speed of the engine. No special tokens are added, and
     # nothing is padded or truncated by default; special tokens in the text are found.
@@ -706,17 +717,12 @@ class BPETokenizer(CheckedTokenizer):
         >>> tokenizer.encode_bytes(b"\xff low")
         [255, 32, 108, 111, 119]
         """
-        # Inlined from `_options`, which would take longer than encoding a few words.
-        as_text = self.split_special_tokens if split_special_tokens is None else split_special_tokens
+        pipeline = self._pipeline
+        as_text = pipeline.split_special_tokens if split_special_tokens is None else split_special_tokens
         if type(data) is not bytes or type(as_text) is not bool:
             check_text("data", data)
             as_text = check_flag("split_special_tokens", as_text)
-        try:
-            return self._engine.encode(data, AS_TEXT if as_text else PARSED)
-        except ValueError:
-            if not self._engine.lacks_bytes:
-                raise
-            return self._engine.encode(data, self._options(split_special_tokens, add_prefix_space=False))
+        return pipeline.encoder.encode(data, pipeline.options_of_bytes[as_text])
 
     @checked(**bulk.ARGUMENTS)
     def encode_to_lists(
@@ -750,8 +756,9 @@ class BPETokenizer(CheckedTokenizer):
         >>> BPETokenizer.train(["low"], vocab_size=256).encode_to_lists(["lo", "", b"w"])
         [[108, 111], [], [119]]
         """
-        options, random = self._options(split_special_tokens), Randomness.of(dropout, stochastok, seed, first_text)
-        return encode_to_lists(self, check_texts("texts", texts), options, threads_of(num_workers), random)
+        pipeline, random = self._pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        texts, threads = check_texts("texts", texts), threads_of(num_workers)
+        return pipeline.encode_to_lists(texts, pipeline.options(split_special_tokens), threads, random)
 
     @checked(**bulk.ARGUMENTS)
     def encode_to_numpy(
@@ -775,8 +782,9 @@ class BPETokenizer(CheckedTokenizer):
         >>> ids.tolist(), offsets.tolist()
         ([108, 111, 119], [0, 2, 2, 3])
         """
-        options, random = self._options(split_special_tokens), Randomness.of(dropout, stochastok, seed, first_text)
-        return encode_to_numpy(self, check_texts("texts", texts), options, threads_of(num_workers), random)
+        pipeline, random = self._pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        texts, threads = check_texts("texts", texts), threads_of(num_workers)
+        return pipeline.encode_to_numpy(texts, pipeline.options(split_special_tokens), threads, random)
 
     @checked(**bulk.ARGUMENTS)
     def encode_to_padded(
@@ -812,9 +820,10 @@ class BPETokenizer(CheckedTokenizer):
         check_choice("padding_side", self.padding_side, ("left", "right"))
         pad_id = self.pad_token_id
         padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
-        options, random = self._options(split_special_tokens), Randomness.of(dropout, stochastok, seed, first_text)
-        encoded = encode_to_numpy(self, check_texts("texts", texts), options, threads_of(num_workers), random)
-        ids, mask = bulk.to_padded(self._engine, *encoded, padding)
+        pipeline, random = self._pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        texts, threads = check_texts("texts", texts), threads_of(num_workers)
+        encoded = pipeline.encode_to_numpy(texts, pipeline.options(split_special_tokens), threads, random)
+        ids, mask = bulk.to_padded(pipeline.encoder, *encoded, padding)
         if pad_id is None and not mask.all():
             raise ValueError(
                 "rows of different length need a pad_token, but there is none; set one of the special tokens, such as "
@@ -831,8 +840,8 @@ class BPETokenizer(CheckedTokenizer):
         >>> BPETokenizer.train(["low"], vocab_size=256).count_tokens(["lo", "", b"w"])
         [2, 0, 1]
         """
-        options = self._options(split_special_tokens)
-        return self._engine.count_tokens(check_texts("texts", texts), options, threads_of(num_workers))
+        options = self._pipeline.options(split_special_tokens)
+        return self._pipeline.encoder.count_tokens(check_texts("texts", texts), options, threads_of(num_workers))
 
     @checked(**bulk.ARGUMENTS)
     def encode_iterable(
@@ -848,8 +857,9 @@ class BPETokenizer(CheckedTokenizer):
         >>> list(tokenizer.encode_iterable(["lo", "w lo", "w"])) == tokenizer.encode("low low")
         True
         """
-        options = self._options(split_special_tokens)
-        for ids in encode_blocks(self._engine, pieces, options, threads_of(num_workers)):
+        pipeline = self._pipeline
+        options = pipeline.options(split_special_tokens)
+        for ids in encode_blocks(pipeline.encoder, pieces, options, threads_of(num_workers)):
             yield from ids.tolist()
 
     @checked(text=check_str, split_special_tokens=optional(check_flag))
@@ -864,8 +874,8 @@ class BPETokenizer(CheckedTokenizer):
         >>> session.append("wer"), session.ids
         (Change(removed=3, ids=[259, 114]), [257, 259, 114])
         """
-        derived = self._derived
-        session = Session(derived.encoder, derived.token_tuples, self._options(split_special_tokens))
+        pipeline = self._pipeline
+        session = Session(pipeline.encoder, pipeline.token_tuples, pipeline.options(split_special_tokens))
         session.append(text)
         return session
 
@@ -876,8 +886,7 @@ class BPETokenizer(CheckedTokenizer):
         >>> canonical.is_canonical([108, 111, 119]), canonical.recanonicalize([108, 111, 119])
         (False, [257])
         """
-        derived = self._derived
-        return CanonicalIds(derived.encoder, derived.token_tuples, self._options(None))
+        return CanonicalIds(self._pipeline.encoder, self._pipeline.token_tuples, self._pipeline.options())
 
     @checked(**bulk.ARGUMENTS)
     def encode_file(
@@ -961,7 +970,7 @@ class BPETokenizer(CheckedTokenizer):
         """
         workers = threads_of(num_workers)
         job = job_of(
-            self,
+            self._pipeline,
             shards_of(paths),
             Path(output),
             format=format,
@@ -972,20 +981,11 @@ class BPETokenizer(CheckedTokenizer):
             pack_across=pack_across,
             shard_tokens=shard_tokens,
             copy_columns=copy_columns,
-            options=self._options(split_special_tokens),
+            options=self._pipeline.options(split_special_tokens),
             random=Randomness.of(dropout, stochastok, seed),
             threads=workers,
         )
         return encode_sources(job, workers, None if work_dir is None else Path(work_dir), show_progress, overwrite)
-
-    def _special_id(self, name: str, token: str | None) -> int | None:
-        """Return the id of a special or added token, for an argument with this name; None for None."""
-        if token is None:
-            return None
-        if token not in {str(added) for added in self._added_tokens_decoder.values()}:
-            raise ValueError(f"{name}: {token!r} is not a special or added token of this tokenizer")
-        token_id: int = self.convert_tokens_to_ids(token)
-        return token_id
 
     # Ids to text.
 
@@ -1046,7 +1046,7 @@ class BPETokenizer(CheckedTokenizer):
         ids = as_lists("ids", ids)
         if isinstance(ids, int):
             return added[ids].content if ids in added else known.get(ids, unknown)
-        skipped = self._skipped_ids(skip_special_tokens)
+        skipped = self._pipeline.skipped(check_flag("skip_special_tokens", skip_special_tokens))
         return [
             added[token_id].content if token_id in added else known.get(token_id, unknown)
             for token_id in check_ids("ids", ids)
@@ -1068,11 +1068,8 @@ class BPETokenizer(CheckedTokenizer):
         """
         ids = [token_ids] if type(token_ids) is int else as_lists("token_ids", token_ids)
         ids = [ids] if isinstance(ids, int) else ids
-        skipped = self._skipped_ids(skip_special_tokens)
-        try:
-            return self._engine.decode(ids, skipped)
-        except bulk.ODD_IDS:
-            return bulk.decode_odd(self, "token_ids", ids, skipped)
+        skips = check_flag("skip_special_tokens", skip_special_tokens)
+        return self._pipeline.decode_bytes(ids, skips, name="token_ids")
 
     def decode_to_texts(self, sequences: Sequence[Sequence[int]], *, skip_special_tokens: bool = False) -> list[str]:
         """Return the text of each sequence of ids; invalid UTF-8 is handled according to `errors`.
@@ -1083,20 +1080,8 @@ class BPETokenizer(CheckedTokenizer):
         rows: list[Any] = [*check_sequence("sequences", sequences, "rows of ids", 2)]
         if not are_rows_of_ids(rows):
             rows = [as_lists("sequences", row) for row in rows]
-        skipped = self._skipped_ids(skip_special_tokens)
-        try:
-            return self._engine.decode_batch(rows, skipped, self.errors)
-        except bulk.ODD_IDS:
-            return [bulk.decode_odd(self, "sequences", row, skipped).decode("utf-8", self.errors) for row in rows]
-
-    def _skipped_ids(self, skip_special_tokens: bool) -> bytes:
-        """Return a byte for each id that is not 0 if decoding skips the id."""
-        if check_flag("skip_special_tokens", skip_special_tokens):
-            return self._derived.special_ids(self._named_ids)
-        return b""
-
-    def _named_ids(self) -> Iterable[int | None]:
-        return map(self.convert_tokens_to_ids, self.special_tokens_map.values())
+        skips = check_flag("skip_special_tokens", skip_special_tokens)
+        return self._pipeline.decode(rows, skips, name="sequences")
 
     # Loading.
 
@@ -1289,14 +1274,11 @@ class BPETokenizer(CheckedTokenizer):
         else:
             cls._registered_for_auto_class = True
 
-    def _tokenizer_json(self) -> str:
-        return render_tokenizer_json(self.definition)
-
     @property
     def backend_tokenizer(self) -> Tokenizer:
         """The `tokenizers.Tokenizer` of our `tokenizer.json`, built on each access, for code that inspects it."""
         with panics_as_errors():
-            return Tokenizer.from_str(self._tokenizer_json())
+            return Tokenizer.from_str(render_tokenizer_json(self.definition))
 
     # Conversion.
 
@@ -1309,7 +1291,8 @@ class BPETokenizer(CheckedTokenizer):
     @checked(definition=converting.check_definition)
     def from_definition(cls, definition: Definition, **kwargs: Any) -> Self:
         """Create a tokenizer from a definition; `kwargs` override its settings."""
-        return cls(**converting.arguments_of(definition, check_settings(kwargs)))
+        pipeline = Pipeline.of(definition)  # whose encoder the constructor shares as long as it is here
+        return cls(**converting.arguments_of(definition, pipeline.model, check_settings(kwargs)))
 
     @checked(edited=converting.check_edited)
     def with_model(self, edited: Edited) -> tuple[Self, Remap]:

@@ -258,7 +258,7 @@ def test_other_objects_and_invalid_numbers_are_refused():
     fast = PreTrainedTokenizerFast(tokenizer_object=make_tokenizer().backend_tokenizer)
     with pytest.raises(TypeError, match=rf"got {type(fast).__name__}; give .* BPETokenizer\.convert_from"):
         show(fast, "low")
-    with pytest.raises(TypeError, match="expected str or bytes, got int"):
+    with pytest.raises(TypeError, match="text: expected str or bytes, got 7"):
         show(MODEL, 7)
     for wrong, error in ((0, ValueError), (2.5, TypeError)):
         with pytest.raises(error, match="max_tokens"):

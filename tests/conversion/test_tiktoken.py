@@ -18,6 +18,7 @@ from hf_bpe.encoding import unreachable
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats._format import PatternNeeded
+from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.pretokenizers import PATTERNS, pattern_expression
 from support.profiles import by_profile, thorough
 from support.strategies import models
@@ -82,7 +83,7 @@ def test_models_of_ranks_give_the_ids_of_tiktoken(ranks, texts, name):
 def test_an_encoding_in_memory_is_a_tokenizer_and_its_file_again(ranks, tmp_path_factory):
     encoding = tiktoken.Encoding("x", pat_str=PATTERNS["o200k"], mergeable_ranks=ranks, special_tokens={"<|x|>": 900})
     tokenizer = BPETokenizer.convert_from(encoding)
-    assert tokenizer.model == definition_of_encoding(encoding).model
+    assert tokenizer.model == Pipeline.of(definition_of_encoding(encoding)).model
     assert tokenizer.pattern == "o200k"
     path = tmp_path_factory.mktemp("x") / "x.tiktoken"
     tokenizer.convert_to(path)
@@ -105,7 +106,7 @@ def test_models_are_read_back_equal_or_refused_by_name(model, tmp_path_factory):
         }
         assert recover_merges(ranks) != model.merges or unreachable(model)
     else:
-        assert formats.read(path).model == Definition(model).model
+        assert formats.read(path).model == Pipeline.of(Definition(model)).model
 
 
 def test_trained_models_are_loaded_by_tiktoken(tmp_path):

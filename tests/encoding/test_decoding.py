@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream as TheirStream
 from transformers import AddedToken, PreTrainedTokenizerFast
 
@@ -23,7 +22,7 @@ def tokenizer(engine):
 
 @pytest.fixture(scope="module")
 def fast(tokenizer):
-    return PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(tokenizer._tokenizer_json()))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer.backend_tokenizer)
 
 
 def ids_of(tokenizer):

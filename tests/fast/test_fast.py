@@ -20,7 +20,7 @@ from transformers import AutoTokenizer, GPT2Tokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate, patch_transformers, unpatch_transformers
 from hf_bpe.counting import NormalizedTexts
-from hf_bpe.fast import _engine_slot
+from hf_bpe.fast import _pipeline_slot
 from hf_bpe.fast._backend_state import state_of_tokens
 from support.profiles import by_profile
 
@@ -266,7 +266,7 @@ def test_added_tokens_are_not_read_in_each_call_because_of_copies(folder, kind, 
     fast = accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
     other = COPIES[kind](fast)
     calls = []
-    monkeypatch.setattr(_engine_slot, "state_of_tokens", lambda backend: calls.append(1) or state_of_tokens(backend))
+    monkeypatch.setattr(_pipeline_slot, "state_of_tokens", lambda backend: calls.append(1) or state_of_tokens(backend))
     for _ in range(3):  # which compare until nothing reaches the backend
         fast.encode("is"), other.encode("is")
     calls.clear()
@@ -415,18 +415,18 @@ def test_threads_may_encode_while_another_adds_tokens(fast):
 def test_a_change_by_another_thread_leaves_no_call_to_the_backend(folder, monkeypatch, times, when):
     """In the backend, a call of another thread could change the padding of this one."""
     fast = accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
-    verified_engine = _engine_slot.verified_engine
+    verified_pipeline = _pipeline_slot.verified_pipeline
     changes = []
 
     def changed_meanwhile(backend):
-        engine = verified_engine(backend) if when == "after" else None
+        engine = verified_pipeline(backend) if when == "after" else None
         if len(changes) < times:
             changes.append(backend.add_tokens([f"<new {len(changes)}>"]))
             if when == "before":
                 raise ValueError("its ids differ, because the backend has changed since it was read")
-        return engine or verified_engine(backend)
+        return engine or verified_pipeline(backend)
 
-    monkeypatch.setattr(_engine_slot, "verified_engine", changed_meanwhile)
+    monkeypatch.setattr(_pipeline_slot, "verified_pipeline", changed_meanwhile)
     monkeypatch.setattr(PreTrainedTokenizerFast, "_encode_plus", lambda *args, **kwargs: pytest.fail("not accelerated"))
     fast.add_tokens(["<x>"])
     for _ in range(times + 1):

@@ -6,7 +6,6 @@ import random
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer
 from transformers import AddedToken, PreTrainedTokenizerFast
 from transformers.tokenization_python import PreTrainedTokenizer
 
@@ -58,7 +57,7 @@ def fast_of(tokenizer):
     """Make the fast tokenizer that someone without hf_bpe loads."""
     names = ("model_max_length", "padding_side", "truncation_side", "split_special_tokens", "model_input_names")
     return PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer.from_str(tokenizer._tokenizer_json()),
+        tokenizer_object=tokenizer.backend_tokenizer,
         **{name: getattr(tokenizer, name) for name in names},
         **tokenizer.special_tokens_map,
     )

@@ -50,7 +50,7 @@ def test_nasty_texts_have_the_ids_offsets_and_text_of_tokenizers(pair):
 
 def test_families_are_split_natively(pair, native):
     _, _, ours = pair
-    encoder = ours._engine
+    encoder = ours.pipeline.encoder
     raw = encoder._raw if isinstance(encoder, NormalizingEncoder) else encoder
     assert type(raw).__module__.endswith("_native")
 

@@ -14,6 +14,7 @@ from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.conversion import write_gpt2
 from hf_bpe.formats._verification.stress_texts import stress_texts
+from hf_bpe.tokenizer._saving import save as saving
 from support.hub import add_to_cache
 from support.profiles import by_profile
 from support.samples import CORPUS, SPECIALS, make_tokenizer, reload
@@ -263,7 +264,7 @@ def test_save_pretrained_returns_what_it_wrote_under_its_prefix(tokenizer, tmp_p
 def test_a_failed_save_leaves_the_old_files(tokenizer, tmp_path, monkeypatch):
     tokenizer.save_pretrained(tmp_path)
     before = contents(tmp_path)
-    monkeypatch.setattr(BPETokenizer, "_tokenizer_json", lambda self: "\ud800")  # cannot be written
+    monkeypatch.setattr(saving, "render_tokenizer_json", lambda definition: "\ud800")  # cannot be written
     with pytest.raises(UnicodeEncodeError):
         BPETokenizer.train(["other text"], vocab_size=260).save_pretrained(tmp_path)
     assert contents(tmp_path) == before

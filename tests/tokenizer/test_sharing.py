@@ -16,6 +16,7 @@ from transformers import AddedToken, AutoTokenizer
 
 from hf_bpe import BPETokenizer
 from hf_bpe.token_files import _documents as documents
+from hf_bpe.tokenizer._saving import save as saving
 from support.patience import PATIENCE
 from support.processes import run_code
 from support.profiles import thorough
@@ -212,13 +213,13 @@ def test_a_shallow_copy_has_tokens_of_its_own(tokenizer, expected):
 
 def test_a_folder_saved_while_tokens_are_added_is_of_one_moment(tokenizer, tmp_path, monkeypatch):
     add, before = adding(tokenizer), tokenizer.get_vocab()
-    write = BPETokenizer._tokenizer_json
+    write = saving.render_tokenizer_json
 
-    def add_and_write(self):
+    def add_and_write(definition):
         add()
-        return write(self)
+        return write(definition)
 
-    monkeypatch.setattr(BPETokenizer, "_tokenizer_json", add_and_write)
+    monkeypatch.setattr(saving, "render_tokenizer_json", add_and_write)
     tokenizer.save_pretrained(tmp_path)
     assert len(tokenizer) > len(before)
     assert BPETokenizer.from_pretrained(tmp_path).get_vocab() == before

@@ -18,6 +18,7 @@ from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS, stress_texts
 from hf_bpe.pretokenizers import Split, canonical_pattern
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+from hf_bpe.tokenizer._saving import save as saving
 from hf_bpe.tokenizer._saving.verify_folder import _is_as_in_file, verify_folder
 
 CORPUS = [
@@ -121,8 +122,8 @@ def test_a_damaged_tokenizer_json_is_refused_and_the_old_files_stay(tmp_path, mo
     tokenizer = BPETokenizer(model=BPEModel(BYTES | {256: b"lo", 257: b"12"}, merges, (), r"\d|\D+"))
     tokenizer.save_pretrained(tmp_path)
     before = contents(tmp_path)
-    whole = BPETokenizer._tokenizer_json
-    monkeypatch.setattr(BPETokenizer, "_tokenizer_json", lambda self: damage(whole(self)))
+    whole = saving.render_tokenizer_json
+    monkeypatch.setattr(saving, "render_tokenizer_json", lambda definition: damage(whole(definition)))
     with pytest.raises(ValueError, match=f"(?s){message}.*save with verify=False"):
         tokenizer.save_pretrained(tmp_path)
     assert contents(tmp_path) == before

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Union
 
 import numpy as np
 
@@ -20,13 +19,10 @@ from hf_bpe.analysis._report.measuring import BYTES, TOKENS, Measure, Totals, me
 from hf_bpe.analysis._report.scripts import LATIN, SCRIPTS, UNNAMED
 from hf_bpe.analysis._report.texts import CountingOptions, Cut, Texts, count_group, groups_of, sizes_of_files
 from hf_bpe.analysis._show import merge_tree
+from hf_bpe.analysis._tokenizers import AnyTokenizer, pipeline_of
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._provenance import short_digest
-
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
-
-AnyTokenizer = Union[BPEModel, "BPETokenizer"]
+from hf_bpe.formats._pipeline import Pipeline
 
 
 def report(
@@ -121,30 +117,17 @@ def compare(
     return Comparison(tuple(_reports(listed, names, texts, reference, parallel, options)))
 
 
-class _Side(NamedTuple):
-    """The properties of a tokenizer that reports use."""
+def _cut(pipeline: Pipeline) -> Cut:
+    return Cut(pipeline.model.pattern, pipeline.model.normalizer)
 
-    name: str
-    model: BPEModel
-    specials: tuple[str, ...]
 
-    @property
-    def cut(self) -> Cut:
-        return Cut(self.model.pattern, self.model.normalizer)
+def _special_tokens(pipeline: Pipeline) -> list[str]:
+    special = [token.content for token in pipeline.added_tokens.values() if token.special]
+    return [content for content in special if len(content.encode()) > 1]
 
-    @classmethod
-    def of(cls, tokenizer: AnyTokenizer) -> _Side:
-        if isinstance(tokenizer, BPEModel):
-            return cls("model", tokenizer, tokenizer.special_tokens)
-        definition = getattr(tokenizer, "definition", None)
-        if definition is None:
-            raise TypeError(
-                f"expected a BPETokenizer or a BPEModel, got {type(tokenizer).__name__}; give "
-                "BPETokenizer.from_pretrained(path), or BPETokenizer.convert_from(tokenizer) for another kind"
-            )
-        special = [token.content for token in definition.added_tokens.values() if token.special]
-        name = Path(tokenizer.name_or_path).name or "tokenizer"
-        return cls(name, tokenizer.model, tuple(content for content in special if len(content.encode()) > 1))
+
+def _name(tokenizer: AnyTokenizer) -> str:
+    return "model" if isinstance(tokenizer, BPEModel) else Path(tokenizer.name_or_path).name or "tokenizer"
 
 
 def _reports(
@@ -155,47 +138,46 @@ def _reports(
     parallel: bool,
     options: CountingOptions,
 ) -> list[Report]:
-    sides = [*map(_Side.of, tokenizers)]
-    names = _unique_names([side.name for side in sides]) if names is None else names
-    specials = [*dict.fromkeys(special for side in sides for special in side.specials)]
+    pipelines = [*map(pipeline_of, tokenizers)]
+    names = _unique_names(map(_name, tokenizers)) if names is None else names
+    specials = [*dict.fromkeys(special for pipeline in pipelines for special in _special_tokens(pipeline))]
     groups = groups_of(texts)
     if reference is not None and reference not in groups:
         raise ValueError(f"reference: expected one of {', '.join(map(repr, groups))}, got {reference!r}")
-    measures = [Measure(side.model, options.num_workers or default_threads()) for side in sides]
-    all_totals = {group: [Totals(side.model.vocab_size) for side in sides] for group in groups}
-    cuts = [*dict.fromkeys(side.cut for side in sides)]
+    measures = [Measure(pipeline.model, options.num_workers or default_threads()) for pipeline in pipelines]
+    all_totals = {group: [Totals(pipeline.model.vocab_size) for pipeline in pipelines] for group in groups}
+    cuts = [*dict.fromkeys(map(_cut, pipelines))]
     fingerprints: dict[Cut, list[str]] = {cut: [] for cut in cuts}
     for name, group in groups.items():
         for cut, counts in zip(cuts, count_group(name, group, cuts, specials, options), strict=True):
             fingerprints[cut].append(counts.fingerprint)
-            alike = [number for number, side in enumerate(sides) if side.cut == cut]
+            alike = [number for number, pipeline in enumerate(pipelines) if _cut(pipeline) == cut]
             measure(counts, [measures[n] for n in alike], [all_totals[name][n] for n in alike])
     first = next(iter(groups)) if reference is None else reference
     files = sizes_of_files(groups.values())
     return [
         _report_of(
             name,
-            side,
+            pipeline.model,
             {group: all_totals[group][number] for group in groups},
             first,
             parallel,
             files,
-            short_digest(" ".join(fingerprints[side.cut]).encode()),
+            short_digest(" ".join(fingerprints[_cut(pipeline)]).encode()),
         )
-        for number, (name, side) in enumerate(zip(names, sides, strict=True))
+        for number, (name, pipeline) in enumerate(zip(names, pipelines, strict=True))
     ]
 
 
 def _report_of(
     name: str,
-    side: _Side,
+    model: BPEModel,
     all_totals: Mapping[str, Totals],
     reference: str,
     parallel: bool,
     files: Mapping[str, int],
     text_digest: str,
 ) -> Report:
-    model = side.model
     has_words = model.pattern is not None
     total = reduce(add, all_totals.values())
     groups = [Figures.of(group, totals.sums.sum(axis=0), has_words) for group, totals in all_totals.items()]

@@ -5,24 +5,16 @@ Texts are encoded by the library of a file's format if it is installed, otherwis
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hf_bpe._utils.panics import panics_as_errors
-from hf_bpe.encoding._batch_layout import Layout
-from hf_bpe.encoding._encoder import Options, tuples_of
-from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
-from hf_bpe.pretokenizers._byte_level import to_printable
+from hf_bpe.formats._pipeline import Pipeline, without_idle_ignore_merges
 from hf_bpe.pretokenizers._patterns import canonical_pattern, split
 
 _SHOWN = 12
@@ -52,50 +44,21 @@ class Side:
 
 def side_of(definition: Definition, name: str) -> Side:
     """Return the side that encodes a definition with hf_bpe."""
-    encoder = make_encoder(definition.model, tuples_of(definition.added_tokens.items()))
-    ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
-    options = Options(
-        split_special_tokens=bool(definition.setting("split_special_tokens")),
-        add_prefix_space=bool(definition.setting("add_prefix_space")),
-        unknown_id=ids.get(definition.setting("unk_token")),
-    )
-    template = definition.template
-
-    def with_special_tokens(*rows: list[int]) -> list[int]:
-        tokens = [] if template is None else template.special_tokens(len(rows))
-        special = [[ids[token] for token in each] for each in tokens]
-        # Special tokens, a row, special tokens, a row, special tokens.
-        return [*chain.from_iterable(chain.from_iterable(zip_longest(special, rows, fillvalue=())))]
-
-    def encode(texts: list[str], added: bool) -> list[list[int]]:
-        rows = encoder.encode_batch([*texts], options, os.cpu_count() or 1)
-        return [*map(with_special_tokens, rows)] if added and template is not None else rows
+    pipeline = Pipeline.of(definition)
+    options = pipeline.options()
 
     def encode_pair(text: str, second: str) -> list[int]:
-        return with_special_tokens(*encode([text, second], False))
+        return pipeline.build(*pipeline.encode([text, second]))
 
     def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
-        source = Source(encoder, [*texts], options, None)
-        ids, bounds, places = encoder.encode_with_offsets(source.texts, options)
-        layout = Layout(ids, np.stack([bounds[:-1], bounds[1:]], axis=1)[:, None], [(), ()])
-        encodings = Encodings(
-            lambda: layout,
-            lambda: places,
-            NO_ID,
-            lambda layout, row: [],
-            lambda ids: [_printable(definition, token_id) for token_id in ids],
-            definition.setting("trim_offsets", False),
-            partial(source.matched, definition.added_tokens),
-        )
+        encodings = pipeline.encodings([[text] for text in texts])
         return [*map(encodings.offsets, range(len(texts)))]
 
-    peer = Peer("hf_bpe", encode, True, encode_pair, lambda data: encoder.encode(data, options), offsets)
-    return Side(name, peer, definition)
+    def encode_bytes(data: bytes) -> list[int]:
+        return pipeline.encoder.encode(data, options)
 
-
-def _printable(definition: Definition, token_id: int) -> str:
-    added = definition.added_tokens.get(token_id)
-    return to_printable(definition.model.vocab[token_id]) if added is None else added.content
+    peer = Peer("hf_bpe", pipeline.encode, True, encode_pair, encode_bytes, offsets)
+    return Side(name, peer, replace(definition, model=pipeline.model))
 
 
 def side_of_file(path: Path, format: Format, definition: Definition | None = None, name: str | None = None) -> Side:
@@ -115,7 +78,7 @@ def side_of_file(path: Path, format: Format, definition: Definition | None = Non
         peer = None
     if peer is None:
         return side_of(definition, f"{name} ({format.name}, by hf_bpe)")
-    return Side(f"{name} ({format.name}, by {peer.name})", peer, definition)
+    return Side(f"{name} ({format.name}, by {peer.name})", peer, without_idle_ignore_merges(definition))
 
 
 def side_of_loaded(tokenizer: Any, name: str) -> Side:

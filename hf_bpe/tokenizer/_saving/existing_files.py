@@ -12,13 +12,13 @@ from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.tokenizer._saving.auto_tokenizer import load_with_auto_tokenizer
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+    from hf_bpe.tokenizer._protocol import Tokenizer
 
 _CONFIG_FILE = "config.json"
 _CHAT_TEMPLATE_FILE = "chat_template.jinja"
 
 
-def warn_of_neighbours(tokenizer: BPETokenizer, folder: Path, staging: Path, prefix: str = "") -> None:
+def warn_of_neighbours(tokenizer: Tokenizer, folder: Path, staging: Path, prefix: str = "") -> None:
     """Warn about existing files in a folder that change what is loaded from it.
 
     Args:
@@ -51,7 +51,7 @@ def warn_of_neighbours(tokenizer: BPETokenizer, folder: Path, staging: Path, pre
         )
 
 
-def _auto_tokenizer_problem(tokenizer: BPETokenizer, folder: Path) -> str | None:
+def _auto_tokenizer_problem(tokenizer: Tokenizer, folder: Path) -> str | None:
     """Describe the problem with the tokenizer that AutoTokenizer loads from a folder; None if there is none."""
     try:
         chosen = load_with_auto_tokenizer(folder)

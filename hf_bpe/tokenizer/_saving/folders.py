@@ -20,6 +20,7 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._definition import NAMED_TOKENS, Definition
+from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._reading import read_bytes
 from hf_bpe.formats._tokenizer_config import check_added_tokens, check_config, check_special_tokens_map
 from hf_bpe.formats._tokenizer_json import (
@@ -96,7 +97,7 @@ class Folder:
     given: frozenset[str]
     tokenizer_json: str = ""
     content: Mapping[str, Any] | None = None
-    _definitions: list[Definition] = field(default_factory=list, repr=False, compare=False)
+    _pipelines: list[Pipeline] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def of(cls, name: str | os.PathLike[str], files: Mapping[str, str | None], given: Mapping[str, Any]) -> Folder:
@@ -197,7 +198,8 @@ class Folder:
         added.add(_tokens_that_transformers_adds(listed, base, added))
         self._warn_of_ids(listed, added)
         definition = definition_of_json({**self.content, "padding": None, "truncation": None}, added, of_file)
-        self._definitions.append(definition)  # kept until the tokenizer is made, which shares its encoder
+        pipeline = Pipeline.of(definition)
+        self._pipelines.append(pipeline)  # kept until the tokenizer is made, which shares its encoder
         self._check(definition, named)
         others = {name: token for name, token in named.items() if name not in _STANDARD_NAMES}
         # transformers names tokens by the other files only.
@@ -210,7 +212,7 @@ class Folder:
             **{name: named[name] for name in _STANDARD_NAMES if named[name] is not None},
             **({"model_specific_special_tokens": others} if others else {}),
             "extra_special_tokens": [*map(str, base._extra_special_tokens)],
-            "model": replace(definition.model, **of_model) if of_model else definition.model,
+            "model": replace(pipeline.model, **of_model) if of_model else pipeline.model,
             "added_tokens_decoder": dict(definition.added_tokens),
         }
 

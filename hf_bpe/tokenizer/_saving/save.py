@@ -22,6 +22,7 @@ from hf_bpe.counting._normalized_texts import with_normalizer
 from hf_bpe.formats._integrity import LAST, check_digests, digests_of
 from hf_bpe.formats._native_readers import printable_vocab as printable_vocab_of
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS
+from hf_bpe.formats._tokenizer_json import render_tokenizer_json
 from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab
 from hf_bpe.tokenizer._saving.existing_files import warn_of_neighbours
 from hf_bpe.tokenizer._saving.folders import Folder
@@ -29,7 +30,7 @@ from hf_bpe.tokenizer._saving.verify_folder import verify_folder
 from hf_bpe.tokenizer._transformers_compat import constructor_errors
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+    from hf_bpe.tokenizer._protocol import Tokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
 
@@ -53,7 +54,7 @@ def errors_of_files(folder: Folder, files: Mapping[str, str | None], settings: M
 
 
 def save(
-    tokenizer: BPETokenizer,
+    tokenizer: Tokenizer,
     write: Callable[[Path], object],
     save_directory: str | os.PathLike[str],
     prefix: str,
@@ -64,7 +65,8 @@ def save(
     """Save a tokenizer, which no other thread changes; `write` saves what transformers does in a folder."""
     with staged_folder(save_directory, last=[prefix + name for name in LAST]) as staging:
         write(staging)
-        (staging / TOKENIZER_FILE).write_text(tokenizer._tokenizer_json(), encoding="utf-8", newline="\n")
+        content = render_tokenizer_json(tokenizer.definition)
+        (staging / TOKENIZER_FILE).write_text(content, encoding="utf-8", newline="\n")
         _finish_config(tokenizer, staging, portable)
         if verify:
             verify_folder(staging, tokenizer)
@@ -93,7 +95,7 @@ def is_copied(cls: type) -> bool:
     return cls.__module__.startswith("transformers_modules.")
 
 
-def _finish_config(tokenizer: BPETokenizer, folder: Path, portable: bool) -> None:
+def _finish_config(tokenizer: Tokenizer, folder: Path, portable: bool) -> None:
     """Correct the `tokenizer_config.json` that transformers wrote."""
     path = folder / CONFIG_FILE
     config = json.loads(path.read_text(encoding="utf-8"))

@@ -18,13 +18,13 @@ from hf_bpe.formats._verification.mismatch import check_ids, check_offsets, chec
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+    from hf_bpe.tokenizer._protocol import Tokenizer as OwnTokenizer
 _HEAD_BYTES = 1 << 18
 
 
 def verify_folder(
     folder: str | os.PathLike[str],
-    tokenizer: BPETokenizer,
+    tokenizer: OwnTokenizer,
     *,
     original: Side | None = None,
     files: Sequence[Path] = (),
@@ -82,7 +82,7 @@ _OF_TRANSFORMERS = "PreTrainedTokenizerFast.from_pretrained"
 _ADVICE = "Change what is named here, or, to have the folder all the same, save with verify=False"
 
 
-def _loaders(folder: Path, tokenizer: BPETokenizer) -> Iterator[tuple[str, Callable[[], Any]]]:
+def _loaders(folder: Path, tokenizer: OwnTokenizer) -> Iterator[tuple[str, Callable[[], Any]]]:
     from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
     path = folder / "tokenizer.json"

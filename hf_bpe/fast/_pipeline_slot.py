@@ -1,4 +1,4 @@
-"""The engine of a fast tokenizer, verified when it is made, and made again when the backend has changed."""
+"""The pipeline of a fast tokenizer, verified when it is made, and made again when the backend has changed."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from hf_bpe.fast._backend_state import (
     state_of_components,
     state_of_tokens,
 )
-from hf_bpe.fast._engine import Engine, make_engine
-from hf_bpe.fast._verification import verify_engine
+from hf_bpe.fast._fast_pipeline import FastPipeline
+from hf_bpe.fast._verification import verify_pipeline
 
 logger = logging.get_logger(__name__)
 
-_engines: weakref.WeakValueDictionary[str, Engine] = weakref.WeakValueDictionary()
+_pipelines: weakref.WeakValueDictionary[str, FastPipeline] = weakref.WeakValueDictionary()
 _verified: set[str] = set()
-_TRIES = 16  # to verify an engine while other threads change the backend
+_TRIES = 16  # to verify an pipeline while other threads change the backend
 
 
-def verified_engine(backend: Tokenizer) -> Engine:
-    """Return the engine of a backend, verified once for each content in a process.
+def verified_pipeline(backend: Tokenizer) -> FastPipeline:
+    """Return the pipeline of a backend, verified once for each content in a process.
 
     Raises:
         ValueError: there is none, which the message explains.
@@ -42,27 +42,27 @@ def verified_engine(backend: Tokenizer) -> Engine:
             "until the tokenizer is saved and loaded again"
         )
     digest = hashlib.sha256(content.encode()).hexdigest()
-    engine = _engines.get(digest)
-    if engine is None:
-        engine = make_engine(backend)
-    if digest not in _verified:
-        verify_engine(engine, backend)
-        _verified.add(digest)
-    _engines[digest] = engine
-    return engine
+    pipeline = _pipelines.get(digest)
+    if pipeline is None:
+        pipeline, definition = FastPipeline.of_backend(backend)
+        if digest not in _verified:
+            verify_pipeline(pipeline, definition, backend)
+            _verified.add(digest)
+        _pipelines[digest] = pipeline
+    return pipeline
 
 
 class _Snapshot(NamedTuple):
-    """The state of a backend for which an engine was made; without a backend, that of one that was copied."""
+    """The state of a backend for which an pipeline was made; without a backend, that of one that was copied."""
 
     backend: Tokenizer | None
-    engine: Engine | None
+    pipeline: FastPipeline | None
     components: tuple[Any, ...]
     tokens: tuple[Any, ...]
 
 
-class EngineSlot:
-    """The engine of a tokenizer, made when it is needed and again when the backend has changed.
+class PipelineSlot:
+    """The pipeline of a tokenizer, made when it is needed and again when the backend has changed.
 
     Copies made by `copy.copy` share the slot with the backend. They are known, so that their references to the backend
     are not taken for those of other code, for which added tokens would be compared in every call: vLLM keeps copies.
@@ -81,11 +81,11 @@ class EngineSlot:
         self._is_warned = False
         self.is_reached = True
 
-    def __reduce__(self) -> tuple[type[EngineSlot], tuple[()]]:
-        return EngineSlot, ()
+    def __reduce__(self) -> tuple[type[PipelineSlot], tuple[()]]:
+        return PipelineSlot, ()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> EngineSlot:
-        other = EngineSlot()
+    def __deepcopy__(self, memo: dict[int, Any]) -> PipelineSlot:
+        other = PipelineSlot()
         if self._snapshot is not None and not self.is_reached:
             other._snapshot = self._snapshot._replace(backend=None)
         return other
@@ -99,10 +99,10 @@ class EngineSlot:
         """Return the attributes of the other tokenizers that have this slot, and notice what reaches the backend."""
         owners = [owner() for owner in self._owners]
         found = {id(vars(owner)): vars(owner) for owner in owners if hasattr(type(owner), "_accelerates")}
-        return [each for each in found.values() if each is not attributes and each.get("_engine_slot") is self]
+        return [each for each in found.values() if each is not attributes and each.get("_pipeline_slot") is self]
 
-    def current(self, attributes: dict[str, Any]) -> Engine | None:
-        """Return the engine of the backend as it is now; None if the backend has to do the work itself.
+    def current(self, attributes: dict[str, Any]) -> FastPipeline | None:
+        """Return the pipeline of the backend as it is now; None if the backend has to do the work itself.
 
         Args:
             attributes: those of the tokenizer.
@@ -123,24 +123,24 @@ class EngineSlot:
             return None
         if snapshot.backend is None:
             self._snapshot = snapshot._replace(backend=backend)
-        return snapshot.engine
+        return snapshot.pipeline
 
     def require(self, attributes: dict[str, Any]) -> None:
-        """Make the engine of the backend.
+        """Make the pipeline of the backend.
 
         Raises:
             ValueError: it cannot be made, for the reason in the message.
         """
-        self._take(attributes["_tokenizer"], verified_engine)
+        self._take(attributes["_tokenizer"], verified_pipeline)
 
-    def _renewed(self, backend: Tokenizer) -> Engine | None:
+    def _renewed(self, backend: Tokenizer) -> FastPipeline | None:
         try:
-            return self._take(backend, verified_engine)
+            return self._take(backend, verified_pipeline)
         except ValueError as error:
             self._warn(error)
             return self._take(backend, lambda _: None)
 
-    def _take(self, backend: Tokenizer, make: Callable[[Tokenizer], Engine | None]) -> Engine | None:
+    def _take(self, backend: Tokenizer, make: Callable[[Tokenizer], FastPipeline | None]) -> FastPipeline | None:
         """Return what is made of a backend, and keep it unless another thread changes the backend meanwhile.
 
         Then the result is that of a moment in between, and the next call makes another one. The backend itself would
@@ -149,16 +149,16 @@ class EngineSlot:
         for _ in range(_TRIES):
             self.is_reached = True
             before = state_of_components(backend), state_of_tokens(backend)
-            engine, error = None, None
+            pipeline, error = None, None
             try:
-                engine = make(backend)
+                pipeline = make(backend)
             except ValueError as raised:
                 error = raised
             is_unchanged = before == (state_of_components(backend), state_of_tokens(backend))
             if is_unchanged and error is None:
-                self._snapshot = _Snapshot(backend, engine, *before)
+                self._snapshot = _Snapshot(backend, pipeline, *before)
             if error is None:
-                return engine
+                return pipeline
             if is_unchanged:
                 raise error
         raise ValueError("other threads change the tokenizer while it is read")

@@ -1,0 +1,303 @@
+"""Pipelines: a `Definition` made runnable, without transformers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tokenizers import AddedToken
+
+from hf_bpe._utils.arguments import check_int, short_repr, wrong_type
+from hf_bpe._utils.cached_property import cached_property
+from hf_bpe._utils.processes import default_threads
+from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._batch_layout import Layout
+from hf_bpe.encoding._encoder import (
+    AddedTokenTuple,
+    AnyText,
+    Encoder,
+    Ids,
+    Numbers,
+    Options,
+    TemplateIds,
+    is_skipped,
+    tuples_of,
+)
+from hf_bpe.encoding._factory import make_encoder, share_encoder
+from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source
+from hf_bpe.encoding._merge_trees import makes_all_tokens
+from hf_bpe.encoding._randomness import NOT_RANDOM, Randomness
+from hf_bpe.encoding._stochastok import TokenSplits
+from hf_bpe.formats._definition import NAMED_TOKENS, Definition
+from hf_bpe.formats._template import Template, template_ids
+from hf_bpe.pretokenizers._byte_level import to_printable
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+logger = logging.getLogger(__name__)
+
+INVALID_ID_ERRORS = (KeyError, TypeError, OverflowError, ValueError)
+"""The errors of encoders for ids without a token and for values that are not ids."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pipeline:
+    """What encodes and decodes for a tokenizer: immutable, and picklable as what it is made of.
+
+    What takes time is made on first use; two threads may then both make it.
+
+    Args:
+        base: the encoder of the model, without added tokens.
+        added_tokens: id → token that is found in text before it is split; never changed.
+        template: the special tokens that are added to sequences.
+        names: names of special tokens, such as `unk_token` → their content.
+        split_special_tokens, add_prefix_space, trim_offsets, errors, unused_tokens: see `BPETokenizer`.
+
+    >>> from hf_bpe import train
+    >>> pipeline = Pipeline.of(Definition(train(["low lower"], vocab_size=258, special_tokens=["<s>"])))
+    >>> ids = pipeline.encode(["low<s>"])
+    >>> ids, pipeline.decode(ids), pipeline.decode(ids, skip_special_tokens=True)
+    ([[108, 257, 256]], ['low<s>'], ['low'])
+    """
+
+    base: Encoder
+    added_tokens: Mapping[int, AddedToken] = field(default_factory=dict)
+    template: Template | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    split_special_tokens: bool = False
+    add_prefix_space: bool = False
+    trim_offsets: bool | str = False
+    errors: str = "replace"
+    unused_tokens: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, definition: Definition) -> Self:
+        """Return the pipeline of a definition.
+
+        Its model has `ignore_merges` only if that has an effect.
+        """
+        settings = ("split_special_tokens", "add_prefix_space", "trim_offsets", "errors", "unused_tokens")
+        return cls(
+            _make_base(definition.model),
+            definition.added_tokens,
+            definition.template,
+            {name: str(definition.setting(name)) for name in NAMED_TOKENS if definition.setting(name) is not None},
+            **{name: definition.settings[name] for name in settings if name in definition.settings},
+        )
+
+    def with_changes(self, **changes: Any) -> Self:
+        """Return a pipeline with other values of some arguments, which shares what does not depend on them."""
+        other = replace(self, **changes)
+        if changes.keys().isdisjoint(("base", "added_tokens")):
+            shared = ("encoder", "token_tuples", "splits", "ids")
+            vars(other).update({name: vars(self)[name] for name in shared if name in vars(self)})
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        # `datasets` takes the pickle of a tokenizer as its fingerprint, so it must not depend on what was used.
+        return {each.name: vars(self)[each.name] for each in fields(self)}
+
+    @property
+    def model(self) -> BPEModel:
+        """The model, without added tokens."""
+        return self.base.model
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder that finds the added tokens."""
+        return self.base.with_added_tokens(self.token_tuples)
+
+    @cached_property
+    def token_tuples(self) -> tuple[AddedTokenTuple, ...]:
+        """The added tokens in the form that encoders take."""
+        return tuples_of(self.added_tokens.items())
+
+    def encoder_without(self, is_left_out: Callable[[AddedToken], bool]) -> Encoder:
+        """Return an encoder to which some added tokens are ordinary text."""
+        kept = ((token_id, token) for token_id, token in self.added_tokens.items() if not is_left_out(token))
+        return self.base.with_added_tokens(tuples_of(kept))
+
+    @cached_property
+    def splits(self) -> TokenSplits:
+        """The pairs that StochasTok splits tokens into."""
+        return TokenSplits(self.model, self.added_tokens)
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The ids of added tokens, by content."""
+        return {token.content: token_id for token_id, token in self.added_tokens.items()}
+
+    def id_of_name(self, name: str) -> int | None:
+        """Return the id of a named token, such as `unk_token`; None if there is none."""
+        content = self.names.get(name)
+        if content is None or content in self.ids:
+            return None if content is None else self.ids[content]
+        return self.model.printable_vocab().get(content)
+
+    # Encoding.
+
+    def options(self, split_special_tokens: bool | None = None, *, add_prefix_space: bool | None = None) -> Options:
+        """Return the options of encoding; None for what the definition says."""
+        as_text = self.split_special_tokens if split_special_tokens is None else split_special_tokens
+        if add_prefix_space is None:
+            return self._options[as_text]
+        return self._options[as_text]._replace(add_prefix_space=add_prefix_space)
+
+    @cached_property
+    def _options(self) -> tuple[Options, Options]:
+        unknown_id = self.id_of_name("unk_token") if self.base.lacks_bytes else None
+        found, as_text = (Options(flag, self.add_prefix_space, unknown_id) for flag in (False, True))
+        return found, as_text
+
+    @cached_property
+    def options_of_bytes(self) -> tuple[Options, Options]:
+        """The options of encoding bytes, without a prefix space: special tokens found, and as ordinary text."""
+        found, as_text = (options._replace(add_prefix_space=False) for options in self._options)
+        return found, as_text
+
+    def template_ids(self, sequences: int, add_special_tokens: bool = True) -> TemplateIds:
+        """Return the ids of the special tokens before the first of one or two sequences, and after each."""
+        return self._templates[sequences - 1] if add_special_tokens else ((),) * (sequences + 1)
+
+    @cached_property
+    def _templates(self) -> tuple[TemplateIds, TemplateIds]:
+        one, two = (template_ids(self.build, sequences, self.template is not None) for sequences in (1, 2))
+        assert one is not None  # a template has its sequences in order
+        assert two is not None
+        return one, two
+
+    def build(self, *sequences: list[int]) -> list[int]:
+        """Return the ids of one or two sequences with the special tokens of the template."""
+        if self.template is None:
+            return [token_id for sequence in sequences for token_id in sequence]
+        return self.template.build(sequences, self.ids)
+
+    def encode(self, texts: Sequence[AnyText], add_special_tokens: bool = False) -> list[list[int]]:
+        """Return the ids of each text."""
+        rows = self.encoder.encode_batch([*texts], self.options(), default_threads())
+        return [*map(self.build, rows)] if add_special_tokens and self.template is not None else rows
+
+    def encode_to_numpy(
+        self, texts: list[AnyText], options: Options, threads: int, random: Randomness = NOT_RANDOM
+    ) -> tuple[Ids, Numbers]:
+        """Return the ids of all texts, and the offsets at which each text's ids begin, with the end of the last."""
+        encoded = self.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
+        return random.split(*encoded, lambda: self.splits)
+
+    def encode_to_lists(
+        self, texts: list[AnyText], options: Options, threads: int, random: Randomness = NOT_RANDOM
+    ) -> list[list[int]]:
+        """Return the ids of each text."""
+        if random.stochastok == 0:
+            return self.encoder.encode_batch(texts, random.options(options, len(texts)), threads)
+        ids, offsets = self.encode_to_numpy(texts, options, threads, random)
+        return [row.tolist() for row in np.split(ids, offsets[1:-1])] if texts else []
+
+    def encodings(self, rows: Sequence[Sequence[str]], add_special_tokens: bool = False) -> Encodings:
+        """Return ids, offsets and words of single texts, or of pairs.
+
+        Args:
+            rows: at least one; each of one text, or each of two.
+            add_special_tokens: add the special tokens of the template.
+        """
+        per_row = len(rows[0])
+        source = Source(self.encoder, [text for row in rows for text in row], self.options(), None)
+        layout = source.layout(per_row, self.template_ids(per_row, add_special_tokens))
+        type_ids = partial(self.type_ids, add_special_tokens)
+        matched = partial(source.matched, self.added_tokens)
+        return Encodings(lambda: layout, source.places, NO_ID, type_ids, self.to_tokens, self.trim_offsets, matched)
+
+    def type_ids(self, add_special_tokens: bool, layout: Layout, row: int, pad_type_id: int = 0) -> list[int]:
+        """Return the token type ids of a row by the template; 0 without one."""
+        sizes = layout.sequence_lengths[row].tolist()
+        if self.template is None or not self.template.has_type_ids:
+            return layout.filled_up([0] * (sum(sizes) + layout.num_special), pad_type_id)
+        return layout.filled_up(self.template.type_ids(sizes, add_special_tokens), pad_type_id)
+
+    def to_tokens(self, ids: Iterable[int]) -> list[str]:
+        """Return the printable token of each id."""
+        added, vocab = self.added_tokens, self.model.vocab
+        return [added[each].content if each in added else to_printable(vocab[each]) for each in ids]
+
+    # Decoding.
+
+    def skipped(self, skip_special_tokens: bool) -> bytes:
+        """Return a byte for each id that is 1 if decoding skips it."""
+        return self._special_ids if skip_special_tokens else b""
+
+    @property
+    def special_names(self) -> Iterable[str]:
+        """The names whose tokens are special, whatever their flags."""
+        return self.names
+
+    @cached_property
+    def _special_ids(self) -> bytes:
+        flagged = (token_id for token_id, token in self.added_tokens.items() if token.special)
+        named = (token_id for token_id in map(self.id_of_name, self.special_names) if token_id is not None)
+        ids = {*flagged, *named}
+        is_special = bytearray(max(ids, default=-1) + 1)
+        for token_id in ids:
+            is_special[token_id] = 1
+        return bytes(is_special)
+
+    def decode(self, rows: Sequence[Any], skip_special_tokens: bool = False, *, name: str = "rows") -> list[str]:
+        """Return the text of each row of ids; invalid UTF-8 is handled according to `errors`.
+
+        Args:
+            rows: lists of ids.
+            skip_special_tokens: leave special tokens out.
+            name: the name of the argument in messages.
+        """
+        try:
+            return self.encoder.decode_batch([*rows], self.skipped(skip_special_tokens), self.errors)
+        except INVALID_ID_ERRORS:
+            decoded = (self.decode_untrusted(name, row, skip_special_tokens) for row in rows)
+            return [data.decode("utf-8", self.errors) for data in decoded]
+
+    def decode_bytes(self, ids: Any, skip_special_tokens: bool = False, *, name: str = "ids") -> bytes:
+        """Return exactly the bytes of ids."""
+        try:
+            return self.encoder.decode(ids, self.skipped(skip_special_tokens))
+        except INVALID_ID_ERRORS:
+            return self.decode_untrusted(name, ids, skip_special_tokens)
+
+    def decode_untrusted(self, name: str, ids: Any, skip_special_tokens: bool) -> bytes:
+        """Return the bytes of ids of which the encoder does not know some, with `unk_token` outside the vocabulary."""
+        if not isinstance(ids, (list, tuple)):
+            raise wrong_type(name, "a row of ids", ids)
+        skipped, unused = self.skipped(skip_special_tokens), {i: text for text, i in self.unused_tokens.items()}
+        unknown_id = self.id_of_name("unk_token")
+        parts: list[bytes] = []
+        known: list[int] = []
+        for at, each in enumerate(ids):
+            token_id = check_int(f"{name}[{at}]", each)
+            if is_skipped(token_id, skipped):
+                continue
+            if token_id in self.model.vocab or token_id in self.added_tokens:
+                known.append(token_id)
+            elif token_id in unused:  # as `tokenizers` decodes a token that is not made of bytes
+                parts += [self.encoder.decode(known, b""), unused[token_id].encode()]
+                known = []
+            elif unknown_id is not None:
+                known.append(unknown_id)  # not skipped, although it is a special token
+            else:
+                logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
+        return b"".join([*parts, self.encoder.decode(known, b"")])
+
+
+def without_idle_ignore_merges(definition: Definition) -> Definition:
+    """Return a definition with the model of its pipeline, because not every format can store `ignore_merges`."""
+    return replace(definition, model=_make_base(definition.model).model)
+
+
+def _make_base(model: BPEModel) -> Encoder:
+    """Return the encoder of a model, in which `ignore_merges` is False if it has no effect: merges make every token."""
+    encoder = make_encoder(model)
+    if model.ignore_merges and makes_all_tokens(model):
+        return share_encoder(encoder, model.with_checked(ignore_merges=False))
+    return encoder
