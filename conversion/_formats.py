@@ -23,9 +23,10 @@ from hf_bpe.conversion import _tiktoken as tiktoken
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats import _tokenizer_json as tokenizer_json
 from hf_bpe.formats import _vocab_and_merges as gpt2
-from hf_bpe.formats._definition import NAMED_TOKENS, Definition
+from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints
 from hf_bpe.formats._pipeline import without_idle_ignore_merges
+from hf_bpe.formats._settings import NAMED_TOKENS
 from hf_bpe.formats._verification.mismatch import verify_file
 from hf_bpe.formats._verification.sides import side_of_file
 

@@ -30,9 +30,10 @@ from hf_bpe.conversion._llama_cpp import (
 from hf_bpe.conversion._llama_cpp_peer import peer
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._merge_trees import unreachable
-from hf_bpe.formats._definition import NAMED_TOKENS, Definition
+from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._native_readers import from_printable_all
+from hf_bpe.formats._settings import NAMED_TOKENS
 from hf_bpe.formats._verification.sides import side_of
 from hf_bpe.pretokenizers._byte_level import from_printable, is_utf8, to_printable
 from hf_bpe.pretokenizers._patterns import canonical_pattern

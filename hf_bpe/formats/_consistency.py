@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hf_bpe.formats._definition import NAMED_TOKENS
 from hf_bpe.formats._reading import decode, read_bytes, read_json_object
+from hf_bpe.formats._settings import NAMED_TOKENS
 
 _MODEL_FILES = ("config.json", "generation_config.json")
 _SHOWN = 3

@@ -9,6 +9,7 @@ from typing import Any
 from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
+from hf_bpe.formats._settings import NAMED_TOKENS
 from hf_bpe.formats._template import Template, as_template
 
 END_OF_TEXT = "<|endoftext|>"
@@ -16,8 +17,6 @@ END_OF_TEXT = "<|endoftext|>"
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 """The flags of an added token, except `special`."""
-
-NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 _NAMED_BY_ITSELF = ("bos_token", "eos_token")
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
-from hf_bpe.formats._definition import FLAGS, NAMED_TOKENS, Definition
+from hf_bpe.formats._definition import FLAGS, Definition
+from hf_bpe.formats._settings import NAMED_TOKENS
 
 
 class Feature(NamedTuple):
@@ -65,9 +66,16 @@ def _has_settings(*names: str) -> Callable[[Definition], bool]:
 
 
 def _other_settings(definition: Definition) -> dict[str, Any]:
-    known = {*NAMED_TOKENS, "add_prefix_space", "trim_offsets", "template", "chat_template", "split_special_tokens"}
-    known |= {"unused_tokens"}
-    return {name: value for name, value in definition.settings.items() if name not in known}
+    """Return the settings that are no feature of their own."""
+    own = {*NAMED_TOKENS, *_FEATURES_OF_ONE_SETTING, "template"}
+    return {name: value for name, value in definition.settings.items() if name not in own}
+
+
+# Each of these settings has a feature: name of the feature, by setting.
+_FEATURES_OF_ONE_SETTING = {
+    "add_prefix_space": "prefix_space",
+    **{name: name for name in ("trim_offsets", "split_special_tokens", "unused_tokens", "chat_template")},
+}
 
 
 FEATURES: dict[str, Feature] = {

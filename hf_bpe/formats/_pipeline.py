@@ -32,7 +32,8 @@ from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source
 from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._randomness import NOT_RANDOM, Randomness
 from hf_bpe.encoding._stochastok import TokenSplits
-from hf_bpe.formats._definition import NAMED_TOKENS, Definition
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS
 from hf_bpe.formats._template import Template, template_ids
 from hf_bpe.pretokenizers._byte_level import to_printable
 
@@ -81,13 +82,12 @@ class Pipeline:
 
         Its model has `ignore_merges` only if that has an effect.
         """
-        settings = ("split_special_tokens", "add_prefix_space", "trim_offsets", "errors", "unused_tokens")
         return cls(
             _make_base(definition.model),
             definition.added_tokens,
             definition.template,
             {name: str(definition.setting(name)) for name in NAMED_TOKENS if definition.setting(name) is not None},
-            **{name: definition.settings[name] for name in settings if name in definition.settings},
+            **{name: definition.settings[name] for name in PIPELINE_SETTINGS if name in definition.settings},
         )
 
     def with_changes(self, **changes: Any) -> Self:
@@ -288,6 +288,10 @@ class Pipeline:
             else:
                 logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
         return b"".join([*parts, self.encoder.decode(known, b"")])
+
+
+PIPELINE_SETTINGS = tuple(each.name for each in fields(Pipeline) if each.name in SETTINGS and each.name != "template")
+"""The settings that a pipeline takes as they are."""
 
 
 def without_idle_ignore_merges(definition: Definition) -> Definition:

@@ -7,32 +7,18 @@ from typing import Any
 
 from hf_bpe._utils.input_files import read_json
 from hf_bpe.formats._reading import check_ids, read_json_object
+from hf_bpe.formats._settings import SETTINGS
 
 CONFIG_FILE = "tokenizer_config.json"
 DIGESTS = "file_digests"  # file → digest, see hf_bpe.formats._integrity
 
-_STRING, _BOOLEAN, _NUMBER, _OBJECT, _ARRAY = (str,), (bool,), (int, float), (dict,), (list,)
-_OPTIONAL = (type(None),)
+_NULL = type(None)
 _TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("errors", "padding_side", "truncation_side", "token_type_ids_pattern", "signature"), _STRING),
-    **dict.fromkeys(("normalizer", "pattern", "special_tokens_pattern", "tokenizer_class"), _STRING + _OPTIONAL),
-    **dict.fromkeys(("split_special_tokens", "clean_up_tokenization_spaces"), _BOOLEAN),
-    **dict.fromkeys(("ignore_merges", "drop_missing_bytes"), _BOOLEAN),
-    "add_prefix_space": _BOOLEAN + _OPTIONAL,
-    "trim_offsets": _BOOLEAN + _STRING,
-    **dict.fromkeys(("template", "unused_tokens"), _OBJECT + _OPTIONAL),
-    **dict.fromkeys(("add_bos_token", "add_eos_token"), _BOOLEAN + _OPTIONAL),
-    **dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token"), _STRING + _OBJECT + _OPTIONAL),
-    **dict.fromkeys(("pad_token", "cls_token", "mask_token"), _STRING + _OBJECT + _OPTIONAL),
-    **dict.fromkeys(("extra_special_tokens", "additional_special_tokens"), _ARRAY + _OBJECT + _OPTIONAL),
-    "model_special_tokens": _ARRAY + _OPTIONAL,
-    "added_tokens_decoder": _OBJECT,
-    DIGESTS: _OBJECT + _OPTIONAL,
-    "auto_map": _OBJECT + _ARRAY + _OPTIONAL,
-    "chat_template": _STRING + _ARRAY + _OBJECT + _OPTIONAL,
-    "init_inputs": _ARRAY,
-    "model_input_names": _ARRAY,
-    "model_max_length": _NUMBER + _OPTIONAL,
+    **{name: setting.json for name, setting in SETTINGS.items() if setting.json},
+    "tokenizer_class": (str, _NULL),
+    DIGESTS: (dict, _NULL),
+    "auto_map": (dict, list, _NULL),
+    "init_inputs": (list,),
 }
 _NAMES: dict[type, str] = {
     **{str: "a string", bool: "true or false", int: "a number", float: "a number"},

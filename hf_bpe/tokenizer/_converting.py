@@ -11,34 +11,20 @@ from hf_bpe._utils.arguments import wrong_type
 from hf_bpe.core._model import BPEModel
 from hf_bpe.editing._remap import Remap
 from hf_bpe.encoding._added_tokens import as_special
-from hf_bpe.formats._definition import NAMED_TOKENS, Definition
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS, is_default
 from hf_bpe.pretokenizers._patterns import canonical_pattern
 from hf_bpe.tokenizer._options import RESTORED
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._protocol import Tokenizer
 
-# Attributes that save_pretrained of transformers drops unless they are in init_kwargs.
-PERSISTENT = (
-    *("errors", "pattern", "normalizer", "add_prefix_space", "trim_offsets", "token_type_ids_pattern"),
-    *("ignore_merges", "drop_missing_bytes", "model_special_tokens", "template", "unused_tokens"),
-    *("padding_side", "truncation_side", "split_special_tokens", "clean_up_tokenization_spaces"),
-    # transformers 4 has a different default of model_input_names.
-    *("model_input_names", "token_type_ids_include_special_tokens"),
-)
-# Defaults of every tokenizer, which need not be stored.
-_DEFAULTS: dict[str, Any] = {
-    **{"errors": "replace", "padding_side": "right", "truncation_side": "right"},
-    **{"token_type_ids_pattern": "all_zeros", "model_input_names": ["input_ids", "attention_mask"]},
-    **{"token_type_ids_include_special_tokens": True, "add_prefix_space": False, "split_special_tokens": False},
-    **{"unused_tokens": {}, "trim_offsets": False, "clean_up_tokenization_spaces": False},
-}
-# Settings of the model or of its loading, and those that the template contains.
-_NOT_SETTINGS = {
-    *("model", "pattern", "ignore_merges", "normalizer", "drop_missing_bytes", "model_special_tokens", "signature"),
-    *("name_or_path", "tokenizer_file", "added_tokens_decoder", "init_inputs"),
-    *("special_tokens_pattern", "add_bos_token", "add_eos_token"),
-}
+PERSISTENT = tuple(name for name, setting in SETTINGS.items() if setting.is_saved)
+"""Attributes that save_pretrained of transformers drops unless they are in init_kwargs."""
+
+# The model, where it was loaded from, and what the model or the template say.
+_NOT_IN_DEFINITION = {name for name, setting in SETTINGS.items() if not setting.is_in_definition}
+_NOT_IN_DEFINITION |= {"model", "tokenizer_file", "init_inputs"}
 _NO_LIMIT = 10**20  # transformers writes 10**30 for no model_max_length
 
 
@@ -74,12 +60,12 @@ def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
     settings["model_max_length"] = tokenizer.model_max_length if tokenizer.model_max_length < _NO_LIMIT else None
     settings |= dict(tokenizer.pipeline.names)
     extra = tokenizer.extra_special_tokens
-    is_default = {*extra} == {*_special_without_name(tokenizer.pipeline.added_tokens, settings)}
-    settings["extra_special_tokens"] = None if is_default else extra
+    is_implied = {*extra} == {*_special_without_name(tokenizer.pipeline.added_tokens, settings)}
+    settings["extra_special_tokens"] = None if is_implied else extra
     return {
         name: value
         for name, value in settings.items()
-        if name not in _NOT_SETTINGS and not (name in _DEFAULTS and _DEFAULTS[name] == value)
+        if name not in _NOT_IN_DEFINITION and not is_default(name, value)
     }
 
 

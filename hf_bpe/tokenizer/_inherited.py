@@ -6,13 +6,9 @@ their names, which mean the same in every method. All values that transformers c
 
 from __future__ import annotations
 
-import codecs
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import AddedToken
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import ExplicitEnum, PaddingStrategy, TensorType
 
@@ -23,72 +19,25 @@ from hf_bpe._utils.arguments import (
     check_flag,
     check_ids,
     check_int,
-    check_keywords,
     check_mapping,
     check_path,
     check_str,
-    check_strs,
     checked,
-    each,
     one_of,
     optional,
-    short_repr,
-    wrong_type,
 )
 from hf_bpe._utils.input_files import check_json_file
 from hf_bpe._utils.paths import check_output
-from hf_bpe.core._model import BPEModel, check_model, refuse_roles
+from hf_bpe.core._model import BPEModel, check_model
 from hf_bpe.encoding._batch_layout import MOST_IDS
 from hf_bpe.formats._reading import read_json_object
-from hf_bpe.normalizers._names import canonical_normalizer
-from hf_bpe.pretokenizers._byte_level import from_printable
-from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.formats._setting_checks import check_tokens
+from hf_bpe.formats._settings import CHECKS
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer
 else:
     from transformers.tokenization_python import PreTrainedTokenizer
-
-
-def check_special_tokens(name: str, value: Any) -> list[Any]:
-    """Return a list of tokens; a mapping of roles gets its own message."""
-    refuse_roles(value)
-    tokens: list[Any] = each(check_token)(name, value)
-    return tokens
-
-
-def check_token(name: str, value: Any) -> Any:
-    """Return the value if it is a token (str or `AddedToken`) that can be encoded as UTF-8."""
-    if not isinstance(value, (str, AddedToken)):
-        raise wrong_type(name, "a str or an AddedToken", value)
-    try:
-        str(value).encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"{name}: {short_repr(value)} holds a lone surrogate, so it has no UTF-8 form") from None
-    return value
-
-
-def check_tokens(name: str, value: Any) -> Any:
-    """Return a list of tokens; a single token may be given."""
-    return each(check_token)(name, [value] if isinstance(value, (str, AddedToken)) else value)
-
-
-def check_extra_tokens(name: str, value: Any) -> Any:
-    """Return the value if it is a list of tokens, or a dict of name to token."""
-    if not isinstance(value, Mapping):
-        return each(check_token)(name, value)
-    for token in check_keywords(name, value).values():
-        check_token(name, token)
-    return value
-
-
-def check_added_tokens(name: str, value: Any) -> Any:
-    """Return the value if it is a mapping of id to `AddedToken`."""
-    tokens = {}
-    for token_id, token in check_mapping(name, value).items():
-        check_token(name, token)
-        tokens[check_int(name, token_id, 0, 2**32 - 1)] = AddedToken(token) if isinstance(token, str) else token
-    return tokens
 
 
 def strategy(strategies: type[ExplicitEnum], *, has_flags: bool = True) -> Check:
@@ -105,52 +54,8 @@ def strategy(strategies: type[ExplicitEnum], *, has_flags: bool = True) -> Check
     return check
 
 
-def check_template(name: str, value: Any) -> Any:
-    """Return the value if it is a chat template, or several by name."""
-    if isinstance(value, (list, tuple)):  # the form of several templates in tokenizer_config.json
-        value = {each["name"]: each["template"] for each in map(partial(check_mapping, name), value)}
-    for text in value.values() if isinstance(value, Mapping) else [value]:
-        check_str(name, text)
-    return value
-
-
-def check_errors(name: str, value: Any) -> str:
-    """Return the value if it is the name of an error handler for decoding."""
-    try:
-        codecs.lookup_error(check_str(name, value))
-    except (LookupError, ValueError):
-        raise ValueError(f"{name}: expected a name such as 'replace' or 'strict', got {short_repr(value)}") from None
-    return str(value)
-
-
-def check_model_max_length(name: str, value: Any) -> Any:
-    """Return a number of tokens, which may be a float in files: 1e30 means no limit."""
-    return value if isinstance(value, float) and value >= 0 else check_int(name, value, 0)
-
-
 _NO_LIMIT = int(1e30)  # the value in transformers
 _FLAG, _SIDE = check_flag, one_of("left", "right")
-
-
-def _check_trim(name: str, value: Any) -> bool | str:
-    if value is not True and value is not False and value != "prefix":
-        raise ValueError(f"{name}: expected True, False or 'prefix', got {short_repr(value)}")
-    return value  # type: ignore[no-any-return]
-
-
-def check_unused_tokens(name: str, value: object) -> dict[str, int]:
-    """Return the value if it is a mapping to ids of tokens that no text has: not made of bytes, or empty."""
-    tokens = dict(check_mapping(name, value))
-    for token, token_id in tokens.items():
-        if check_str(f"{name}: a token", token) and from_printable(token) is not None:
-            raise ValueError(
-                f"{name}: {short_repr(token)} is the printable form of bytes, so text may be encoded to it"
-            )
-        if check_int(f"{name}[{short_repr(token)}]", token_id) < 0:
-            raise ValueError(f"{name}: {short_repr(token)}: expected an id, got {token_id}")
-    if len({*tokens.values()}) < len(tokens):
-        raise ValueError(f"{name}: two tokens have the same id")
-    return tokens
 
 
 def _check_vocab_file(name: str, value: Any) -> Any:
@@ -159,35 +64,11 @@ def _check_vocab_file(name: str, value: Any) -> Any:
     return check_path(name, value)
 
 
-SETTINGS: dict[str, Check] = {
-    **dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token"), optional(check_token)),
-    **dict.fromkeys(("pad_token", "cls_token", "mask_token"), optional(check_token)),
-    **dict.fromkeys(("extra_special_tokens", "additional_special_tokens"), optional(check_extra_tokens)),
-    **dict.fromkeys(("padding_side", "truncation_side"), _SIDE),
-    **dict.fromkeys(("split_special_tokens", "clean_up_tokenization_spaces"), _FLAG),
-    "model_max_length": optional(check_model_max_length),
-    "model_input_names": check_strs,
-    "token_type_ids_pattern": check_str,
-    "special_tokens_pattern": optional(check_str),
-    "chat_template": optional(check_template),
-    "added_tokens_decoder": check_added_tokens,
-}
-"""Checks of the settings that transformers takes by keyword."""
-
 CONSTRUCTOR: dict[str, Check] = {
     "vocab_file": optional(_check_vocab_file),
     "merges_file": optional(check_path),
-    "signature": optional(check_str),
-    "pattern": lambda _, value: canonical_pattern(value),
-    "normalizer": lambda _, value: canonical_normalizer(value),
-    **dict.fromkeys(("ignore_merges", "add_prefix_space"), _FLAG),
-    **dict.fromkeys(("add_bos_token", "add_eos_token"), optional(_FLAG)),
     "model": optional(check_model),
-    "model_special_tokens": optional(check_strs),
-    "errors": check_errors,
-    "trim_offsets": _check_trim,
-    "unused_tokens": optional(check_unused_tokens),
-    **SETTINGS,
+    **CHECKS,
 }
 """Checks of the arguments of `BPETokenizer`."""
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from hf_bpe._utils.arguments import refuse_unknown, short_repr
+from hf_bpe.formats._settings import SETTINGS, Settings
 from hf_bpe.pretokenizers._patterns import AnyPattern
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR
 from hf_bpe.training._train import TrainingOptions
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
-    from hf_bpe.formats._template import Template
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -32,51 +32,13 @@ RESTORED = "_is_restored"
 """The argument of the constructor that says that settings are from files, whose names are not checked."""
 
 
-class Settings(TypedDict, total=False):
-    """The keyword arguments that `PreTrainedTokenizer` takes."""
-
-    bos_token: str | AddedToken | None
-    eos_token: str | AddedToken | None
-    unk_token: str | AddedToken | None
-    sep_token: str | AddedToken | None
-    pad_token: str | AddedToken | None
-    cls_token: str | AddedToken | None
-    mask_token: str | AddedToken | None
-    extra_special_tokens: Sequence[str | AddedToken] | Mapping[str, str | AddedToken] | None
-    additional_special_tokens: Sequence[str | AddedToken] | None
-    added_tokens_decoder: Mapping[int, str | AddedToken]
-    model_max_length: float | None
-    padding_side: str
-    truncation_side: str
-    model_input_names: Sequence[str]
-    chat_template: str | Mapping[str, str] | Sequence[Mapping[str, str]] | None
-    split_special_tokens: bool
-    clean_up_tokenization_spaces: bool
-    token_type_ids_pattern: str
-    token_type_ids_include_special_tokens: bool
-    special_tokens_pattern: str | None
-    name_or_path: str
-    verbose: bool
-
-
-class TokenizerOptions(Settings, total=False):
-    """The keyword arguments of `BPETokenizer` that do not belong to a model or its files."""
-
-    errors: str
-    add_prefix_space: bool
-    trim_offsets: bool | str
-    template: Template | Mapping[str, Any] | None
-    add_bos_token: bool | None
-    add_eos_token: bool | None
-
-
-class TrainerOptions(TrainingOptions, TokenizerOptions, total=False):
+class TrainerOptions(TrainingOptions, Settings, total=False):
     """The keyword arguments of `BPETokenizer.train`."""
 
     normalizer: str | Mapping[str, Any] | None
 
 
-class LoadingOptions(TokenizerOptions, total=False):
+class LoadingOptions(Settings, total=False):
     """The keyword arguments of `BPETokenizer.from_pretrained`."""
 
     vocab_file: str | os.PathLike[str] | None
@@ -101,7 +63,7 @@ _TRAINING = frozenset(TrainingOptions.__annotations__)
 # What PreTrainedTokenizer takes besides, and what transformers hands to every tokenizer.
 _SETTINGS = frozenset(
     (
-        *(*CONSTRUCTOR, *Settings.__annotations__, *TokenizerOptions.__annotations__, RESTORED),
+        *(*CONSTRUCTOR, *SETTINGS, RESTORED),
         *("max_len", "processor_class", "response_template", "response_schema", "chat_control_tokens", "auto_map"),
         *("model_specific_special_tokens", "backend", "files_loaded", "is_local", "local_files_only", "init_inputs"),
         *("clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output", "tokenizer_class"),

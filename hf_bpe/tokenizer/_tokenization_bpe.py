@@ -54,7 +54,9 @@ from hf_bpe.encoding._session import Session
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.formats._definition import END_OF_TEXT, Definition
 from hf_bpe.formats._integrity import check_complete, check_digests
-from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.formats._pipeline import PIPELINE_SETTINGS, Pipeline
+from hf_bpe.formats._setting_checks import check_special_tokens, check_token
+from hf_bpe.formats._settings import CHECKS, SETTINGS, Owner, Settings, names_of
 from hf_bpe.formats._template import (
     BOS_EOS_OF_PATTERN,
     PATTERN_OF_BOS_EOS,
@@ -93,15 +95,11 @@ from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import (
     ARGUMENTS,
     CONSTRUCTOR,
-    SETTINGS,
     CheckedTokenizer,
-    check_special_tokens,
-    check_token,
 )
 from hf_bpe.tokenizer._options import (
     RESTORED,
     LoadingOptions,
-    Settings,
     TrainerOptions,
     check_decoding,
     check_loading,
@@ -123,6 +121,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from hf_bpe.editing._edits import Edited
+
+_ADDED = ("add_bos_token", "add_eos_token")
 
 
 class BPETokenizer(CheckedTokenizer):
@@ -193,13 +193,6 @@ class BPETokenizer(CheckedTokenizer):
         model_special_tokens: Sequence[str] | None = None,
         drop_missing_bytes: bool = False,
         signature: str | None = None,
-        errors: str = "replace",
-        add_prefix_space: bool = False,
-        trim_offsets: bool | str = False,
-        template: Template | Mapping[str, Any] | None = None,
-        unused_tokens: Mapping[str, int] | None = None,
-        add_bos_token: bool | None = None,
-        add_eos_token: bool | None = None,
         **settings: Unpack[Settings],
     ) -> None:
         kwargs = check_settings(settings)
@@ -207,17 +200,16 @@ class BPETokenizer(CheckedTokenizer):
         how_split = canonical_pattern(pattern), canonical_normalizer(normalizer)
         of_model = *how_split, ignore_merges, drop_missing_bytes, model_special_tokens, signature
         model, printable_vocab = model_of(model, (vocab_file, merges_file), of_model, added_tokens.values())
-        check_prefix_space(model.pattern, add_prefix_space)
+        own = {name: kwargs.pop(name) for name in names_of(Owner.OURS) if name in kwargs}
+        template, adds_bos, adds_eos = own.pop("template", None), *(kwargs.pop(name, None) for name in _ADDED)
+        check_prefix_space(model.pattern, own.get("add_prefix_space", False))
         empty_id = printable_vocab.pop("", None)  # of vocab.json
-        unused = ({} if empty_id is None else {"": empty_id}) | dict(unused_tokens or {})
-        printable_vocab = with_unused(printable_vocab, unused)
-        self._pipeline = Pipeline(
-            make_encoder(model),
-            errors=errors,
-            add_prefix_space=add_prefix_space,
-            trim_offsets=trim_offsets,
-            unused_tokens=unused,
-        )
+        own["unused_tokens"] = ({} if empty_id is None else {"": empty_id}) | dict(own.get("unused_tokens") or {})
+        printable_vocab = with_unused(printable_vocab, own["unused_tokens"])
+        running = {name: own.pop(name) for name in PIPELINE_SETTINGS if name in own}
+        self._pipeline = Pipeline(make_encoder(model), **running)
+        for name in own.keys() | {*names_of(Owner.OURS)} - {*PIPELINE_SETTINGS, "template"}:
+            setattr(self, name, own.get(name, SETTINGS[name].default))
         # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in
         # the ids both would be wrong. An added token may have the id of a hole, as files of others have them.
         names = {token_id: str(token) for token_id, token in added_tokens.items()}
@@ -245,10 +237,10 @@ class BPETokenizer(CheckedTokenizer):
             self._add_tokens(rest, True)
         self.template = template
         self.special_tokens_pattern = special_tokens_pattern
-        if add_bos_token is not None or add_eos_token is not None:  # as fast tokenizers take one without the other
-            self._set_bos_eos(add_bos_token or False, add_eos_token or False)
+        if adds_bos is not None or adds_eos is not None:  # as fast tokenizers take one without the other
+            self._set_bos_eos(adds_bos or False, adds_eos or False)
         # save_pretrained drops add_bos_token and add_eos_token; the saved template contains both.
-        persistent = (*converting.PERSISTENT, "add_bos_token", "add_eos_token")
+        persistent = (*converting.PERSISTENT, *_ADDED)
         # The model stands for the files, but each parameter of the constructor has to be present.
         kept = {"signature": signature, "model": model}
         self.init_kwargs.update({name: getattr(self, name) for name in persistent} | kept)
@@ -261,7 +253,7 @@ class BPETokenizer(CheckedTokenizer):
 
     @classmethod
     @with_options_of(train)
-    @checked(special_tokens=check_special_tokens, **SETTINGS)
+    @checked(special_tokens=check_special_tokens, **CHECKS)
     def train(
         cls,
         input: TextSource | WordCounts,
@@ -340,12 +332,6 @@ class BPETokenizer(CheckedTokenizer):
         """What encodes and decodes for this tokenizer; a change of the tokenizer makes another one."""
         return self._pipeline
 
-    errors = PipelineSetting[str]("How invalid UTF-8 is decoded, as in `bytes.decode`.")
-    add_prefix_space = PipelineSetting[bool]("Whether a space is put before segments of text that begin with none.")
-    trim_offsets = PipelineSetting[bool | str]("Whether offsets leave out white space at the ends of tokens.")
-    split_special_tokens = PipelineSetting[bool]("Whether special tokens in text are encoded as ordinary text.")
-    unused_tokens = PipelineSetting[dict[str, int]]("Token → id of entries that no text is encoded to.")
-
     @property
     def pattern(self) -> str | None:
         """The split pattern: a name, a regular expression, the JSON of a chain of stages, or None."""
@@ -416,8 +402,8 @@ class BPETokenizer(CheckedTokenizer):
         def __setattr__(self, key: str, value: Any) -> None:
             if key.endswith("_token_id"):
                 value = optional(check_int)(key, value)
-            elif key in SETTINGS:
-                value = SETTINGS[key](key, value)
+            elif key in CHECKS:
+                value = CHECKS[key](key, value)
             name = key.removesuffix("_ids").removesuffix("_id")
             is_special = name in self.SPECIAL_TOKENS_ATTRIBUTES or name == "extra_special_tokens"
             if is_special:
@@ -1399,5 +1385,8 @@ class BPETokenizer(CheckedTokenizer):
 
         return tuple(map(str, write(self.definition, path, format=format, drop=drop, verify=verify)))
 
+
+for _name in PIPELINE_SETTINGS:
+    setattr(BPETokenizer, _name, PipelineSetting(_name))
 
 _BUILD_INPUTS = BPETokenizer.build_inputs_with_special_tokens

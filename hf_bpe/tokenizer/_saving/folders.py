@@ -19,9 +19,10 @@ from tokenizers import AddedToken
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
-from hf_bpe.formats._definition import NAMED_TOKENS, Definition
+from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._reading import read_bytes
+from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS, Owner, names_of
 from hf_bpe.formats._tokenizer_config import check_added_tokens, check_config, check_special_tokens_map
 from hf_bpe.formats._tokenizer_json import (
     added_tokens_of_json,
@@ -31,13 +32,10 @@ from hf_bpe.formats._tokenizer_json import (
 )
 from hf_bpe.pretokenizers._byte_level import to_printable
 
-# Settings that only BPETokenizer takes, of the model and others. PreTrainedTokenizerFast ignores them.
-_OF_MODEL = ("pattern", "normalizer", "ignore_merges", "drop_missing_bytes")
-_OURS = (
-    *("model_special_tokens", "signature", "errors", "template", "special_tokens_pattern"),
-    *("token_type_ids_pattern", "token_type_ids_include_special_tokens", "add_prefix_space"),
-    *("trim_offsets", "unused_tokens"),
-)
+_MODEL_SETTINGS = {*names_of(Owner.MODEL)}
+# What PreTrainedTokenizerFast ignores.
+_OWN_SETTINGS = {*names_of(Owner.MODEL, Owner.OURS, Owner.PYTHON)}
+_DECIDE_IDS = {name for name, setting in SETTINGS.items() if setting.decides_ids}
 # These classes take add_prefix_space from `tokenizer.json`; other classes build their own pre-tokenizer.
 _BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPETokenizer")
 _OLD_FILES = {"special_tokens_map_file": check_special_tokens_map, "added_tokens_file": check_added_tokens}
@@ -145,7 +143,7 @@ class Folder:
     @property
     def has_ids_of_file(self) -> bool:
         """Whether the ids are those of a `tokenizer.json`: the caller gives no setting that decides them."""
-        return self.content is not None and not self.given & {*_OF_MODEL, "add_prefix_space"}
+        return self.content is not None and not self.given & _DECIDE_IDS
 
     def listed_tokens(self, files: Mapping[str, str | None]) -> dict[str, Any]:
         """Return the argument in which transformers looks for added tokens before it parses `tokenizer.json` for them.
@@ -183,7 +181,7 @@ class Folder:
 
     def _settings_of_tokenizer_json(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         assert self.content is not None
-        ignored = {*_OF_MODEL, *_OURS} - self.given | {"vocab_file", "merges_file"}
+        ignored = _OWN_SETTINGS - self.given | {"vocab_file", "merges_file"}
         settings = padding_and_truncation(self.content)
         settings.pop("model_max_length", None)  # transformers does not read it from there
         settings |= {name: value for name, value in kwargs.items() if name not in ignored}
@@ -204,7 +202,7 @@ class Folder:
         others = {name: token for name, token in named.items() if name not in _STANDARD_NAMES}
         # transformers names tokens by the other files only.
         of_json = {name: value for name, value in definition.settings.items() if name not in NAMED_TOKENS}
-        of_model = {name: settings.pop(name) for name in _OF_MODEL if name in settings}
+        of_model = {name: settings.pop(name) for name in _MODEL_SETTINGS & _DECIDE_IDS if name in settings}
         return {
             **of_json,
             **settings,

@@ -1,0 +1,162 @@
+"""The settings of a tokenizer, each defined once.
+
+The constructor, loading, saving, definitions, the features of formats and the checks of `tokenizer_config.json` are
+derived from this table. `Settings` gives type checkers the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+from tokenizers import AddedToken
+
+from hf_bpe._utils.arguments import Check, check_flag, check_str, check_strs, one_of, optional
+from hf_bpe.formats._setting_checks import (
+    check_added_tokens,
+    check_errors,
+    check_extra_tokens,
+    check_model_max_length,
+    check_template,
+    check_token,
+    check_trim_offsets,
+    check_unused_tokens,
+)
+from hf_bpe.normalizers._names import canonical_normalizer
+from hf_bpe.pretokenizers._patterns import canonical_pattern
+
+if TYPE_CHECKING:
+    from hf_bpe.formats._template import Template
+
+_ANY = object()
+_STRING, _FLAG, _NUMBER, _OBJECT, _LIST = (str,), (bool,), (int, float), (dict,), (list,)
+_NULL = (type(None),)
+
+
+class Owner(Enum):
+    """To whom a setting belongs.
+
+    Attributes:
+        MODEL: the model; given to the constructor with files.
+        OURS: BPETokenizer alone.
+        PYTHON: tokenizers of transformers that are written in Python, and not its fast ones.
+        ALL: all tokenizers of transformers.
+    """
+
+    MODEL = 0
+    OURS = 1
+    PYTHON = 2
+    ALL = 3
+
+
+class Setting(NamedTuple):
+    """A keyword argument of `BPETokenizer`.
+
+    Attributes:
+        owner: whose it is.
+        check: the check of the argument; None for a setting that transformers checks.
+        json: the types of its values in `tokenizer_config.json`; none if they are not checked.
+        default: the value that a definition leaves out, because every tokenizer has it.
+        is_saved: whether `save_pretrained` of transformers stores it only if it is told to.
+        is_in_definition: whether it belongs to the `settings` of a definition; not if the model or the template say it.
+        decides_ids: whether readers that do not know it give other ids.
+    """
+
+    owner: Owner
+    check: Check | None = None
+    json: tuple[type, ...] = ()
+    default: Any = _ANY
+    is_saved: bool = False
+    is_in_definition: bool = True
+    decides_ids: bool = False
+
+
+def _of_model(check: Check, json: tuple[type, ...], *, decides_ids: bool = True, is_saved: bool = True) -> Setting:
+    return Setting(Owner.MODEL, check, json, is_saved=is_saved, is_in_definition=False, decides_ids=decides_ids)
+
+
+_TOKEN = Setting(Owner.ALL, optional(check_token), _STRING + _OBJECT + _NULL)
+_TOKENS = Setting(Owner.ALL, optional(check_extra_tokens), _LIST + _OBJECT + _NULL)
+_SIDE = Setting(Owner.ALL, one_of("left", "right"), _STRING, default="right", is_saved=True)
+_ADDS = Setting(Owner.ALL, optional(check_flag), _FLAG + _NULL, is_in_definition=False)
+
+NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+SETTINGS: dict[str, Setting] = {
+    "pattern": _of_model(lambda _, value: canonical_pattern(value), _STRING + _NULL),
+    "normalizer": _of_model(lambda _, value: canonical_normalizer(value), _STRING + _NULL),
+    "ignore_merges": _of_model(check_flag, _FLAG),
+    "drop_missing_bytes": _of_model(check_flag, _FLAG),
+    "model_special_tokens": _of_model(optional(check_strs), _LIST + _NULL, decides_ids=False),
+    "signature": _of_model(optional(check_str), _STRING, decides_ids=False, is_saved=False),
+    "errors": Setting(Owner.OURS, check_errors, _STRING, default="replace", is_saved=True),
+    "add_prefix_space": Setting(Owner.OURS, check_flag, _FLAG + _NULL, default=False, is_saved=True, decides_ids=True),
+    "trim_offsets": Setting(Owner.OURS, check_trim_offsets, _FLAG + _STRING, default=False, is_saved=True),
+    "template": Setting(Owner.OURS, None, _OBJECT + _NULL, is_saved=True),
+    "unused_tokens": Setting(Owner.OURS, optional(check_unused_tokens), _OBJECT + _NULL, default={}, is_saved=True),
+    **dict.fromkeys(NAMED_TOKENS, _TOKEN),
+    **dict.fromkeys(("extra_special_tokens", "additional_special_tokens"), _TOKENS),
+    **dict.fromkeys(("add_bos_token", "add_eos_token"), _ADDS),
+    **dict.fromkeys(("padding_side", "truncation_side"), _SIDE),
+    "split_special_tokens": Setting(Owner.ALL, check_flag, _FLAG, default=False, is_saved=True),
+    "clean_up_tokenization_spaces": Setting(Owner.ALL, check_flag, _FLAG, default=False, is_saved=True),
+    "model_max_length": Setting(Owner.ALL, optional(check_model_max_length), _NUMBER + _NULL),
+    # transformers 4 has a different default of model_input_names.
+    "model_input_names": Setting(Owner.ALL, check_strs, _LIST, default=["input_ids", "attention_mask"], is_saved=True),
+    "token_type_ids_pattern": Setting(Owner.PYTHON, check_str, _STRING, default="all_zeros", is_saved=True),
+    "token_type_ids_include_special_tokens": Setting(Owner.PYTHON, default=True, is_saved=True),
+    "special_tokens_pattern": Setting(Owner.PYTHON, optional(check_str), _STRING + _NULL, is_in_definition=False),
+    "chat_template": Setting(Owner.ALL, optional(check_template), _STRING + _LIST + _OBJECT + _NULL),
+    "added_tokens_decoder": Setting(Owner.ALL, check_added_tokens, _OBJECT, is_in_definition=False),
+    "name_or_path": Setting(Owner.ALL, is_in_definition=False),
+    "verbose": Setting(Owner.ALL),
+}
+"""All settings, by name."""
+
+CHECKS: dict[str, Check] = {name: each.check for name, each in SETTINGS.items() if each.check is not None}
+"""The checks of values."""
+
+
+def names_of(*owners: Owner) -> tuple[str, ...]:
+    """Return the names of the settings of some owners."""
+    return tuple(name for name, each in SETTINGS.items() if each.owner in owners)
+
+
+def is_default(name: str, value: Any) -> bool:
+    """Return whether a setting has the value that every tokenizer has."""
+    return name in SETTINGS and SETTINGS[name].default is not _ANY and bool(SETTINGS[name].default == value)
+
+
+class Settings(TypedDict, total=False):
+    """The keyword arguments of `BPETokenizer` that do not belong to the model."""
+
+    errors: str
+    add_prefix_space: bool
+    trim_offsets: bool | str
+    template: Template | Mapping[str, Any] | None
+    unused_tokens: Mapping[str, int] | None
+    bos_token: str | AddedToken | None
+    eos_token: str | AddedToken | None
+    unk_token: str | AddedToken | None
+    sep_token: str | AddedToken | None
+    pad_token: str | AddedToken | None
+    cls_token: str | AddedToken | None
+    mask_token: str | AddedToken | None
+    extra_special_tokens: Sequence[str | AddedToken] | Mapping[str, str | AddedToken] | None
+    additional_special_tokens: Sequence[str | AddedToken] | None
+    add_bos_token: bool | None
+    add_eos_token: bool | None
+    padding_side: str
+    truncation_side: str
+    split_special_tokens: bool
+    clean_up_tokenization_spaces: bool
+    model_max_length: float | None
+    model_input_names: Sequence[str]
+    token_type_ids_pattern: str
+    token_type_ids_include_special_tokens: bool
+    special_tokens_pattern: str | None
+    chat_template: str | Mapping[str, str] | Sequence[Mapping[str, str]] | None
+    added_tokens_decoder: Mapping[int, str | AddedToken]
+    name_or_path: str
+    verbose: bool
