@@ -13,12 +13,14 @@ from functools import lru_cache
 import regex
 
 from hf_bpe.pretokenizers._matching import check_expression
-from hf_bpe.pretokenizers._patterns import PATTERNS, Split, canonical_pattern
+from hf_bpe.pretokenizers._named_patterns import PATTERNS
+from hf_bpe.pretokenizers._patterns import canonical_pattern
 from hf_bpe.pretokenizers._regex.checks import first_uncertain_character, may_be_empty
 from hf_bpe.pretokenizers._regex.dialects import Dialect, differences, translate
 from hf_bpe.pretokenizers._regex.parser import parse
 from hf_bpe.pretokenizers._regex.translate import check_expansion
 from hf_bpe.pretokenizers._regex.tree import ANYTHING, OneOf, Repeat
+from hf_bpe.pretokenizers._stages import Split
 
 _WHOLE_TEXT = Repeat(OneOf(ANYTHING), 1, None, True)
 # tiktoken's expression of cl100k_base since 0.7. It cuts as the pattern of that name, except for white space at the end

@@ -14,7 +14,8 @@ from hf_bpe.encoding._merge_trees import unreachable
 from hf_bpe.formats._consistency import contradictions
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format
-from hf_bpe.pretokenizers._patterns import NAMES, Split, is_chain, pre_tokenizer
+from hf_bpe.pretokenizers._patterns import NAMES, is_chain, pre_tokenizer
+from hf_bpe.pretokenizers._stages import Split
 from hf_bpe.tokenizer._saving.auto_tokenizer import AutoTokenizerChoice, auto_tokenizer_choice
 
 _SHOWN = 8

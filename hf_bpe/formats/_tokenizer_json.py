@@ -32,8 +32,10 @@ from hf_bpe.formats._reading import check_ids, decode, parse_json_object, read_b
 from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.normalizers._names import canonical_normalizer, normalizer_json
 from hf_bpe.pretokenizers._byte_level import from_printable
+from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._hub_spellings import hub_pre_tokenizer
-from hf_bpe.pretokenizers._patterns import ByteLevel, PreTokenizer, canonical_pattern
+from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.pretokenizers._stages import ByteLevel
 from hf_bpe.reference._encoder import pre_tokenize
 
 # `tokenizers` itself splits with the expression of GPT-2 if ByteLevel has use_regex.

@@ -13,8 +13,6 @@ from typing import Any
 from hf_bpe._utils.arguments import short_repr, wrong_type
 from hf_bpe.normalizers._growth import check_growth
 
-__all__ = ["canonical_normalizer", "normalizer_json"]
-
 NAMES = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")
 """The normalizers without arguments."""
 

@@ -1,21 +1,12 @@
 """Pre-tokenizers: how text is cut into pre-tokens before any merge, and the printable form of bytes."""
 
 from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
+from hf_bpe.pretokenizers._chains import PreToken, PreTokenizer
+from hf_bpe.pretokenizers._named_patterns import PATTERNS
 from hf_bpe.pretokenizers._patterns import (
     CHAINS,
     NAMES,
-    PATTERNS,
     UNICODE_VERSION,
-    ByteLevel,
-    CharDelimiterSplit,
-    Digits,
-    PreToken,
-    PreTokenizer,
-    Punctuation,
-    Split,
-    Stage,
-    Whitespace,
-    WhitespaceSplit,
     canonical_pattern,
     find_safe_cuts,
     is_chain,
@@ -23,6 +14,16 @@ from hf_bpe.pretokenizers._patterns import (
     pre_tokenizer,
     pre_tokens,
     split,
+)
+from hf_bpe.pretokenizers._stages import (
+    ByteLevel,
+    CharDelimiterSplit,
+    Digits,
+    Punctuation,
+    Split,
+    Stage,
+    Whitespace,
+    WhitespaceSplit,
 )
 
 __all__ = [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._named_patterns import KIMI_K2_OF_ITS_CODE, PATTERNS
-from hf_bpe.pretokenizers._patterns import CHAINS, ByteLevel, PreTokenizer, Split, pre_tokenizer
+from hf_bpe.pretokenizers._patterns import CHAINS, pre_tokenizer
+from hf_bpe.pretokenizers._stages import ByteLevel, Split
 
 _NUMBERS, _SCRIPTS, _WORDS, _BYTES = CHAINS["deepseek-v3"].stages
 assert isinstance(_WORDS, Split)

@@ -28,40 +28,7 @@ from hf_bpe.pretokenizers._matching import Matcher, check_expression
 from hf_bpe.pretokenizers._named_patterns import PATTERNS, SPELLINGS
 from hf_bpe.pretokenizers._regex.dialects import FileExpression, check_is_clear, is_clear
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
-from hf_bpe.pretokenizers._stages import (
-    ByteLevel,
-    CharDelimiterSplit,
-    Digits,
-    Punctuation,
-    Split,
-    Stage,
-    Whitespace,
-    WhitespaceSplit,
-)
-
-__all__ = [
-    "CHAINS",
-    "NAMES",
-    "PATTERNS",
-    "UNICODE_VERSION",
-    "ByteLevel",
-    "CharDelimiterSplit",
-    "Digits",
-    "PreToken",
-    "PreTokenizer",
-    "Punctuation",
-    "Split",
-    "Stage",
-    "Whitespace",
-    "WhitespaceSplit",
-    "canonical_pattern",
-    "find_safe_cuts",
-    "is_chain",
-    "pattern_expression",
-    "pre_tokenizer",
-    "pre_tokens",
-    "split",
-]
+from hf_bpe.pretokenizers._stages import ByteLevel, Digits, Split, Stage
 
 AnyPattern = str | PreTokenizer | Sequence[Stage] | Mapping[str, Any] | None
 """What names a way to cut text: see `canonical_pattern`."""

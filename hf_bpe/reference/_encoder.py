@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.pretokenizers._patterns import PreToken, split
+from hf_bpe.pretokenizers._chains import PreToken
 from hf_bpe.pretokenizers._patterns import pre_tokens as cut_into_pre_tokens
+from hf_bpe.pretokenizers._patterns import split
 from hf_bpe.reference._dropout import Dropout, merge_with_dropout
 from hf_bpe.reference._merging import merge_symbols
 
