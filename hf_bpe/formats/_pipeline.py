@@ -93,7 +93,7 @@ class Pipeline:
     def with_changes(self, **changes: Any) -> Self:
         """Return a pipeline with other values of some arguments, which shares what does not depend on them."""
         other = replace(self, **changes)
-        if changes.keys().isdisjoint(("base", "added_tokens")):
+        if other.base is self.base and other.added_tokens is self.added_tokens:
             shared = ("encoder", "token_tuples", "splits", "ids")
             vars(other).update({name: vars(self)[name] for name in shared if name in vars(self)})
         return other
@@ -139,6 +139,10 @@ class Pipeline:
             return None if content is None else self.ids[content]
         return self.model.printable_vocab().get(content)
 
+    @cached_property
+    def _unknown_id(self) -> int | None:
+        return self.id_of_name("unk_token")
+
     # Encoding.
 
     def options(self, split_special_tokens: bool | None = None, *, add_prefix_space: bool | None = None) -> Options:
@@ -150,15 +154,14 @@ class Pipeline:
 
     @cached_property
     def _options(self) -> tuple[Options, Options]:
-        unknown_id = self.id_of_name("unk_token") if self.base.lacks_bytes else None
+        unknown_id = self._unknown_id if self.base.lacks_bytes else None
         found, as_text = (Options(flag, self.add_prefix_space, unknown_id) for flag in (False, True))
         return found, as_text
 
     @cached_property
-    def options_of_bytes(self) -> tuple[Options, Options]:
-        """The options of encoding bytes, without a prefix space: special tokens found, and as ordinary text."""
-        found, as_text = (options._replace(add_prefix_space=False) for options in self._options)
-        return found, as_text
+    def options_of_bytes(self) -> Options:
+        """The options of encoding bytes, which get no prefix space."""
+        return self.options(add_prefix_space=False)
 
     def template_ids(self, sequences: int, add_special_tokens: bool = True) -> TemplateIds:
         """Return the ids of the special tokens before the first of one or two sequences, and after each."""
@@ -271,7 +274,6 @@ class Pipeline:
         if not isinstance(ids, (list, tuple)):
             raise wrong_type(name, "a row of ids", ids)
         skipped, unused = self.skipped(skip_special_tokens), {i: text for text, i in self.unused_tokens.items()}
-        unknown_id = self.id_of_name("unk_token")
         parts: list[bytes] = []
         known: list[int] = []
         for at, each in enumerate(ids):
@@ -283,8 +285,8 @@ class Pipeline:
             elif token_id in unused:  # as `tokenizers` decodes a token that is not made of bytes
                 parts += [self.encoder.decode(known, b""), unused[token_id].encode()]
                 known = []
-            elif unknown_id is not None:
-                known.append(unknown_id)  # not skipped, although it is a special token
+            elif self._unknown_id is not None:
+                known.append(self._unknown_id)  # not skipped, although it is a special token
             else:
                 logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
         return b"".join([*parts, self.encoder.decode(known, b"")])

@@ -1,7 +1,7 @@
 """BPETokenizer: the `PreTrainedTokenizer` of this package.
 
-The class holds what transformers and users call. The work is done by the encoder and by functions over values in the
-modules next to it: `_calls` and `_batch_layout`, `_bulk`, `_added_vocabulary`, `_template`, `_saving`, `_converting`.
+The class holds what transformers and users call. The work is done by the pipeline, which is made of its attributes, and
+by functions over values in the modules next to it: `_calls`, `_bulk`, `_added_vocabulary`, `_saving`, `_converting`.
 """
 
 from __future__ import annotations
@@ -109,7 +109,6 @@ from hf_bpe.tokenizer._options import (
     hint_at_roles,
     with_options_of,
 )
-from hf_bpe.tokenizer._pipeline_setting import PipelineSetting
 from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_another_class
 from hf_bpe.tokenizer._saving.folders import OF_REPOSITORIES, Folder, needs_conversion
 from hf_bpe.tokenizer._saving.save import check_auto_class, errors_of_files, is_copied, model_of, save
@@ -206,10 +205,11 @@ class BPETokenizer(CheckedTokenizer):
         empty_id = printable_vocab.pop("", None)  # of vocab.json
         own["unused_tokens"] = ({} if empty_id is None else {"": empty_id}) | dict(own.get("unused_tokens") or {})
         printable_vocab = with_unused(printable_vocab, own["unused_tokens"])
-        running = {name: own.pop(name) for name in PIPELINE_SETTINGS if name in own}
-        self._pipeline = Pipeline(make_encoder(model), **running)
-        for name in own.keys() | {*names_of(Owner.OURS)} - {*PIPELINE_SETTINGS, "template"}:
-            setattr(self, name, own.get(name, SETTINGS[name].default))
+        self._base = make_encoder(model)
+        self._template: Template | None = None
+        for name in names_of(Owner.OURS):
+            if name != "template":  # its tokens are not known yet
+                setattr(self, name, own.get(name, SETTINGS[name].default))
         # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in
         # the ids both would be wrong. An added token may have the id of a hole, as files of others have them.
         names = {token_id: str(token) for token_id, token in added_tokens.items()}
@@ -244,7 +244,6 @@ class BPETokenizer(CheckedTokenizer):
         # The model stands for the files, but each parameter of the constructor has to be present.
         kept = {"signature": signature, "model": model}
         self.init_kwargs.update({name: getattr(self, name) for name in persistent} | kept)
-        self._pipeline = self._pipeline.with_changes(names=self._names_of_tokens())
         self.deprecation_warnings = WarningsGiven()
         self.backend = "tokenizers"  # transformers checks this for support of offsets and words
         # Settings of this loading or class: without hf_bpe another backend reads the same settings.
@@ -325,12 +324,32 @@ class BPETokenizer(CheckedTokenizer):
     @property
     def model(self) -> BPEModel:
         """The model: vocabulary, merges, special tokens and pattern, without added tokens."""
-        return self._pipeline.model
+        return self._base.model
 
     @property
     def pipeline(self) -> Pipeline:
-        """What encodes and decodes for this tokenizer; a change of the tokenizer makes another one."""
-        return self._pipeline
+        """What encodes and decodes for this tokenizer as it is now; it does not change with the tokenizer."""
+        # Made of the attributes when it is asked for, because a pipeline that each change replaced would lose the
+        # changes that two threads make at once. A change replaces `_change` when it is done; one that comes while the
+        # attributes are read makes the result one that the next call does not take.
+        attributes = self.__dict__
+        if "_made" in attributes:
+            made_after, pipeline = attributes["_made"]
+            if made_after is attributes["_change"]:
+                made: Pipeline = pipeline
+                return made
+        change = attributes.setdefault("_change", object())
+        current = {
+            "base": self._base,
+            "added_tokens": self._added_tokens_decoder,
+            "template": self._template,
+            "names": {name: str(token) for name, token in self.special_tokens_map.items()},
+            **{name: attributes[name] for name in PIPELINE_SETTINGS},
+        }
+        before: Pipeline | None = attributes.get("_made", (None, None))[1]
+        made = Pipeline(**current) if before is None else before.with_changes(**current)
+        attributes["_made"] = change, made
+        return made
 
     @property
     def pattern(self) -> str | None:
@@ -389,13 +408,16 @@ class BPETokenizer(CheckedTokenizer):
         """Return a tokenizer that shares the model but has its own added tokens."""
         other = type(self).__new__(type(self))
         shared = ("encoder", "decoder")  # of the model; these never change
-        for name, value in self.__getstate__().items():
+        for name, value in vars(self).copy().items():
             is_own = isinstance(value, (dict, list)) and name not in shared
             other.__dict__[name] = copy.copy(value) if is_own else value
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self).copy()  # a snapshot of the attributes, for pickle and copy
+        state = vars(self).copy()  # a snapshot of the attributes
+        for name in ("_made", "_change"):  # `datasets` takes the pickle as fingerprint
+            state.pop(name, None)
+        return state
 
     if not TYPE_CHECKING:  # or type checkers would take any name
 
@@ -409,12 +431,8 @@ class BPETokenizer(CheckedTokenizer):
             if is_special:
                 self._special_tokens_map = {**self._special_tokens_map}  # transformers changes it in place
             super().__setattr__(key, value)
-            if is_special and "_pipeline" in vars(self):
-                self._pipeline = self._pipeline.with_changes(names=self._names_of_tokens())
-
-    def _names_of_tokens(self) -> dict[str, str]:
-        """Return name, such as `pad_token` → content of special tokens."""
-        return {name: str(token) for name, token in self.special_tokens_map.items()}
+            if is_special or key in PIPELINE_SETTINGS or key == "_template":
+                self.__dict__["_change"] = object()
 
     @property
     def added_tokens_decoder(self) -> dict[int, AddedToken]:
@@ -428,7 +446,7 @@ class BPETokenizer(CheckedTokenizer):
     def add_special_tokens(self, *args: Any, **kwargs: Any) -> int:
         """Name special tokens and add missing ones to the vocabulary, as in transformers; return the number added."""
         # transformers changes several attributes one by one, so a copy is changed and then adopted as a whole.
-        before, changed = self.__getstate__(), copy.copy(self)
+        before, changed = vars(self).copy(), copy.copy(self)
         added: int = super(BPETokenizer, changed).add_special_tokens(*args, **kwargs)
         self.__dict__.update({name: value for name, value in vars(changed).items() if value is not before.get(name)})
         return added
@@ -464,7 +482,7 @@ class BPETokenizer(CheckedTokenizer):
             _added_tokens_encoder=ids,
             _extra_special_tokens=[*self._extra_special_tokens, *extra],
             total_vocab_size=total,
-            _pipeline=self._pipeline.with_changes(added_tokens=tokens, names=self._names_of_tokens()),
+            _change=object(),
         )
 
     # The template.
@@ -472,7 +490,7 @@ class BPETokenizer(CheckedTokenizer):
     @property
     def template(self) -> Template | None:
         """The template of special tokens added to sequences, or None; set it to a Template or its JSON form."""
-        return self._pipeline.template
+        return self._template
 
     @template.setter
     def template(self, value: Template | Mapping[str, Any] | None) -> None:
@@ -483,12 +501,12 @@ class BPETokenizer(CheckedTokenizer):
             raise ValueError(
                 f"template: {missing[0]!r} is not a special or added token of this tokenizer; add it first"
             )
-        self._pipeline = self._pipeline.with_changes(template=template)
+        self._template = template
 
     @property
     def add_bos_token(self) -> bool:
         """Whether `bos_token` begins each sequence; setting it replaces the template."""
-        return self.template is not None and self.bos_token in self.template.special_tokens(1)[0]
+        return self._template is not None and self.bos_token in self._template.special_tokens(1)[0]
 
     @add_bos_token.setter
     def add_bos_token(self, value: bool) -> None:
@@ -497,7 +515,7 @@ class BPETokenizer(CheckedTokenizer):
     @property
     def add_eos_token(self) -> bool:
         """Whether `eos_token` ends each sequence; setting it replaces the template."""
-        return self.template is not None and self.eos_token in self.template.special_tokens(1)[1]
+        return self._template is not None and self.eos_token in self._template.special_tokens(1)[1]
 
     @add_eos_token.setter
     def add_eos_token(self, value: bool) -> None:
@@ -533,14 +551,14 @@ class BPETokenizer(CheckedTokenizer):
     ) -> list[int]:
         """Return the ids of a sequence or of a pair with the special tokens that the template adds."""
         if token_ids_1 is None:
-            return token_ids_0 if self.template is None else self._pipeline.build(token_ids_0)
-        return self._pipeline.build(token_ids_0, token_ids_1)
+            return token_ids_0 if self._template is None else self.pipeline.build(token_ids_0)
+        return self.pipeline.build(token_ids_0, token_ids_1)
 
     def _template_ids(self, sequences: int, add_special_tokens: bool) -> TemplateIds | None:
         """Return the special-token ids around sequences; None if a subclass adds tokens elsewhere."""
         build = self.build_inputs_with_special_tokens
         if getattr(build, "__func__", None) is _BUILD_INPUTS:
-            return self._pipeline.template_ids(sequences, add_special_tokens)
+            return self.pipeline.template_ids(sequences, add_special_tokens)
         return template_ids(build, sequences, add_special_tokens)
 
     @checked(token_ids_0=check_ids, token_ids_1=optional(check_ids), already_has_special_tokens=check_flag)
@@ -559,7 +577,7 @@ class BPETokenizer(CheckedTokenizer):
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
         inputs = checked_inputs(text, text_pair, given)
         template = None
-        pipeline = self._pipeline
+        pipeline = self.pipeline
         encoder, as_text = pipeline.encoder, given.get("split_special_tokens")
         if not given.keys().isdisjoint(allowed_special.NAMES):
             if inputs is None:
@@ -602,7 +620,7 @@ class BPETokenizer(CheckedTokenizer):
             flag = check_flag("add_special_tokens", add_special_tokens)
             template = self._template_ids(1, flag)
             if template is not None:
-                ids = plain_ids(self._pipeline.encoder, text, self._pipeline.options(), template)
+                ids = plain_ids(self.pipeline.encoder, text, self.pipeline.options(), template)
                 self._eventual_warn_about_too_long_sequence(ids, None, True)
                 return ids
         return super().encode(text, text_pair, add_special_tokens, *args, **kwargs)
@@ -644,7 +662,7 @@ class BPETokenizer(CheckedTokenizer):
             return [*self._encode_plus(text, pair, add_special_tokens=add_special_tokens, **kwargs).tokens()]
         check_call_options(kwargs)  # transformers' own calls pass theirs
         text, _ = self.prepare_for_tokenization(text)
-        pipeline = self._pipeline
+        pipeline = self.pipeline
         encoder, as_text = pipeline.encoder, kwargs.get("split_special_tokens")
         if not kwargs.keys().isdisjoint(allowed_special.NAMES):
             encoder, as_text = allowed_special.encoder_for(pipeline, [text], kwargs)
@@ -658,7 +676,7 @@ class BPETokenizer(CheckedTokenizer):
         return repair_surrogates(check_str("text", text)), kwargs
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        ids = self._pipeline.base.encode(text, self._pipeline.options(add_prefix_space=False))
+        ids = self.pipeline.base.encode(text, self.pipeline.options(add_prefix_space=False))
         return [self.decoder[token_id] for token_id in ids]
 
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
@@ -680,7 +698,7 @@ class BPETokenizer(CheckedTokenizer):
 
     def _encode_without_added_tokens(self, text: str) -> list[int]:
         """Encode text without finding added tokens; called by the sanitizing of chats."""
-        return self._pipeline.base.encode(text, self._pipeline.options())
+        return self.pipeline.base.encode(text, self.pipeline.options())
 
     # The bulk API: plain ids in arrays, lists and files, at the speed of the engine. No special tokens are added, and
     # nothing is padded or truncated by default; special tokens in the text are found.
@@ -703,12 +721,12 @@ class BPETokenizer(CheckedTokenizer):
         >>> tokenizer.encode_bytes(b"\xff low")
         [255, 32, 108, 111, 119]
         """
-        pipeline = self._pipeline
-        as_text = pipeline.split_special_tokens if split_special_tokens is None else split_special_tokens
-        if type(data) is not bytes or type(as_text) is not bool:
+        pipeline = self.pipeline
+        if type(data) is not bytes or split_special_tokens is not None:
             check_text("data", data)
-            as_text = check_flag("split_special_tokens", as_text)
-        return pipeline.encoder.encode(data, pipeline.options_of_bytes[as_text])
+            as_text = optional(check_flag)("split_special_tokens", split_special_tokens)
+            return pipeline.encoder.encode(data, pipeline.options(as_text, add_prefix_space=False))
+        return pipeline.encoder.encode(data, pipeline.options_of_bytes)
 
     @checked(**bulk.ARGUMENTS)
     def encode_to_lists(
@@ -742,7 +760,7 @@ class BPETokenizer(CheckedTokenizer):
         >>> BPETokenizer.train(["low"], vocab_size=256).encode_to_lists(["lo", "", b"w"])
         [[108, 111], [], [119]]
         """
-        pipeline, random = self._pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        pipeline, random = self.pipeline, Randomness.of(dropout, stochastok, seed, first_text)
         texts, threads = check_texts("texts", texts), threads_of(num_workers)
         return pipeline.encode_to_lists(texts, pipeline.options(split_special_tokens), threads, random)
 
@@ -768,7 +786,7 @@ class BPETokenizer(CheckedTokenizer):
         >>> ids.tolist(), offsets.tolist()
         ([108, 111, 119], [0, 2, 2, 3])
         """
-        pipeline, random = self._pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        pipeline, random = self.pipeline, Randomness.of(dropout, stochastok, seed, first_text)
         texts, threads = check_texts("texts", texts), threads_of(num_workers)
         return pipeline.encode_to_numpy(texts, pipeline.options(split_special_tokens), threads, random)
 
@@ -806,7 +824,7 @@ class BPETokenizer(CheckedTokenizer):
         check_choice("padding_side", self.padding_side, ("left", "right"))
         pad_id = self.pad_token_id
         padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
-        pipeline, random = self._pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        pipeline, random = self.pipeline, Randomness.of(dropout, stochastok, seed, first_text)
         texts, threads = check_texts("texts", texts), threads_of(num_workers)
         encoded = pipeline.encode_to_numpy(texts, pipeline.options(split_special_tokens), threads, random)
         ids, mask = bulk.to_padded(pipeline.encoder, *encoded, padding)
@@ -826,8 +844,8 @@ class BPETokenizer(CheckedTokenizer):
         >>> BPETokenizer.train(["low"], vocab_size=256).count_tokens(["lo", "", b"w"])
         [2, 0, 1]
         """
-        options = self._pipeline.options(split_special_tokens)
-        return self._pipeline.encoder.count_tokens(check_texts("texts", texts), options, threads_of(num_workers))
+        options = self.pipeline.options(split_special_tokens)
+        return self.pipeline.encoder.count_tokens(check_texts("texts", texts), options, threads_of(num_workers))
 
     @checked(**bulk.ARGUMENTS)
     def encode_iterable(
@@ -843,7 +861,7 @@ class BPETokenizer(CheckedTokenizer):
         >>> list(tokenizer.encode_iterable(["lo", "w lo", "w"])) == tokenizer.encode("low low")
         True
         """
-        pipeline = self._pipeline
+        pipeline = self.pipeline
         options = pipeline.options(split_special_tokens)
         for ids in encode_blocks(pipeline.encoder, pieces, options, threads_of(num_workers)):
             yield from ids.tolist()
@@ -860,7 +878,7 @@ class BPETokenizer(CheckedTokenizer):
         >>> session.append("wer"), session.ids
         (Change(removed=3, ids=[259, 114]), [257, 259, 114])
         """
-        pipeline = self._pipeline
+        pipeline = self.pipeline
         session = Session(pipeline.encoder, pipeline.token_tuples, pipeline.options(split_special_tokens))
         session.append(text)
         return session
@@ -872,7 +890,7 @@ class BPETokenizer(CheckedTokenizer):
         >>> canonical.is_canonical([108, 111, 119]), canonical.recanonicalize([108, 111, 119])
         (False, [257])
         """
-        return CanonicalIds(self._pipeline.encoder, self._pipeline.token_tuples, self._pipeline.options())
+        return CanonicalIds(self.pipeline.encoder, self.pipeline.token_tuples, self.pipeline.options())
 
     @checked(**bulk.ARGUMENTS)
     def encode_file(
@@ -956,7 +974,7 @@ class BPETokenizer(CheckedTokenizer):
         """
         workers = threads_of(num_workers)
         job = job_of(
-            self._pipeline,
+            self.pipeline,
             shards_of(paths),
             Path(output),
             format=format,
@@ -967,7 +985,7 @@ class BPETokenizer(CheckedTokenizer):
             pack_across=pack_across,
             shard_tokens=shard_tokens,
             copy_columns=copy_columns,
-            options=self._pipeline.options(split_special_tokens),
+            options=self.pipeline.options(split_special_tokens),
             random=Randomness.of(dropout, stochastok, seed),
             threads=workers,
         )
@@ -1032,7 +1050,7 @@ class BPETokenizer(CheckedTokenizer):
         ids = as_lists("ids", ids)
         if isinstance(ids, int):
             return added[ids].content if ids in added else known.get(ids, unknown)
-        skipped = self._pipeline.skipped(check_flag("skip_special_tokens", skip_special_tokens))
+        skipped = self.pipeline.skipped(check_flag("skip_special_tokens", skip_special_tokens))
         return [
             added[token_id].content if token_id in added else known.get(token_id, unknown)
             for token_id in check_ids("ids", ids)
@@ -1055,7 +1073,7 @@ class BPETokenizer(CheckedTokenizer):
         ids = [token_ids] if type(token_ids) is int else as_lists("token_ids", token_ids)
         ids = [ids] if isinstance(ids, int) else ids
         skips = check_flag("skip_special_tokens", skip_special_tokens)
-        return self._pipeline.decode_bytes(ids, skips, name="token_ids")
+        return self.pipeline.decode_bytes(ids, skips, name="token_ids")
 
     def decode_to_texts(self, sequences: Sequence[Sequence[int]], *, skip_special_tokens: bool = False) -> list[str]:
         """Return the text of each sequence of ids; invalid UTF-8 is handled according to `errors`.
@@ -1067,7 +1085,7 @@ class BPETokenizer(CheckedTokenizer):
         if not are_rows_of_ids(rows):
             rows = [as_lists("sequences", row) for row in rows]
         skips = check_flag("skip_special_tokens", skip_special_tokens)
-        return self._pipeline.decode(rows, skips, name="sequences")
+        return self.pipeline.decode(rows, skips, name="sequences")
 
     # Loading.
 
@@ -1385,8 +1403,5 @@ class BPETokenizer(CheckedTokenizer):
 
         return tuple(map(str, write(self.definition, path, format=format, drop=drop, verify=verify)))
 
-
-for _name in PIPELINE_SETTINGS:
-    setattr(BPETokenizer, _name, PipelineSetting(_name))
 
 _BUILD_INPUTS = BPETokenizer.build_inputs_with_special_tokens

@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -396,3 +397,25 @@ def test_workers_of_a_data_loader_give_the_ids(tokenizer, start):
     assert torch.cat([batch["input_ids"] for batch in encoded_together]).tolist() == wanted
     encoded_alone = torch.utils.data.DataLoader(Encoded(tokenizer), **settings)
     assert torch.cat(list(encoded_alone)).tolist() == wanted
+
+
+def test_token_added_while_another_thread_changes_settings_is_found(tokenizer):
+    interval, is_done = sys.getswitchinterval(), threading.Event()
+
+    def change_settings():
+        for errors in itertools.cycle(["strict", "replace"]):
+            if is_done.is_set():
+                return
+            tokenizer.errors = errors
+
+    thread = threading.Thread(target=change_settings)
+    sys.setswitchinterval(1e-6)
+    try:
+        thread.start()
+        for number in range(1000):
+            tokenizer.add_tokens([f"<added {number}>"])
+            assert tokenizer.encode(f"<added {number}>") == [tokenizer.convert_tokens_to_ids(f"<added {number}>")]
+    finally:
+        is_done.set()
+        thread.join()
+        sys.setswitchinterval(interval)
