@@ -130,8 +130,9 @@ without_compiler() {
   use_environment without-compiler
   CC=/bin/false CXX=/bin/false pip install --quiet -e '.[test]'
   python -c 'import importlib.util as u; assert u.find_spec("hf_bpe._native") is None'
-  pytest --quiet tests/test_examples.py tests/core tests/counting/test_count.py tests/counting/test_word_counts.py \
-    tests/editing/test_edits.py tests/encoding/test_encoder.py tests/encoding/test_decoding.py tests/encoding/test_dispatch.py \
+  pytest --quiet tests/test_examples.py tests/core tests/pretokenizers tests/normalizers/test_names.py \
+    tests/normalizers/test_growth.py tests/reference tests/counting/test_count.py tests/counting/test_word_counts.py \
+    tests/editing/test_edits.py tests/encoding/test_encoder.py tests/encoding/test_decoding.py tests/encoding/test_choice_of_engine.py \
     tests/training/test_train.py tests/training/test_huggingface_training.py tests/analysis/test_show.py \
     tests/conversion/test_tiktoken.py tests/tokenizer/test_tokenizer.py tests/tokenizer/test_calls.py \
     tests/tokenizer/test_saving.py tests/tokenizer/test_folders.py tests/project/test_package.py
@@ -141,7 +142,8 @@ without_compiler() {
 without_compiler_whole() {
   use_environment without-compiler
   CC=/bin/false CXX=/bin/false pip install --quiet -e '.[test]'
-  pytest --quiet tests/test_examples.py tests/core tests/counting tests/editing tests/engine tests/training \
+  pytest --quiet tests/test_examples.py tests/core tests/pretokenizers tests/normalizers tests/reference \
+    tests/counting tests/editing tests/encoding tests/canonical tests/training \
     tests/analysis/test_merge_tree.py tests/analysis/test_report.py tests/analysis/test_show.py \
     tests/conversion/test_gguf.py tests/conversion/test_minbpe.py tests/conversion/test_tiktoken.py \
     tests/tokenizer/test_tokenizer.py tests/tokenizer/test_calls.py tests/tokenizer/test_bulk.py \

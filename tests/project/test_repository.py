@@ -35,6 +35,15 @@ def commands(name):
     return [step["run"] for job in workflow(name)["jobs"].values() for step in job["steps"] if "run" in step]
 
 
+@pytest.mark.parametrize(
+    "name", [".ci/run", "CONTRIBUTING.md", "pyproject.toml", "tools/check_bindings.sh", "tools/stages.sh"]
+)
+def test_tests_that_are_named_exist(name):
+    text = (ROOT / name).read_text("utf-8")
+    named = re.findall(r"(?<![\w/])(?:\.\./|\{project\}/)?(tests/[\w/.]*\w)", text)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_the_pythons_that_are_promised_are_tested_and_get_wheels():
     promised = [line.rsplit(" ")[-1] for line in PROJECT["project"]["classifiers"] if ":: Python :: 3." in line]
     matrix = workflow("ci.yml")["jobs"]["tests"]["strategy"]["matrix"]

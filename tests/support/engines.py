@@ -13,5 +13,7 @@ def use_engine(name):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_BPE_ENGINE", name)
         native_core.cache_clear()
-        yield name
-    native_core.cache_clear()
+        try:
+            yield name
+        finally:
+            native_core.cache_clear()
