@@ -55,6 +55,7 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
 
     A pattern by which the native core cannot split is split in Python, but the core still merges the pre-tokens.
     """
+    # Imports numpy, which `import hf_bpe` does not need.
     from hf_bpe.encoding._encoder import PythonEncoder, WordsMergedInPython, WordsMergedNatively
 
     native = native_core()

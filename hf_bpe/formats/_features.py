@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tokenizers import AddedToken
 
 from hf_bpe.formats._definition import FLAGS, Definition
-from hf_bpe.formats._settings import NAMED_TOKENS
+from hf_bpe.formats._settings import SETTINGS
 
 
 class Feature(NamedTuple):
@@ -67,15 +67,8 @@ def _has_settings(*names: str) -> Callable[[Definition], bool]:
 
 def _other_settings(definition: Definition) -> dict[str, Any]:
     """Return the settings that are no feature of their own."""
-    own = {*NAMED_TOKENS, *_FEATURES_OF_ONE_SETTING, "template"}
+    own = {name for name, setting in SETTINGS.items() if setting.feature != "settings"}
     return {name: value for name, value in definition.settings.items() if name not in own}
-
-
-# Each of these settings has a feature: name of the feature, by setting.
-_FEATURES_OF_ONE_SETTING = {
-    "add_prefix_space": "prefix_space",
-    **{name: name for name in ("trim_offsets", "split_special_tokens", "unused_tokens", "chat_template")},
-}
 
 
 FEATURES: dict[str, Feature] = {

@@ -29,7 +29,7 @@ from hf_bpe.pretokenizers._patterns import canonical_pattern
 if TYPE_CHECKING:
     from hf_bpe.formats._template import Template
 
-_ANY = object()
+_NO_DEFAULT = object()
 _STRING, _FLAG, _NUMBER, _OBJECT, _LIST = (str,), (bool,), (int, float), (dict,), (list,)
 _NULL = (type(None),)
 
@@ -61,24 +61,32 @@ class Setting(NamedTuple):
         is_saved: whether `save_pretrained` of transformers stores it only if it is told to.
         is_in_definition: whether it belongs to the `settings` of a definition; not if the model or the template say it.
         decides_ids: whether readers that do not know it give other ids.
+        feature: which of FEATURES a format must carry to store it.
     """
 
     owner: Owner
     check: Check | None = None
     json: tuple[type, ...] = ()
-    default: Any = _ANY
+    default: Any = _NO_DEFAULT
     is_saved: bool = False
     is_in_definition: bool = True
     decides_ids: bool = False
+    feature: str = "settings"
 
 
 def _of_model(check: Check, json: tuple[type, ...], *, decides_ids: bool = True, is_saved: bool = True) -> Setting:
     return Setting(Owner.MODEL, check, json, is_saved=is_saved, is_in_definition=False, decides_ids=decides_ids)
 
 
-_TOKEN = Setting(Owner.ALL, optional(check_token), _STRING + _OBJECT + _NULL)
+def _with_default(
+    owner: Owner, check: Check | None, json: tuple[type, ...], default: Any, feature: str = "settings", **more: bool
+) -> Setting:
+    return Setting(owner, check, json, default, is_saved=True, feature=feature, **more)
+
+
+_TOKEN = Setting(Owner.ALL, optional(check_token), _STRING + _OBJECT + _NULL, feature="names")
 _TOKENS = Setting(Owner.ALL, optional(check_extra_tokens), _LIST + _OBJECT + _NULL)
-_SIDE = Setting(Owner.ALL, one_of("left", "right"), _STRING, default="right", is_saved=True)
+_SIDE = _with_default(Owner.ALL, one_of("left", "right"), _STRING, "right")
 _ADDS = Setting(Owner.ALL, optional(check_flag), _FLAG + _NULL, is_in_definition=False)
 
 NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
@@ -90,24 +98,26 @@ SETTINGS: dict[str, Setting] = {
     "drop_missing_bytes": _of_model(check_flag, _FLAG),
     "model_special_tokens": _of_model(optional(check_strs), _LIST + _NULL, decides_ids=False),
     "signature": _of_model(optional(check_str), _STRING, decides_ids=False, is_saved=False),
-    "errors": Setting(Owner.OURS, check_errors, _STRING, default="replace", is_saved=True),
-    "add_prefix_space": Setting(Owner.OURS, check_flag, _FLAG + _NULL, default=False, is_saved=True, decides_ids=True),
-    "trim_offsets": Setting(Owner.OURS, check_trim_offsets, _FLAG + _STRING, default=False, is_saved=True),
-    "template": Setting(Owner.OURS, None, _OBJECT + _NULL, is_saved=True),
-    "unused_tokens": Setting(Owner.OURS, optional(check_unused_tokens), _OBJECT + _NULL, default={}, is_saved=True),
+    "errors": _with_default(Owner.OURS, check_errors, _STRING, "replace"),
+    "add_prefix_space": _with_default(Owner.OURS, check_flag, _FLAG + _NULL, False, "prefix_space", decides_ids=True),
+    "trim_offsets": _with_default(Owner.OURS, check_trim_offsets, _FLAG + _STRING, False, "trim_offsets"),
+    "template": _with_default(Owner.OURS, None, _OBJECT + _NULL, None, "template"),
+    "unused_tokens": _with_default(Owner.OURS, optional(check_unused_tokens), _OBJECT + _NULL, {}, "unused_tokens"),
     **dict.fromkeys(NAMED_TOKENS, _TOKEN),
     **dict.fromkeys(("extra_special_tokens", "additional_special_tokens"), _TOKENS),
     **dict.fromkeys(("add_bos_token", "add_eos_token"), _ADDS),
     **dict.fromkeys(("padding_side", "truncation_side"), _SIDE),
-    "split_special_tokens": Setting(Owner.ALL, check_flag, _FLAG, default=False, is_saved=True),
-    "clean_up_tokenization_spaces": Setting(Owner.ALL, check_flag, _FLAG, default=False, is_saved=True),
+    "split_special_tokens": _with_default(Owner.ALL, check_flag, _FLAG, False, "split_special_tokens"),
+    "clean_up_tokenization_spaces": _with_default(Owner.ALL, check_flag, _FLAG, False),
     "model_max_length": Setting(Owner.ALL, optional(check_model_max_length), _NUMBER + _NULL),
     # transformers 4 has a different default of model_input_names.
-    "model_input_names": Setting(Owner.ALL, check_strs, _LIST, default=["input_ids", "attention_mask"], is_saved=True),
-    "token_type_ids_pattern": Setting(Owner.PYTHON, check_str, _STRING, default="all_zeros", is_saved=True),
-    "token_type_ids_include_special_tokens": Setting(Owner.PYTHON, default=True, is_saved=True),
+    "model_input_names": _with_default(Owner.ALL, check_strs, _LIST, ["input_ids", "attention_mask"]),
+    "token_type_ids_pattern": _with_default(Owner.PYTHON, check_str, _STRING, "all_zeros"),
+    "token_type_ids_include_special_tokens": _with_default(Owner.PYTHON, None, (), True),
     "special_tokens_pattern": Setting(Owner.PYTHON, optional(check_str), _STRING + _NULL, is_in_definition=False),
-    "chat_template": Setting(Owner.ALL, optional(check_template), _STRING + _LIST + _OBJECT + _NULL),
+    "chat_template": Setting(
+        Owner.ALL, optional(check_template), _STRING + _LIST + _OBJECT + _NULL, feature="chat_template"
+    ),
     "added_tokens_decoder": Setting(Owner.ALL, check_added_tokens, _OBJECT, is_in_definition=False),
     "name_or_path": Setting(Owner.ALL, is_in_definition=False),
     "verbose": Setting(Owner.ALL),
@@ -125,7 +135,7 @@ def names_of(*owners: Owner) -> tuple[str, ...]:
 
 def is_default(name: str, value: Any) -> bool:
     """Return whether a setting has the value that every tokenizer has."""
-    return name in SETTINGS and SETTINGS[name].default is not _ANY and bool(SETTINGS[name].default == value)
+    return name in SETTINGS and SETTINGS[name].default is not _NO_DEFAULT and bool(SETTINGS[name].default == value)
 
 
 class Settings(TypedDict, total=False):

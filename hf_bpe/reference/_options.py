@@ -58,11 +58,11 @@ class LearningOptions:
         )
 
     def record(self) -> dict[str, Any]:
-        """Return the options that the signature of a model records: `tie_break`, and those that are set."""
+        """Return the options that the signature of a model records: those of `hf_bpe.train` that have an effect."""
         return {
             each.metadata["record"] or each.name: getattr(self, each.name)
             for each in fields(self)
-            if each.metadata and (getattr(self, each.name) or each.name == "tie_break")
+            if each.metadata and getattr(self, each.name)
         }
 
     def to_json(self) -> dict[str, Any]:

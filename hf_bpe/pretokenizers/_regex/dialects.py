@@ -377,9 +377,8 @@ class _Reader:
         return self._differs(source, None, None, at=start)
 
     def _property(self, start: int, source: str) -> str:
-        from hf_bpe.pretokenizers._regex.properties import (
-            find_property,  # takes time to import, and few expressions need it
-        )
+        # Takes time to import, and few expressions need it.
+        from hf_bpe.pretokenizers._regex.properties import find_property
 
         name = source[2:].strip("{}").removeprefix("^")
         known = getattr(find_property(name), "name", None)
