@@ -58,7 +58,7 @@ class Setting(NamedTuple):
         check: the check of the argument; None for a setting that transformers checks.
         json: the types of its values in `tokenizer_config.json`; none if they are not checked.
         default: the value that a definition leaves out, because every tokenizer has it.
-        is_saved: whether `save_pretrained` of transformers stores it only if it is told to.
+        is_saved: whether `init_kwargs` must hold it, because `save_pretrained` of transformers would leave it out.
         is_in_definition: whether it belongs to the `settings` of a definition; not if the model or the template say it.
         decides_ids: whether readers that do not know it give other ids.
         feature: which of FEATURES a format must carry to store it.

@@ -216,7 +216,7 @@ std::size_t find_last_cut_in(nb::bytes text, nb::handle pattern, const nb::list&
 
 NB_MODULE(_native, module) {
   nb::set_leak_warnings(false);  // a cache of patterns lives until the interpreter ends
-  module.doc() = "The native core of hf_bpe; hf_bpe.encoding._factory is the only module that imports it.";
+  module.doc() = "The native core of hf_bpe, which hf_bpe._native_core finds.";
 
   nb::class_<PyCounter>(module, "Counter")
       .def(

@@ -1,4 +1,4 @@
-// Vector instructions: those that the compiler can use, and those that the machine has.
+// Vector instructions of the compiler and of the machine.
 #pragma once
 
 #if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))

@@ -72,7 +72,7 @@ def test_packages_are_listed_in_the_order_of_the_layers():
 
 
 def test_includes_of_the_core_point_down():
-    (line,) = re.findall(r"^In C\+\+ likewise: (.*)$", section("Imports"), re.MULTILINE)
+    (line,) = re.findall(r"^The order of the folders in C\+\+: (.*)$", section("Imports"), re.MULTILINE)
     order = line.replace("`", "").split(" > ")
     assert {*order, "tests", "fuzz"} == {folder.removeprefix("native/") for folder in folders_in("native")}
     upward = [
