@@ -109,6 +109,7 @@ from hf_bpe.tokenizer._options import (
     hint_at_roles,
     with_options_of,
 )
+from hf_bpe.tokenizer._pipeline_cache import PipelineCache
 from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_another_class
 from hf_bpe.tokenizer._saving.folders import OF_REPOSITORIES, Folder, needs_conversion
 from hf_bpe.tokenizer._saving.save import check_auto_class, errors_of_files, is_copied, model_of, save
@@ -205,6 +206,7 @@ class BPETokenizer(CheckedTokenizer):
         empty_id = printable_vocab.pop("", None)  # of vocab.json
         own["unused_tokens"] = ({} if empty_id is None else {"": empty_id}) | dict(own.get("unused_tokens") or {})
         printable_vocab = with_unused(printable_vocab, own["unused_tokens"])
+        self._pipeline_cache = PipelineCache()
         self._base = make_encoder(model)
         self._template: Template | None = None
         for name in names_of(Owner.OURS):
@@ -330,15 +332,12 @@ class BPETokenizer(CheckedTokenizer):
     def pipeline(self) -> Pipeline:
         """What encodes and decodes for this tokenizer as it is now; it does not change with the tokenizer."""
         # Made of the attributes when it is asked for, because a pipeline that each change replaced would lose the
-        # changes that two threads make at once. A change replaces `_change` when it is done; one that comes while the
+        # changes that two threads make at once. A change replaces the cache when it is done; one that comes while the
         # attributes are read makes the result one that the next call does not take.
+        cache = self._pipeline_cache
+        if cache.pipeline is not None:
+            return cache.pipeline
         attributes = self.__dict__
-        if "_made" in attributes:
-            made_after, pipeline = attributes["_made"]
-            if made_after is attributes["_change"]:
-                made: Pipeline = pipeline
-                return made
-        change = attributes.setdefault("_change", object())
         current = {
             "base": self._base,
             "added_tokens": self._added_tokens_decoder,
@@ -346,9 +345,8 @@ class BPETokenizer(CheckedTokenizer):
             "names": {name: str(token) for name, token in self.special_tokens_map.items()},
             **{name: attributes[name] for name in PIPELINE_SETTINGS},
         }
-        before: Pipeline | None = attributes.get("_made", (None, None))[1]
-        made = Pipeline(**current) if before is None else before.with_changes(**current)
-        attributes["_made"] = change, made
+        made = Pipeline(**current) if cache.before is None else cache.before.with_changes(**current)
+        cache.pipeline = made
         return made
 
     @property
@@ -411,13 +409,11 @@ class BPETokenizer(CheckedTokenizer):
         for name, value in vars(self).copy().items():
             is_own = isinstance(value, (dict, list)) and name not in shared
             other.__dict__[name] = copy.copy(value) if is_own else value
+        other.__dict__["_pipeline_cache"] = self._pipeline_cache.next()
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        state = vars(self).copy()  # a snapshot of the attributes
-        for name in ("_made", "_change"):  # `datasets` takes the pickle as fingerprint
-            state.pop(name, None)
-        return state
+        return vars(self).copy()  # a snapshot of the attributes
 
     if not TYPE_CHECKING:  # or type checkers would take any name
 
@@ -432,7 +428,7 @@ class BPETokenizer(CheckedTokenizer):
                 self._special_tokens_map = {**self._special_tokens_map}  # transformers changes it in place
             super().__setattr__(key, value)
             if is_special or key in PIPELINE_SETTINGS or key == "_template":
-                self.__dict__["_change"] = object()
+                self.__dict__["_pipeline_cache"] = self._pipeline_cache.next()
 
     @property
     def added_tokens_decoder(self) -> dict[int, AddedToken]:
@@ -482,7 +478,7 @@ class BPETokenizer(CheckedTokenizer):
             _added_tokens_encoder=ids,
             _extra_special_tokens=[*self._extra_special_tokens, *extra],
             total_vocab_size=total,
-            _change=object(),
+            _pipeline_cache=self._pipeline_cache.next(),
         )
 
     # The template.

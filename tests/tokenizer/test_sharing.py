@@ -312,6 +312,14 @@ def test_calls_do_not_change_the_fingerprint(tokenizer, tmp_path, hash_of, call)
     assert (hash_of(tokenizer), hash_of(encode)) == before
 
 
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_calls_do_not_change_the_attributes(tokenizer, tmp_path, call):
+    """`datasets` takes the attributes themselves, not what `__getstate__` gives, so this is tested without it, too."""
+    before = {name: pickle.dumps(value) for name, value in vars(tokenizer).items()}
+    call(tokenizer, tmp_path)
+    assert {name: pickle.dumps(value) for name, value in vars(tokenizer).items()} == before
+
+
 def test_applying_a_chat_template_does_not_change_the_fingerprint(tokenizer, hash_of):
     pytest.importorskip("jinja2", reason="chat templates need jinja2")
     before = hash_of(tokenizer)
