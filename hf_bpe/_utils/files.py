@@ -63,9 +63,10 @@ def staged_folder(folder: str | os.PathLike[str], last: Sequence[str] = ()) -> I
             for name in names:
                 flush(new / name)
             _check_no_links(target, names)
-            with _locked(target / _LOCK):
+            with _locked(target / _LOCK) as is_alone:
                 _move(staging, target, names, last)
-                _delete_leftovers(target)
+                if is_alone:
+                    _delete_leftovers(target)
     except BaseException:
         for folder in made:
             with suppress(OSError):  # not empty: another process has written into it
@@ -96,8 +97,9 @@ def interrupted_save(folder: Path, name: str) -> Path | None:
 @contextmanager
 def _staging_in(target: Path) -> Iterator[Path]:
     """Yield a folder in `target`, so on the same file system, where a rename is atomic; delete it afterwards."""
-    with _locked(target / _LOCK):
-        _delete_leftovers(target)
+    with _locked(target / _LOCK) as is_alone:
+        if is_alone:  # else this might delete a folder that another process has made and not locked yet
+            _delete_leftovers(target)
         staging = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target))
         alive = FileLock(staging / _ALIVE, timeout=0)
         with suppress(NotImplementedError, OSError):  # a file system without locks, where no process cleans up either
@@ -107,11 +109,12 @@ def _staging_in(target: Path) -> Iterator[Path]:
         yield staging
     finally:
         alive.release()
-        if not _is_needed(staging, target):
-            shutil.rmtree(staging, ignore_errors=True)
+        with suppress(FileNotFoundError):  # now that it is released, another save may be deleting the folder
+            if not _is_needed(staging, target):
+                shutil.rmtree(staging, ignore_errors=True)
 
 
-def lock_moves(folder: Path) -> AbstractContextManager[None]:
+def lock_moves(folder: Path) -> AbstractContextManager[bool]:
     """Return a context manager during which no other process moves files into a folder; see `staged_folder`."""
     return _locked(folder / _LOCK)
 
@@ -192,15 +195,15 @@ def _is_needed(staging: Path, target: Path) -> bool:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock file, which is deleted afterwards; do nothing on a file system without locks.
+def _locked(path: Path) -> Iterator[bool]:
+    """Hold a lock file, which is deleted afterwards; yield whether it is held, as no file system without locks can.
 
     Raises:
         OSError: the lock file is a symbolic link, or something else than a file.
         TimeoutError: another process has held it for ten minutes.
     """
     if is_other_file(path):
-        yield
+        yield False
         return
     lock = FileLock(path, timeout=_PATIENCE)
     try:
@@ -215,7 +218,7 @@ def _locked(path: Path) -> Iterator[None]:
     except (NotImplementedError, OSError):
         pass
     try:
-        yield
+        yield lock.is_locked
     finally:
         if lock.is_locked:
             with suppress(OSError):  # Windows cannot delete an open file; there the release deletes it
@@ -231,9 +234,10 @@ def is_other_file(path: Path) -> bool:
     Raises:
         OSError: it is a symbolic link, or something else than a file.
     """
-    if not os.path.lexists(path):
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
         return False
-    status = path.lstat()
     check_regular(path, status.st_mode)
     return status.st_size > 0
 

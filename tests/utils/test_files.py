@@ -346,6 +346,57 @@ def test_saves_at_the_same_time_leave_the_files_of_one(tmp_path):
     assert text in ("x" * 10, "y" * 10, "z" * 10)
 
 
+def test_save_may_delete_the_folder_of_one_that_ends(folder, monkeypatch):
+    """Let a save begin while another, which has released its staging folder, reads what is in it."""
+    is_needed, lexists, read = files._is_needed, os.path.lexists, []
+
+    def is_needed_during_another_save(staging, target):
+        read.append(staging)
+        if len(read) == 2:  # the first time, the folder is locked
+
+            def begin_another_save(path):
+                monkeypatch.setattr(os.path, "lexists", lexists)
+                write_atomically(folder / "other.txt", "other")
+                assert not staging.exists()
+                return lexists(path)
+
+            monkeypatch.setattr(files, "_is_needed", is_needed)
+            monkeypatch.setattr(os.path, "lexists", begin_another_save)
+        return is_needed(staging, target)
+
+    monkeypatch.setattr(files, "_is_needed", is_needed_during_another_save)
+    save(folder)
+    assert (folder / "other.txt").exists()
+    assert contents(folder) == dict.fromkeys(NAMES, NEW) | KEPT | {"other.txt": "other"}
+
+
+def test_lock_file_may_be_deleted_while_it_is_looked_at(folder, monkeypatch):
+    path, lstat, lexists = folder / ".saving.lock", Path.lstat, os.path.lexists
+
+    def after_the_other_save(function):
+        def patched(looked_at, *args):
+            result = function(looked_at, *args)
+            if looked_at == path:
+                path.unlink(missing_ok=True)
+            return result
+
+        return patched
+
+    path.touch()
+    monkeypatch.setattr(Path, "lstat", after_the_other_save(lstat))
+    monkeypatch.setattr(os.path, "lexists", after_the_other_save(lexists))
+    save(folder)
+    assert contents(folder) == dict.fromkeys(NAMES, NEW) | KEPT
+
+
+def test_folder_that_is_not_locked_yet_is_left_without_locks(folder):
+    """Let a save begin between another's making its staging folder and locking it, where locks have content."""
+    (folder / ".saving.lock").write_text("1234\nhost\n")  # as those of a file system without locks
+    (folder / ".saving-abcdefgh").mkdir()
+    save(folder)
+    assert (folder / ".saving-abcdefgh").is_dir()
+
+
 def test_a_lock_that_is_never_released_is_an_error_that_names_it(folder, monkeypatch):
     monkeypatch.setattr(files, "_PATIENCE", 0)
     with FileLock(folder / ".saving.lock"):
