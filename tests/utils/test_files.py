@@ -397,6 +397,21 @@ def test_folder_that_is_not_locked_yet_is_left_without_locks(folder):
     assert (folder / ".saving-abcdefgh").is_dir()
 
 
+def test_lock_that_is_released_is_not_that_of_the_next(tmp_path, monkeypatch):
+    """Let the next save make its lock file once this one has deleted its own, and not released it."""
+    path, unlink, next_lock = tmp_path / "lock", Path.unlink, FileLock(tmp_path / "lock", timeout=0)
+
+    def unlink_and_begin_the_next(path, *args, **kwargs):
+        monkeypatch.setattr(Path, "unlink", unlink)
+        unlink(path, *args, **kwargs)
+        next_lock.acquire()
+
+    with files._locked(path):
+        monkeypatch.setattr(Path, "unlink", unlink_and_begin_the_next)
+    with next_lock:
+        assert path.exists()  # else a third would make another, and both move files
+
+
 def test_a_lock_that_is_never_released_is_an_error_that_names_it(folder, monkeypatch):
     monkeypatch.setattr(files, "_PATIENCE", 0)
     with FileLock(folder / ".saving.lock"):
