@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md names the packages that exist, and the layers that import-linter checks."""
+"""The pages for maintainers name what exists: packages, the layers of import-linter, files and names of the core."""
 
 import re
 import sys
@@ -13,6 +13,7 @@ else:
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+CORE_PAGE = (ROOT / "docs" / "contributing" / "native-core.md").read_text("utf-8")
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
 
 
@@ -91,5 +92,20 @@ def test_exceptions_to_the_layers_are_those_described():
     assert [each for each in ignored if not all(f"`{module}`" in described for module in each.split(" -> "))] == []
 
 
-def test_page_fits_two_screens():
-    assert len(PAGE.splitlines()) <= 120
+def test_page_of_the_core_names_files_that_exist():
+    named = re.findall(r"`((?:hf_bpe|native|tests|tools)/[\w/.]+)", CORE_PAGE)
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_page_of_the_core_names_functions_that_exist():
+    sources = [path for folder in ("native", "hf_bpe") for path in (ROOT / folder).rglob("*.[cihp]*")]
+    text = "".join(path.read_text("utf-8") for path in sources if path.suffix in (".cpp", ".hpp", ".inc", ".py"))
+    named = {name for name in re.findall(r"`(?:\w+(?:::|\.))*(\w+)`", CORE_PAGE) if not (ROOT / name).is_dir()}
+    assert len(named) > 40
+    assert sorted(named - {*re.findall(r"\w+", text)}) == []
+
+
+@pytest.mark.parametrize("page", [PAGE, CORE_PAGE], ids=["ARCHITECTURE.md", "native-core.md"])
+def test_pages_fit_two_screens(page):
+    assert len(page.splitlines()) <= 120
