@@ -84,4 +84,4 @@ def main(files: list[Path]) -> None:
 
 if __name__ == "__main__":
     root = Path(__file__).parent.parent
-    main([*map(Path, sys.argv[1:])] or [root / "README.md", root / "CHANGELOG.md"])
+    main([*map(Path, sys.argv[1:])] or [root / "README.md", root / "ARCHITECTURE.md"])
