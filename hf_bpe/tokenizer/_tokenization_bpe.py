@@ -570,6 +570,9 @@ class BPETokenizer(CheckedTokenizer):
 
     # Calls. transformers routes every `__call__`, and `encode` but for the common case, to `_encode_plus`.
 
+    def _switch_to_input_mode(self) -> None:
+        """Do nothing: there is one mode. Without this method every call would look for it in all base classes."""
+
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
         inputs = checked_inputs(text, text_pair, given)
         template = None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from transformers import AddedToken, PreTrainedTokenizerFast
 from transformers.tokenization_python import PreTrainedTokenizer
+from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from hf_bpe import BPETokenizer
 from hf_bpe._utils.processes import default_threads, usable_cores
@@ -357,3 +358,21 @@ def test_threads_of_a_call_are_those_that_users_of_tokenizers_ask_for(monkeypatc
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
     monkeypatch.setenv("RAYON_NUM_THREADS", "0")
     assert default_threads() == usable_cores()
+
+
+def test_call_looks_for_no_attribute_that_is_missing(monkeypatch):
+    tokenizer = BPETokenizer.train(CORPUS, vocab_size=300, special_tokens=["<pad>"], pad_token="<pad>")
+    missing = []
+
+    def record_missing(self, name):
+        try:
+            return inherited(self, name)
+        except AttributeError:  # after a walk through all base classes in Python
+            missing.append(name)
+            raise
+
+    inherited = PreTrainedTokenizerBase.__getattr__
+    monkeypatch.setattr(PreTrainedTokenizerBase, "__getattr__", record_missing)
+    tokenizer("low lower")
+    tokenizer(["low lower", "low"], padding=True, return_tensors="np")
+    assert missing == []
