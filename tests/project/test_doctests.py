@@ -1,6 +1,7 @@
 import doctest
 import importlib
 import importlib.util
+import inspect
 import pkgutil
 from pathlib import Path
 
@@ -21,14 +22,24 @@ MODULES = sorted(name for name in NAMES if not name.startswith("hf_bpe.hf_bpe") 
 NEEDED = {"hf_bpe.editing.embeddings": "torch"}
 
 
+class Finder(doctest.DocTestFinder):
+    """Find also the examples of methods that have the name of another class than the one that defines them."""
+
+    def _from_module(self, module, object):
+        function = inspect.unwrap(getattr(object, "__func__", object))
+        return getattr(function, "__globals__", None) is vars(module) or super()._from_module(module, object)
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_are_true(name, tmp_path, monkeypatch):
     if name in NEEDED:
         pytest.importorskip(NEEDED[name], reason=f"the docstrings of {name} need {NEEDED[name]}")
     monkeypatch.chdir(tmp_path)  # some write files
-    results = doctest.testmod(importlib.import_module(name))
-    assert results.attempted > 0
-    assert not results.failed
+    module, runner = importlib.import_module(name), doctest.DocTestRunner()
+    for test in Finder().find(module):
+        runner.run(test)
+    assert runner.tries == inspect.getsource(module).count(">>> ")
+    assert not runner.failures
 
 
 def test_examples_are_looked_for_in_the_whole_package():
