@@ -9,7 +9,8 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
-from hf_bpe import train
+from hf_bpe import BPETokenizer, train
+from hf_bpe.tokenizer._inherited import CheckedTokenizer
 
 PAGES_OF_NAMES = {
     "BPEModel": "hf_bpe",
@@ -57,6 +58,15 @@ def forget_overloads(app: Sphinx) -> None:
     analyzer.overloads.clear()
 
 
+def order_methods(app: Sphinx) -> None:
+    """List the methods that `BPETokenizer` has from its parts in the order of the parts, and not by name."""
+    analyzer = ModuleAnalyzer.for_module(BPETokenizer.__module__)
+    analyzer.analyze()
+    for part in BPETokenizer.__mro__[1 : BPETokenizer.__mro__.index(CheckedTokenizer)]:
+        for name in vars(part):
+            analyzer.tagorder[f"BPETokenizer.{name}"] = len(analyzer.tagorder)
+
+
 def write_dashes(app: Sphinx, document: nodes.document) -> None:
     """Put a dash between a parameter and its description."""
     for field in document.findall(nodes.field):
@@ -80,4 +90,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", write_dashes)
     app.connect("autodoc-process-signature", shorten)
     app.connect("builder-inited", forget_overloads)
+    app.connect("builder-inited", order_methods)
     return {"parallel_read_safe": True}

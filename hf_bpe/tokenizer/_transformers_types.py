@@ -207,14 +207,19 @@ class PreTrainedTokenizer:
         """Upload the files."""
         raise NotImplementedError
 
+    @classmethod
+    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
+        """Load a folder or a repository."""
+        raise NotImplementedError
+
     # What BPETokenizer defines in another way.
     encode: Any
     decode: Any
     _decode: Any
     get_special_tokens_mask: Any
     convert_tokens_to_ids: Any
+    convert_ids_to_tokens: Any
     convert_added_tokens: Any
-    from_pretrained: Any
     save_pretrained: Any
     register_for_auto_class: Any
     _encode_plus: Any

@@ -1,0 +1,1 @@
+"""The methods of BPETokenizer, in classes of one idea each that it inherits from."""

@@ -1,0 +1,219 @@
+"""The bulk API: plain ids in arrays and lists, at the speed of the engine.
+
+No special tokens are added, and nothing is padded or truncated by default; special tokens in the text are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from hf_bpe._utils.arguments import check_choice, check_flag, check_str, checked, optional
+from hf_bpe.canonical._canonical import CanonicalIds
+from hf_bpe.encoding._encoder import AnyText, Ids, Numbers, Padding
+from hf_bpe.encoding._randomness import Randomness
+from hf_bpe.encoding._session import Session
+from hf_bpe.encoding._streaming import encode_blocks
+from hf_bpe.tokenizer import _bulk as bulk
+from hf_bpe.tokenizer._bulk import check_text, check_texts, threads_of
+from hf_bpe.tokenizer._methods.state import TokenizerState
+
+
+class BulkMethods(TokenizerState):
+    """The methods that encode many or growing texts."""
+
+    def encode_bytes(self, data: AnyText, *, split_special_tokens: bool | None = None) -> list[int]:
+        r"""Encode bytes, UTF-8 or not, so that `decode_bytes` returns them exactly.
+
+        Special tokens are found in the bytes; no special tokens and no prefix space are added. (Added tokens whose
+        flags strip white space lose it, as usual; and a tokenizer with a normalizer normalizes valid UTF-8, so that
+        `decode_bytes` returns the normalized text.)
+
+        Args:
+            data: bytes, or a str; a byte outside valid UTF-8 sequences belongs to no character class.
+            split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
+
+        Raises:
+            ValueError: a byte has no token, and there is no `unk_token`.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=256)
+        >>> tokenizer.encode_bytes(b"\xff low")
+        [255, 32, 108, 111, 119]
+        """
+        pipeline = self.pipeline
+        if type(data) is not bytes or split_special_tokens is not None:
+            check_text("data", data)
+            as_text = optional(check_flag)("split_special_tokens", split_special_tokens)
+            return pipeline.encoder.encode(data, pipeline.options(as_text, add_prefix_space=False))
+        return pipeline.encoder.encode(data, pipeline.options_of_bytes)
+
+    @checked(**bulk.ARGUMENTS)
+    def encode_to_lists(
+        self,
+        texts: Sequence[AnyText],
+        *,
+        split_special_tokens: bool | None = None,
+        num_workers: int | None = None,
+        dropout: float | None = None,
+        stochastok: float | None = None,
+        seed: int | None = None,
+        first_text: int | Sequence[int] | None = None,
+    ) -> list[list[int]]:
+        """Return a list of ids for each text.
+
+        Args:
+            texts: str or bytes.
+            split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
+            num_workers: number of threads, None for one per core; no result depends on it. These two arguments are the
+                same in all bulk methods.
+            dropout: encode at random for training: the probability with which BPE-dropout skips a merge each time it
+                could be applied. docs/how-to/randomized-tokens.md defines it, and the next three.
+            stochastok: the proportion of tokens that StochasTok tries to split in two.
+            seed: the seed of these; the ids depend on it, the text and the number of the text.
+            first_text: the number of the first text, by default 0; the others follow. Or a list with that of each.
+
+        Raises:
+            TypeError: the argument is a single text, or an element is neither str nor bytes.
+            ValueError: a byte has no token, and there is no `unk_token`; also in the methods below.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> BPETokenizer.train(["low"], vocab_size=256).encode_to_lists(["lo", "", b"w"])
+        [[108, 111], [], [119]]
+        """
+        pipeline, random = self.pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        texts, threads = check_texts("texts", texts), threads_of(num_workers)
+        return pipeline.encode_to_lists(texts, pipeline.options(split_special_tokens), threads, random)
+
+    @checked(**bulk.ARGUMENTS)
+    def encode_to_numpy(
+        self,
+        texts: Sequence[AnyText],
+        *,
+        split_special_tokens: bool | None = None,
+        num_workers: int | None = None,
+        dropout: float | None = None,
+        stochastok: float | None = None,
+        seed: int | None = None,
+        first_text: int | Sequence[int] | None = None,
+    ) -> tuple[Ids, Numbers]:
+        """Return the ids of all texts in one array; for the arguments see `encode_to_lists`.
+
+        Returns:
+            ids: uint32, of shape (number of ids).
+            offsets: int64, of shape (number of texts + 1): the ids of text i are `ids[offsets[i] : offsets[i + 1]]`.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> ids, offsets = BPETokenizer.train(["low"], vocab_size=256).encode_to_numpy(["lo", "", b"w"])
+        >>> ids.tolist(), offsets.tolist()
+        ([108, 111, 119], [0, 2, 2, 3])
+        """
+        pipeline, random = self.pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        texts, threads = check_texts("texts", texts), threads_of(num_workers)
+        return pipeline.encode_to_numpy(texts, pipeline.options(split_special_tokens), threads, random)
+
+    @checked(**bulk.ARGUMENTS)
+    def encode_to_padded(
+        self,
+        texts: Sequence[AnyText],
+        *,
+        length: int | None = None,
+        split_special_tokens: bool | None = None,
+        num_workers: int | None = None,
+        dropout: float | None = None,
+        stochastok: float | None = None,
+        seed: int | None = None,
+        first_text: int | Sequence[int] | None = None,
+    ) -> tuple[Numbers, Numbers]:
+        """Return the ids of texts as rows of one length, padded with `pad_token` on the `padding_side`.
+
+        Args:
+            length: the length of each row; longer rows lose their last ids. None for the length of the longest.
+            dropout, stochastok, seed, first_text: see `encode_to_lists`.
+
+        Returns:
+            ids and mask, both int64 of shape (number of texts, length); the mask is 1 for ids and 0 for padding.
+
+        Raises:
+            ValueError: rows need padding, but there is no `pad_token`; the length is negative.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|endoftext|>"])
+        >>> tokenizer.pad_token = "<|endoftext|>"
+        >>> ids, mask = tokenizer.encode_to_padded(["low", "lo"])
+        >>> ids.tolist(), mask.tolist()
+        ([[108, 111, 119], [108, 111, 256]], [[1, 1, 1], [1, 1, 0]])
+        """
+        check_choice("padding_side", self.padding_side, ("left", "right"))
+        pad_id = self.pad_token_id
+        padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
+        pipeline, random = self.pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        texts, threads = check_texts("texts", texts), threads_of(num_workers)
+        encoded = pipeline.encode_to_numpy(texts, pipeline.options(split_special_tokens), threads, random)
+        ids, mask = bulk.to_padded(pipeline.encoder, *encoded, padding)
+        if pad_id is None and not mask.all():
+            raise ValueError(
+                "rows of different length need a pad_token, but there is none; set one of the special tokens, such as "
+                "tokenizer.pad_token = tokenizer.eos_token, or train with pad_token='<pad>'"
+            )
+        return ids, mask
+
+    @checked(**bulk.ARGUMENTS)
+    def count_tokens(
+        self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
+    ) -> list[int]:
+        """Return the number of ids of each text, without storing the ids.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> BPETokenizer.train(["low"], vocab_size=256).count_tokens(["lo", "", b"w"])
+        [2, 0, 1]
+        """
+        options = self.pipeline.options(split_special_tokens)
+        return self.pipeline.encoder.count_tokens(check_texts("texts", texts), options, threads_of(num_workers))
+
+    @checked(**bulk.ARGUMENTS)
+    def encode_iterable(
+        self, pieces: Iterable[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
+    ) -> Iterator[int]:
+        """Yield the ids of the concatenation of pieces, exactly as if it were encoded whole.
+
+        Pieces, str or bytes, may end anywhere: inside a word, a special token or (in bytes) a character. About 16 MB
+        are held at a time, or the text up to the next safe cut if that is longer: one word, or everything if the
+        pattern is None or a regular expression and there is no special token.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=258)
+        >>> list(tokenizer.encode_iterable(["lo", "w lo", "w"])) == tokenizer.encode("low low")
+        True
+        """
+        pipeline = self.pipeline
+        options = pipeline.options(split_special_tokens)
+        for ids in encode_blocks(pipeline.encoder, pieces, options, threads_of(num_workers)):
+            yield from ids.tolist()
+
+    @checked(text=check_str, split_special_tokens=optional(check_flag))
+    def session(self, text: str = "", *, split_special_tokens: bool | None = None) -> Session:
+        """Return a session: text that grows at its end, with the ids of the whole, encoding only what is new.
+
+        Args:
+            text: the first text.
+            split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> session = BPETokenizer.train(["low lower lowest"], vocab_size=260).session("low lo")
+        >>> session.append("wer"), session.ids
+        (Change(removed=3, ids=[259, 114]), [257, 259, 114])
+        """
+        pipeline = self.pipeline
+        session = Session(pipeline.encoder, pipeline.token_tuples, pipeline.options(split_special_tokens))
+        session.append(text)
+        return session
+
+    def canonical_ids(self) -> CanonicalIds:
+        """Return an object that checks and repairs ids, heals prompts, and masks the tokens that may not follow.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> canonical = BPETokenizer.train(["low lower lowest"], vocab_size=260).canonical_ids()
+        >>> canonical.is_canonical([108, 111, 119]), canonical.recanonicalize([108, 111, 119])
+        (False, [257])
+        """
+        return CanonicalIds(self.pipeline.encoder, self.pipeline.token_tuples, self.pipeline.options())

@@ -1,0 +1,152 @@
+"""Texts to ids and tokens, as transformers has them: calls, `encode`, `tokenize`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
+
+from hf_bpe._utils.arguments import check_flag, check_str, check_strs, checked
+from hf_bpe.encoding._batch_layout import truncated_ids
+from hf_bpe.encoding._encoder import Options
+from hf_bpe.encoding._lazy_encodings import Source as EncodedTexts
+from hf_bpe.encoding._randomness import options_of_call
+from hf_bpe.pretokenizers._byte_level import repair_surrogates
+from hf_bpe.tokenizer import _allowed_special as allowed_special
+from hf_bpe.tokenizer._calls import check_call_options, check_inherited_call, checked_inputs, encode_call, plain_ids
+from hf_bpe.tokenizer._inherited import ARGUMENTS
+from hf_bpe.tokenizer._methods.template import TemplateMethods
+
+
+class CallMethods(TemplateMethods):
+    """The methods that encode for transformers, which routes every call, and most of `encode`, to `_encode_plus`."""
+
+    def _switch_to_input_mode(self) -> None:
+        """Do nothing: there is one mode. Without this method every call would look for it in all base classes."""
+
+    def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
+        inputs = checked_inputs(text, text_pair, given)
+        template = None
+        pipeline = self.pipeline
+        encoder, as_text = pipeline.encoder, given.get("split_special_tokens")
+        if not given.keys().isdisjoint(allowed_special.NAMES):
+            if inputs is None:
+                raise ValueError("allowed_special, disallowed_special: expected texts, not ids")
+            encoder, as_text = allowed_special.encoder_for(pipeline, inputs.texts, given)
+        if inputs is not None:
+            add_special_tokens = given.get("add_special_tokens", True)
+            template = self._template_ids(inputs.per_row, add_special_tokens)
+        if inputs is None or template is None:
+            options_of_call(Options(), given, 0)
+            check_inherited_call(text, text_pair, given)
+            encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
+            return encoded
+        options = options_of_call(pipeline.options(as_text), given, len(inputs.texts))
+        source = EncodedTexts(encoder, inputs.texts, options, inputs.bounds)
+        has_own_type_ids = self.token_type_ids_pattern != "all_zeros"
+        make_type_ids = self.create_token_type_ids_from_sequences if has_own_type_ids else None
+        return encode_call(self, pipeline, source, inputs, template, given, make_type_ids)
+
+    def encode(
+        self, text: Any, text_pair: Any = None, add_special_tokens: bool = True, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Return the ids of a text; the arguments are those of transformers' `encode`, and two of tiktoken's.
+
+        Args:
+            text, text_pair: the text, and the second of a pair.
+            add_special_tokens: add the special tokens of the template.
+            args, kwargs: as in transformers. As in tiktoken, and in calls of the tokenizer, too,
+                `allowed_special` is a set of the special tokens that are encoded as such, or "all", and
+                `disallowed_special` those that raise a ValueError, "all" for all that are not allowed. Other special
+                tokens in the text are encoded as ordinary text. If one of the two is given, the default of the other is
+                tiktoken's: no allowed tokens, all disallowed.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|x|>"])
+        >>> tokenizer.encode("l<|x|>"), len(tokenizer.encode("l<|x|>", disallowed_special=()))
+        ([108, 256], 6)
+        """
+        if not args and not kwargs and text_pair is None and isinstance(text, str):
+            # The common case, in which the path through transformers takes longer than encoding.
+            flag = check_flag("add_special_tokens", add_special_tokens)
+            template = self._template_ids(1, flag)
+            if template is not None:
+                ids = plain_ids(self.pipeline.encoder, text, self.pipeline.options(), template)
+                self._eventual_warn_about_too_long_sequence(ids, None, True)
+                return ids
+        return super().encode(text, text_pair, add_special_tokens, *args, **kwargs)
+
+    @checked(**ARGUMENTS)
+    def truncate_sequences(
+        self,
+        ids: list[int],
+        pair_ids: list[int] | None = None,
+        num_tokens_to_remove: int = 0,
+        truncation_strategy: str | TruncationStrategy = "longest_first",
+        stride: int = 0,
+    ) -> tuple[list[int], list[int] | None, list[int]]:
+        """Truncate ids as calls truncate texts; transformers calls this for given ids.
+
+        Returns:
+            Both truncated sequences, and the overflowing ids, with `stride` ids of overlap.
+
+        Raises:
+            ValueError: the sequence to truncate is missing or too short.
+        """
+        strategy = TruncationStrategy(truncation_strategy)
+        if num_tokens_to_remove <= 0 or strategy == TruncationStrategy.DO_NOT_TRUNCATE:
+            return ids, pair_ids, []
+        from_left = self.truncation_side == "left"
+        return truncated_ids(ids, pair_ids, num_tokens_to_remove, strategy.value, stride, from_left=from_left)
+
+    def tokenize(
+        self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
+    ) -> list[str]:
+        """Return the tokens of a text in printable form, added tokens unchanged.
+
+        Args:
+            text, pair: the text, and the second of a pair.
+            add_special_tokens: add the special tokens of the template.
+            kwargs: other options of calls, as in transformers, which does not truncate here.
+        """
+        if pair is not None or check_flag("add_special_tokens", add_special_tokens) or "is_split_into_words" in kwargs:
+            return [*self._encode_plus(text, pair, add_special_tokens=add_special_tokens, **kwargs).tokens()]
+        check_call_options(kwargs)  # transformers' own calls pass theirs
+        text, _ = self.prepare_for_tokenization(text)
+        pipeline = self.pipeline
+        encoder, as_text = pipeline.encoder, kwargs.get("split_special_tokens")
+        if not kwargs.keys().isdisjoint(allowed_special.NAMES):
+            encoder, as_text = allowed_special.encoder_for(pipeline, [text], kwargs)
+        ids = encoder.encode(text, options_of_call(pipeline.options(as_text), kwargs, 1))
+        return [*self.convert_ids_to_tokens(ids)]
+
+    def prepare_for_tokenization(
+        self, text: str, is_split_into_words: bool = False, **kwargs: Any
+    ) -> tuple[str, dict[str, Any]]:
+        """Repair lone surrogates, as tiktoken does."""
+        return repair_surrogates(check_str("text", text)), kwargs
+
+    def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
+        ids = self.pipeline.base.encode(text, self.pipeline.options(add_prefix_space=False))
+        return [self.decoder[token_id] for token_id in ids]
+
+    def convert_tokens_to_ids(self, tokens: Any) -> Any:
+        """Return the id of a printable token, or the ids of several; unknown tokens give the id of `unk_token`."""
+        if isinstance(tokens, str):
+            return super().convert_tokens_to_ids(tokens)
+        tokens = check_strs("tokens", tokens)
+        added, known = self._added_tokens_encoder, self.encoder
+        return [
+            added[token] if token in added else known[token] if token in known else self._convert_token_to_id(token)
+            for token in tokens
+        ]
+
+    def _convert_token_to_id(self, token: str) -> int | None:
+        token_id = self.encoder.get(token)
+        if token_id is None and token != self.unk_token:  # unk_token itself is unknown before it is added
+            token_id = self.unk_token_id
+        return token_id
+
+    def _encode_without_added_tokens(self, text: str) -> list[int]:
+        """Encode text without finding added tokens; called by the sanitizing of chats."""
+        return self.pipeline.base.encode(text, self.pipeline.options())

@@ -1,0 +1,115 @@
+"""Ids to text, bytes and printable tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hf_bpe._utils.arguments import check_flag, check_ids, check_sequence, check_strs
+from hf_bpe.encoding._decode_stream import DecodeStream
+from hf_bpe.encoding._encoder import is_skipped
+from hf_bpe.encoding._ids import as_lists
+from hf_bpe.pretokenizers._byte_level import from_printable, repair_surrogates
+from hf_bpe.tokenizer._bulk import are_rows_of_ids, are_several_rows
+from hf_bpe.tokenizer._methods.state import TokenizerState
+from hf_bpe.tokenizer._options import check_decoding
+from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
+
+
+class DecodingMethods(TokenizerState):
+    """The methods that turn ids or tokens into text."""
+
+    def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> str | list[str]:
+        """Return the text of ids, or a list of texts of several rows of ids.
+
+        Args:
+            token_ids: an id, a sequence of ids, or several sequences of ids; lists, arrays or tensors.
+            skip_special_tokens: leave special tokens out.
+            kwargs: `clean_up_tokenization_spaces`, as in transformers; it damages the text of byte-level BPE and is
+                only available per call.
+        """
+        check_decoding(kwargs)
+        token_ids = as_lists("token_ids", token_ids)
+        if isinstance(token_ids, (list, tuple)) and len(token_ids) > 0 and isinstance(token_ids[0], (list, tuple)):
+            texts = self.decode_to_texts(token_ids, skip_special_tokens=skip_special_tokens)
+            is_cleaned = check_flag("clean_up_tokenization_spaces", kwargs.get("clean_up_tokenization_spaces"))
+            return [clean_up_tokenization(self, text) for text in texts] if is_cleaned else texts
+        return self._decode(token_ids, skip_special_tokens, **kwargs)
+
+    def batch_decode(self, sequences: Any, skip_special_tokens: bool = False, *args: Any, **kwargs: Any) -> list[str]:
+        """Return the texts of several rows of ids, as in transformers."""
+        if not args and are_several_rows(sequences):
+            # transformers would first walk through all ids in Python.
+            return [*self.decode(sequences, skip_special_tokens, **kwargs)]
+        texts: list[str] = super().batch_decode(sequences, skip_special_tokens, *args, **kwargs)
+        return texts
+
+    def _decode(
+        self,
+        token_ids: int | list[int],
+        skip_special_tokens: bool = False,
+        clean_up_tokenization_spaces: bool | None = None,
+        **kwargs: Any,
+    ) -> str:
+        is_cleaned = check_flag("clean_up_tokenization_spaces", clean_up_tokenization_spaces)
+        text = self.decode_bytes(token_ids, skip_special_tokens=skip_special_tokens).decode("utf-8", self.errors)
+        return clean_up_tokenization(self, text) if is_cleaned else text
+
+    def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
+        """Return a streaming decoder, which returns text as soon as its UTF-8 is complete; see `DecodeStream`."""
+        return DecodeStream(self.decode_bytes, self.errors, skip_special_tokens)
+
+    def convert_tokens_to_string(self, tokens: list[str]) -> str:
+        """Return the text of printable tokens."""
+        added, known, vocab = self._added_tokens_encoder, self.encoder, self.model.vocab
+        pieces = []
+        for token in check_strs("tokens", tokens):
+            data = vocab.get(added[token] if token in added else known.get(token, -1))
+            if data is None and token not in added:
+                data = from_printable(token)
+            pieces.append(repair_surrogates(token).encode() if data is None else data)
+        return b"".join(pieces).decode("utf-8", self.errors)
+
+    def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
+        """Return the printable token of an id, or those of several; `unk_token` for an id without a token."""
+        added, known, unknown = self._added_tokens_decoder, self.decoder, self.unk_token
+        ids = as_lists("ids", ids)
+        if isinstance(ids, int):
+            return added[ids].content if ids in added else known.get(ids, unknown)
+        skipped = self.pipeline.skipped(check_flag("skip_special_tokens", skip_special_tokens))
+        return [
+            added[token_id].content if token_id in added else known.get(token_id, unknown)
+            for token_id in check_ids("ids", ids)
+            if not is_skipped(token_id, skipped)
+        ]
+
+    def _convert_id_to_token(self, index: int) -> str | None:
+        token: str | None = self.convert_ids_to_tokens(index)
+        return token
+
+    def decode_bytes(self, token_ids: Any, *, skip_special_tokens: bool = False) -> bytes:
+        """Return exactly the bytes of ids.
+
+        Args:
+            token_ids: an id, or a sequence of ids (list, array or tensor of one dimension).
+            skip_special_tokens: leave special tokens out.
+
+        An id outside the vocabulary is decoded as `unk_token`, or without one skipped with a warning in the log.
+        """
+        ids = [token_ids] if type(token_ids) is int else as_lists("token_ids", token_ids)
+        ids = [ids] if isinstance(ids, int) else ids
+        skips = check_flag("skip_special_tokens", skip_special_tokens)
+        return self.pipeline.decode_bytes(ids, skips, name="token_ids")
+
+    def decode_to_texts(self, sequences: Sequence[Sequence[int]], *, skip_special_tokens: bool = False) -> list[str]:
+        """Return the text of each sequence of ids; invalid UTF-8 is handled according to `errors`.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> BPETokenizer.train(["low"], vocab_size=256).decode_to_texts([[108, 111], [], [119]])
+        ['lo', '', 'w']
+        """
+        rows: list[Any] = [*check_sequence("sequences", sequences, "rows of ids", 2)]
+        if not are_rows_of_ids(rows):
+            rows = [as_lists("sequences", row) for row in rows]
+        skips = check_flag("skip_special_tokens", skip_special_tokens)
+        return self.pipeline.decode(rows, skips, name="sequences")

@@ -1,0 +1,176 @@
+"""Folders and repositories: what transformers calls while it loads one, and saving."""
+
+from __future__ import annotations
+
+import copy
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_bpe._utils.arguments import check_flag, check_path, checked, optional
+from hf_bpe._utils.paths import check_output
+from hf_bpe.core._model import BPEModel
+from hf_bpe.formats._integrity import check_digests
+from hf_bpe.formats._template import Template
+from hf_bpe.formats._tokenizer_config import DIGESTS
+from hf_bpe.formats._vocab_and_merges import write_gpt2
+from hf_bpe.pretokenizers._patterns import stored_pattern
+from hf_bpe.tokenizer import _bulk as bulk
+from hf_bpe.tokenizer._methods.conversion import ConversionMethods
+from hf_bpe.tokenizer._options import RESTORED, check_saving
+from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_another_class
+from hf_bpe.tokenizer._saving.folders import Folder
+from hf_bpe.tokenizer._saving.save import check_auto_class, errors_of_files, is_copied, save
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class SavingMethods(ConversionMethods):
+    """The methods that save folders, and that transformers calls when it loads or saves one."""
+
+    _registered_for_auto_class = False
+
+    @classmethod
+    def _from_pretrained(cls, files: dict[str, str | None], name: str, *args: Any, **kwargs: Any) -> Self:
+        compares_classes = kwargs.pop("_compares_classes", False)
+        folder = Folder.of(name, files, kwargs)  # files of a repository are in the cache
+        checked_files = {key: path for key, path in files.items() if kwargs.get(key) is None}
+        # Before 5.13 transformers opens a path in the file; arguments passed here override it.
+        settings = {key: files.get(key) for key in ("vocab_file", "merges_file", "tokenizer_file")} | kwargs
+        settings |= folder.listed_tokens(files)
+        with errors_of_files(folder, checked_files, kwargs):
+            tokenizer: Self = super()._from_pretrained(files, name, *args, _folder=folder, **settings)
+        # Checked last, because a save may replace the files meanwhile.
+        check_digests(folder.config, checked_files, tokenizer.model)
+        if compares_classes and folder.has_ids_of_file:
+            warn_of_another_class(Path(folder.tokenizer_json).parent, folder.content or {})
+        return tokenizer
+
+    @classmethod
+    @checked(tokenizer_file=optional(check_path))
+    def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
+        """Convert the `tokenizer.json` of other libraries; called by from_pretrained."""
+        folder: Folder | None = kwargs.pop("_folder", None)
+        kwargs.pop(DIGESTS, None)
+        if folder is not None and "pattern" in kwargs and kwargs["pattern"] == folder.config.get("pattern"):
+            kwargs["pattern"] = stored_pattern(kwargs["pattern"])
+        return {**(kwargs if folder is None else folder.settings(kwargs)), RESTORED: True}
+
+    @classmethod
+    def convert_added_tokens(cls, obj: Any, save: bool = False, add_type_field: bool = True) -> Any:
+        """Convert settings to JSON values or back; called by save_pretrained and from_pretrained."""
+        if isinstance(obj, BPEModel):  # stored in the vocabulary files
+            return None
+        if isinstance(obj, Template):
+            return obj.to_json()
+        return super().convert_added_tokens(obj, save=save, add_type_field=add_type_field)
+
+    # Saving.
+
+    @checked(save_directory=check_output, filename_prefix=optional(check_path))
+    def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
+        """Write `vocab.json` and `merges.txt`; return their paths."""
+        prefix = f"{filename_prefix}-" if filename_prefix else ""
+        return tuple(map(str, write_gpt2(self.model, save_directory, prefix=prefix)))
+
+    @checked(save_directory=check_output, filename_prefix=optional(check_path), portable=check_flag, verify=check_flag)
+    def save_pretrained(
+        self,
+        save_directory: str | os.PathLike[str],
+        legacy_format: bool | None = None,
+        filename_prefix: str | None = None,
+        push_to_hub: bool = False,
+        *,
+        portable: bool = False,
+        verify: bool = True,
+        **kwargs: Any,
+    ) -> tuple[str, ...]:
+        """Save all files for from_pretrained, and a `tokenizer.json` for users without hf_bpe.
+
+        Files are written to a staging folder, loaded to verify their ids, and then moved into place; if anything fails
+        the old files stay, as do files that are not written again. If the process is killed, the folder holds the old
+        tokenizer or the new one, or loading it raises an error.
+
+        Args:
+            save_directory: the folder; created if needed.
+            legacy_format: as in transformers; False is refused.
+            filename_prefix: put before each file's name, with a hyphen.
+            push_to_hub: call `push_to_hub` afterwards, with `repo_id` (default: the folder's name) and its other
+                arguments in `kwargs`.
+            portable: make AutoTokenizer load `PreTrainedTokenizerFast` (transformers 4 and 5), whether hf_bpe is
+                installed or not; `BPETokenizer.from_pretrained` still loads the folder.
+            verify: load the files with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and verify vocabulary
+                and ids. Takes about a second for GPT-2's vocabulary.
+            kwargs: as in transformers.
+
+        Returns:
+            The paths written.
+
+        Raises:
+            OSError: the files cannot be written.
+            ValueError: the verification found a difference, or `portable` is combined with `push_to_hub`.
+
+        Warns:
+            UserWarning: a `config.json` in the folder makes AutoTokenizer choose a class that gives different ids (a
+                file that is added later cannot be checked); or the folder holds an old chat template, which loading
+                would add to this tokenizer.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> from transformers import AutoTokenizer, PreTrainedTokenizerFast
+        >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258)
+        >>> _ = tokenizer.save_pretrained("for-everybody", portable=True)
+        >>> isinstance(AutoTokenizer.from_pretrained("for-everybody"), PreTrainedTokenizerFast)
+        True
+        """
+        if portable and push_to_hub:
+            raise ValueError(
+                "portable=True with push_to_hub=True: transformers would save again for the upload, not portable; save "
+                "without push_to_hub, and upload the folder with huggingface_hub.upload_folder"
+            )
+        check_saving(kwargs)
+        hub_names = ("commit_message", "commit_description", "private", "token", "revision", "create_pr", "tags")
+        hub_options = {name: kwargs.pop(name) for name in hub_names if name in kwargs}
+        repo_id = kwargs.pop("repo_id", Path(save_directory).name)
+        prefix = f"{filename_prefix}-" if filename_prefix else ""
+        snapshot = self._with_named_tokens()  # for all files, because another thread may add tokens
+        write = partial(super(SavingMethods, snapshot).save_pretrained, legacy_format=legacy_format, **kwargs)
+        written = save(snapshot, write, save_directory, prefix, portable=portable, verify=verify)
+        if push_to_hub:
+            snapshot.push_to_hub(repo_id, **hub_options)
+        return written
+
+    def _with_named_tokens(self) -> Self:
+        """Return a copy in which every named token is a special token, as whoever loads the saved folder makes it."""
+        other = copy.copy(self)
+        named = [*other._special_tokens_map.values(), *other._extra_special_tokens]
+        if missing := [token for token in named if token is not None and str(token) not in other._added_tokens_encoder]:
+            other._add_tokens(missing, True)
+            ids = {str(token): other._added_tokens_encoder[str(token)] for token in missing}
+            bulk.logger.warning("these named tokens are special tokens, with ids, once the folder is loaded: %s", ids)
+        return other
+
+    @classmethod
+    def register_for_auto_class(cls, auto_class: str | type = "AutoTokenizer") -> None:
+        """Make AutoTokenizer load this class from folders that are saved from now on, whatever their `config.json`.
+
+        Such folders hold an `auto_map` and `tokenization_hf_bpe.py`, one line that imports the installed class.
+        AutoTokenizer loads them as this class if hf_bpe is already imported, and otherwise with
+        `trust_remote_code=True`. Without trust it loads `tokenizer.json`, with the same ids, if transformers has a
+        tokenizer for the `config.json` in the folder, and otherwise refuses the folder. A tokenizer loaded from such a
+        folder is saved the same way.
+
+        Args:
+            auto_class: "AutoTokenizer", the only choice for tokenizers.
+
+        Register each subclass separately. Its module must be importable where the folder is loaded.
+
+        Raises:
+            ValueError: `auto_class` has another value, or the class cannot be imported, such as one in `__main__`.
+        """
+        check_auto_class(cls, auto_class)
+        if is_copied(cls):
+            super().register_for_auto_class(auto_class)
+        else:
+            cls._registered_for_auto_class = True

@@ -1,0 +1,187 @@
+"""What a tokenizer is made of: its model, its added tokens, and the pipeline that runs them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tokenizers import AddedToken
+
+from hf_bpe._utils.arguments import check_flag, check_int, optional
+from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._encoder import Encoder
+from hf_bpe.formats._pipeline import PIPELINE_SETTINGS, Pipeline
+from hf_bpe.formats._settings import CHECKS
+from hf_bpe.formats._template import Template
+from hf_bpe.pretokenizers._byte_level import to_printable
+from hf_bpe.tokenizer._added_vocabulary import add_tokens
+from hf_bpe.tokenizer._inherited import CheckedTokenizer
+from hf_bpe.tokenizer._pipeline_cache import PipelineCache
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class TokenizerState(CheckedTokenizer):
+    """The attributes of a tokenizer, which the constructor of BPETokenizer sets; the base of all its methods."""
+
+    _base: Encoder  # of the model, without added tokens
+    _template: Template | None
+    _pipeline_cache: PipelineCache
+    _special_tokens_map: dict[str, Any]  # of PreTrainedTokenizer, which is not typed
+
+    # The model.
+
+    @property
+    def model(self) -> BPEModel:
+        """The model: vocabulary, merges, special tokens and pattern, without added tokens."""
+        return self._base.model
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """What encodes and decodes for this tokenizer as it is now; it does not change with the tokenizer."""
+        # Made of the attributes when it is asked for, because a pipeline that each change replaced would lose the
+        # changes that two threads make at once. A change replaces the cache when it is done; one that comes while the
+        # attributes are read makes the result one that the next call does not take.
+        cache = self._pipeline_cache
+        if cache.pipeline is not None:
+            return cache.pipeline
+        attributes = self.__dict__
+        current = {
+            "base": self._base,
+            "added_tokens": self._added_tokens_decoder,
+            "template": self._template,
+            "names": {name: str(token) for name, token in self.special_tokens_map.items()},
+            **{name: attributes[name] for name in PIPELINE_SETTINGS},
+        }
+        made = Pipeline(**current) if cache.before is None else cache.before.with_changes(**current)
+        cache.pipeline = made
+        return made
+
+    @property
+    def pattern(self) -> str | None:
+        """The split pattern: a name, a regular expression, the JSON of a chain of stages, or None."""
+        return self.model.pattern
+
+    @property
+    def normalizer(self) -> str | None:
+        """The normalizer applied before text is split: "NFC", the JSON of another one, or None."""
+        return self.model.normalizer
+
+    @property
+    def ignore_merges(self) -> bool:
+        """Whether a pre-token that is an ordinary token is encoded as that token, whatever the merges make of it."""
+        return self.model.ignore_merges
+
+    @property
+    def drop_missing_bytes(self) -> bool:
+        """Whether bytes without a token are dropped."""
+        return self.model.drop_missing_bytes
+
+    @property
+    def model_special_tokens(self) -> list[str]:
+        """The special tokens of the model, without tokens that were made special later."""
+        return [*self.model.special_tokens]
+
+    @property
+    def is_fast(self) -> bool:
+        """True, because calls support offsets, words and overflowing windows, like those of fast tokenizers."""
+        return True
+
+    @property
+    def bpe_ranks(self) -> dict[tuple[str, str], int]:
+        """Printable pair → rank, as in GPT-2's Python tokenizer; transformers' converters read it."""
+        return {
+            (to_printable(first), to_printable(second)): rank for rank, (first, second) in enumerate(self.model.merges)
+        }
+
+    @property
+    def vocab_size(self) -> int:
+        """The highest id of the model plus one, without added tokens."""
+        return len(self.encoder)
+
+    def get_vocab(self) -> dict[str, int]:
+        """Return printable token → id, including added tokens, with placeholders for unused ids of the model."""
+        return {**self.encoder, **self.added_tokens_encoder}
+
+    # Added tokens. The dictionaries are replaced as a whole, so other threads see them before a change or after it.
+
+    def __copy__(self) -> Self:
+        """Return a tokenizer that shares the model but has its own added tokens."""
+        other = type(self).__new__(type(self))
+        shared = ("encoder", "decoder")  # of the model; these never change
+        for name, value in vars(self).copy().items():
+            is_own = isinstance(value, (dict, list)) and name not in shared
+            other.__dict__[name] = copy.copy(value) if is_own else value
+        other.__dict__["_pipeline_cache"] = self._pipeline_cache.next()
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self).copy()  # a snapshot of the attributes
+
+    if not TYPE_CHECKING:  # or type checkers would take any name
+
+        def __setattr__(self, key: str, value: Any) -> None:
+            if key.endswith("_token_id"):
+                value = optional(check_int)(key, value)
+            elif key in CHECKS:
+                value = CHECKS[key](key, value)
+            name = key.removesuffix("_ids").removesuffix("_id")
+            is_special = name in self.SPECIAL_TOKENS_ATTRIBUTES or name == "extra_special_tokens"
+            if is_special:
+                self._special_tokens_map = {**self._special_tokens_map}  # transformers changes it in place
+            super().__setattr__(key, value)
+            if is_special or key in PIPELINE_SETTINGS or key == "_template":
+                self.__dict__["_pipeline_cache"] = self._pipeline_cache.next()
+
+    @property
+    def added_tokens_decoder(self) -> dict[int, AddedToken]:
+        """Id → added token, in the order of the ids."""
+        return dict(sorted(self._added_tokens_decoder.items()))
+
+    @added_tokens_decoder.setter
+    def added_tokens_decoder(self, value: Mapping[int, AddedToken]) -> None:
+        self._replace_added_tokens({**self._added_tokens_decoder, **value})
+
+    def add_special_tokens(self, *args: Any, **kwargs: Any) -> int:
+        """Name special tokens and add missing ones to the vocabulary, as in transformers; return the number added."""
+        # transformers changes several attributes one by one, so a copy is changed and then adopted as a whole.
+        before, changed = vars(self).copy(), copy.copy(self)
+        added: int = super(TokenizerState, changed).add_special_tokens(*args, **kwargs)
+        self.__dict__.update({name: value for name, value in vars(changed).items() if value is not before.get(name)})
+        return added
+
+    def _add_tokens(self, new_tokens: Sequence[str | AddedToken] | None, special_tokens: bool = False) -> int:
+        special_tokens = check_flag("special_tokens", special_tokens)
+        special = {*map(str, self._extra_special_tokens), *self.special_tokens_map.values()}
+        known = (self._added_tokens_decoder, self._added_tokens_encoder), self.encoder, len(self)
+        tokens, ids, extra, number = add_tokens(new_tokens or [], special_tokens, special, *known, verbose=self.verbose)
+        self._replace_added_tokens(tokens, ids, extra, self.total_vocab_size + number)
+        return number
+
+    def _update_total_vocab_size(self) -> None:
+        self._replace_added_tokens(self._added_tokens_decoder)
+
+    def _update_trie(self, unique_no_split_tokens: list[str] | None = None) -> None:
+        """Leave the trie of transformers empty, because it is not used here and a long token in it breaks pickle."""
+
+    def _replace_added_tokens(
+        self,
+        tokens: dict[int, Any],
+        ids: dict[str, int] | None = None,
+        extra: Iterable[Any] = (),
+        total: int | None = None,
+    ) -> None:
+        """Replace the added tokens atomically for other threads; other arguments default to derived values."""
+        if ids is None:
+            ids = {token.content: token_id for token_id, token in tokens.items()}
+        if total is None:  # the number of keys in `get_vocab()`
+            total = len(self.encoder) + len(ids.keys() - self.encoder.keys())
+        self.__dict__.update(
+            _added_tokens_decoder=tokens,
+            _added_tokens_encoder=ids,
+            _extra_special_tokens=[*self._extra_special_tokens, *extra],
+            total_vocab_size=total,
+            _pipeline_cache=self._pipeline_cache.next(),
+        )
