@@ -22,7 +22,7 @@ from hf_bpe.cli.sources import (
     text_or_counts,
 )
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, save
-from hf_bpe.cli.training import COUNTS_HELP, LeastFrequency, LongestToken, Ties
+from hf_bpe.cli.training import COUNTS_HELP
 from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def truncate(
     + "hf-bpe extend gpt2 finnish.txt -o gpt2-finnish --add 2000\n"
     + "  hf-bpe extend gpt2 --counts finnish.counts -o gpt2-finnish --add 2000"
 )
-@reads_text()
+@reads_text(learns=True)
 def extend(
     context: typer.Context,
     source: _Source,
@@ -84,9 +84,6 @@ def extend(
     add: Annotated[int, option("Number of tokens to add.", metavar="N", parser=size_of_at_least(0))],
     sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP)] = None,
     counts: Annotated[Path | None, option(COUNTS_HELP, metavar="FILE", show_default="none")] = None,
-    tie_break: Ties = "lexicographic",
-    min_frequency: LeastFrequency = 0,
-    max_token_bytes: LongestToken = None,
     remap: _Remap = None,
     pattern: RankPattern = "auto",
     force: Force = False,
@@ -113,9 +110,6 @@ def extend(
             input,
             add,
             reserved=tokenizer.added_tokens_decoder,
-            tie_break=tie_break,
-            min_frequency=min_frequency,
-            max_token_bytes=max_token_bytes,
             **running,
         )
     _save(tokenizer, edited, output, remap, as_json)

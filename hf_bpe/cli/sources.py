@@ -13,8 +13,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import Field, fields
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, get_args, get_type_hints
 
 import typer
 
@@ -25,6 +26,7 @@ from hf_bpe.cli.options import option
 from hf_bpe.counting._locations import Format
 from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
 from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.reference._options import LearningOptions
 
 SOURCE_HELP = (
     "Files, directories, globs and URLs of text: .txt, .jsonl, .parquet, the first two also .gz and .zst, and any "
@@ -56,6 +58,17 @@ _WORKERS = option(
     show_default="one per core; elsewhere than on Linux 1 for a pattern that regex runs",
 )
 
+_METAVARS = {int: "N", float: "X"}
+
+
+def _learning_option(field: Field[Any]) -> Any:
+    """Return the annotation that makes a field of `LearningOptions` an option of a command."""
+    kind, least = get_type_hints(LearningOptions)[field.name], field.metadata["least"]
+    metavar = next((_METAVARS[each] for each in (*get_args(kind), kind) if each in _METAVARS), None)
+    shown = {"show_default": "no limit"} if field.default is None else {}
+    return Annotated[kind, option(field.metadata["help"], metavar=metavar, min=least, **shown)]
+
+
 # Name → annotation and default of each option. `_READING` goes into each Source, the others to the library.
 _WEIGHT: dict[str, tuple[Any, Any]] = {
     "weight": (
@@ -77,19 +90,23 @@ _RUNNING: dict[str, tuple[Any, Any]] = {
     "work_dir": (Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", show_default="none")], None),
     "progress": (Progress, None),
 }
+_LEARNING = {each.name: (_learning_option(each), each.default) for each in fields(LearningOptions) if each.metadata}
 _PARAMETERS = {"workers": "num_workers", "progress": "show_progress"}
 
 
-def reads_text(*, counts: bool = True) -> Callable[[_Command], _Command]:
+def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[_Command], _Command]:
     """Return a decorator that adds the options for reading text to a command.
 
     The command takes the context, for `sources_of`, and `**running`: the arguments of functions of the library that
-    count text, `num_workers`, `max_memory`, `show_progress` and, if it counts, `work_dir`.
+    count text, `num_workers`, `max_memory`, `show_progress` and, if it counts, `work_dir`; and if it learns merges,
+    `LearningKeywords`.
 
     Args:
         counts: whether the command has weights and checkpoints.
+        learns: whether it has the options for choosing merges.
     """
-    added = {**(_WEIGHT if counts else {}), **_READING, **_RUNNING}
+    learning = _LEARNING if learns else {}
+    added = {**learning, **(_WEIGHT if counts else {}), **_READING, **_RUNNING}
     if not counts:
         del added["work_dir"]
 
@@ -102,9 +119,9 @@ def reads_text(*, counts: bool = True) -> Callable[[_Command], _Command]:
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            running = {_PARAMETERS.get(name, name): given[name] for name in _RUNNING if name in added}
-            running["show_progress"] = shows_progress(given["progress"])
-            command(**{each.name: given[each.name] for each in own}, **running)
+            arguments = {_PARAMETERS.get(name, name): given[name] for name in (*learning, *_RUNNING) if name in added}
+            arguments["show_progress"] = shows_progress(given["progress"])
+            command(**{each.name: given[each.name] for each in own}, **arguments)
 
         run.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in (*own, *options)}

@@ -24,7 +24,6 @@ from hf_bpe.cli.tokenizers import FOLDER_HELP, load, save, tokenizer_class
 from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._patterns import canonical_pattern
-from hf_bpe.reference._options import TieBreak
 from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
 from hf_bpe.training._checkpoint import LOG as MERGES_LOG
 from hf_bpe.training._superwords import Superwords
@@ -47,9 +46,6 @@ COUNTS_HELP = "A counts file from count or merge-counts, instead of sources."
 _INITIAL_HELP = f"A tokenizer to continue from: its tokens keep their ids, and its merges apply first. {FOLDER_HELP}"
 _PATTERN_HELP = f"The split pattern; auto: that of the counts or the initial tokenizer, else gpt2. Or {SPLIT}"
 _SPECIAL_HELP = "A token such as <|endoftext|> that is never split and never learned. Repeat the option for more."
-_TIE_HELP = "Of equally frequent pairs merge the greatest in byte order, or the choice of Hugging Face's trainer."
-_LENGTH_HELP = "Make no token longer than this many bytes."
-_PENALTY_HELP = "Prefer short tokens: subtract this for each byte of a pair from its number of occurrences."
 _ALPHABET_HELP = "Start with all 256 bytes, or only those that occur; then no other bytes can be encoded."
 _MERGES_HELP = "Number of merges, instead of --vocab-size."
 _AFTER_HELP = (
@@ -63,14 +59,8 @@ _COLON_HELP = "Allow superwords that hold a colon followed by a space."
 _NORMALIZER_HELP = "Normalize text first: NFC, NFD, NFKC, NFKD, Lowercase or another, as in tokenizer.json."
 
 
-# Options for choosing merges, for all commands that learn merges.
-Ties = Annotated[TieBreak, option(_TIE_HELP)]
-LeastFrequency = Annotated[int, option("Do not merge pairs that occur less often than N.", metavar="N", min=0)]
-LongestToken = Annotated[int | None, option(_LENGTH_HELP, metavar="N", min=1, show_default="no limit")]
-
-
 @command(epilog=EXAMPLE + _TRAIN_EXAMPLE + _PIPE_EXAMPLE + _COUNTS_EXAMPLE)
-@reads_text()
+@reads_text(learns=True)
 def train(
     context: typer.Context,
     output: Annotated[Path, option("The folder to save in; made if need be.", "--output", "-o", metavar="FOLDER")],
@@ -94,10 +84,6 @@ def train(
     pattern: Annotated[str, option(_PATTERN_HELP, metavar="PATTERN")] = "auto",
     normalizer: Annotated[str | None, option(_NORMALIZER_HELP, metavar="NAME", show_default="none")] = None,
     initial: Annotated[str | None, option(_INITIAL_HELP, metavar="FOLDER", show_default="none")] = None,
-    tie_break: Ties = "lexicographic",
-    min_frequency: LeastFrequency = 0,
-    max_token_bytes: LongestToken = None,
-    length_penalty: Annotated[float, option(_PENALTY_HELP, metavar="X", min=0)] = 0.0,
     initial_alphabet: Annotated[InitialAlphabet, option(_ALPHABET_HELP)] = "bytes",
     superwords_after: Annotated[
         list[int] | None, option(_AFTER_HELP, metavar="N", parser=size_of_at_least(0), show_default="none")
@@ -138,10 +124,6 @@ def train(
         "special_tokens": listed or None,
         "pattern": pattern,
         "initial": first and first.model,
-        "tie_break": tie_break,
-        "min_frequency": min_frequency,
-        "max_token_bytes": max_token_bytes,
-        "length_penalty": length_penalty,
         "initial_alphabet": initial_alphabet,
         **running,
         "vocab_size" if vocab_size else "num_merges": sizes[0] if superwords_after and len(sizes) == 1 else sizes,

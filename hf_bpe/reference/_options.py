@@ -1,4 +1,9 @@
-"""The options that decide which merges are learned, each defined once."""
+"""The options that decide which merges are learned, each defined once.
+
+A new one is a field of `LearningOptions` and of `LearningKeywords`, a paragraph of `hf_bpe.train`, and what it does: in
+`_trainer.py` and, as a field of the struct in `native/train/pair_index.hpp` that `native/bindings/module.cpp` reads, in
+the core. Signatures, checks, commands, checkpoints and the signatures of models follow from the field.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +22,20 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 TieBreak = Literal["lexicographic", "huggingface"]
 
 
-def _of_train(check: Check, record: str = "") -> dict[str, Any]:
-    """Return the metadata of an option that `hf_bpe.train` takes.
+def _of_train(help: str, check: Check, *, least: int | None = None, record: str = "") -> dict[str, Any]:
+    """Return the metadata of an option that `hf_bpe.train` and the commands that learn merges take.
 
     Args:
+        help: what it does, for the command line.
         check: the check of the argument.
+        least: the lowest number, for the command line.
         record: its name in the signature of a model, if it is another one.
     """
-    return {"check": check, "record": record}
+    return {"help": help, "check": check, "least": least, "record": record}
+
+
+def _whole(least: int) -> Check:
+    return lambda name, value: check_int(name, value, least, MOST)
 
 
 @dataclass(frozen=True)
@@ -42,14 +53,35 @@ class LearningOptions:
         max_words, colon_space: limits on the words of a token that a merge makes; see `_superwords.is_allowed`.
     """
 
-    tie_break: TieBreak = field(default="lexicographic", metadata=_of_train(one_of(*get_args(TieBreak)), "ties"))
-    min_frequency: int = field(default=0, metadata=_of_train(lambda name, value: check_int(name, value, 0, MOST)))
-    max_token_bytes: int | None = field(
-        default=None, metadata=_of_train(optional(lambda name, value: check_int(name, value, 1, MOST)))
+    tie_break: TieBreak = field(
+        default="lexicographic",
+        metadata=_of_train(
+            "Of equally frequent pairs merge the greatest in byte order, or the choice of Hugging Face's trainer.",
+            one_of(*get_args(TieBreak)),
+            record="ties",
+        ),
     )
-    length_penalty: float = field(default=0.0, metadata=_of_train(lambda name, value: check_real(name, value, 0)))
+    min_frequency: int = field(
+        default=0, metadata=_of_train("Do not merge pairs that occur less often than N.", _whole(0), least=0)
+    )
+    max_token_bytes: int | None = field(
+        default=None, metadata=_of_train("Make no token longer than this many bytes.", optional(_whole(1)), least=1)
+    )
+    length_penalty: float = field(
+        default=0.0,
+        metadata=_of_train(
+            "Prefer short tokens: subtract this for each byte of a pair from its number of occurrences.",
+            lambda name, value: check_real(name, value, 0),
+            least=0,
+        ),
+    )
     max_words: int | None = None
     colon_space: bool = True
+
+    @property
+    def min_count(self) -> int:
+        """The lowest count of a pair that is merged."""
+        return max(self.min_frequency, 1)
 
     def scaled(self, scale: int) -> Self:
         """Return the options for counts that are multiplied by `scale`."""

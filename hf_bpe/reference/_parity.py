@@ -36,7 +36,7 @@ class ParityOptions:
     Attributes:
         learning: how the pair of a language is chosen. By "huggingface" the greatest pair of printable characters is
             taken of several with the highest count, as ParityBpeTrainer does. A pair that is rarer in the chosen
-            language than `min_frequency` is not merged. Penalties and limits on words have no effect.
+            language than the options ask for is not merged. Penalties and limits on words have no effect.
         max_merges: number of merges to learn.
         global_merges: of these, the number of first merges that are chosen by the sum of the counts of all languages.
         window: the number of last choices in which a language may have `alpha` times its equal share; 0 for no limit.
@@ -100,7 +100,7 @@ def learn_parity_merges(
             chosen = _worst_off(needs, left, last if window else None, options.alpha)
             words = texts[chosen]
         pair = words.best(learning.tie_break)
-        if pair is None or words.pairs[pair] < max(learning.min_frequency, 1):
+        if pair is None or words.pairs[pair] < learning.min_count:
             if is_global:
                 break
             left[chosen] = False

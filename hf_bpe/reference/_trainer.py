@@ -113,7 +113,7 @@ def learn_pairs(
         count, (first, second) = pair_counts[pair], pair
         length = len(tokens[first]) + len(tokens[second])
         if (
-            count >= max(options.min_frequency, 1)
+            count >= options.min_count
             and (options.max_token_bytes is None or length <= options.max_token_bytes)
             and (not is_limited or is_allowed(tokens[first] + tokens[second], options.max_words, options.colon_space))
         ):

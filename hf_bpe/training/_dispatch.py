@@ -51,7 +51,7 @@ def learn_merges(
         options,
         initial=[*initial],
         # There are never that many merges, and no pair has such a count.
-        max_merges=min(max_merges, 2**32) if options.min_frequency < 2**64 else 0,
+        max_merges=min(max_merges, 2**32) if options.min_count < 2**64 else 0,
         parts=_native_or_gpt2(native, parts),
         threads=min(threads, 2**31),
         progress=progress,

@@ -13,7 +13,7 @@
 
 namespace hf_bpe {
 
-// Of the LearningOptions, length_penalty and words have no effect, and ties that are not lexicographic go to the
+// Of the LearningOptions, penalties and limits on words have no effect, and ties that are not lexicographic go to the
 // greatest pair of printable characters.
 struct ParityOptions : LearningOptions {
   std::size_t max_merges = 0;

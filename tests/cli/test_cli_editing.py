@@ -84,6 +84,13 @@ class TestExtend:
         assert new
         assert all(len(first + second) <= 4 for first, second in new)
 
+    def test_length_penalty_is_used(self, folder, tmp_path):
+        (tmp_path / "text.txt").write_text("aab aab aab abcd abcd abcd abcd abcdefgh " * 3, encoding="utf-8")
+        model, text = load(folder).model, str(tmp_path / "text.txt")
+        run("extend", folder, text, "-o", tmp_path / "out", "--add", 4, "--length-penalty", 2)
+        expected = editing.extend(model, text, 4, length_penalty=2).model.merges
+        assert load(tmp_path / "out").model.merges == expected != editing.extend(model, text, 4).model.merges
+
     def test_wrong_combinations_are_refused_before_anything_is_read(self, folder, text, tmp_path):
         out = ["-o", tmp_path / "out", "--add", 5]
         assert "expected exactly one of the two" in run("extend", folder, *out, code=2).stderr
