@@ -1,3 +1,4 @@
+# Written by tools/generate_native_types.py.
 """The native core, which `hf_bpe._native_core` finds."""
 
 from collections.abc import Callable, Sequence
@@ -8,39 +9,6 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._runs import Run
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Ids, Numbers, Options, Padding, TemplateIds
 from hf_bpe.reference._options import LearningOptions
-
-class Chain:
-    """A pattern that has no name: stages of compiled expressions.
-
-    Args:
-        stages: for each its instructions, as an array of five uint32 each; the number of the first; the ranges of its
-            sets of characters, as arrays of uint32; a byte for each set that says whether it has the edge of the text;
-            the number of its behavior; whether matches and what is between them change places; and whether it sees the
-            printable characters of bytes. See `hf_bpe.pretokenizers._chain_programs`.
-        cuts: a byte for each pair of ASCII characters, which says whether any text may be cut between them.
-
-    Raises:
-        ValueError: a program is malformed.
-    """
-
-    def __init__(self, stages: list[tuple[bytes, int, list[bytes], bytes, int, int, int]], cuts: bytes) -> None: ...
-
-NativePattern = str | Chain | None
-"""A pattern that is built in, a chain, or None for no pre-tokenization."""
-
-def split_tokens(
-    ids: Ids, offsets: Numbers, steps: Numbers, numbers: Numbers, *, begins: bytes, pairs: bytes, seed: int
-) -> tuple[Ids, Numbers]:
-    """Return the ids of texts after StochasTok, and their offsets.
-
-    Args:
-        ids, offsets: the ids of the texts, like the results of `Encoder.encode_to_numpy`.
-        steps: how often a token of each text is chosen.
-        numbers: the numbers of the texts.
-        begins: uint32 by id, and the end: where the pairs of each token are.
-        pairs: uint32, two for each pair.
-        seed: the seed.
-    """
 
 class Counter:
     """Counts the pre-tokens of texts in threads, none of which outlives a call.
@@ -58,13 +26,13 @@ class Counter:
 
     def __init__(
         self,
-        pattern: NativePattern,
+        pattern: str | Chain | None,
         special_tokens: list[bytes],
         *,
         threads: int,
         memory: int = 0,
         simd: str | None = None,
-        chunk_bytes: int = ...,
+        chunk_bytes: int = 1048576,
     ) -> None: ...
     def add(
         self,
@@ -107,18 +75,90 @@ class Counter:
             KeyboardInterrupt: while they are sorted; they are lost.
         """
 
-class RunMerger(hf_bpe.counting._runs.RunMerger):
-    """The native `hf_bpe.counting._runs.RunMerger`. After reading was interrupted, it is of no more use."""
+def learn_merges(
+    counts: Callable[[], Run],
+    options: LearningOptions,
+    *,
+    initial: list[tuple[bytes, bytes]],
+    max_merges: int,
+    parts: str | Chain | None = "gpt2",
+    threads: int = 1,
+    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
+    span: int = 64,
+    least_slots: int = 524288,
+) -> list[tuple[bytes, bytes]]:
+    """Learn merges as hf_bpe.reference does.
 
-class RunReader:
-    """Reads a sorted run.
-
-    Raises, also later: ValueError for what is no run; what reading it raises.
+    Args:
+        counts: what returns a sorted run, to be read from its beginning, twice.
+        parts: a pattern that cuts words where the initial merges do not cross, so that they are encoded fast.
+        threads: threads that encode the words with the initial merges, and index pairs.
+        progress: called about twenty times a second and at the end, with the merges since its last call, none or more,
+            and how often the last one occurred.
+        span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
+        least_slots: how many tokens a thread that indexes pairs has at least; the result is always the same.
     """
 
-    def __init__(self, run: Run) -> None: ...
-    def next(self, words: int) -> list[tuple[bytes, int]]:
-        """Return up to this number of words and their counts; none only at the end."""
+def learn_parity_merges(
+    counts: list[Callable[[], Run]],
+    dev: list[Callable[[], Run]],
+    options: LearningOptions,
+    *,
+    max_merges: int,
+    global_merges: int,
+    window: int,
+    alpha: float,
+    ratios: Sequence[float],
+    progress: Callable[[int], object] | None,
+) -> tuple[list[tuple[bytes, bytes]], list[int]]:
+    """Learn merges as hf_bpe.reference._parity does, from counts of several languages.
+
+    Args:
+        counts, dev: for each language what returns a sorted run, to be read from its beginning, several times.
+        window: 0 for none.
+        progress: called about twenty times a second, with the number of merges so far.
+
+    Returns:
+        The merges, and for each the number of the language that it was learned for.
+    """
+
+def training_bytes(
+    counts: Callable[[], Run],
+    initial: list[tuple[bytes, bytes]],
+    *,
+    max_merges: int,
+    parts: str | Chain | None,
+    threads: int,
+) -> int:
+    """Return how many bytes of memory learn_merges takes beyond the words; rather too many than too few."""
+
+def pre_tokenize(text: bytes, pattern: str | Chain | None, *, simd: str | None = None) -> list[bytes]:
+    """Cut text into pre-tokens."""
+
+def count_pre_tokens(text: bytes, pattern: str | Chain | None, *, simd: str | None = None) -> int:
+    """Return the number of pre-tokens of a text."""
+
+def simd_names() -> list[str]:
+    """Return what the scanner can use on this machine: "scalar", and "avx2" or "neon"."""
+
+def find_last_cut(text: bytes, pattern: str | Chain | None, special_tokens: list[bytes]) -> int:
+    """Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none."""
+
+class Chain:
+    """A pattern that has no name: stages of compiled expressions.
+
+    Args:
+        stages: for each its instructions, as an array of five uint32 each; the number of the first; the ranges of its
+            sets of characters, as arrays of uint32; a byte for each set that says whether it has the edge of the text;
+            the number of its behavior; whether matches and what is between them change places; and whether it sees the
+            printable characters of bytes. See `hf_bpe.pretokenizers._chain_programs`.
+        cuts: a byte for each pair of ASCII characters, which says whether any text may be cut between them.
+
+    Raises:
+        ValueError: a program is malformed.
+    """
+
+    def __init__(self, stages: list[tuple[bytes, int, list[bytes], bytes, int, int, int]], cuts: bytes) -> None: ...
 
 class Encoder:
     """The native `hf_bpe.encoding._encoder.Encoder`, where every method is described.
@@ -155,14 +195,15 @@ class Encoder:
         drop_missing_bytes: bool = False,
         merge_ids: bytes | None = None,
         simd: str | None = None,
-        chunk_bytes: int = ...,
+        chunk_bytes: int = 262144,
     ) -> None: ...
+    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder: ...
+    def with_model(self, model: BPEModel) -> Encoder: ...
+    def __reduce__(self) -> tuple[object, ...]: ...
     @property
     def model(self) -> BPEModel: ...
     @property
     def lacks_bytes(self) -> bool: ...
-    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder: ...
-    def with_model(self, model: BPEModel) -> Encoder: ...
     def encode(self, text: AnyText, options: Options) -> list[int]: ...
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]: ...
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]: ...
@@ -179,71 +220,11 @@ class Encoder:
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes: ...
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]: ...
 
-def learn_merges(
-    counts: Callable[[], Run],
-    options: LearningOptions,
-    *,
-    initial: list[tuple[bytes, bytes]],
-    max_merges: int,
-    parts: str | Chain | None = ...,
-    threads: int = ...,
-    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
-    span: int = ...,
-    least_slots: int = ...,
-) -> list[tuple[bytes, bytes]]:
-    """Learn merges as hf_bpe.reference does.
-
-    Args:
-        counts: what returns a sorted run, to be read from its beginning, twice.
-        parts: a pattern that cuts words where the initial merges do not cross, so that they are encoded fast.
-        threads: threads that encode the words with the initial merges, and index pairs.
-        progress: called about twenty times a second and at the end, with the merges since its last call, none or more,
-            and how often the last one occurred.
-        span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
-        least_slots: how many tokens a thread that indexes pairs has at least; the result is always the same.
-    """
-
-def learn_parity_merges(
-    counts: list[Callable[[], Run]],
-    dev: list[Callable[[], Run]],
-    options: LearningOptions,
-    *,
-    max_merges: int,
-    global_merges: int,
-    window: int,
-    alpha: float,
-    ratios: list[float],
-    progress: Callable[[int], object] | None,
-) -> tuple[list[tuple[bytes, bytes]], list[int]]:
-    """Learn merges as hf_bpe.reference._parity does, from counts of several languages.
-
-    Args:
-        counts, dev: for each language what returns a sorted run, to be read from its beginning, several times.
-        window: 0 for none.
-        progress: called about twenty times a second, with the number of merges so far.
-
-    Returns:
-        The merges, and for each the number of the language that it was learned for.
-    """
-
-def training_bytes(
-    counts: Callable[[], Run],
-    initial: list[tuple[bytes, bytes]],
-    *,
-    max_merges: int,
-    parts: str | Chain | None,
-    threads: int,
-) -> int:
-    """Return how many bytes of memory learn_merges takes beyond the words; rather too many than too few."""
-
-def pre_tokenize(text: bytes, pattern: str | Chain | None, *, simd: str | None = None) -> list[bytes]:
-    """Cut text into pre-tokens."""
-
-def count_pre_tokens(text: bytes, pattern: str | Chain | None, *, simd: str | None = None) -> int:
-    """Return the number of pre-tokens of a text."""
-
 def from_printable(texts: list[str]) -> list[bytes | None]:
     """Return what `hf_bpe.pretokenizers.from_printable` does of each text."""
+
+def to_printable(tokens: list[bytes], kept: dict[bytes, str]) -> list[str]:
+    """Return `hf_bpe.pretokenizers.to_printable` of each token, or the text that `kept` has for it."""
 
 def join_merges(merges: bytes, ids: list[int], firsts: list[str], seconds: list[str]) -> str | None:
     """Return the text of merges: for each the text of its first part and of its second; None if ids are large.
@@ -252,17 +233,6 @@ def join_merges(merges: bytes, ids: list[int], firsts: list[str], seconds: list[
         merges: the ids of the first part, the second part and the result of each, in 32 bits each.
         ids: the ids of tokens.
         firsts, seconds: the texts of these tokens as a first and as a second part.
-    """
-
-def to_printable(tokens: list[bytes], kept: dict[bytes, str]) -> list[str]:
-    """Return `hf_bpe.pretokenizers.to_printable` of each token, or the text that `kept` has for it."""
-
-def read_vocab(text: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
-    """Read the content of a `vocab.json`.
-
-    Returns:
-        Printable token → id, in the order of the text, and `from_printable` of each. None if the text is not a JSON
-        object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
     """
 
 def read_merges(
@@ -280,6 +250,14 @@ def read_merges(
         or made by one; and `hf_bpe.core._model.CheckedMerges.ids`. None if the text has anything else.
     """
 
+def read_vocab(text: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
+    """Read the content of a `vocab.json`.
+
+    Returns:
+        Printable token → id, in the order of the text, and `from_printable` of each. None if the text is not a JSON
+        object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
+    """
+
 def read_model(
     text: bytes,
 ) -> tuple[bytes, dict[str, int], list[bytes | None], tuple[list[tuple[bytes, bytes]], bytes, bytes]] | None:
@@ -290,8 +268,35 @@ def read_model(
         `read_vocab`, and that of `read_merges`. None if either is missing or irregular.
     """
 
-def find_last_cut(text: bytes, pattern: NativePattern, special_tokens: list[bytes]) -> int:
-    """Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none."""
+class RunMerger(hf_bpe.counting._runs.RunMerger):
+    """The native `hf_bpe.counting._runs.RunMerger`. After reading was interrupted, it is of no more use."""
 
-def simd_names() -> list[str]:
-    """Return what the scanner can use on this machine: "scalar", and "avx2" or "neon"."""
+    def __init__(self, runs: Sequence[Run], multipliers: Sequence[int], least: int = 1) -> None: ...
+    def read(self, size: int) -> bytes: ...
+
+class RunReader:
+    """Reads a sorted run.
+
+    Raises, also later: ValueError for what is no run; what reading it raises.
+    """
+
+    def __init__(self, run: Run) -> None: ...
+    def next(self, words: int) -> list[tuple[bytes, int]]:
+        """Return up to this number of words and their counts; none only at the end."""
+
+def split_tokens(
+    ids: Ids, offsets: Numbers, steps: Numbers, numbers: Numbers, *, begins: bytes, pairs: bytes, seed: int
+) -> tuple[Ids, Numbers]:
+    """Return the ids of texts after StochasTok, and their offsets.
+
+    Args:
+        ids, offsets: the ids of the texts, like the results of `Encoder.encode_to_numpy`.
+        steps: how often a token of each text is chosen.
+        numbers: the numbers of the texts.
+        begins: uint32 by id, and the end: where the pairs of each token are.
+        pairs: uint32, two for each pair.
+        seed: the seed.
+    """
+
+NativePattern = str | Chain | None
+"""A pattern that is built in, a chain, or None for no pre-tokenization."""

@@ -17,6 +17,10 @@ namespace hf_bpe {
 using Ids = std::vector<std::uint32_t>;
 using IdArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+// Arrays that are cast by the functions that take them.
+using GivenIds = Typed<nb::object, "Ids">;
+using GivenNumbers = Typed<nb::object, "Numbers">;
+
 template <class T>
 nb::object to_array(T* data, std::vector<std::size_t> shape) {
   const nb::capsule owner(data, [](void* memory) noexcept { std::free(memory); });

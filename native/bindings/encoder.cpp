@@ -91,60 +91,75 @@ Rows rows_of(nb::handle ids, nb::handle spans, nb::handle template_ids) {
   return Rows({all_ids.data(), all_ids.data() + all_ids.size()}, std::move(spans_now), std::move(special));
 }
 
+using ByteStrings = Typed<nb::list, "list[bytes]">;
+using AnyText = Typed<nb::object, "AnyText">;
+using Texts = Typed<nb::list, "list[AnyText]">;
+using IdList = Typed<nb::list, "list[int]">;
+using IdLists = Typed<nb::list, "list[list[int]]">;
+using Encoded = Typed<nb::tuple, "tuple[Ids, Numbers]">;
+using GivenModel = Typed<nb::object, "BPEModel">;
+using GivenOptions = Typed<nb::tuple, "Options">;
+using GivenPadding = Typed<nb::object, "Padding">;
+using GivenTemplate = Typed<nb::object, "TemplateIds">;
+
 class PyEncoder {
  public:
-  PyEncoder(nb::object model, nb::object rebuild, const nb::dict& vocab, const nb::list& merges, nb::handle pattern,
-            const std::optional<nb::list>& no_words, bool drop_missing_bytes, const std::optional<nb::bytes>& merge_ids,
-            const std::optional<std::string>& simd, std::size_t chunk_bytes)
-      : PyEncoder(std::move(model), std::move(rebuild), Tokens(vocab), merges, merge_ids, pattern_of(pattern), no_words,
+  PyEncoder(const GivenModel& model, const Typed<nb::object, "Callable[..., object]">& rebuild,
+            const Typed<nb::dict, "dict[int, bytes]">& vocab, const Merges& merges, const GivenPattern& pattern,
+            const std::optional<ByteStrings>& no_words, bool drop_missing_bytes,
+            const std::optional<nb::bytes>& merge_ids, const std::optional<std::string>& simd, std::size_t chunk_bytes)
+      : PyEncoder(model, rebuild, Tokens(vocab), merges, merge_ids, pattern_of(pattern.value), no_words,
                   drop_missing_bytes, simd_of(simd), chunk_bytes) {}
 
-  PyEncoder with_added_tokens(nb::tuple tokens) const {
+  PyEncoder with_added_tokens(const Typed<nb::tuple, "tuple[AddedTokenTuple, ...]">& tokens) const {
     PyEncoder other(*this);
     const std::vector<AddedToken> added = added_tokens(tokens);
     Decoder::Tokens decoded;
     for (const AddedToken& token : added) decoded.emplace_back(token.id, token.content);
     other.decoder_.add(decoded);
     other.encoder_ = encoder_.with_added_tokens(added);
-    other.added_ = std::move(tokens);
+    other.added_ = tokens;
     return other;
   }
 
   // For a model with the same ids for every text.
-  PyEncoder with_model(nb::object model) const {
+  PyEncoder with_model(const GivenModel& model) const {
     PyEncoder other(*this);
-    other.model_ = std::move(model);
+    other.model_ = model;
     return other;
   }
 
-  nb::object reduce() const { return nb::make_tuple(rebuild_, nb::make_tuple(model_, added_)); }
-  nb::object model() const { return model_; }
+  Typed<nb::tuple, "tuple[object, ...]"> reduce() const {
+    return nb::make_tuple(rebuild_, nb::make_tuple(model_, added_));
+  }
+  GivenModel model() const { return model_; }
   bool lacks_bytes() const { return encoder_.lacks_bytes(); }
 
-  nb::object encode(nb::object text, const nb::tuple& given) const {
+  IdList encode(const AnyText& text, const GivenOptions& given) const {
     const EncodingOptions options = options_of(given, 1);
-    const HeldTexts held(std::move(text), how());
+    const HeldTexts held(text.value, how());
     const Text& only = held.texts[0];
-    if (only.end - only.begin > kShort) return lists(held, options)[0];
+    if (only.end - only.begin > kShort) return nb::borrow<nb::list>(lists(held, options)[0]);
     nb::list list;
     const auto use = [&](const IdBuffer& ids) { ListWriter(list, ids.size()).add(*ints_, ids.begin(), ids.size()); };
     encoder_.encode_short(only, options, use, kCheckSignals);
     return list;
   }
 
-  nb::list encode_batch(const nb::list& texts, const nb::tuple& options, unsigned threads) const {
+  IdLists encode_batch(const Texts& texts, const GivenOptions& options, unsigned threads) const {
     const HeldTexts held(texts, how());
     return lists(held, options_of(options, held.texts.size(), threads));
   }
 
-  nb::object encode_to_numpy(const nb::list& texts, const nb::tuple& options, unsigned threads) const {
+  Encoded encode_to_numpy(const Texts& texts, const GivenOptions& options, unsigned threads) const {
     const HeldTexts held(texts, how());
     Encoder::Encoded encoded = run(held, options_of(options, held.texts.size(), threads));
     const std::size_t size = encoded.ids.size();
     return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets));
   }
 
-  nb::object encode_with_offsets(const nb::list& texts, const nb::tuple& given) const {
+  Typed<nb::tuple, "tuple[Ids, Numbers, Numbers]"> encode_with_offsets(const Texts& texts,
+                                                                       const GivenOptions& given) const {
     HeldTexts::Options how = this->how();
     how.most_wide_bytes = static_cast<std::size_t>(-1);  // with offsets, texts of any length are converted
     const HeldTexts held(texts, how);
@@ -163,10 +178,13 @@ class PyEncoder {
                           to_array(offsets.release(), {size, 3}));
   }
 
-  nb::object rows_to_lists(nb::handle ids, nb::handle spans, nb::handle template_ids, nb::handle padding) const {
+  Typed<nb::tuple, "tuple[list[list[int]], list[list[int]]]"> rows_to_lists(const GivenIds& ids,
+                                                                            const GivenNumbers& spans,
+                                                                            const GivenTemplate& template_ids,
+                                                                            const GivenPadding& padding) const {
     constexpr const char* kExpected = "padding: expected None or (length or None, id, bool)";
     const auto [wanted, pad_id, is_left] =
-        padding.is_none() ? Padding(0, 0, false) : values_of<Padding>(padding, kExpected);
+        padding.value.is_none() ? Padding(0, 0, false) : values_of<Padding>(padding.value, kExpected);
     const nb::object pad = nb::int_(pad_id), zero = nb::int_(0), one = nb::int_(1);
     const Rows rows = rows_of(ids, spans, template_ids);
     const std::size_t least = wanted.value_or(rows.longest());
@@ -187,8 +205,11 @@ class PyEncoder {
     return nb::make_tuple(lists, masks);
   }
 
-  nb::object rows_to_arrays(nb::handle ids, nb::handle spans, nb::handle template_ids, nb::handle padding) const {
-    const auto [wanted, pad_id, is_left] = values_of<Padding>(padding, "padding: expected (length or None, id, bool)");
+  Typed<nb::tuple, "tuple[Numbers, Numbers]"> rows_to_arrays(const GivenIds& ids, const GivenNumbers& spans,
+                                                             const GivenTemplate& template_ids,
+                                                             const GivenPadding& padding) const {
+    const auto [wanted, pad_id, is_left] =
+        values_of<Padding>(padding.value, "padding: expected (length or None, id, bool)");
     const Rows rows = rows_of(ids, spans, template_ids);
     const std::size_t longest = rows.longest(), length = wanted.value_or(longest);
     if (longest > length) throw nb::value_error("padding: expected a length that no row exceeds");
@@ -204,7 +225,7 @@ class PyEncoder {
                           to_array(mask.release(), {rows.count(), length}));
   }
 
-  std::vector<std::int64_t> count_tokens(const nb::list& texts, const nb::tuple& given, unsigned threads) const {
+  std::vector<std::int64_t> count_tokens(const Texts& texts, const GivenOptions& given, unsigned threads) const {
     const HeldTexts held(texts, how());
     const EncodingOptions options = options_of(given, held.texts.size(), threads);
     Poll poll{nb::none()};
@@ -212,8 +233,8 @@ class PyEncoder {
     return encoder_.count(held.texts, options, std::ref(poll));
   }
 
-  nb::object merge_words(const nb::list& words, std::uint32_t unknown_id) const {
-    const Held held = items_of(words, "words");
+  Encoded merge_words(const ByteStrings& words, std::uint32_t unknown_id) const {
+    const Held held = items_of(words.value, "words");
     std::vector<std::string_view> views;
     for (nb::handle word : held) views.push_back(view_of(word, "words"));
     Encoder::Words merged;
@@ -227,21 +248,22 @@ class PyEncoder {
     return nb::make_tuple(to_array(ids.release(), {merged.ids.size()}), to_array(merged.offsets));
   }
 
-  std::size_t find_last_cut(const nb::bytes& data, const nb::tuple& options) const {
+  std::size_t find_last_cut(const nb::bytes& data, const GivenOptions& options) const {
     return encoder_.find_last_cut({bytes_of(data), bytes_of(data) + data.size()}, options_of(options, 1),
                                   kCheckSignals);
   }
 
-  nb::bytes decode(nb::handle ids, const nb::bytes& skipped) const {
+  nb::bytes decode(const Typed<nb::object, "Sequence[int]">& ids, const nb::bytes& skipped) const {
     Scratch scratch;
-    const std::string_view bytes = decode_row(ids, view_of(skipped, "skipped"), scratch);
+    const std::string_view bytes = decode_row(ids.value, view_of(skipped, "skipped"), scratch);
     return nb::bytes(bytes.data(), bytes.size());
   }
 
-  nb::list decode_batch(const nb::list& rows, const nb::bytes& skipped, const std::string& errors) const {
+  Typed<nb::list, "list[str]"> decode_batch(const Typed<nb::list, "list[Sequence[int]]">& rows,
+                                            const nb::bytes& skipped, const std::string& errors) const {
     nb::list texts;
     Scratch scratch;
-    for (nb::handle row : items_of(rows, "rows")) {
+    for (nb::handle row : items_of(rows.value, "rows")) {
       const std::string_view bytes = decode_row(row, view_of(skipped, "skipped"), scratch);
       const auto size = static_cast<Py_ssize_t>(bytes.size());
       nb::object text = nb::steal(PyUnicode_DecodeUTF8(bytes.data(), size, errors.c_str()));
@@ -288,7 +310,7 @@ class PyEncoder {
   };
 
   PyEncoder(nb::object model, nb::object rebuild, const Tokens& vocab, const nb::list& merges,
-            const std::optional<nb::bytes>& merge_ids, Pattern pattern, const std::optional<nb::list>& no_words,
+            const std::optional<nb::bytes>& merge_ids, Pattern pattern, const std::optional<ByteStrings>& no_words,
             bool drop_missing_bytes, Simd simd, std::size_t chunk_bytes)
       : model_(std::move(model)),
         rebuild_(std::move(rebuild)),
@@ -315,10 +337,10 @@ class PyEncoder {
   }
 
   // All tokens but some; none without a list.
-  static Vocabulary::Tokens whole_words_of(const Tokens& vocab, const std::optional<nb::list>& no_words) {
+  static Vocabulary::Tokens whole_words_of(const Tokens& vocab, const std::optional<ByteStrings>& no_words) {
     Vocabulary::Tokens words;
     if (!no_words) return words;
-    const Held held = items_of(*no_words, "no_words");
+    const Held held = items_of(no_words->value, "no_words");
     std::unordered_set<std::string_view> excluded;
     std::set<std::size_t> sizes;  // of few tokens
     for (nb::handle token : held) {
@@ -438,19 +460,43 @@ void translate(const std::exception_ptr& error, void*) {
 void bind_encoder(nb::module_& module) {
   nb::register_exception_translator(&translate);
 
-  nb::class_<PyEncoder>(module, "Encoder", nb::is_weak_referenceable())
-      .def(
-          nb::init<nb::object, nb::object, const nb::dict&, const nb::list&, nb::handle, const std::optional<nb::list>&,
-                   bool, const std::optional<nb::bytes>&, const std::optional<std::string>&, std::size_t>(),
-          "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(), "no_words"_a = nb::none(),
-          "drop_missing_bytes"_a = false, "merge_ids"_a = nb::none(), "simd"_a = nb::none(),
-          "chunk_bytes"_a = Encoder::kChunkBytes)
+  nb::class_<PyEncoder>(module, "Encoder", nb::is_weak_referenceable(),
+                        R"(The native `hf_bpe.encoding._encoder.Encoder`, where every method is described.
+
+Several threads may use it at once. Each that does holds a cache of pre-tokens, of about 64 MB at most, that waits
+for the next call; a process may be forked at any time. No thread outlives a call.
+
+Args:
+    model: what `model` returns.
+    rebuild: what pickle calls, with the model and the added tokens.
+    vocab: that of the model: ids below 2**31, of which the highest decides how much memory decoding takes.
+    merges: those of the model; there must be fewer than 2**22 merges and about 2**21 tokens.
+    pattern: the name of a pattern that is built in, a chain, or None for no pre-tokenization.
+    no_words: the tokens that are not looked up as whole pre-tokens before merging; None to look up none.
+    drop_missing_bytes: that of the model.
+    merge_ids: the ids of the tokens of each merge (see `hf_bpe.core._model.CheckedMerges`), for which `merges` are
+        not read; their bytes are compared.
+    simd: one of `simd_names()`, None for the best; the result does not depend on it.
+    chunk_bytes: what a thread takes at a time; the result does not depend on it.
+
+Raises:
+    ValueError: merges of what is not in the vocabulary, merges that are given twice, or too many of anything.
+)")
+      .def(nb::init<const GivenModel&, const Typed<nb::object, "Callable[..., object]">&,
+                    const Typed<nb::dict, "dict[int, bytes]">&, const Merges&, const GivenPattern&,
+                    const std::optional<ByteStrings>&, bool, const std::optional<nb::bytes>&,
+                    const std::optional<std::string>&, std::size_t>(),
+           "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(), "no_words"_a = nb::none(),
+           "drop_missing_bytes"_a = false, "merge_ids"_a = nb::none(), "simd"_a = nb::none(),
+           "chunk_bytes"_a = Encoder::kChunkBytes)
       .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
       .def("with_model", &PyEncoder::with_model, "model"_a)
       .def("__reduce__", &PyEncoder::reduce)
       .def_prop_ro("model", &PyEncoder::model)
       .def_prop_ro("lacks_bytes", &PyEncoder::lacks_bytes)
-      .def("encode", &PyEncoder::encode, "text"_a.none(), "options"_a)
+      // HeldTexts says what is wrong with None, as with any other object.
+      .def("encode", &PyEncoder::encode, "text"_a.none(), "options"_a,
+           nb::sig("def encode(self, text: AnyText, options: Options) -> list[int]"))
       .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "options"_a, "threads"_a)
       .def("encode_to_numpy", &PyEncoder::encode_to_numpy, "texts"_a, "options"_a, "threads"_a)
       .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "texts"_a, "options"_a)

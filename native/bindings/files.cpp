@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::uint32_t kMostIds = 1 << 22;  // in a table by id
 
+using Strings = Typed<nb::list, "list[str]">;
+using Integers = Typed<nb::list, "list[int]">;
+
 nb::object bytes_from(std::string_view bytes) {
   nb::object object = nb::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
   if (!object.is_valid()) throw nb::python_error();
@@ -36,10 +39,10 @@ class NoCollection {
   const bool was_enabled_;
 };
 
-nb::list from_printable(const nb::list& texts) {
+Typed<nb::list, "list[bytes | None]"> from_printable(const Strings& texts) {
   nb::list tokens;
   std::string bytes;
-  for (nb::handle text : items_of(texts, "texts")) {
+  for (nb::handle text : items_of(texts.value, "texts")) {
     if (!PyUnicode_Check(text.ptr())) throw nb::type_error("texts: expected str");
 #if PY_VERSION_HEX < 0x030C0000
     if (PyUnicode_READY(text.ptr()) != 0) throw nb::python_error();
@@ -57,12 +60,12 @@ nb::list from_printable(const nb::list& texts) {
 }
 
 // Tokens in `kept` have the str that it gives instead.
-nb::list to_printable(const nb::list& tokens, const nb::dict& kept) {
+Strings to_printable(const Typed<nb::list, "list[bytes]">& tokens, const Typed<nb::dict, "dict[bytes, str]">& kept) {
   nb::list texts;
   std::u16string characters;
-  for (nb::handle token : items_of(tokens, "tokens")) {
+  for (nb::handle token : items_of(tokens.value, "tokens")) {
     if (PyBytes_CheckExact(token.ptr())) {  // whose hash runs no code
-      PyObject* text = PyDict_GetItemWithError(kept.ptr(), token.ptr());
+      PyObject* text = PyDict_GetItemWithError(kept.value.ptr(), token.ptr());
       if (text == nullptr && PyErr_Occurred()) throw nb::python_error();
       if (text != nullptr) {
         texts.append(nb::borrow(text));
@@ -106,8 +109,9 @@ struct Texts {
 
 // The text of merges: for each merge the text of its first part and that of its second, which `firsts` and `seconds`
 // have for each of the tokens with `ids`. Merges are ids of both parts and of the result, as in merges_of.
-nb::object join_merges(const nb::bytes& merges, const nb::list& ids, const nb::list& firsts, const nb::list& seconds) {
-  const Held held_ids = items_of(ids, "ids");
+Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const Integers& ids, const Strings& firsts,
+                                            const Strings& seconds) {
+  const Held held_ids = items_of(ids.value, "ids");
   std::vector<std::uint32_t> places;
   for (std::size_t i = 0; i < held_ids.size(); ++i) {
     const auto id = number_of<std::uint32_t>(held_ids[i], "ids");
@@ -156,8 +160,9 @@ nb::tuple merges_of(const MergesFile& file, const Held& tokens, const std::vecto
 }
 
 // `tokens` may have None in place of tokens that no merge has.
-nb::object read_merges_of(const nb::bytes& text, const nb::list& tokens, const nb::list& token_ids) {
-  const Held held = items_of(tokens, "tokens"), held_ids = items_of(token_ids, "ids");
+Typed<nb::object, "tuple[list[tuple[bytes, bytes]], bytes, bytes] | None"> read_merges_of(
+    const nb::bytes& text, const Typed<nb::list, "list[bytes | None]">& tokens, const Integers& token_ids) {
+  const Held held = items_of(tokens.value, "tokens"), held_ids = items_of(token_ids.value, "ids");
   if (held.size() != held_ids.size()) throw nb::value_error("ids: expected one for each token");
   std::vector<std::string_view> views;
   std::vector<std::uint32_t> ids;
@@ -204,7 +209,7 @@ struct Vocab {
   bool is_regular = false;
 };
 
-nb::object read_vocab_of(const nb::bytes& text) {
+Typed<nb::object, "tuple[dict[str, int], list[bytes | None]] | None"> read_vocab_of(const nb::bytes& text) {
   VocabJson vocab;
   {
     const nb::gil_scoped_release no_gil;
@@ -215,7 +220,10 @@ nb::object read_vocab_of(const nb::bytes& text) {
   return read.is_regular ? nb::object(nb::make_tuple(read.entries, read.tokens)) : nb::none();
 }
 
-nb::object read_model_of(const nb::bytes& content) {
+Typed<nb::object,
+      "tuple[bytes, dict[str, int], list[bytes | None], "
+      "tuple[list[tuple[bytes, bytes]], bytes, bytes]] | None">
+read_model_of(const nb::bytes& content) {
   const std::string_view text(content.c_str(), content.size());
   std::optional<ModelJson> model;
   {
@@ -238,12 +246,44 @@ nb::object read_model_of(const nb::bytes& content) {
 }  // namespace
 
 void bind_files(nb::module_& module) {
-  module.def("from_printable", &from_printable, "texts"_a);
-  module.def("to_printable", &to_printable, "tokens"_a, "kept"_a);
-  module.def("join_merges", &join_merges, "merges"_a, "ids"_a, "firsts"_a, "seconds"_a);
-  module.def("read_merges", &read_merges_of, "text"_a, "tokens"_a, "ids"_a);
-  module.def("read_vocab", &read_vocab_of, "text"_a);
-  module.def("read_model", &read_model_of, "text"_a);
+  module.def("from_printable", &from_printable, "texts"_a,
+             "Return what `hf_bpe.pretokenizers.from_printable` does of each text.");
+  module.def("to_printable", &to_printable, "tokens"_a, "kept"_a,
+             "Return `hf_bpe.pretokenizers.to_printable` of each token, or the text that `kept` has for it.");
+  module.def("join_merges", &join_merges, "merges"_a, "ids"_a, "firsts"_a, "seconds"_a,
+             R"(Return the text of merges: for each the text of its first part and of its second; None if ids are large.
+
+Args:
+    merges: the ids of the first part, the second part and the result of each, in 32 bits each.
+    ids: the ids of tokens.
+    firsts, seconds: the texts of these tokens as a first and as a second part.
+)");
+  module.def("read_merges", &read_merges_of, "text"_a, "tokens"_a, "ids"_a,
+             R"(Read the content of a `merges.txt`.
+
+Args:
+    text: the content, with or without a header.
+    tokens: the tokens that merges may have; None for what is in no merge.
+    ids: the id of each token.
+
+Returns:
+    The merges, as pairs of the objects in `tokens`, each once; a byte for each token, 1 if it is a part of a merge
+    or made by one; and `hf_bpe.core._model.CheckedMerges.ids`. None if the text has anything else.
+)");
+  module.def("read_vocab", &read_vocab_of, "text"_a,
+             R"(Read the content of a `vocab.json`.
+
+Returns:
+    Printable token → id, in the order of the text, and `from_printable` of each. None if the text is not a JSON
+    object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
+)");
+  module.def("read_model", &read_model_of, "text"_a,
+             R"(Read `model.vocab` and `model.merges` in the content of a `tokenizer.json`.
+
+Returns:
+    The text with `{}` and `[]` in their places, which is valid JSON if and only if the text is; the result of
+    `read_vocab`, and that of `read_merges`. None if either is missing or irregular.
+)");
 }
 
 }  // namespace hf_bpe

@@ -14,8 +14,7 @@ namespace {
 
 // What `learn` learns, as pairs of bytes; `progress`, unless it is None, is called with those since its last call, and
 // at the end.
-nb::list merges_of(const std::function<Learned(const std::function<void(const Learned&)>&)>& learn,
-                   nb::object progress) {
+Merges merges_of(const std::function<Learned(const std::function<void(const Learned&)>&)>& learn, nb::object progress) {
   const Learned* learned = nullptr;
   nb::list merges;
   std::vector<nb::bytes> tokens;
@@ -61,6 +60,8 @@ RunWords run_of(const nb::object& open) {
   });
 }
 
+using ByteStrings = Typed<nb::list, "list[bytes]">;
+
 std::vector<std::string> strings_of(const nb::list& all) {
   std::vector<std::string> strings;
   for (nb::handle bytes : items_of(all, "special_tokens")) strings.emplace_back(view_of(bytes, "special_tokens"));
@@ -103,6 +104,11 @@ LearningOptions learning_options_from(nb::handle given) {
   return options;
 }
 
+using OpenRun = Typed<nb::object, "Callable[[], Run]">;
+using OpenRuns = Typed<nb::list, "list[Callable[[], Run]]">;
+using GivenOptions = Typed<nb::object, "LearningOptions">;
+using Progress = Typed<nb::object, "Callable[[int], object]">;
+
 // Several runs, and the functions that read them.
 struct Runs {
   explicit Runs(const nb::list& all) {
@@ -118,8 +124,10 @@ struct Runs {
 };
 
 // Pairs of bytes, and the number of the language of each.
-nb::tuple parity_merges_of(const nb::list& languages, const nb::list& dev, const ParityOptions& options,
-                           nb::object progress) {
+Typed<nb::tuple, "tuple[list[tuple[bytes, bytes]], list[int]]"> parity_merges_of(const nb::list& languages,
+                                                                                 const nb::list& dev,
+                                                                                 const ParityOptions& options,
+                                                                                 nb::object progress) {
   const Runs runs(languages), dev_runs(dev);
   Poll poll(std::move(progress));
   Learned learned;
@@ -144,8 +152,9 @@ class PyCounter {
  public:
   explicit PyCounter(const CountingOptions& options) : counter_(options) {}
 
-  nb::tuple add(const nb::list& objects, std::uint64_t weight, std::size_t first_chunk, std::size_t start,
-                std::optional<std::size_t> stop, bool check_utf8, nb::object progress) {
+  Typed<nb::tuple, "tuple[int | None, tuple[int, int] | None]"> add(
+      const Typed<nb::list, "list[str | bytes | mmap]">& objects, std::uint64_t weight, std::size_t first_chunk,
+      std::size_t start, std::optional<std::size_t> stop, bool check_utf8, const Progress& progress) {
     const Occupied occupied(flag_);
     HeldTexts held(objects, {.must_be_utf8 = check_utf8, .may_be_mapped = true});
     if (start != 0 || stop) {
@@ -153,7 +162,7 @@ class PyCounter {
       held.texts[0].from = start;
       held.texts[0].to = stop.value_or(held.texts[0].to);
     }
-    Poll poll(std::move(progress));
+    Poll poll(progress);
     Counter::Added added;
     {
       const nb::gil_scoped_release no_gil;
@@ -163,7 +172,7 @@ class PyCounter {
     if (added.invalid) invalid = nb::make_tuple(added.invalid->text, added.invalid->offset);
     return nb::make_tuple(added.is_done ? nb::none() : nb::object(nb::int_(added.chunks)), invalid);
   }
-  nb::object drain() {
+  Typed<nb::object, "RunMerger"> drain() {
     const Occupied occupied(flag_);
     return merger_of(counter_.take());
   }
@@ -173,7 +182,7 @@ class PyCounter {
   std::atomic<bool> flag_ = false;
 };
 
-nb::list pre_tokenize(nb::bytes text, nb::handle pattern, std::optional<std::string> simd) {
+ByteStrings pre_tokenize(nb::bytes text, const GivenPattern& pattern, std::optional<std::string> simd) {
   nb::list pieces;
   PollInLoop polls(kCheckSignals);
   const auto append = [&](const Byte* from, const Byte* const* ends, std::size_t count) {
@@ -187,7 +196,7 @@ nb::list pre_tokenize(nb::bytes text, nb::handle pattern, std::optional<std::str
   return pieces;
 }
 
-std::size_t count_pre_tokens(nb::bytes text, nb::handle pattern, std::optional<std::string> simd) {
+std::size_t count_pre_tokens(nb::bytes text, const GivenPattern& pattern, std::optional<std::string> simd) {
   Splitter splitter(pattern_of(pattern), simd_of(simd));
   const Byte* begin = bytes_of(text);
   const Byte* end = begin + text.size();
@@ -202,7 +211,7 @@ std::size_t count_pre_tokens(nb::bytes text, nb::handle pattern, std::optional<s
   return total;
 }
 
-std::size_t find_last_cut_in(nb::bytes text, nb::handle pattern, const nb::list& tokens) {
+std::size_t find_last_cut_in(nb::bytes text, const GivenPattern& pattern, const ByteStrings& tokens) {
   const AddedTokens added(plain_tokens(strings_of(tokens)));
   const Pattern known = pattern_of(pattern);
   const Text whole{bytes_of(text), bytes_of(text) + text.size()};
@@ -216,13 +225,24 @@ std::size_t find_last_cut_in(nb::bytes text, nb::handle pattern, const nb::list&
 
 NB_MODULE(_native, module) {
   nb::set_leak_warnings(false);  // a cache of patterns lives until the interpreter ends
-  module.doc() = "The native core of hf_bpe, which hf_bpe._native_core finds.";
+  module.doc() = "The native core, which `hf_bpe._native_core` finds.";
 
-  nb::class_<PyCounter>(module, "Counter")
+  nb::class_<PyCounter>(module, "Counter", R"(Counts the pre-tokens of texts in threads, none of which outlives a call.
+
+One thread at a time may call it; a second gets a RuntimeError.
+
+Args:
+    pattern: how text is cut.
+    special_tokens: text is split at them first, at the longest where several begin.
+    threads: number of threads, at most; the result does not depend on it.
+    memory: what the counts may take, in bytes; 0 for as much as they need.
+    simd: one of `simd_names()`, None for the best; the result does not depend on it.
+    chunk_bytes: what a thread takes at a time; the result does not depend on it.
+)")
       .def(
           "__init__",
-          [](PyCounter* self, nb::handle pattern, const nb::list& special_tokens, unsigned threads, std::size_t memory,
-             std::optional<std::string> simd, std::size_t chunk_bytes) {
+          [](PyCounter* self, const GivenPattern& pattern, const ByteStrings& special_tokens, unsigned threads,
+             std::size_t memory, std::optional<std::string> simd, std::size_t chunk_bytes) {
             CountingOptions options{pattern_of(pattern), {}, threads, simd_of(simd), chunk_bytes, memory};
             options.special_tokens = strings_of(special_tokens);
             new (self) PyCounter(options);
@@ -230,50 +250,105 @@ NB_MODULE(_native, module) {
           "pattern"_a.none(), "special_tokens"_a, nb::kw_only(), "threads"_a, "memory"_a = 0, "simd"_a = nb::none(),
           "chunk_bytes"_a = CountingOptions().chunk_bytes)
       .def("add", &PyCounter::add, "texts"_a, nb::kw_only(), "weight"_a = 1, "first_chunk"_a = 0, "start"_a = 0,
-           "stop"_a = nb::none(), "check_utf8"_a, "progress"_a.none())
-      .def("drain", &PyCounter::drain);
+           "stop"_a = nb::none(), "check_utf8"_a, "progress"_a.none(), R"(Count texts, without copying them.
+
+Args:
+    texts: a str must have no lone surrogates. Of a mapping that is read only, pages are given back to the
+        system when they are counted.
+    weight: how many times each text counts.
+    first_chunk: what an earlier call with the same texts returned.
+    start, stop: count only from the first safe cut from `start` on (0: from the beginning) to the first from
+        `stop` on (None: to the end). Goes with a single text.
+    check_utf8: refuse texts that are not UTF-8; a str always is.
+    progress: called about twenty times a second with the number of bytes done of these texts.
+
+Returns:
+    None if all is counted; else the memory is used up, and this is the chunk to continue with after `drain`.
+    And the index of the first text that is not UTF-8 with the offset of its first byte that is not; the counts
+    are of no more use then. None if there is none.
+
+Raises:
+    OverflowError: counts might pass 64 bits.
+    UnicodeEncodeError: a str with lone surrogates.
+    KeyboardInterrupt, or what `progress` raises: part of the texts is counted.
+)")
+      .def("drain", &PyCounter::drain,
+           R"(Return the counts of all texts so far as a sorted run, to be read once, and start again from none.
+
+Raises:
+    KeyboardInterrupt: while they are sorted; they are lost.
+)");
 
   module.def(
       "learn_merges",
-      [](const nb::object& counts, const nb::handle& options, const nb::list& initial, std::size_t max_merges,
-         nb::handle parts, unsigned threads, nb::object progress, std::uint64_t span, std::size_t least_slots) {
-        TrainingOptions training{learning_options_from(options), max_merges};
+      [](const OpenRun& counts, const GivenOptions& options, const Merges& initial, std::size_t max_merges,
+         const GivenPattern& parts, unsigned threads,
+         const Typed<nb::object, "Callable[[list[tuple[bytes, bytes]], int], object]">& progress, std::uint64_t span,
+         std::size_t least_slots) {
+        TrainingOptions training{learning_options_from(options.value), max_merges};
         training.span = span;
         training.encoding = {pattern_of(parts), threads};
         training.sharing = {threads, least_slots};
         const RunWords words = run_of(counts);
         const FirstTokens::Merges first = merges_from(initial);
-        return merges_of([&](const auto& poll) { return learn_merges(words, first, training, poll); },
-                         std::move(progress));
+        return merges_of([&](const auto& poll) { return learn_merges(words, first, training, poll); }, progress);
       },
       "counts"_a, "options"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "parts"_a.none() = "gpt2", "threads"_a = 1,
-      "progress"_a.none(), "span"_a = TrainingOptions().span, "least_slots"_a = Sharing().least_slots);
+      "progress"_a.none(), "span"_a = TrainingOptions().span, "least_slots"_a = Sharing().least_slots,
+      R"(Learn merges as hf_bpe.reference does.
+
+Args:
+    counts: what returns a sorted run, to be read from its beginning, twice.
+    parts: a pattern that cuts words where the initial merges do not cross, so that they are encoded fast.
+    threads: threads that encode the words with the initial merges, and index pairs.
+    progress: called about twenty times a second and at the end, with the merges since its last call, none or more,
+        and how often the last one occurred.
+    span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
+    least_slots: how many tokens a thread that indexes pairs has at least; the result is always the same.
+)");
 
   module.def(
       "learn_parity_merges",
-      [](const nb::list& counts, const nb::list& dev, const nb::handle& options, std::size_t max_merges,
+      [](const OpenRuns& counts, const OpenRuns& dev, const GivenOptions& options, std::size_t max_merges,
          std::size_t global_merges, std::size_t window, double alpha, const std::vector<double>& ratios,
-         nb::object progress) {
-        const ParityOptions parity{learning_options_from(options), max_merges, global_merges, window, alpha, ratios};
-        return parity_merges_of(counts, dev, parity, std::move(progress));
+         const Progress& progress) {
+        const LearningOptions learning = learning_options_from(options.value);
+        const ParityOptions parity{learning, max_merges, global_merges, window, alpha, ratios};
+        return parity_merges_of(counts, dev, parity, progress);
       },
       "counts"_a, "dev"_a, "options"_a, nb::kw_only(), "max_merges"_a, "global_merges"_a, "window"_a, "alpha"_a,
-      "ratios"_a, "progress"_a.none());
+      "ratios"_a, "progress"_a.none(),
+      R"(Learn merges as hf_bpe.reference._parity does, from counts of several languages.
+
+Args:
+    counts, dev: for each language what returns a sorted run, to be read from its beginning, several times.
+    window: 0 for none.
+    progress: called about twenty times a second, with the number of merges so far.
+
+Returns:
+    The merges, and for each the number of the language that it was learned for.
+)");
 
   module.def(
       "training_bytes",
-      [](const nb::object& counts, const nb::list& initial, std::size_t max_merges, nb::handle parts,
+      [](const OpenRun& counts, const Merges& initial, std::size_t max_merges, const GivenPattern& parts,
          unsigned threads) {
         return training_bytes_of(run_of(counts), merges_from(initial), max_merges, {pattern_of(parts), threads},
                                  {threads});
       },
-      "counts"_a, "initial"_a, nb::kw_only(), "max_merges"_a, "parts"_a.none(), "threads"_a);
+      "counts"_a, "initial"_a, nb::kw_only(), "max_merges"_a, "parts"_a.none(), "threads"_a,
+      "Return how many bytes of memory learn_merges takes beyond the words; rather too many than too few.");
 
-  module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
-  module.def("count_pre_tokens", &count_pre_tokens, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none());
-  module.def("simd_names", &names_of_simd);
+  module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none(),
+             "Cut text into pre-tokens.");
+  module.def("count_pre_tokens", &count_pre_tokens, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none(),
+             "Return the number of pre-tokens of a text.");
+  module.def("simd_names", &names_of_simd,
+             "Return what the scanner can use on this machine: \"scalar\", and \"avx2\" or \"neon\".");
 
-  module.def("find_last_cut", &find_last_cut_in, "text"_a, "pattern"_a.none(), "special_tokens"_a);
+  module.def(
+      "find_last_cut", &find_last_cut_in, "text"_a, "pattern"_a.none(), "special_tokens"_a,
+      R"(Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none.)");
 
   bind_patterns(module);
   bind_encoder(module);

@@ -41,6 +41,8 @@ Stage stage_of(nb::handle stage) {
   return {Expression(std::move(program), is_mapped), Behavior{static_cast<int>(behavior)}, invert};
 }
 
+using GivenStages = Typed<nb::object, "list[tuple[bytes, int, list[bytes], bytes, int, int, int]]">;
+
 std::shared_ptr<const Chain> chain_of(nb::handle stages, nb::bytes cuts) {
   constexpr std::size_t kMostStages = 64;  // splitting is recursive
   auto chain = std::make_shared<Chain>();
@@ -56,10 +58,23 @@ std::shared_ptr<const Chain> chain_of(nb::handle stages, nb::bytes cuts) {
 }  // namespace
 
 void bind_patterns(nb::module_& module) {
-  nb::class_<PyChain>(module, "Chain")
+  nb::class_<PyChain>(module, "Chain", R"(A pattern that has no name: stages of compiled expressions.
+
+Args:
+    stages: for each its instructions, as an array of five uint32 each; the number of the first; the ranges of its
+        sets of characters, as arrays of uint32; a byte for each set that says whether it has the edge of the text;
+        the number of its behavior; whether matches and what is between them change places; and whether it sees the
+        printable characters of bytes. See `hf_bpe.pretokenizers._chain_programs`.
+    cuts: a byte for each pair of ASCII characters, which says whether any text may be cut between them.
+
+Raises:
+    ValueError: a program is malformed.
+)")
       .def(
           "__init__",
-          [](PyChain* self, nb::handle stages, nb::bytes cuts) { new (self) PyChain{chain_of(stages, cuts)}; },
+          [](PyChain* self, const GivenStages& stages, nb::bytes cuts) {
+            new (self) PyChain{chain_of(stages.value, cuts)};
+          },
           "stages"_a, "cuts"_a);
 }
 

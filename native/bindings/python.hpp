@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bindings/held_objects.hpp"
+#include "bindings/typed.hpp"
 #include "count/runs.hpp"
 #include "scan/splitter.hpp"
 #include "support/poll.hpp"
@@ -137,7 +138,7 @@ void bind_runs(nb::module_& module);
 void bind_stochastok(nb::module_& module);
 
 // A `RunMerger` of the tables.
-nb::object merger_of(std::vector<WordCounts> tables);
+Typed<nb::object, "RunMerger"> merger_of(std::vector<WordCounts> tables);
 
 // Reads a run in memory, or one from a function piece by piece. Throws Python errors.
 RunReader::Refill refill_from(nb::handle run);

@@ -53,10 +53,10 @@ class PyRunMerger {
     const Occupied occupied(flag_);
     return merger_.words();
   }
-  nb::object total() {
+  Typed<nb::object, "int"> total() {
     const Occupied occupied(flag_);
     const nb::object high = nb::int_(merger_.total_high());
-    return nb::int_(merger_.total_low()) + nb::steal(PyNumber_Lshift(high.ptr(), nb::int_(64).ptr()));
+    return nb::object(nb::int_(merger_.total_low()) + nb::steal(PyNumber_Lshift(high.ptr(), nb::int_(64).ptr())));
   }
 
  private:
@@ -69,7 +69,7 @@ class PyRunReader {
  public:
   explicit PyRunReader(nb::handle run) : reader_(refill_from(run)) {}
 
-  nb::list next(std::size_t words) {
+  Typed<nb::list, "list[tuple[bytes, int]]"> next(std::size_t words) {
     const Occupied occupied(flag_);
     Whole whole(is_broken_);
     nb::list list;
@@ -113,7 +113,7 @@ RunReader::Refill hf_bpe::refill_from(nb::handle run) {
   };
 }
 
-nb::object hf_bpe::merger_of(std::vector<WordCounts> tables) {
+Typed<nb::object, "RunMerger"> hf_bpe::merger_of(std::vector<WordCounts> tables) {
   std::vector<RunMerger::Input> inputs;
   {
     Poll poll{nb::none()};
@@ -124,11 +124,14 @@ nb::object hf_bpe::merger_of(std::vector<WordCounts> tables) {
 }
 
 void hf_bpe::bind_runs(nb::module_& module) {
-  nb::class_<PyRunMerger>(module, "RunMerger")
+  nb::class_<PyRunMerger>(
+      module, "RunMerger", nb::sig("class RunMerger(hf_bpe.counting._runs.RunMerger)"),
+      "The native `hf_bpe.counting._runs.RunMerger`. After reading was interrupted, it is of no more use.")
       .def(
           "__init__",
-          [](PyRunMerger* self, nb::handle runs, nb::handle multipliers, std::uint64_t least) {
-            const Held held = items_of(runs, "runs"), factors = items_of(multipliers, "multipliers");
+          [](PyRunMerger* self, const Typed<nb::object, "Sequence[Run]">& runs,
+             const Typed<nb::object, "Sequence[int]">& multipliers, std::uint64_t least) {
+            const Held held = items_of(runs.value, "runs"), factors = items_of(multipliers.value, "multipliers");
             if (held.size() != factors.size()) throw nb::value_error("expected a multiplier for each run");
             std::vector<RunMerger::Input> inputs;
             for (std::size_t i = 0; i < held.size(); ++i) {
@@ -142,8 +145,14 @@ void hf_bpe::bind_runs(nb::module_& module) {
       .def_prop_ro("words", &PyRunMerger::words)
       .def_prop_ro("total", &PyRunMerger::total);
 
-  nb::class_<PyRunReader>(module, "RunReader")
+  nb::class_<PyRunReader>(module, "RunReader",
+                          R"(Reads a sorted run.
+
+Raises, also later: ValueError for what is no run; what reading it raises.
+)")
       .def(
-          "__init__", [](PyRunReader* self, nb::object run) { new (self) PyRunReader(run); }, "run"_a)
-      .def("next", &PyRunReader::next, "words"_a);
+          "__init__", [](PyRunReader* self, const Typed<nb::object, "Run">& run) { new (self) PyRunReader(run.value); },
+          "run"_a)
+      .def("next", &PyRunReader::next, "words"_a,
+           "Return up to this number of words and their counts; none only at the end.");
 }

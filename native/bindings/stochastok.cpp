@@ -10,11 +10,13 @@ namespace hf_bpe {
 namespace {
 
 // The arrays are cast last, and copied, as other arguments may run Python code.
-nb::object split_tokens(nb::handle ids, nb::handle offsets, nb::handle steps, nb::handle numbers,
-                        const nb::bytes& begins, const nb::bytes& pairs, std::uint64_t seed) {
+Typed<nb::tuple, "tuple[Ids, Numbers]"> split_tokens(const GivenIds& ids, const GivenNumbers& offsets,
+                                                     const GivenNumbers& steps, const GivenNumbers& numbers,
+                                                     const nb::bytes& begins, const nb::bytes& pairs,
+                                                     std::uint64_t seed) {
   using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
   constexpr const char* kNumbers = "offsets, steps, numbers: expected int64 arrays of one dimension";
-  const auto numbers_of = [&](nb::handle given) {
+  const auto numbers_of = [&](const nb::object& given) {
     Numbers array;
     if (!nb::try_cast(given, array)) throw nb::type_error(kNumbers);
     return std::vector<std::int64_t>(array.data(), array.data() + array.size());
@@ -22,7 +24,7 @@ nb::object split_tokens(nb::handle ids, nb::handle offsets, nb::handle steps, nb
   const std::vector<std::int64_t> ends = numbers_of(offsets);
   const std::vector<std::int64_t> all_steps = numbers_of(steps), all_numbers = numbers_of(numbers);
   IdArray all_ids;
-  if (!nb::try_cast(ids, all_ids)) throw nb::type_error("ids: expected a uint32 array of one dimension");
+  if (!nb::try_cast(ids.value, all_ids)) throw nb::type_error("ids: expected a uint32 array of one dimension");
   const Ids given(all_ids.data(), all_ids.data() + all_ids.size());
   const std::size_t texts = all_steps.size();
   if (ends.size() != texts + 1 || all_numbers.size() != texts || ends[0] < 0 ||
@@ -64,7 +66,16 @@ nb::object split_tokens(nb::handle ids, nb::handle offsets, nb::handle steps, nb
 
 void bind_stochastok(nb::module_& module) {
   module.def("split_tokens", &split_tokens, "ids"_a, "offsets"_a, "steps"_a, "numbers"_a, nb::kw_only(), "begins"_a,
-             "pairs"_a, "seed"_a);
+             "pairs"_a, "seed"_a, R"(Return the ids of texts after StochasTok, and their offsets.
+
+Args:
+    ids, offsets: the ids of the texts, like the results of `Encoder.encode_to_numpy`.
+    steps: how often a token of each text is chosen.
+    numbers: the numbers of the texts.
+    begins: uint32 by id, and the end: where the pairs of each token are.
+    pairs: uint32, two for each pair.
+    seed: the seed.
+)");
 }
 
 }  // namespace hf_bpe

@@ -1,58 +1,50 @@
-"""The types of the native core in hf_bpe/_native.pyi are of the module that was built."""
+"""The types of the native core in hf_bpe/_native.pyi are generated from the module that was built."""
 
 import ast
-import inspect
-import pydoc
+import importlib.util
 from pathlib import Path
 
 import pytest
 
-import hf_bpe
-
-_native = pytest.importorskip("hf_bpe._native", reason="the native core was not built")
-STUB = ast.parse((Path(hf_bpe.__file__).parent / "_native.pyi").read_text(encoding="utf-8"))
+ROOT = Path(__file__).parent.parent.parent
+STUB = ROOT / "hf_bpe" / "_native.pyi"
 
 
-def parameters(function):
-    """Return the parameters of a parsed function: name, kind, and whether there is a default."""
-    named = function.args
-    positional = [(each.arg, "any") for each in named.args]
-    optional = [False] * (len(positional) - len(named.defaults)) + [True] * len(named.defaults)
-    only_named = [
-        (each.arg, "named", value is not None) for each, value in zip(named.kwonlyargs, named.kw_defaults, strict=True)
-    ]
-    return [(*each, is_optional) for each, is_optional in zip(positional, optional, strict=True)] + only_named
+@pytest.fixture
+def tool():
+    """Return the script that generates the types, as a module."""
+    pytest.importorskip("hf_bpe._native", reason="the native core was not built")
+    for name in ("nanobind", "ruff"):
+        pytest.importorskip(name, reason="only developers generate types here")
+    spec = importlib.util.spec_from_file_location("generate_native_types", ROOT / "tools" / "generate_native_types.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def built(function):
-    """Return the same of a function of the module, whose docstring begins with its signature."""
-    (parsed,) = ast.parse(f"def {function.__doc__.splitlines()[0]}: ...").body
-    return parameters(parsed)
+def test_types_are_those_of_the_built_core(tool):
+    tool.main(["--check"])
 
 
-def members(tree):
-    return {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+def test_changed_types_are_found_and_written_again(tool, tmp_path, monkeypatch):
+    types = STUB.read_text("utf-8")
+    monkeypatch.setattr(tool, "generated", lambda: types)
+    monkeypatch.setattr(tool, "STUB", tmp_path / "_native.pyi")
+    for was, becomes in [("memory: int = 0", "memory: int = 1"), ("threads: int", "workers: int"), ("Ids", "Numbers")]:
+        tool.STUB.write_text(types.replace(was, becomes, 1), encoding="utf-8")
+        with pytest.raises(SystemExit, match=f"(?s)^-.*{becomes}.*run python tools/generate_native_types.py$"):
+            tool.main(["--check"])
+    tool.main([])
+    assert tool.STUB.read_text("utf-8") == types
 
 
-def test_every_name_of_the_core_has_its_types_and_no_other():
-    assert members(STUB).keys() == {name for name in vars(_native) if not name.startswith("_")}
-
-
-@pytest.mark.parametrize("name", sorted(members(STUB)))
-def test_types_have_the_parameters_of_the_core(name):
-    node, found = members(STUB)[name], getattr(_native, name)
-    if isinstance(node, ast.FunctionDef):
-        assert parameters(node) == built(found)
-        return
-    own = members(node)
-    public = {method for method in vars(found) if not method.startswith("_")}
-    for base in node.bases:  # whose methods the class replaces
-        python = pydoc.locate(ast.unparse(base))
-        for method in public & vars(python).keys():
-            assert [*inspect.signature(getattr(python, method)).parameters] == [
-                name for name, *_ in built(getattr(found, method))
-            ]
-    assert node.bases or own.keys() - {"__init__"} == public
-    for method in own:
-        if not isinstance(vars(found)[method], property):
-            assert parameters(own[method]) == built(getattr(found, method)), method
+def test_every_type_of_the_core_says_what_it_holds():
+    functions = [node for node in ast.walk(ast.parse(STUB.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)]
+    types = {
+        f"{function.name}: {ast.unparse(type)}"
+        for function in functions
+        for type in (function.returns, *(each.annotation for each in (*function.args.args, *function.args.kwonlyargs)))
+        if type is not None
+    }
+    assert len(functions) > 30
+    assert [each for each in types if each.split(": ")[1] in ("Any", "dict", "list", "object", "tuple")] == []
