@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.left_out import IS_BUILT, lines_of_skips
+from support.left_out import IS_BUILT
 from support.profiles import thorough
 
 ROOT = Path(__file__).parent.parent.parent
@@ -28,15 +28,3 @@ def test_tests_left_out_are_counted_and_not_listed(processes):
     assert re.search(rf"\d+ {other}", line)
     assert "test_gpt2_is_carried_in_our_files_and_in_raw_ones" not in done.stdout
     assert not re.search("SKIPPED.*(thorough|HF_BPE_TEST_DATA|core is not built)", done.stdout)
-
-
-def test_skips_are_told_in_few_lines():
-    reasons = ["could not import 'datasets': No module named 'datasets'"] * 3
-    reasons += ["datasets.fingerprint cannot be imported: No module named 'datasets'", "models need torch", "no root"]
-    reasons += [f"could not import 'package{number}.part': No module" for number in range(9)]
-    first, second, last = lines_of_skips(reasons)
-    assert first.startswith(
-        "skipped because a package is missing: 14: datasets (4), torch (1), package0 (1), package1 (1)"
-    )
-    assert second.endswith("package8 (1)")
-    assert last == "skipped for other reasons: 1: no root (1)"

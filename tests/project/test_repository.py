@@ -122,11 +122,6 @@ def test_actions_are_pinned_by_commit_and_name_their_version():
     assert all(len(versions) == 1 for versions in pins.values()), pins
 
 
-def test_actions_and_dependencies_are_kept_up_to_date():
-    config = yaml.safe_load((GITHUB / "dependabot.yml").read_text("utf-8"))
-    assert [update["package-ecosystem"] for update in config["updates"]] == ["github-actions", "pip"]
-
-
 def lower_bounds(requirements):
     """Return name → the lowest version that each requirement allows."""
     found = map(Requirement, requirements)
