@@ -206,7 +206,7 @@ def _check(model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:
         raise ValueError(f"{_REFUSED}its pattern is {short_repr(model.pattern)}, expected a named one or None")
     if model.normalizer is not None:
         raise ValueError(f"{_REFUSED}it has the normalizer {short_repr(model.normalizer)}, expected none")
-    if model.drop_missing_bytes and len({*model.vocab.values()} & {bytes([i]) for i in range(256)}) < 256:
+    if model.drop_missing_bytes:
         raise ValueError(f"{_REFUSED}its vocabulary lacks bytes")
     for token in added_tokens:
         if len(token.content) > _LONGEST_ADDED:

@@ -119,6 +119,11 @@ class BPEModel:
         return [*map(len, self.vocab.values())].count(1) < 256
 
     @property
+    def refuses_bytes(self) -> bool:
+        """Whether some bytes have no token and are not dropped, so that text with them needs an `unk_token`."""
+        return not self.drop_missing_bytes and self.lacks_bytes
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256, in hex, of everything that decides ids: equal fingerprints mean equal ids for every text."""
         content = {

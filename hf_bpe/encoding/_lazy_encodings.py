@@ -19,8 +19,9 @@ from hf_bpe.pretokenizers._patterns import WHITE_SPACE
 
 Offsets = tuple[int, int]
 Trim = bool | str
-"""The setting `trim_offsets` of BPETokenizer."""
+"""Whether offsets leave white space out, and if "prefix", keep one space at the beginning of the text."""
 ToTokens = Callable[[list[int]], list[str]]
+TypeIds = Callable[[Layout, int], list[int]]
 NO_ID = -1  # without padding no pad id is needed
 
 
@@ -176,7 +177,7 @@ class Encodings(Sequence[Encoding]):
         layout: Callable[[], Layout],
         places: Callable[[], Numbers],
         pad_id: int,
-        type_ids: Callable[[Layout, int], list[int]],
+        type_ids: TypeIds,
         to_tokens: ToTokens,
         trim: Trim = False,
         matched: Callable[[Ids], dict[int, str]] = lambda ids: {},
@@ -258,7 +259,7 @@ class Encodings(Sequence[Encoding]):
 def trimmed(tokens: list[str], offsets: list[Offsets], keep_first: bool) -> list[Offsets]:
     """Return the offsets of tokens without the white space at their ends.
 
-    Source: the post-processor ByteLevel of `tokenizers` 0.23 with `trim_offsets`.
+    Source: the post-processor ByteLevel of `tokenizers` 0.23.
 
     Args:
         tokens: the printable tokens of a sequence; of an added token the text that it matched.

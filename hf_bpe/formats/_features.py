@@ -56,8 +56,7 @@ def _plain(token: AddedToken) -> AddedToken:
 def _mere_names(definition: Definition) -> list[str]:
     """Return the names of tokens, such as `bos_token`, that decide no ids."""
     adds_bos, adds_eos = definition.bos_eos or (False, False)
-    takes_unknown = definition.model.lacks_bytes and not definition.model.drop_missing_bytes
-    uses = {"bos_token": adds_bos, "eos_token": adds_eos, "unk_token": takes_unknown}
+    uses = {"bos_token": adds_bos, "eos_token": adds_eos, "unk_token": definition.model.refuses_bytes}
     return [name for name in definition.names if not uses.get(name)]
 
 

@@ -28,7 +28,7 @@ from hf_bpe.encoding._encoder import (
     tuples_of,
 )
 from hf_bpe.encoding._factory import make_encoder, share_encoder
-from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source
+from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source, ToTokens, TypeIds
 from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._randomness import NOT_RANDOM, Randomness
 from hf_bpe.encoding._stochastok import TokenSplits
@@ -212,8 +212,14 @@ class Pipeline:
         source = Source(self.encoder, [text for row in rows for text in row], self.options(), None)
         layout = source.layout(per_row, self.template_ids(per_row, add_special_tokens))
         type_ids = partial(self.type_ids, add_special_tokens)
+        return self.lazy_encodings(source, lambda: layout, NO_ID, type_ids, self.to_tokens)
+
+    def lazy_encodings(
+        self, source: Source, layout: Callable[[], Layout], pad_id: int, type_ids: TypeIds, to_tokens: ToTokens
+    ) -> Encodings:
+        """Return the encodings of texts with offsets as the definition asks for; see `Encodings`."""
         matched = partial(source.matched, self.added_tokens)
-        return Encodings(lambda: layout, source.places, NO_ID, type_ids, self.to_tokens, self.trim_offsets, matched)
+        return Encodings(layout, source.places, pad_id, type_ids, to_tokens, self.trim_offsets, matched)
 
     def type_ids(self, add_special_tokens: bool, layout: Layout, row: int, pad_type_id: int = 0) -> list[int]:
         """Return the token type ids of a row by the template; 0 without one."""

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
+from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._template import Piece, Template, as_template
+from hf_bpe.pretokenizers._stages import ByteLevel
 
 
 def processor_settings(processor: Any, added: AddedVocabulary) -> dict[str, Any]:
@@ -57,21 +59,17 @@ def template_with_type_ids(processor: Any, added: AddedVocabulary) -> Template:
     return Template((first,), (first, second))
 
 
-def post_processor(
-    template: Template | None, trim_offsets: bool | str, ids: Mapping[str, int]
-) -> dict[str, Any] | None:
+def post_processor(definition: Definition, ids: Mapping[str, int]) -> dict[str, Any] | None:
     """Return the post-processor of a `tokenizer.json`.
 
     Args:
-        template: the template of special tokens.
-        trim_offsets: the setting of BPETokenizer.
+        definition: the tokenizer.
         ids: the ids of the template's tokens.
     """
     parts: list[dict[str, Any]] = []
-    if trim_offsets:
-        keep_first = trim_offsets == "prefix"
-        parts.append({"type": "ByteLevel", "add_prefix_space": keep_first, "trim_offsets": True, "use_regex": True})
-    if template is not None:
+    if trims := definition.setting("trim_offsets"):
+        parts.append(ByteLevel(add_prefix_space=trims == "prefix", use_regex=True).to_json())
+    if (template := definition.template) is not None:
         special_tokens = {token: {"id": token, "ids": [ids[token]], "tokens": [token]} for token in template.tokens}
         parts.append({"type": "TemplateProcessing", **template.to_json(), "special_tokens": special_tokens})
     return {"type": "Sequence", "processors": parts} if len(parts) == 2 else next(iter(parts), None)

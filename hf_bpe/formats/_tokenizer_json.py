@@ -71,8 +71,8 @@ def render_tokenizer_json(definition: Definition) -> str:
         "added_tokens": [{"id": token_id, **written_out(token)} for token_id, token in definition.added_tokens.items()],
         "normalizer": normalizer_json(model.normalizer),
         "pre_tokenizer": _pre_tokenizer(model.pattern, add_prefix_space),
-        "post_processor": post_processor(definition.template, definition.setting("trim_offsets") or False, ids),
-        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "post_processor": post_processor(definition, ids),
+        "decoder": ByteLevel(add_prefix_space=True, use_regex=True).to_json(),
         "model": {
             "type": "BPE",
             "dropout": None,

@@ -204,7 +204,6 @@ def encode_call(
     names = tokenizer.model_input_names
     type_ids = partial(_type_ids, tokenizer, pipeline, make_type_ids, given.get("add_special_tokens", True))
     to_tokens = tokenizer.convert_ids_to_tokens
-    offsets = pipeline.trim_offsets, partial(source.matched, pipeline.added_tokens)
     if _is_plain(inputs, given) and "token_type_ids" not in names:
         # A fast path for the ids and mask of one text, with the same result as the general one.
         ids = plain_ids(source.encoder, inputs.texts[0], source.options, template)
@@ -213,7 +212,7 @@ def encode_call(
         if _gives("attention_mask", given.get("return_attention_mask"), names):
             data["attention_mask"] = [1] * len(ids)
         lazy = partial(source.layout, 1, template)
-        encodings = Encodings(lazy, source.places, NO_ID, type_ids, to_tokens, *offsets)
+        encodings = pipeline.lazy_encodings(source, lazy, NO_ID, type_ids, to_tokens)
         return BatchEncoding(data, encodings, n_sequences=1)
     call = Call(**{name: value for name, value in given.items() if name in _CALL_NAMES})
     layout = source.layout(inputs.per_row, template)
@@ -221,7 +220,7 @@ def encode_call(
         tokenizer._eventual_warn_about_too_long_sequence(range(layout.longest), call.max_length, call.verbose)
     layout, samples = _arrange(layout, call, tokenizer.truncation_side, tokenizer.padding_side)
     pad_id: Any = NO_ID if layout.width is None else tokenizer.pad_token_id
-    encodings = Encodings(lambda: layout, source.places, pad_id, type_ids, to_tokens, *offsets)
+    encodings = pipeline.lazy_encodings(source, lambda: layout, pad_id, type_ids, to_tokens)
     data = _columns(layout, source.encoder, pad_id, encodings, type_ids, call, names, inputs.is_batched)
     if call.return_overflowing_tokens:
         data["overflow_to_sample_mapping"] = samples

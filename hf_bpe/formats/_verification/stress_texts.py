@@ -94,7 +94,7 @@ def vocabulary_texts(definition: Definition) -> list[str]:
 def _knows_all(definition: Definition) -> bool:
     """Return whether the tokenizer accepts every text."""
     model = definition.model
-    return definition.setting("unk_token") is not None or model.drop_missing_bytes or not model.lacks_bytes
+    return definition.setting("unk_token") is not None or not model.refuses_bytes
 
 
 def shrunk(text: str, differs: Callable[[str], bool]) -> str:
