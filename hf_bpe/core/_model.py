@@ -167,10 +167,12 @@ class BPEModel:
     def with_checked(self, **fields: object) -> BPEModel:
         """Return the model with other fields, except vocabulary, merges and special tokens; they are not checked.
 
-        For callers that have valid values in canonical form; `dataclasses.replace` checks all fields.
+        For callers that have valid values in canonical form; `dataclasses.replace` checks all fields. Bytes are dropped
+        only if some are missing.
         """
         model = object.__new__(type(self))
-        vars(model).update(vars(self), **fields)
+        values = {**vars(self), **fields}
+        vars(model).update(values, drop_missing_bytes=values["drop_missing_bytes"] and self.lacks_bytes)
         return model
 
     def special_ids(self) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """The settings of a tokenizer, each defined once.
 
 The constructor, loading, saving, definitions, the features of formats and the checks of `tokenizer_config.json` are
-derived from this table. `Settings` gives type checkers the same names.
+derived from this table. `Settings` and `ModelSettings` give type checkers the same names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hf_bpe.formats._setting_checks import (
     check_unused_tokens,
 )
 from hf_bpe.normalizers._names import canonical_normalizer
-from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
 
 if TYPE_CHECKING:
     from hf_bpe.formats._template import Template
@@ -136,6 +136,16 @@ def names_of(*owners: Owner) -> tuple[str, ...]:
 def is_default(name: str, value: Any) -> bool:
     """Return whether a setting has the value that every tokenizer has."""
     return name in SETTINGS and SETTINGS[name].default is not _NO_DEFAULT and bool(SETTINGS[name].default == value)
+
+
+class ModelSettings(TypedDict, total=False):
+    """The keyword arguments of `BPETokenizer` that belong to the model, which are given with files."""
+
+    pattern: AnyPattern
+    normalizer: str | Mapping[str, Any] | None
+    ignore_merges: bool
+    drop_missing_bytes: bool
+    model_special_tokens: Sequence[str] | None
 
 
 class Settings(TypedDict, total=False):

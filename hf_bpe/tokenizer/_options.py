@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokenizers import AddedToken
@@ -16,8 +16,7 @@ from transformers import PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from hf_bpe._utils.arguments import refuse_unknown, short_repr
-from hf_bpe.formats._settings import SETTINGS, Settings
-from hf_bpe.pretokenizers._patterns import AnyPattern
+from hf_bpe.formats._settings import SETTINGS, ModelSettings, Settings
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR
 from hf_bpe.training._train import TrainingOptions
 
@@ -38,17 +37,12 @@ class TrainerOptions(TrainingOptions, Settings, total=False):
     normalizer: str | Mapping[str, Any] | None
 
 
-class LoadingOptions(Settings, total=False):
+class LoadingOptions(ModelSettings, Settings, total=False):
     """The keyword arguments of `BPETokenizer.from_pretrained`."""
 
     vocab_file: str | os.PathLike[str] | None
     merges_file: str | os.PathLike[str] | None
     model: BPEModel | None
-    pattern: AnyPattern
-    normalizer: str | Mapping[str, Any] | None
-    ignore_merges: bool
-    model_special_tokens: Sequence[str] | None
-    drop_missing_bytes: bool
     cache_dir: str | os.PathLike[str] | None
     force_download: bool
     local_files_only: bool

@@ -132,8 +132,14 @@ class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, Savin
     ) -> None:
         kwargs = check_settings(settings)
         added_tokens = kwargs.get("added_tokens_decoder", {})
-        how_split = canonical_pattern(pattern), canonical_normalizer(normalizer)
-        of_model = *how_split, ignore_merges, drop_missing_bytes, model_special_tokens, signature
+        of_model = {
+            "pattern": canonical_pattern(pattern),
+            "normalizer": canonical_normalizer(normalizer),
+            "ignore_merges": ignore_merges,
+            "drop_missing_bytes": drop_missing_bytes,
+            "model_special_tokens": model_special_tokens,
+            "signature": signature,
+        }
         model, printable_vocab = model_of(model, (vocab_file, merges_file), of_model, added_tokens.values())
         own = {name: kwargs.pop(name) for name in names_of(Owner.OURS) if name in kwargs}
         template, adds_bos, adds_eos = own.pop("template", None), *(kwargs.pop(name, None) for name in _ADDED)

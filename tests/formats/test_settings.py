@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from hf_bpe.formats._settings import SETTINGS, Owner, Settings
+from hf_bpe.formats._settings import SETTINGS, ModelSettings, Owner, Settings
 
 MADE_UP = """
 import json, pickle, sys, warnings
@@ -65,3 +65,4 @@ def test_made_up_setting_arrives_on_every_road(tmp_path):
 def test_typed_names_are_those_of_the_table():
     of_model = {name for name, setting in SETTINGS.items() if setting.owner is Owner.MODEL}
     assert {*Settings.__annotations__} == SETTINGS.keys() - of_model
+    assert {*ModelSettings.__annotations__} == of_model - {"signature"}  # which only loading gives
