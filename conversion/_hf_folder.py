@@ -50,13 +50,13 @@ def verify(
         original: another side that must give the same ids.
         files: text files to encode, besides the stress texts.
     """
-    from hf_bpe.tokenizer._saving.existing_files import warn_of_neighbours
+    from hf_bpe.tokenizer._saving.existing_files import warn_of_existing_files
     from hf_bpe.tokenizer._saving.verify_folder import verify_folder
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
     tokenizer = BPETokenizer.from_definition(definition)
     verify_folder(staged, tokenizer, original=original, files=files)
-    warn_of_neighbours(tokenizer, folder, staged)
+    warn_of_existing_files(tokenizer, folder, staged)
 
 
 def _peer(path: Path, definition: Definition) -> Peer | None:

@@ -220,7 +220,7 @@ def _peer(path: Path, definition: Definition) -> Peer | None:
     tokenizer = transformers.GPT2Tokenizer(
         vocab=str(path / VOCAB_FILE), merges=str(path / MERGES_FILE), extra_special_tokens=specials, **names
     )
-    encode = tokenizer._tokenizer.encode_batch_fast
+    encode = tokenizer.backend_tokenizer.encode_batch_fast
     return Peer(
         f"GPT2Tokenizer of transformers {transformers.__version__}",
         lambda texts, added: [encoding.ids for encoding in encode(texts, add_special_tokens=False)],

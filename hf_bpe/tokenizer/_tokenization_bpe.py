@@ -51,7 +51,7 @@ from hf_bpe.tokenizer._options import (
     with_options_of,
 )
 from hf_bpe.tokenizer._pipeline_cache import PipelineCache
-from hf_bpe.tokenizer._saving.folders import OF_REPOSITORIES, needs_conversion
+from hf_bpe.tokenizer._saving.folders import HUB_ARGUMENTS, needs_conversion
 from hf_bpe.tokenizer._saving.save import model_of
 from hf_bpe.training._normalizing import normalized_training
 from hf_bpe.training._train import TrainingOptions, train
@@ -59,7 +59,7 @@ from hf_bpe.training._train import TrainingOptions, train
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-_ADDED = ("add_bos_token", "add_eos_token")
+_BOS_EOS_FLAGS = ("add_bos_token", "add_eos_token")
 
 
 class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, SavingMethods):
@@ -142,7 +142,7 @@ class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, Savin
         }
         model, printable_vocab = model_of(model, (vocab_file, merges_file), of_model, added_tokens.values())
         own = {name: kwargs.pop(name) for name in names_of(Owner.OURS) if name in kwargs}
-        template, adds_bos, adds_eos = own.pop("template", None), *(kwargs.pop(name, None) for name in _ADDED)
+        template, adds_bos, adds_eos = own.pop("template", None), *(kwargs.pop(name, None) for name in _BOS_EOS_FLAGS)
         check_prefix_space(model.pattern, own.get("add_prefix_space", False))
         empty_id = printable_vocab.pop("", None)  # of vocab.json
         own["unused_tokens"] = ({} if empty_id is None else {"": empty_id}) | dict(own.get("unused_tokens") or {})
@@ -183,7 +183,7 @@ class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, Savin
         if adds_bos is not None or adds_eos is not None:  # as fast tokenizers take one without the other
             self._set_bos_eos(adds_bos or False, adds_eos or False)
         # save_pretrained drops add_bos_token and add_eos_token; the saved template contains both.
-        persistent = (*converting.PERSISTENT, *_ADDED)
+        persistent = (*converting.PERSISTENT, *_BOS_EOS_FLAGS)
         # The model stands for the files, but each parameter of the constructor has to be present.
         kept = {"signature": signature, "model": model}
         self.init_kwargs.update({name: getattr(self, name) for name in persistent} | kept)
@@ -309,7 +309,7 @@ class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, Savin
             to_convert = repository_to_convert(pretrained_model_name_or_path, options)
         if to_convert is not None:
             return cls.convert_from(
-                to_convert, **{name: value for name, value in options.items() if name not in OF_REPOSITORIES}
+                to_convert, **{name: value for name, value in options.items() if name not in HUB_ARGUMENTS}
             )
         # What AutoTokenizer loads as this class it does not load as another.
         compares = {} if options.get("_from_auto") else {"_compares_classes": True}

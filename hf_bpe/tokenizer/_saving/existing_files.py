@@ -18,7 +18,7 @@ _CONFIG_FILE = "config.json"
 _CHAT_TEMPLATE_FILE = "chat_template.jinja"
 
 
-def warn_of_neighbours(tokenizer: Tokenizer, folder: Path, staging: Path, prefix: str = "") -> None:
+def warn_of_existing_files(tokenizer: Tokenizer, folder: Path, staging: Path, prefix: str = "") -> None:
     """Warn about existing files in a folder that change what is loaded from it.
 
     Args:

@@ -42,22 +42,11 @@ _OLD_FILES = {"special_tokens_map_file": check_special_tokens_map, "added_tokens
 _STANDARD_NAMES = PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES
 _CORRUPTS = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 
-
-OF_REPOSITORIES = frozenset(
-    [
-        "cache_dir",
-        "code_revision",
-        "force_download",
-        "local_files_only",
-        "proxies",
-        "revision",
-        "subfolder",
-        "token",
-        "trust_remote_code",
-        "use_fast",
-        "_commit_hash",
-        "_from_auto",
-    ]
+HUB_ARGUMENTS = frozenset(
+    (
+        *("cache_dir", "code_revision", "force_download", "local_files_only", "proxies", "revision", "subfolder"),
+        *("token", "trust_remote_code", "use_fast", "_commit_hash", "_from_auto"),
+    )
 )
 """Arguments of from_pretrained that say where the files are and who may run code."""
 

@@ -26,7 +26,7 @@ from hf_bpe.formats._settings import Owner, names_of
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS
 from hf_bpe.formats._tokenizer_json import render_tokenizer_json
 from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab
-from hf_bpe.tokenizer._saving.existing_files import warn_of_neighbours
+from hf_bpe.tokenizer._saving.existing_files import warn_of_existing_files
 from hf_bpe.tokenizer._saving.folders import Folder
 from hf_bpe.tokenizer._saving.verify_folder import verify_folder
 from hf_bpe.tokenizer._transformers_compat import constructor_errors
@@ -75,7 +75,7 @@ def save(
         _finish_config(tokenizer, staging, portable)
         if verify:
             verify_folder(staging, tokenizer)
-            warn_of_neighbours(tokenizer, Path(save_directory), staging, prefix)
+            warn_of_existing_files(tokenizer, Path(save_directory), staging, prefix)
         if prefix:  # added last, because no loader would find the files
             for path in [path for path in staging.iterdir() if path.suffix != ".py"]:
                 path.rename(staging / (prefix + path.name))
