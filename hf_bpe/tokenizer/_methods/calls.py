@@ -102,12 +102,9 @@ class CallMethods(TemplateMethods):
     def tokenize(
         self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
     ) -> list[str]:
-        """Return the tokens of a text in printable form, added tokens unchanged.
+        """Return the tokens of a text, or of a pair, in printable form, added tokens unchanged.
 
-        Args:
-            text, pair: the text, and the second of a pair.
-            add_special_tokens: add the special tokens of the template.
-            kwargs: other options of calls, as in transformers, which does not truncate here.
+        `kwargs` are other options of calls, as in transformers, which does not truncate here.
         """
         if pair is not None or check_flag("add_special_tokens", add_special_tokens) or "is_split_into_words" in kwargs:
             return [*self._encode_plus(text, pair, add_special_tokens=add_special_tokens, **kwargs).tokens()]
