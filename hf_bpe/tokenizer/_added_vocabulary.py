@@ -7,8 +7,8 @@ or after the call. Everything derived from all added tokens, such as the encoder
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from operator import itemgetter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from tokenizers import AddedToken
 from transformers.utils import logging
@@ -18,50 +18,51 @@ from hf_bpe.encoding._added_tokens import as_special
 logger = logging.get_logger(__name__)
 
 
-def with_unused(vocab: dict[str, int], unused: Mapping[str, int]) -> dict[str, int]:
-    """Return a printable vocabulary with the tokens to which no text is encoded.
+class AddedTokens(NamedTuple):
+    """The tokens that were added to a model.
 
-    Raises:
-        ValueError: such a token, or its id, is in the vocabulary.
+    Attributes:
+        tokens: id → token.
+        ids: content → id.
+        total: the number of all tokens, with those of the model; the id of the next one.
+        newly_special: tokens that the last call made special.
     """
-    if not unused:
-        return vocab
-    taken = {token_id: token for token, token_id in vocab.items()}
-    for token, token_id in unused.items():
-        if token in vocab or token_id in taken:
-            other = f"{taken.get(token_id, token)!r} {vocab.get(token, token_id)}"
-            raise ValueError(f"unused_tokens: {token!r} {token_id}: the vocabulary has {other}")
-    return dict(sorted({**vocab, **unused}.items(), key=itemgetter(1)))
+
+    tokens: dict[int, AddedToken]
+    ids: dict[str, int]
+    total: int
+    newly_special: Sequence[AddedToken] = ()
+
+    @classmethod
+    def of(cls, tokens: dict[int, AddedToken], vocab: Mapping[str, int]) -> AddedTokens:
+        """Return the tokens with what follows from them; `vocab` is printable token → id of the model."""
+        ids = {token.content: token_id for token_id, token in tokens.items()}
+        return cls(tokens, ids, len(vocab) + len(ids.keys() - vocab.keys()))  # as many as `get_vocab()` has keys
 
 
 def add_tokens(
     new_tokens: Iterable[str | AddedToken],
     are_special: bool,
     special: set[str],
-    added: tuple[Mapping[int, AddedToken], Mapping[str, int]],
+    before: AddedTokens,
     vocab: Mapping[str, int],
-    next_id: int,
     *,
     verbose: bool,
-) -> tuple[dict[int, AddedToken], dict[str, int], list[AddedToken], int]:
+) -> AddedTokens:
     """Add tokens by the rules of transformers; tokens that already have an id keep it.
 
     Args:
         new_tokens, are_special: what to add, and whether as special tokens.
         special: the contents of all special tokens, to which new ones are added.
-        added: id → token and content → id, for the tokens that were added before.
+        before: the tokens that were added before.
         vocab: printable token → id, for the tokens of the model.
-        next_id: the number of all tokens.
         verbose: whether to log the tokens.
-
-    Returns:
-        All added tokens in the form of `added`, the tokens that became special, and how many tokens got an id.
 
     Raises:
         TypeError: a token is neither a str nor an AddedToken.
     """
-    tokens, ids = {**added[0]}, {**added[1]}
-    extra, count = [], 0
+    tokens, ids = {**before.tokens}, {**before.ids}
+    newly_special, count, next_id = [], 0, before.total
     for token in new_tokens:
         if not isinstance(token, (str, AddedToken)):
             raise TypeError(f"Token {token} is not a string but a {type(token)}.")
@@ -81,8 +82,8 @@ def add_tokens(
             count += 1
         if token.special and content not in special:
             special.add(content)
-            extra.append(token)
+            newly_special.append(token)
         ids[content], tokens[token_id] = token_id, token
         if verbose:
             logger.info("Adding %s to the vocabulary", content)
-    return tokens, ids, extra, count
+    return AddedTokens(tokens, ids, before.total + count, newly_special)

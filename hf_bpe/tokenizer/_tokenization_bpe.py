@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import check_mapping, check_path, checked, each, optional, refuse_unknown, short_repr
-from hf_bpe.core._model import BPEModel, with_placeholders
+from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._normalized_texts import NormalizedTexts, with_normalizer
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.encoding._added_tokens import as_special, check_added_ids, special_tokens_in
+from hf_bpe.encoding._added_tokens import as_special, special_tokens_in
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats._definition import END_OF_TEXT
 from hf_bpe.formats._integrity import check_complete
@@ -31,8 +31,9 @@ from hf_bpe.formats._tokenizer_json import check_prefix_space
 from hf_bpe.normalizers._names import canonical_normalizer
 from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
 from hf_bpe.tokenizer import _converting as converting
-from hf_bpe.tokenizer._added_vocabulary import with_unused
+from hf_bpe.tokenizer._added_vocabulary import AddedTokens
 from hf_bpe.tokenizer._calls import WarningsGiven
+from hf_bpe.tokenizer._construction import find_model, make_vocabulary
 from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR, CheckedTokenizer
 from hf_bpe.tokenizer._methods.bulk import BulkMethods
@@ -52,7 +53,6 @@ from hf_bpe.tokenizer._options import (
 )
 from hf_bpe.tokenizer._pipeline_cache import PipelineCache
 from hf_bpe.tokenizer._saving.folders import HUB_ARGUMENTS, needs_conversion
-from hf_bpe.tokenizer._saving.save import model_of
 from hf_bpe.training._normalizing import normalized_training
 from hf_bpe.training._train import TrainingOptions, train
 
@@ -140,28 +140,22 @@ class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, Savin
             "model_special_tokens": model_special_tokens,
             "signature": signature,
         }
-        model, printable_vocab = model_of(model, (vocab_file, merges_file), of_model, added_tokens.values())
+        model, printable_vocab = find_model(model, (vocab_file, merges_file), of_model, added_tokens.values())
         own = {name: kwargs.pop(name) for name in names_of(Owner.OURS) if name in kwargs}
         template, adds_bos, adds_eos = own.pop("template", None), *(kwargs.pop(name, None) for name in _BOS_EOS_FLAGS)
         check_prefix_space(model.pattern, own.get("add_prefix_space", False))
         empty_id = printable_vocab.pop("", None)  # of vocab.json
         own["unused_tokens"] = ({} if empty_id is None else {"": empty_id}) | dict(own.get("unused_tokens") or {})
-        printable_vocab = with_unused(printable_vocab, own["unused_tokens"])
+        names = {token_id: str(token) for token_id, token in added_tokens.items()}
+        vocab, tokens = make_vocabulary(printable_vocab, own["unused_tokens"], names)
         self._pipeline_cache = PipelineCache()
         self._base = make_encoder(model)
         self._template: Template | None = None
         for name in names_of(Owner.OURS):
             if name != "template":  # its tokens are not known yet
                 setattr(self, name, own.get(name, SETTINGS[name].default))
-        # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in
-        # the ids both would be wrong. An added token may have the id of a hole, as files of others have them.
-        names = {token_id: str(token) for token_id, token in added_tokens.items()}
-        self.decoder = dict(zip(printable_vocab.values(), printable_vocab, strict=True))
-        check_added_ids(names, printable_vocab, self.decoder)
-        self.encoder = with_placeholders(printable_vocab, names)
-        if self.encoder is not printable_vocab:
-            self.decoder = dict(zip(self.encoder.values(), self.encoder, strict=True))
-        self.total_vocab_size = len(self.encoder)  # transformers 5.0 and 5.1 add tokens before counting them
+        self.decoder, self.encoder = tokens, vocab
+        self.total_vocab_size = len(vocab)  # transformers 5.0 and 5.1 add tokens before counting them
 
         if END_OF_TEXT in model.special_tokens:
             kwargs.setdefault("bos_token", END_OF_TEXT)
@@ -172,7 +166,8 @@ class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, Savin
         super().__init__(**kwargs)
         given = [token for token in special_tokens_in(kwargs) if isinstance(token, AddedToken)]
         flags = {self._added_tokens_encoder[token.content]: as_special(token) for token in given}
-        self._replace_added_tokens({**self._added_tokens_decoder, **flags})  # transformers drops the flags
+        added = {**self._added_tokens_decoder, **flags}  # transformers drops the flags
+        self._replace_added_tokens(AddedTokens.of(added, self.encoder))
         # If the unnamed special tokens are given, added tokens need no other mark.
         known = {*self.all_special_tokens, *(self._added_tokens_encoder if "extra_special_tokens" in kwargs else ())}
         rest = [each for each in model.special_tokens if each not in known]

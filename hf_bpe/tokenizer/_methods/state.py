@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken
@@ -15,7 +15,7 @@ from hf_bpe.formats._pipeline import PIPELINE_SETTINGS, Pipeline
 from hf_bpe.formats._settings import CHECKS
 from hf_bpe.formats._template import Template
 from hf_bpe.pretokenizers._byte_level import to_printable
-from hf_bpe.tokenizer._added_vocabulary import add_tokens
+from hf_bpe.tokenizer._added_vocabulary import AddedTokens, add_tokens
 from hf_bpe.tokenizer._inherited import CheckedTokenizer
 from hf_bpe.tokenizer._pipeline_cache import PipelineCache
 
@@ -142,7 +142,7 @@ class TokenizerState(CheckedTokenizer):
 
     @added_tokens_decoder.setter
     def added_tokens_decoder(self, value: Mapping[int, AddedToken]) -> None:
-        self._replace_added_tokens({**self._added_tokens_decoder, **value})
+        self._replace_added_tokens(AddedTokens.of({**self._added_tokens_decoder, **value}, self.encoder))
 
     def add_special_tokens(self, *args: Any, **kwargs: Any) -> int:
         """Name special tokens and add missing ones to the vocabulary, as in transformers; return the number added."""
@@ -155,33 +155,24 @@ class TokenizerState(CheckedTokenizer):
     def _add_tokens(self, new_tokens: Sequence[str | AddedToken] | None, special_tokens: bool = False) -> int:
         special_tokens = check_flag("special_tokens", special_tokens)
         special = {*map(str, self._extra_special_tokens), *self.special_tokens_map.values()}
-        known = (self._added_tokens_decoder, self._added_tokens_encoder), self.encoder, len(self)
-        tokens, ids, extra, number = add_tokens(new_tokens or [], special_tokens, special, *known, verbose=self.verbose)
-        self._replace_added_tokens(tokens, ids, extra, self.total_vocab_size + number)
-        return number
+        # The constructor of transformers leaves total_vocab_size to the first call of `len`.
+        before = AddedTokens(self._added_tokens_decoder, self._added_tokens_encoder, len(self))
+        added = add_tokens(new_tokens or [], special_tokens, special, before, self.encoder, verbose=self.verbose)
+        self._replace_added_tokens(added)
+        return added.total - before.total
 
     def _update_total_vocab_size(self) -> None:
-        self._replace_added_tokens(self._added_tokens_decoder)
+        self._replace_added_tokens(AddedTokens.of(self._added_tokens_decoder, self.encoder))
 
     def _update_trie(self, unique_no_split_tokens: list[str] | None = None) -> None:
         """Leave the trie of transformers empty, because it is not used here and a long token in it breaks pickle."""
 
-    def _replace_added_tokens(
-        self,
-        tokens: dict[int, Any],
-        ids: dict[str, int] | None = None,
-        extra: Iterable[Any] = (),
-        total: int | None = None,
-    ) -> None:
-        """Replace the added tokens atomically for other threads; other arguments default to derived values."""
-        if ids is None:
-            ids = {token.content: token_id for token_id, token in tokens.items()}
-        if total is None:  # the number of keys in `get_vocab()`
-            total = len(self.encoder) + len(ids.keys() - self.encoder.keys())
+    def _replace_added_tokens(self, added: AddedTokens) -> None:
+        """Replace the added tokens in one step, so that other threads see them all or none."""
         self.__dict__.update(
-            _added_tokens_decoder=tokens,
-            _added_tokens_encoder=ids,
-            _extra_special_tokens=[*self._extra_special_tokens, *extra],
-            total_vocab_size=total,
+            _added_tokens_decoder=added.tokens,
+            _added_tokens_encoder=added.ids,
+            _extra_special_tokens=[*self._extra_special_tokens, *added.newly_special],
+            total_vocab_size=added.total,
             _pipeline_cache=self._pipeline_cache.next(),
         )

@@ -8,24 +8,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import AddedToken
-
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.files import staged_folder
-from hf_bpe.core._model import BPEModel
-from hf_bpe.counting._normalized_texts import with_normalizer
 from hf_bpe.formats._integrity import LAST, check_digests, digests_of
-from hf_bpe.formats._native_readers import printable_vocab as printable_vocab_of
-from hf_bpe.formats._settings import Owner, names_of
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS
 from hf_bpe.formats._tokenizer_json import render_tokenizer_json
-from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab
 from hf_bpe.tokenizer._saving.existing_files import warn_of_existing_files
 from hf_bpe.tokenizer._saving.folders import Folder
 from hf_bpe.tokenizer._saving.verify_folder import verify_folder
@@ -35,9 +27,6 @@ if TYPE_CHECKING:
     from hf_bpe.tokenizer._protocol import Tokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
-
-# What BPETokenizer assumes of a model where its settings are not given.
-_DEFAULTS = {field.name: field.default for field in fields(BPEModel) if field.name in names_of(Owner.MODEL)}
 
 # The module that AutoTokenizer copies from a folder and runs to find our class.
 _SHIM = "tokenization_hf_bpe"
@@ -138,49 +127,3 @@ def _needs_shim(cls: type, loaded: Any) -> bool:
 
 def _is_importable(cls: type) -> bool:
     return cls.__module__ != "__main__" and getattr(sys.modules[cls.__module__], cls.__name__, None) is cls
-
-
-def model_of(
-    model: BPEModel | None,
-    files: tuple[str | os.PathLike[str] | None, ...],
-    settings: Mapping[str, Any],
-    added_tokens: Iterable[AddedToken],
-) -> tuple[BPEModel, dict[str, int]]:
-    """Return the model that `BPETokenizer` is given or reads from its files, and its printable vocabulary.
-
-    Args:
-        model: the model that is given.
-        files: the vocabulary and the merges.
-        settings: those of the model, canonical, by name.
-        added_tokens: the added tokens, of which the special ones are those of a file unless the settings name them.
-    """
-    vocab_file, merges_file = files
-    given = dict(settings)
-    signature = given.pop("signature")
-    if model is not None:
-        specials = given["model_special_tokens"]
-        if (
-            any(file is not None for file in files)
-            or any(given[name] not in (default, getattr(model, name)) for name, default in _DEFAULTS.items())
-            or (specials is not None and {*specials} != {*model.special_tokens})
-        ):
-            got = ", ".join(f"{name}={value!r}" for name, value in given.items())
-            raise ValueError(
-                "BPETokenizer takes either a model, or files and their settings; got "
-                f"{model}, {vocab_file=}, {merges_file=}, {got}"
-            )
-        model = model.with_signature(signature)
-        return model, printable_vocab_of(model)
-    if vocab_file is None or merges_file is None:
-        raise ValueError(
-            f"BPETokenizer needs a model, or vocab_file and merges_file; got {vocab_file=}, {merges_file=}"
-        )
-    specials = given.pop("model_special_tokens")
-    if specials is None:
-        specials = [token.content for token in added_tokens if token.special] or None
-    pattern, normalizer = given.pop("pattern"), given.pop("normalizer")
-    model, printable_vocab = read_gpt2_with_vocab(
-        vocab_file, merges_file, special_tokens=specials, pattern=pattern, leave_out_ordinary=True
-    )
-    model = model.with_checked(**given)
-    return with_normalizer(model, normalizer).with_signature(signature), printable_vocab

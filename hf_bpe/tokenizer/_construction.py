@@ -1,0 +1,100 @@
+"""What the constructor of BPETokenizer makes of its arguments: the model and the printable vocabulary."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from operator import itemgetter
+from typing import Any
+
+from tokenizers import AddedToken
+
+from hf_bpe.core._model import BPEModel, with_placeholders
+from hf_bpe.counting._normalized_texts import with_normalizer
+from hf_bpe.encoding._added_tokens import check_added_ids
+from hf_bpe.formats._native_readers import printable_vocab as printable_vocab_of
+from hf_bpe.formats._settings import Owner, names_of
+from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab
+
+# What BPETokenizer assumes of a model where its settings are not given.
+_DEFAULTS = {field.name: field.default for field in fields(BPEModel) if field.name in names_of(Owner.MODEL)}
+
+
+def find_model(
+    model: BPEModel | None,
+    files: tuple[str | os.PathLike[str] | None, ...],
+    settings: Mapping[str, Any],
+    added_tokens: Iterable[AddedToken],
+) -> tuple[BPEModel, dict[str, int]]:
+    """Return the model that `BPETokenizer` is given or reads from its files, and its printable vocabulary.
+
+    Args:
+        model: the model that is given.
+        files: the vocabulary and the merges.
+        settings: those of the model, canonical, by name.
+        added_tokens: the added tokens, of which the special ones are those of a file unless the settings name them.
+    """
+    vocab_file, merges_file = files
+    given = dict(settings)
+    signature = given.pop("signature")
+    if model is not None:
+        specials = given["model_special_tokens"]
+        if (
+            any(file is not None for file in files)
+            or any(given[name] not in (default, getattr(model, name)) for name, default in _DEFAULTS.items())
+            or (specials is not None and {*specials} != {*model.special_tokens})
+        ):
+            got = ", ".join(f"{name}={value!r}" for name, value in given.items())
+            raise ValueError(
+                "BPETokenizer takes either a model, or files and their settings; got "
+                f"{model}, {vocab_file=}, {merges_file=}, {got}"
+            )
+        model = model.with_signature(signature)
+        return model, printable_vocab_of(model)
+    if vocab_file is None or merges_file is None:
+        raise ValueError(
+            f"BPETokenizer needs a model, or vocab_file and merges_file; got {vocab_file=}, {merges_file=}"
+        )
+    specials = given.pop("model_special_tokens")
+    if specials is None:
+        specials = [token.content for token in added_tokens if token.special] or None
+    pattern, normalizer = given.pop("pattern"), given.pop("normalizer")
+    model, printable_vocab = read_gpt2_with_vocab(
+        vocab_file, merges_file, special_tokens=specials, pattern=pattern, leave_out_ordinary=True
+    )
+    model = model.with_checked(**given)
+    return with_normalizer(model, normalizer).with_signature(signature), printable_vocab
+
+
+def make_vocabulary(
+    vocab: dict[str, int], unused: Mapping[str, int], added: Mapping[int, str]
+) -> tuple[dict[str, int], dict[int, str]]:
+    """Return printable token → id for all ids of a tokenizer, without gaps, and id → printable token.
+
+    Args:
+        vocab: printable token → id of the model.
+        unused: token → id of tokens to which no text is encoded.
+        added: id → content of the added tokens.
+
+    Raises:
+        ValueError: a token or an id is in use by another, or there are far more ids than tokens.
+    """
+    vocab = _with_unused(vocab, unused)
+    tokens = dict(zip(vocab.values(), vocab, strict=True))
+    check_added_ids(added, vocab, tokens)
+    # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in the
+    # ids both would be wrong. An added token may have the id of a hole, as files of others have them.
+    filled = with_placeholders(vocab, added)
+    return filled, tokens if filled is vocab else dict(zip(filled.values(), filled, strict=True))
+
+
+def _with_unused(vocab: dict[str, int], unused: Mapping[str, int]) -> dict[str, int]:
+    if not unused:
+        return vocab
+    taken = {token_id: token for token, token_id in vocab.items()}
+    for token, token_id in unused.items():
+        if token in vocab or token_id in taken:
+            other = f"{taken.get(token_id, token)!r} {vocab.get(token, token_id)}"
+            raise ValueError(f"unused_tokens: {token!r} {token_id}: the vocabulary has {other}")
+    return dict(sorted({**vocab, **unused}.items(), key=itemgetter(1)))
