@@ -9,9 +9,8 @@ from transformers.utils import PaddingStrategy, TensorType
 
 from hf_bpe.encoding._lazy_encodings import Source
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.tokenizer._calls import Call, Inputs, encode_call
-
-_NAMES = frozenset(Call._fields)
+from hf_bpe.tokenizer._call_arguments import CALL_NAMES, Inputs
+from hf_bpe.tokenizer._calls import encode_call
 
 
 def encode_fast_call(
@@ -27,7 +26,7 @@ def encode_fast_call(
         return None
     if inputs.per_row > 1 and given.get("return_overflowing_tokens"):  # differs where a text is empty
         return None
-    given = {name: value for name, value in given.items() if name in _NAMES}
+    given = {name: value for name, value in given.items() if name in CALL_NAMES}
     add_special_tokens = given.get("add_special_tokens", True)
     template = pipeline.template_ids(inputs.per_row, add_special_tokens)
     if not _is_common(given, sum(map(len, template))):

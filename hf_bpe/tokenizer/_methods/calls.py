@@ -13,7 +13,8 @@ from hf_bpe.encoding._lazy_encodings import Source as EncodedTexts
 from hf_bpe.encoding._randomness import options_of_call
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.tokenizer import _allowed_special as allowed_special
-from hf_bpe.tokenizer._calls import check_call_options, check_inherited_call, checked_inputs, encode_call, plain_ids
+from hf_bpe.tokenizer._call_arguments import check_call_options, check_inherited_call, checked_inputs
+from hf_bpe.tokenizer._calls import encode_call, plain_ids
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._methods.template import TemplateMethods
 
