@@ -427,3 +427,11 @@ def test_token_added_while_another_thread_changes_settings_is_found(tokenizer):
         is_done.set()
         thread.join()
         sys.setswitchinterval(interval)
+
+
+@pytest.mark.parametrize("name", ["encode_to_lists", "decode_bytes", "tokenize", "save_pretrained", "convert_to"])
+def test_methods_are_known_as_those_of_the_public_class(name):
+    method = getattr(BPETokenizer, name)
+    assert pickle.loads(pickle.dumps(method)) is method
+    with pytest.raises(TypeError, match=rf"^BPETokenizer\.{name}\(\) missing 1 required positional argument"):
+        method(BPETokenizer.train(["low"], vocab_size=256))
