@@ -11,11 +11,11 @@ from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._named_patterns import PATTERNS
 from hf_bpe.pretokenizers._regex.program import (
+    MATCHES_NOTHING,
     CharacterTest,
     Instruction,
     Opcode,
     Program,
-    TooComplexError,
     compile_expression,
     compile_literal,
 )
@@ -36,12 +36,14 @@ class StageProgram(NamedTuple):
         behavior: what becomes of matches, a name of `hf_bpe.pretokenizers._stages.BEHAVIORS`.
         invert: take the text between matches for the matches.
         is_mapped: the expression sees the printable characters that ByteLevel writes for bytes.
+        adds_space: before all that, a space is put before each piece that does not begin with one.
     """
 
     program: Program
     behavior: str
     invert: bool
     is_mapped: bool
+    adds_space: bool = False
 
 
 class ChainProgram(NamedTuple):
@@ -63,7 +65,7 @@ def compile_chain(chain: PreTokenizer) -> ChainProgram:
 
     Raises:
         ValueError: an expression is invalid.
-        TooComplexError: the chain has no program: an expression has none, or a ByteLevel puts spaces before pieces.
+        TooComplexError: an expression has no program.
 
     >>> from hf_bpe.pretokenizers import ByteLevel, PreTokenizer, Split
     >>> compile_chain(PreTokenizer((Split("[a-z]+|[ \n]"), ByteLevel()))).cuts["b"]
@@ -77,10 +79,9 @@ def _stages_of(chain: PreTokenizer) -> Iterator[StageProgram]:
     is_mapped = False
     for stage in chain.stages:
         if isinstance(stage, ByteLevel):
-            if stage.add_prefix_space:
-                raise TooComplexError("a ByteLevel with a prefix space has no program")
-            if stage.use_regex:
-                yield StageProgram(compile_expression(PATTERNS["gpt2"]), "Isolated", False, is_mapped)
+            if stage.use_regex or stage.add_prefix_space:
+                program = compile_expression(PATTERNS["gpt2"]) if stage.use_regex else MATCHES_NOTHING
+                yield StageProgram(program, "Isolated", False, is_mapped, stage.add_prefix_space)
             is_mapped = True
             continue
         split = stage.as_split()
@@ -91,7 +92,8 @@ def _stages_of(chain: PreTokenizer) -> Iterator[StageProgram]:
 def _find_cuts(stages: tuple[StageProgram, ...]) -> dict[str, str]:
     """Return the pairs of ASCII characters between which no stage makes a difference, and one stage always cuts.
 
-    A character before a cut is not white space, which added tokens may strip.
+    If spaces are put before pieces, it is a stage before that. A character before a cut is not white space, which added
+    tokens may strip.
     """
     if sum(len(stage.program.instructions) for stage in stages) > _MAX_FOR_CUTS:
         return {}
@@ -114,6 +116,8 @@ def _find_cuts(stages: tuple[StageProgram, ...]) -> dict[str, str]:
 def _is_cut(stages: tuple[StageProgram, ...], left: str, right: str) -> bool:
     certain = False
     for stage in stages:
+        if stage.adds_space and not certain:
+            return False
         pair = [to_printable(char.encode()) if stage.is_mapped else char for char in (left, right)]
         between = _Between(stage.program, *pair)
         if not between.is_neutral():

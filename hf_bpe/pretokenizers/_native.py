@@ -47,7 +47,7 @@ def compile_natively(native: ModuleType, pattern: str) -> Chain | str:
     return chain
 
 
-def _fields_of(stage: StageProgram) -> tuple[bytes, int, list[bytes], bytes, int, int, int]:
+def _fields_of(stage: StageProgram) -> tuple[bytes, int, list[bytes], bytes, int, int, int, int]:
     program = stage.program
     return (
         array("I", [number for instruction in program.instructions for number in instruction]).tobytes(),
@@ -57,6 +57,7 @@ def _fields_of(stage: StageProgram) -> tuple[bytes, int, list[bytes], bytes, int
         BEHAVIORS.index(stage.behavior),
         int(stage.invert),
         int(stage.is_mapped),
+        int(stage.adds_space),
     )
 
 

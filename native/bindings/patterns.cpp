@@ -1,4 +1,5 @@
 // Chains of compiled expressions: the patterns that have no name.
+#include <algorithm>
 #include <cstring>
 
 #include "bindings/python.hpp"
@@ -19,7 +20,7 @@ std::vector<std::uint32_t> numbers_in(nb::handle bytes, std::size_t multiple, co
 
 Stage stage_of(nb::handle stage) {
   const Held fields = items_of(stage, "stage");
-  if (fields.size() != 7) throw nb::value_error("stage: expected 7 fields");
+  if (fields.size() != 8) throw nb::value_error("stage: expected 8 fields");
   Program program;
   const std::vector<std::uint32_t> code = numbers_in(fields[0], 5, "instructions");
   for (std::size_t i = 0; i < code.size(); i += 5) {
@@ -38,7 +39,8 @@ Stage stage_of(nb::handle stage) {
   if (behavior > static_cast<std::uint32_t>(Behavior::kContiguous)) throw nb::value_error("behavior: expected 0 to 4");
   const bool invert = number_of<std::uint32_t>(fields[5], "invert") != 0;
   const bool is_mapped = number_of<std::uint32_t>(fields[6], "is_mapped") != 0;
-  return {Expression(std::move(program), is_mapped), Behavior{static_cast<int>(behavior)}, invert};
+  const bool adds_space = number_of<std::uint32_t>(fields[7], "adds_space") != 0;
+  return {Expression(std::move(program), is_mapped), Behavior{static_cast<int>(behavior)}, invert, adds_space};
 }
 
 using GivenStages = Typed<nb::object, "list[tuple[bytes, int, list[bytes], bytes, int, int, int]]">;
@@ -49,6 +51,9 @@ std::shared_ptr<const Chain> chain_of(nb::handle stages, nb::bytes cuts) {
   const Held held = items_of(stages, "stages");
   if (held.size() > kMostStages) throw nb::value_error("stages: expected at most 64");
   for (nb::handle stage : held) chain->stages.push_back(stage_of(stage));
+  if (std::ranges::count(chain->stages, true, &Stage::adds_space) > 1) {
+    throw nb::value_error("stages: expected at most one that adds spaces");
+  }
   const std::string_view pairs = view_of(cuts, "cuts");
   if (pairs.size() != 128 * 128) throw nb::value_error("cuts: expected a byte for each pair of ASCII characters");
   for (std::size_t i = 0; i < pairs.size(); ++i) chain->cuts[i / 128][i % 128] = pairs[i] != 0;

@@ -92,7 +92,8 @@ class Counter::Worker {
     PollInLoop polls(poll);
     const auto on_text = [&](const Byte* begin, const Byte* end) {
       splitter_.split(begin, end, poll, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
-        counts.add_each(words, ends, count, readable, weight);
+        const auto* copy = splitter_.copy();
+        counts.add_each(words, ends, count, copy ? copy->end : readable, weight);
         polls(count);
       });
     };

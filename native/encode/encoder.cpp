@@ -171,19 +171,22 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
   const std::size_t before = ids.size();
   PollInLoop polls(poll);
   const auto on_text = [&](const Byte* begin, const Byte* end) {
-    const Byte* may_read = readable;
+    const Byte* readable_segment = readable;
     const std::ptrdiff_t lowest = begin - part.begin;
     std::ptrdiff_t offset = lowest;
     if (options.add_prefix_space && *begin != ' ') {
       worker.prefixed.assign(1, ' ').append(begin, end);
       begin = reinterpret_cast<const Byte*>(worker.prefixed.data());
-      end = may_read = begin + worker.prefixed.size();
+      end = readable_segment = begin + worker.prefixed.size();
       --offset;
     }
     worker.splitter.split(begin, end, poll, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
       std::uint32_t* out = ids.room(static_cast<std::size_t>(ends[count - 1] - words) + kSlack);
+      const auto* copy = worker.splitter.copy();
+      const Byte* const may_read = copy ? copy->end : readable_segment;
+      const std::ptrdiff_t at = offset + (copy ? copy->offset + (words - copy->begin) : words - begin);
       if (draws) {
-        const TextDraws from_here = draws->at(words, part.begin - text + offset + (words - begin));
+        const TextDraws from_here = draws->at(words, part.begin - text + at);
         ids.set_end(worker.encode(words, ends, count, may_read, out, poll, from_here));
       } else if (waits) {
         ids.set_end(worker.encode_later(words, ends, count, may_read, out, poll));
@@ -191,7 +194,8 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
         ids.set_end(worker.encode(words, ends, count, may_read, out, poll));
       }
       if (collector != nullptr) {
-        collector->add_words(offset + (words - begin), lowest, words, ends, count, out, ids.end());
+        const std::ptrdiff_t least = copy ? std::max(lowest, offset + copy->offset + 1) : lowest;
+        collector->add_words(at, least, words, ends, count, out, ids.end());
       }
       polls(count);
     });
@@ -254,7 +258,8 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
   for (const Chunk& chunk : results.chunks) likely_ids += chunk.end - chunk.begin;
   likely_ids = std::min(likely_ids, std::size_t{1} << 26);
   // A text may wait if its words stay where they are, and nothing is done with its ids.
-  const bool may_wait = !options.dropout && !options.add_prefix_space && !core_->vocabulary.lacks_bytes();
+  const bool may_wait = !options.dropout && !options.add_prefix_space && !workers[0]->splitter.may_copy() &&
+                        !core_->vocabulary.lacks_bytes();
 
   const auto work = [&](std::size_t thread, std::size_t number, const PollFunction& poll_in_chunk) {
     const Chunk& chunk = results.chunks[number];

@@ -117,8 +117,8 @@ ChainSplitter::ChainSplitter(std::shared_ptr<const Chain> chain) : chain_(std::m
     const Stage& stage = chain_->stages[i];
     matchers_.emplace_back(stage.expression);
     const Alphabet& alphabet = stage.expression.alphabet();
-    // What leaves a piece as it is: no match, unless what is not matched is left out.
-    const bool is_always = stage.invert && stage.behavior == Behavior::kRemoved;
+    // What leaves a piece as it is: no match, unless what is not matched is left out, or a space is added.
+    const bool is_always = stage.adds_space || (stage.invert && stage.behavior == Behavior::kRemoved);
     for (unsigned value = 0; value < begins_.size(); ++value) {
       const Byte byte = static_cast<Byte>(value);
       const bool is_known = !is_always && alphabet.is_character(byte);
@@ -131,6 +131,7 @@ ChainSplitter::ChainSplitter(std::shared_ptr<const Chain> chain) : chain_(std::m
 
 void ChainSplitter::split(const Byte* begin, const Byte* end, const PollFunction& poll, const Visit& visit) {
   count_ = 0;
+  text_ = begin;
   if (begin == end) return;
   const auto size = static_cast<std::size_t>(end - begin);
   const std::size_t most = kFreeSteps + kStepsOfByte * size;
@@ -162,6 +163,7 @@ void ChainSplitter::split_by(std::size_t stage, const Byte* begin, const Byte* e
                              const Visit& visit) {
   if (stage < chain_->stages.size()) stage = next_stage(stage, begin, end);
   if (stage == chain_->stages.size()) return add(begin, end, visit);
+  if (chain_->stages[stage].adds_space && *begin != ' ') return split_copy(stage, begin, end, polls, visit);
   const bool invert = chain_->stages[stage].invert;
   const auto on_piece = [&](const Byte* from, const Byte* to) { split_by(stage + 1, from, to, polls, visit); };
   Joiner joiner(chain_->stages[stage].behavior, on_piece);
@@ -176,6 +178,18 @@ void ChainSplitter::split_by(std::size_t stage, const Byte* begin, const Byte* e
   }
   if (done < end) joiner.add(done, end, invert);
   joiner.finish();
+}
+
+// Splits a copy of a piece of the text with a space before it, in visits of its own.
+void ChainSplitter::split_copy(std::size_t stage, const Byte* begin, const Byte* end, PollInLoop& polls,
+                               const Visit& visit) {
+  flush(visit);
+  spaced_.assign(1, ' ');
+  spaced_.insert(spaced_.end(), begin, end);
+  copy_ = {spaced_.data(), spaced_.data() + spaced_.size(), begin - text_ - 1};
+  split_by(stage, copy_->begin, copy_->end, polls, visit);
+  flush(visit);
+  copy_.reset();
 }
 
 void ChainSplitter::add(const Byte* begin, const Byte* end, const Visit& visit) {

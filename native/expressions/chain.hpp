@@ -2,12 +2,14 @@
 // See hf_bpe/pretokenizers/_stages.py for what the stages mean.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "expressions/backtracker.hpp"
@@ -24,7 +26,8 @@ enum class Behavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext,
 struct Stage {
   Expression expression;
   Behavior behavior;
-  bool invert;  // take the text between matches for the matches
+  bool invert;              // take the text between matches for the matches
+  bool adds_space = false;  // first put a space before a piece that does not begin with one; at most one stage does
 };
 
 // Immutable, so threads may share it.
@@ -69,10 +72,23 @@ class ChainSplitter {
 
   void split(const Byte* begin, const Byte* end, const PollFunction& poll, const Visit& visit);
 
+  // Whether a stage may put a space before a piece.
+  bool may_copy() const {
+    return std::ranges::any_of(chain_->stages, [](const Stage& stage) { return stage.adds_space; });
+  }
+  // A copy of a part of the text, with a space before it.
+  struct Copy {
+    const Byte *begin, *end;
+    std::ptrdiff_t offset;  // in the text, of the place where the space would be; -1 before its beginning
+  };
+  // During a visit: the copy in which the pieces lie, until the visit ends; null if they lie in the text.
+  const Copy* copy() const { return copy_ ? &*copy_ : nullptr; }
+
  private:
   void split_by(std::size_t stage, const Byte* begin, const Byte* end, PollInLoop& polls, const Visit& visit);
   // The first stage from `stage` on that may find a match in a piece.
   std::size_t next_stage(std::size_t stage, const Byte* begin, const Byte* end) const;
+  void split_copy(std::size_t stage, const Byte* begin, const Byte* end, PollInLoop& polls, const Visit& visit);
   void add(const Byte* begin, const Byte* end, const Visit& visit);
   void flush(const Visit& visit);
 
@@ -85,6 +101,9 @@ class ChainSplitter {
   const Byte* first_ = nullptr;  // the beginning of the pieces that wait to be visited
   std::size_t count_ = 0;
   std::array<const Byte*, kEnds> ends_;
+  const Byte* text_ = nullptr;  // the beginning of the text
+  std::vector<Byte> spaced_;    // the bytes of the copy
+  std::optional<Copy> copy_;
 };
 
 // The first position from `from` to before `end` at which a text that begins at `begin` can be cut; `end` if there is

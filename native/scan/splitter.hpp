@@ -17,7 +17,8 @@ class Splitter {
   }
 
   // Calls `visit(text, ends, count)` for batches of consecutive pre-tokens, with the beginning of the first and the
-  // ends of all in the batch. A chain may leave parts of the text out. `poll` is called where `visit` is not for long.
+  // ends of all in the batch. A chain may leave parts of the text out, and put spaces before parts, which it copies:
+  // see `copy`. `poll` is called where `visit` is not for long.
   template <class Visit>
   void split(const Byte* text, const Byte* end, const PollFunction& poll, Visit visit) {
     if (chain_) {
@@ -26,6 +27,11 @@ class Splitter {
       scanner_.scan_all(text, end, visit);
     }
   }
+
+  // Whether there may be copies.
+  bool may_copy() const { return chain_ && chain_->may_copy(); }
+  // During a visit: the copy of a part of the text in which the pre-tokens lie; null if they lie in the text.
+  const ChainSplitter::Copy* copy() const { return chain_ ? chain_->copy() : nullptr; }
 
  private:
   Scanner scanner_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -129,6 +130,19 @@ class NaiveMatcher {
   const Byte *begin_, *end_;
 };
 
+inline std::vector<std::string> pieces(const std::shared_ptr<const Chain>& chain, const std::string& text) {
+  std::vector<std::string> found;
+  const auto* const begin = reinterpret_cast<const Byte*>(text.data());
+  ChainSplitter splitter(chain);
+  splitter.split(begin, begin + text.size(), kNoPoll,
+                 [&](const Byte* from, const Byte* const* ends, std::size_t count) {
+                   if (const auto* const copy = splitter.copy())
+                     CHECK(copy->begin <= from && ends[count - 1] <= copy->end);
+                   for (std::size_t i = 0; i < count; from = ends[i++]) found.emplace_back(from, ends[i]);
+                 });
+  return found;
+}
+
 // Compares all ways to match a program with the naive one, and splits by it.
 inline void check_program(const Program& program, const std::string& text, bool is_mapped, Behavior behavior,
                           bool invert) {
@@ -173,6 +187,12 @@ inline void check_program(const Program& program, const std::string& text, bool 
     last = ends[count - 1];
   });
   CHECK(total == text.size() || behavior == Behavior::kRemoved);
+
+  // A stage that adds a space splits a text as the same stage without it splits the text with a space before it.
+  if (text.empty()) return;
+  const auto spaced = std::make_shared<Chain>();
+  spaced->stages.push_back({hf_bpe::Expression(program, is_mapped), behavior, invert, true});
+  CHECK(pieces(spaced, text) == pieces(chain, text[0] == ' ' ? text : " " + text));
 }
 
 }  // namespace naive

@@ -26,6 +26,7 @@ from hf_bpe.encoding._encoder import (
 )
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._streaming import encode_blocks
+from hf_bpe.pretokenizers._native import native_pattern
 from support.profiles import by_profile, thorough
 from support.strategies import (
     added_tokens,
@@ -55,7 +56,8 @@ def encoders(draw, native, tokens=()):
     how = {"simd": draw(st.sampled_from(native.simd_names())), "chunk_bytes": draw(st.integers(1, 60))}
     no_words = [special.encode() for special in model.special_tokens] if model.ignore_merges else None
     how |= {"no_words": no_words, "drop_missing_bytes": model.drop_missing_bytes}
-    encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, model.pattern, **how)
+    pattern = native_pattern(native, model.pattern)
+    encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, pattern, **how)
     return encoder.with_added_tokens(tuple(tokens)), python_encoder(model, tokens)
 
 

@@ -35,6 +35,7 @@ from hf_bpe.pretokenizers._regex.tree import (
 )
 
 __all__ = [
+    "MATCHES_NOTHING",
     "CharacterTest",
     "Instruction",
     "Opcode",
@@ -92,6 +93,12 @@ class Program(NamedTuple):
     instructions: tuple[Instruction, ...]
     tests: tuple[CharacterTest, ...]
     start: int
+
+
+MATCHES_NOTHING = Program(
+    (Instruction(Opcode.ACCEPT), Instruction(Opcode.CHARACTER, 0, 0)), (CharacterTest(Ranges(())),), 1
+)
+"""A program for stages that only put a space before pieces."""
 
 
 @lru_cache(maxsize=64)
