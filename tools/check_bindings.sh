@@ -37,8 +37,8 @@ preload="$(library libasan.so) $(library libubsan.so)"
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 run bindings-address ../tools/fuzz_bindings.py "$seconds"
-run bindings-address -m pytest -q -p no:cacheprovider ../tests/encoding/test_memory_safety.py ../tests/encoding/test_native.py \
-  ../tests/encoding/test_encoder.py ../tests/encoding/test_decoding.py ../tests/tokenizer/test_bulk.py
+run bindings-address -m pytest -q -p no:cacheprovider ../tests/encoding/test_memory_safety.py ../tests/equivalence \
+  ../tests/encoding/test_decoding.py ../tests/tokenizer/test_bulk.py
 
 if [ -n "$short" ]; then exit; fi
 build bindings-thread thread

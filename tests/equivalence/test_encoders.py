@@ -1,4 +1,4 @@
-"""Both encoders give what the reference and the splitter of added tokens give, however the work is distributed."""
+"""The encoders give what the reference and the splitter of added tokens give, however the work is distributed."""
 
 import dataclasses
 import os
@@ -29,6 +29,8 @@ from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.pretokenizers._native import native_pattern
 from support.profiles import by_profile, thorough
 from support.strategies import (
+    CHAINS,
+    SPACING_CHAINS,
     added_tokens,
     any_bytes,
     any_texts,
@@ -52,12 +54,14 @@ def python_encoder(model, tokens=()):
 @st.composite
 def encoders(draw, native, tokens=()):
     """Draw the native encoder of a random model with any instructions and chunks, and the Python one."""
-    model = dataclasses.replace(draw(models()), drop_missing_bytes=draw(st.booleans()))
+    model = draw(models())
+    pattern = draw(st.sampled_from([model.pattern, model.pattern, *CHAINS, *SPACING_CHAINS]))
+    model = dataclasses.replace(model, pattern=pattern, drop_missing_bytes=draw(st.booleans()))
     how = {"simd": draw(st.sampled_from(native.simd_names())), "chunk_bytes": draw(st.integers(1, 60))}
     no_words = [special.encode() for special in model.special_tokens] if model.ignore_merges else None
     how |= {"no_words": no_words, "drop_missing_bytes": model.drop_missing_bytes}
-    pattern = native_pattern(native, model.pattern)
-    encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, pattern, **how)
+    splits = native_pattern(native, pattern)
+    encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, splits, **how)
     return encoder.with_added_tokens(tuple(tokens)), python_encoder(model, tokens)
 
 
@@ -143,7 +147,7 @@ def test_rows_that_cannot_be_are_refused(native):
         encoder.rows_to_arrays(ids, np.array([[[0, 4]]]), [[], []], Padding(3, 0, False))
 
 
-def test_places_of_characters_and_parts(engine):
+def test_places_of_characters_and_parts():
     model = BPEModel(
         {**{byte: bytes([byte]) for byte in range(256)}, 256: b" a", 257: "é".encode()},
         [(b" ", b"a"), (b"\xc3", b"\xa9")],
@@ -169,7 +173,7 @@ def test_native_ids_of_hostile_models_are_those_of_the_reference(native, model, 
     assert fast.encode_batch(words, Options(), 1) == slow.encode_batch(words, Options(), 1)
 
 
-def test_dropped_bytes_make_their_neighbours_merge_within_a_pre_token_only(engine):
+def test_dropped_bytes_make_their_neighbours_merge_within_a_pre_token_only():
     vocab = {0: b"a", 1: b"b", 2: b"ab", 3: b" ", 4: b"a\x00b"}
     model = BPEModel(vocab, [(b"a", b"b")], drop_missing_bytes=True)
     encoder = make_encoder(model)
@@ -190,15 +194,14 @@ def test_a_model_that_has_all_bytes_drops_none():
 
 
 @settings(max_examples=by_profile(quick=50, thorough=120))
-@given(st.data(), added_tokens(), options, st.sampled_from(["native", "python"]))
-def test_blocks_of_any_size_give_the_ids_of_the_whole(native, data, tokens, options, kind):
+@given(st.data(), added_tokens(), options)
+def test_blocks_of_any_size_give_the_ids_of_the_whole(native, data, tokens, options):
     fast, slow = data.draw(encoders(native, tokens))
     texts = data.draw(st.lists(texts_with(tokens) | of_tokens(fast.model), min_size=1, max_size=4))
     whole = b"".join(text.encode("utf-8", "ignore") if isinstance(text, str) else text for text in texts)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
     pieces = [whole[start:end] for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
-    encoder = fast if kind == "native" else slow
-    blocks = [*encode_blocks(encoder, pieces, options, 2, data.draw(st.integers(1, 40)))]
+    blocks = [*encode_blocks(fast, pieces, options, 2, data.draw(st.integers(1, 40)))]
     assert [int(token_id) for ids in blocks for token_id in ids] == slow.encode(whole, options)
 
 
@@ -210,7 +213,7 @@ def test_blocks_of_any_size_give_the_ids_of_the_whole(native, data, tokens, opti
         (" o", {"content": "p", "rstrip": True}, "p  oyyyyyyyy", ""),
     ],
 )
-def test_text_is_not_cut_before_tokens_that_others_take_a_part_of(engine, normalized, raw, text, following):
+def test_text_is_not_cut_before_tokens_that_others_take_a_part_of(normalized, raw, text, following):
     tokens = [AddedToken(normalized, normalized=True), AddedToken(**raw, normalized=False)]
     model = BPEModel({**{byte: bytes([byte]) for byte in range(256)}, 256: b"xo"}, [(b"x", b"o")])
     encoder = make_encoder(model, tuples_of(enumerate(tokens, 300)))
@@ -228,7 +231,7 @@ def test_pieces_of_str_may_end_between_surrogates(text, cuts, block_bytes):
     assert [int(token_id) for ids in blocks for token_id in ids] == encoder.encode(text, Options())
 
 
-def test_blocks_are_bounded_where_text_can_be_cut(engine):
+def test_blocks_are_bounded_where_text_can_be_cut():
     encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
     sizes = [len(ids) for ids in encode_blocks(encoder, ["low lower " * 10] * 100, Options(), 1, 1000)]
     assert sum(sizes) == 10_000
@@ -279,7 +282,7 @@ def test_decoding_gives_the_bytes_back(native, model, data, skipped):
     )
 
 
-def test_an_id_that_is_none_is_a_key_error(engine):
+def test_an_id_that_is_none_is_a_key_error():
     encoder = make_encoder(BPEModel({3: b"a", 4: b"bc"}, []))
     assert encoder.decode([3, 4], b"") == b"abc"
     for wrong in (0, 5, -1, 2**32 - 1, 2**32, 2**70):
@@ -355,7 +358,7 @@ def test_a_forked_process_encodes_while_threads_of_its_parent_do(native):
             thread.join()
 
 
-def test_texts_of_other_types_are_refused(engine):
+def test_texts_of_other_types_are_refused():
     encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
     for wrong in (5, None, ["a"], bytearray(b"ab"), memoryview(b"ab")):
         with pytest.raises(TypeError, match="expected str or bytes, got"):

@@ -1,4 +1,4 @@
-"""Seeded stochastic encoding is what its definition says, on both engines and however the work is divided."""
+"""Seeded stochastic encoding is what its definition says, however the work is divided."""
 
 from collections import Counter
 from dataclasses import replace
