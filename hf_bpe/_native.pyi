@@ -158,7 +158,9 @@ class Chain:
         ValueError: a program is malformed.
     """
 
-    def __init__(self, stages: list[tuple[bytes, int, list[bytes], bytes, int, int, int]], cuts: bytes) -> None: ...
+    def __init__(
+        self, stages: list[tuple[bytes, int, list[bytes], bytes, int, int, int, int]], cuts: bytes
+    ) -> None: ...
 
 class Encoder:
     """The native `hf_bpe.encoding._encoder.Encoder`, where every method is described.

@@ -1,7 +1,8 @@
 """The native core, if it was built and is not switched off.
 
 The environment variable `HF_BPE_ENGINE` selects `native` or `reference`, the plain Python of `hf_bpe.reference`; if it
-is not set, the native core is used where it is built. Both give the same results.
+is not set, the native core is used where it is built. The reference gives the same results for what it does: train,
+encode, decode, load, save and convert. All else needs the core.
 """
 
 from __future__ import annotations
@@ -32,9 +33,29 @@ def native_core() -> ModuleType | None:
         if choice == "native":
             raise ImportError("HF_BPE_ENGINE is native, but the native core of hf_bpe is not built") from error
         warnings.warn(
-            f"the native core of hf_bpe is not built ({error}). The Python engine gives the same results, many times "
-            "slower. Reinstall hf_bpe with a C++20 compiler, or set HF_BPE_ENGINE=reference to silence this warning",
+            f"the native core of hf_bpe is not built ({error}). Plain Python trains, encodes, decodes, loads, saves "
+            "and converts with the same results, many times slower; all else needs the core. Reinstall hf_bpe with a "
+            "C++20 compiler, or set HF_BPE_ENGINE=reference to silence this warning",
             RuntimeWarning,
             stacklevel=3,
         )
         return None
+
+
+def require_core(what: str) -> ModuleType:
+    """Return the native core, for something that only it does.
+
+    Args:
+        what: its name, in the plural.
+
+    Raises:
+        RuntimeError: there is no native core.
+    """
+    native = native_core()
+    if native is None:
+        why = "is switched off by HF_BPE_ENGINE" if os.environ.get("HF_BPE_ENGINE") else "is not built"
+        raise RuntimeError(
+            f"{what} need the native core of hf_bpe, which {why}; without it, hf_bpe trains, encodes, decodes, loads, "
+            "saves and converts only"
+        )
+    return native

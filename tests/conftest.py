@@ -10,9 +10,7 @@ from hypothesis import HealthCheck, settings
 if importlib.util.find_spec("hf_bpe._native") is None:  # so that no test, nor what it starts, is warned of it
     os.environ.setdefault("HF_BPE_ENGINE", "reference")
 
-from hf_bpe._native_core import native_core
 from support import left_out, profiles
-from support.engines import use_engine
 
 common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # how fast a machine is proves nothing
 # The same examples in each quick run, and in CI: so a failure is due to a change, not to chance.
@@ -29,7 +27,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--skip-repeated",
         action="store_true",
-        help="leave out what plain runs have passed and this one would not try more, and the second engine",
+        help="leave out what plain runs have passed and this one would not try more",
     )
 
 
@@ -80,18 +78,6 @@ def folder(text):
 
     run("train", text, "-o", text.parent / "gpt2", "--vocab-size", 280, "--special-token", "<|x|>")
     return text.parent / "gpt2"
-
-
-@pytest.fixture(scope="module", params=["native", "reference"])
-def engine(request):
-    """Run each test of a module on both engines; where the native core is not built, on one."""
-    if request.param == "native":
-        if native_core() is None:
-            pytest.skip("the native core is not built")
-        yield request.param
-    else:
-        with use_engine(request.param) as name:
-            yield name
 
 
 @pytest.fixture(scope="session")

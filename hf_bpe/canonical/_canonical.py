@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import check_flag, check_ids
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.canonical._allowed import AllowedTokens
@@ -57,6 +58,7 @@ class CanonicalIds:
     """
 
     def __init__(self, encoder: Encoder, added_tokens: tuple[AddedTokenTuple, ...], options: Options) -> None:
+        require_core("canonical ids")
         self._encoder, self._added_tokens, self._options = encoder, added_tokens, options
 
     def __reduce__(self) -> tuple[object, ...]:

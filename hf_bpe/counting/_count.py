@@ -67,10 +67,7 @@ def count(
             weights and reading options; or shards of these, from `plan`.
         pattern: how text is cut into pre-tokens, as in `train`.
         special_tokens: text is split at these tokens; they are not counted.
-        num_workers: threads or processes to count in; None for one per core. A pattern that `regex` runs (see
-            docs/explanation/limits.md) needs processes; where these cannot be forked safely (other than Linux), None
-            means one process, and a number above 1 starts new interpreters, so the calling script needs the usual
-            `if __name__ == "__main__":`.
+        num_workers: threads to count in; None for one per core.
         max_memory: limit for the memory of this process, in bytes or as "2GB". Counts that do not fit are spilled to
             files in `work_dir`, or in the temporary folder, and so is the result.
         work_dir: a folder for checkpoints every half minute, from which the same count resumes after an interruption.
@@ -84,7 +81,6 @@ def count(
         OSError, TypeError, ValueError: a source is invalid or cannot be read.
         ValueError: a number is out of range, `max_memory` is too small, or `work_dir` belongs to another count.
         OverflowError: with these weights counts could exceed 64 bits.
-        ChildProcessError: a process was killed, for example because memory ran out.
 
     >>> sorted(count(["low low<|x|>lower"], special_tokens=["<|x|>"]).items())
     [(b' low', 1), (b'low', 1), (b'lower', 1)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from hf_bpe._native_core import native_core
 from hf_bpe.counting import _runs as runs
-from hf_bpe.pretokenizers._native import NotNativeError, native_pattern
+from hf_bpe.pretokenizers._native import native_pattern
 
 if TYPE_CHECKING:
     from hf_bpe._native import Counter
@@ -36,17 +36,17 @@ def read_words(run: runs.Run) -> Iterator[tuple[bytes, int]]:
 
 
 def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: int, memory: int = 0) -> Counter | None:
-    """Return a native counter of pre-tokens that runs in threads; None if there is none for this pattern.
+    """Return a native counter of pre-tokens that runs in threads; None if the native core is not built.
 
     `memory` is the limit for its counts in bytes, 0 for no limit.
+
+    Raises:
+        ValueError: the native core cannot split by the pattern.
     """
     native = native_core()
     if native is None:
         return None
-    try:
-        splits = native_pattern(native, pattern)
-    except NotNativeError:
-        return None
+    splits = native_pattern(native, pattern)
     specials = [special.encode() for special in special_tokens]
     # A number beyond the core's 32 bits is more threads than it would start.
     counter: Counter = native.Counter(splits, specials, threads=min(threads, 2**31), memory=memory)

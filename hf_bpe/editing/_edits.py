@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import count, islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import check_ids, check_int, checked
 from hf_bpe.core._model import BPEModel, CheckedMerges, check_gaps, check_model, check_special_tokens, unused_name
 from hf_bpe.counting._normalized_sources import normalized_input
@@ -112,6 +113,7 @@ def extend(
     >>> longer.merges, remap.added
     ([(b'o', b'w'), (b'l', b'ow')], {256: (111, 119), 257: (108, 111, 119)})
     """
+    require_core("extended vocabularies")
     number = check_int("number", number, 0)
     normalizer = model.normalizer
     specials = [*model.special_tokens, *check_special_tokens(special_tokens or ())]

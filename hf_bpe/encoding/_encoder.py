@@ -1,7 +1,6 @@
 """The interface of encoders, which convert texts with added tokens to ids and back, and its Python implementation.
 
-The native core has its own encoder with the same methods. The Python encoder is for installations without the native
-core, and for patterns that the core does not know, which `regex` splits.
+The native core has its own encoder with the same methods. The Python encoder is for installations without it.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import AddedToken
 
-from hf_bpe._utils.cached_property import cached_property
+from hf_bpe._native_core import require_core
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
-from hf_bpe.encoding._token_finder import TokenFinder
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR, repair_surrogates, to_printable
-from hf_bpe.pretokenizers._patterns import find_safe_cuts
 from hf_bpe.reference._dropout import Dropout
 from hf_bpe.reference._encoder import Encoder as WordsEncoder
 
@@ -309,39 +306,8 @@ class PythonEncoder(Encoder):
         return self._words.merge_words(words, unknown_id)
 
     def find_last_cut(self, data: bytes, options: Options) -> int:
-        text = data.decode("utf-8", "surrogateescape")
-        longest = max(len(token.content) for token in self._added_tokens) if self._added_tokens else 0
-        limit = len(text) - max(longest, 4)
-        width = max(longest, 1 << 12)
-        while limit >= 1:
-            start = max(1, limit - width)
-            tokens: set[int] = set()
-            if not options.split_special_tokens:
-                tokens.update(place for place, _ in self._first_round.find_begins(text, start, limit))
-            cuts = tokens | self._safe_cuts(text, start, limit)
-            if options.add_prefix_space:  # no space may be put before the rest of a segment
-                cuts = {cut for cut in cuts if text[cut] == " " or cut in tokens}
-            forbidden = self._splitter.forbidden_cuts(text, start, limit)
-            last = max((cut for cut in cuts if cut not in forbidden), default=0)
-            if last > 0:
-                return len(text[:last].encode("utf-8", "surrogateescape"))
-            if start == 1:
-                break
-            width *= 4
+        require_core("places to cut text")
         return 0
-
-    def _safe_cuts(self, text: str, start: int, limit: int) -> set[int]:
-        """Return the positions from `start` to before `limit` at which the pattern allows a cut."""
-        window = text[start - 1 : limit]  # the characters left and right of a cut decide
-        return {start - 1 + cut for cut in find_safe_cuts(window, self.model.pattern)}
-
-    @cached_property
-    def _first_round(self) -> TokenFinder[str]:
-        """The finder of the tokens that are found first; a later token is not found if they take part of it."""
-        tokens = [token for token in self._added_tokens if token.content]
-        return TokenFinder(
-            [token.content for token in tokens if not token.normalized] or [token.content for token in tokens]
-        )
 
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
         vocab, added = self.model.vocab, self._added_bytes
@@ -357,28 +323,6 @@ class WordsMergedInPython(WordsEncoder):
         plain = self.model.with_checked(ignore_merges=False, drop_missing_bytes=False)
         encoder = WordsEncoder(plain)
         return in_arrays([encoder.known(encoder.encode_word(word), unknown_id) for word in words])
-
-
-class WordsMergedNatively(WordsMergedInPython):
-    """Split like the reference, and merge with an encoder of the native core."""
-
-    def __init__(self, model: BPEModel, native: Encoder) -> None:
-        super().__init__(model)
-        self._native = native
-
-    def encode_word(self, word: bytes) -> list[int]:
-        if self.lacks_bytes:  # the reference has its own ids for missing bytes
-            return super().encode_word(word)
-        return self._native.encode(word, Options())
-
-    def encode_word_with_dropout(self, word: bytes, dropout: Dropout, position: int) -> list[int]:
-        if self.lacks_bytes:
-            return super().encode_word_with_dropout(word, dropout, position)
-        number, start = dropout.place(0)
-        return self._native.encode(word, Options(dropout=dropout.at((number, start + position))))
-
-    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
-        return self._native.merge_words(words, unknown_id)
 
 
 def filled_up(row: list[Value], length: int, padding: Value, is_left: bool) -> list[Value]:

@@ -1,4 +1,4 @@
-"""Creation of encoders: native, or in Python where the native core is not built or cannot split by the pattern."""
+"""Creation of encoders: native, or in Python where the native core is not built."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from hf_bpe._native_core import native_core
 from hf_bpe.encoding import _safe_cuts as cuts
-from hf_bpe.pretokenizers._native import NotNativeError, native_pattern
+from hf_bpe.pretokenizers._native import compile_natively, native_pattern
+from hf_bpe.pretokenizers._patterns import NAMES
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
@@ -53,41 +54,36 @@ def _make_encoder(model: BPEModel) -> Encoder:
 def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
     """Return an encoder that ignores the model's normalizer.
 
-    A pattern by which the native core cannot split is split in Python, but the core still merges the pre-tokens.
+    Raises:
+        ValueError: the native core cannot split by the pattern, or the model has too many tokens.
     """
-    # Imports numpy, which `import hf_bpe` does not need.
-    from hf_bpe.encoding._encoder import PythonEncoder, WordsMergedInPython, WordsMergedNatively
-
     native = native_core()
-    if native is None or max(model.vocab, default=0) >= _NATIVE_IDS or len(model.merges) >= _NATIVE_IDS:
+    if native is None:
+        # Imports numpy, which `import hf_bpe` does not need.
+        from hf_bpe.encoding._encoder import PythonEncoder, WordsMergedInPython
+
         return PythonEncoder(WordsMergedInPython(model), make_encoder)
-    try:
-        pattern, is_native = native_pattern(native, model.pattern), True
-    except NotNativeError:
-        pattern, is_native = None, False
+    if (highest := max(max(model.vocab, default=0), len(model.merges))) >= _NATIVE_IDS:
+        raise ValueError(f"model: expected ids and numbers of merges below {_NATIVE_IDS}, got {highest}")
     encoder: Encoder = native.Encoder(
         model,
         make_encoder,
         model.vocab,
         model.merges,
-        pattern,
+        native_pattern(native, model.pattern),
         no_words=[special.encode() for special in model.special_tokens] if model.ignore_merges else None,
         drop_missing_bytes=model.drop_missing_bytes,
         merge_ids=model._merge_ids,
     )
-    return encoder if is_native else PythonEncoder(WordsMergedNatively(model, encoder), make_encoder)
+    return encoder
 
 
 def splits_natively(pattern: str | None) -> bool:
-    """Return whether the native core cuts text by a canonical pattern, and not Python."""
+    """Return whether the native core cuts text by a canonical pattern: where it is built, it refuses few."""
     native = native_core()
     if native is None:
         return False
-    try:
-        native_pattern(native, pattern)
-    except NotNativeError:
-        return False
-    return True
+    return pattern is None or pattern in NAMES or not isinstance(compile_natively(native, pattern), str)
 
 
 def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str]) -> int:
@@ -95,9 +91,6 @@ def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str
     native = native_core()
     if native is None:
         return cuts.safe_cuts(pattern, tuple(special_tokens)).find_last(data)
-    try:
-        known = native_pattern(native, pattern)
-    except NotNativeError:  # then text can be cut at special tokens only
-        known = None
-    last: int = native.find_last_cut(data, known, [token.encode() for token in special_tokens])
+    specials = [token.encode() for token in special_tokens]
+    last: int = native.find_last_cut(data, native_pattern(native, pattern), specials)
     return last

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import Check, check_int, check_real, check_sequence, optional, short_repr
 from hf_bpe.encoding._encoder import Ids, Numbers, Options
 from hf_bpe.encoding._stochastok import TokenSplits
@@ -66,7 +67,9 @@ class Randomness(NamedTuple):
         Raises:
             ValueError: there is a seed without what needs one, or the reverse.
         """
-        if dropout is None and stochastok is None:
+        if dropout is not None or stochastok is not None:
+            require_core("dropout and stochastok")
+        else:
             for name, value in (("seed", seed), ("first_text", first_text)):
                 if value is not None:
                     raise ValueError(f"{name}: expected dropout or stochastok with it, got neither")

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import check_int, check_str
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Ids, Options
@@ -115,6 +116,7 @@ class Session:
     __slots__ = ("__weakref__", "_added_tokens", "_encoder", "_options", "_settled_cuts", "_state", "_turn")
 
     def __init__(self, encoder: Encoder, added_tokens: tuple[AddedTokenTuple, ...], options: Options) -> None:
+        require_core("sessions")
         self._encoder, self._added_tokens, self._options = encoder, added_tokens, options
         self._settled_cuts = SettledCuts(encoder, added_tokens, options)
         self._state = _State()

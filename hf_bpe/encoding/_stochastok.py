@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 
-from hf_bpe._native_core import native_core
+from hf_bpe._native_core import require_core
 from hf_bpe.core._model import BPEModel
-from hf_bpe.encoding._encoder import Ids, Numbers, in_arrays
-from hf_bpe.reference._dropout import apply_stochastok, split_tokens
+from hf_bpe.encoding._encoder import Ids, Numbers
+from hf_bpe.reference._dropout import split_tokens
 
 
 class TokenSplits:
@@ -30,11 +29,11 @@ class TokenSplits:
 
     def __init__(self, model: BPEModel, whole: Iterable[int]) -> None:
         kept = {*whole, *(token_id for token_id, token in model.vocab.items() if token in _specials(model))}
-        self._pairs = split_tokens({i: token for i, token in model.vocab.items() if i not in kept})
+        pairs_of = split_tokens({i: token for i, token in model.vocab.items() if i not in kept})
         counts = np.zeros(max(model.vocab, default=0) + 2, np.uint32)
-        for token_id, pairs in self._pairs.items():
+        for token_id, pairs in pairs_of.items():
             counts[token_id + 1] = len(pairs)
-        flat = [pair for token_id in sorted(self._pairs) for pair in self._pairs[token_id]]
+        flat = [pair for token_id in sorted(pairs_of) for pair in pairs_of[token_id]]
         self._begins = np.cumsum(counts, dtype=np.uint32).tobytes()
         self._flat = np.array(flat, np.uint32).tobytes()
 
@@ -48,14 +47,7 @@ class TokenSplits:
             proportion, seed: see `apply_stochastok`.
             numbers: the numbers of the texts.
         """
-        native = native_core()
-        if native is None:
-            return in_arrays(
-                [
-                    apply_stochastok(ids[begin:end].tolist(), self._pairs, proportion, seed, number)
-                    for (begin, end), number in zip(pairwise(offsets), numbers, strict=True)
-                ]
-            )
+        native = require_core("StochasTok's splits")
         exact = Fraction(proportion)
         steps = np.array([size * exact.numerator // exact.denominator for size in np.diff(offsets).tolist()], np.int64)
         places = np.array(numbers, np.int64)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tokenizers import Tokenizer
 from transformers.utils import logging
 
+from hf_bpe._native_core import require_core
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.fast._backend_state import (
     is_held_elsewhere,
@@ -32,7 +33,9 @@ def verified_pipeline(backend: Tokenizer) -> FastPipeline:
 
     Raises:
         ValueError: there is none, which the message explains.
+        RuntimeError: the native core is not built.
     """
+    require_core("accelerated tokenizers")
     with panics_as_errors():
         content = backend.to_str()
         remembered = remembered_as_special(backend, backend.get_added_tokens_decoder())

@@ -6,6 +6,7 @@ from array import array
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from hf_bpe._utils.arguments import short_repr
 from hf_bpe.pretokenizers._chain_programs import ChainProgram, StageProgram, compile_chain
 from hf_bpe.pretokenizers._patterns import NAMES, pre_tokenizer
 from hf_bpe.pretokenizers._stages import BEHAVIORS
@@ -15,24 +16,20 @@ if TYPE_CHECKING:
 
     from hf_bpe._native import Chain, NativePattern
 
-__all__ = ["NotNativeError", "compile_natively", "native_pattern"]
-
-
-class NotNativeError(ValueError):
-    """The native core cannot split by a pattern."""
+__all__ = ["compile_natively", "native_pattern"]
 
 
 def native_pattern(native: ModuleType, pattern: str | None) -> NativePattern:
     """Return what the native core takes for a canonical pattern.
 
     Raises:
-        NotNativeError: the core cannot split by it.
+        ValueError: the core cannot split by it.
     """
     if pattern is None or pattern in NAMES:
         return pattern
     chain = compile_natively(native, pattern)
     if isinstance(chain, str):
-        raise NotNativeError(chain)
+        raise ValueError(f"pattern: expected one that the native core can split by, got {short_repr(pattern)}: {chain}")
     return chain
 
 

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hf_bpe._native_core import require_core
 from hf_bpe._utils.files import scratch_folder, write_atomically
 from hf_bpe._version import __version__
 from hf_bpe.counting._sources import Shard
@@ -87,6 +88,7 @@ def encode_sources(
     job: Job, workers: int, work_dir: Path | None, show_progress: bool, overwrite: bool = False
 ) -> EncodedFiles:
     """Write the token files and the manifest."""
+    require_core("token files")
     target, units = job.target, in_units(job.sources)
     _check_no_source_is_replaced(job)
     dtype = target.format.dtype(job.highest_id)

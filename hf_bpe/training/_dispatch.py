@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
-from typing import Any
 
-from hf_bpe._native_core import native_core
+from hf_bpe._native_core import native_core, require_core
 from hf_bpe.counting._native import HasRun, run_of
-from hf_bpe.pretokenizers._native import NotNativeError, native_pattern
-from hf_bpe.reference import _parity
+from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference import _trainer as reference
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityMerges, ParityOptions
@@ -52,18 +49,11 @@ def learn_merges(
         initial=[*initial],
         # There are never that many merges, and no pair has such a count.
         max_merges=min(max_merges, 2**32) if options.min_count < 2**64 else 0,
-        parts=_native_or_gpt2(native, parts),
+        parts=native_pattern(native, parts),
         threads=min(threads, 2**31),
         progress=progress,
     )
     return merges
-
-
-def _native_or_gpt2(native: ModuleType, pattern: str | None) -> Any:
-    try:
-        return native_pattern(native, pattern)
-    except NotNativeError:
-        return "gpt2"
 
 
 def learn_parity_merges(
@@ -72,15 +62,13 @@ def learn_parity_merges(
     options: ParityOptions,
     progress: Callable[[int], object] | None = None,
 ) -> ParityMerges:
-    """Learn merges for several languages; arguments and results are those of `core._parity.learn_parity_merges`.
+    """Learn merges for several languages; see `reference._parity.learn_parity_merges`.
 
     Raises:
         OverflowError, ValueError: see `learn_merges`.
+        RuntimeError: there is no native core.
     """
-    native = native_core()
-    if native is None:
-        words, dev_words = ([dict(counts.items()) for counts in each] for each in (languages, dev))
-        return _parity.learn_parity_merges(words, dev_words, options, progress)
+    native = require_core("several languages")
     merges, chosen = native.learn_parity_merges(
         [*map(run_of, languages)],
         [*map(run_of, dev)],
@@ -113,15 +101,14 @@ def training_bytes(
 
     Raises:
         OverflowError, ValueError: see `learn_merges`.
+        RuntimeError: there is no native core.
     """
-    native = native_core()
-    if native is None:
-        return reference.training_bytes(word for word, _ in counts.items())
+    native = require_core("estimates of memory")
     needed: int = native.training_bytes(
         run_of(counts),
         [*initial],
         max_merges=min(max_merges, 2**32),
-        parts=_native_or_gpt2(native, parts),
+        parts=native_pattern(native, parts),
         threads=min(threads, 2**31),
     )
     return needed

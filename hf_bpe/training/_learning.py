@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
+from hf_bpe._native_core import native_core
 from hf_bpe._utils.memory import available_bytes, format_bytes, resident_bytes
 from hf_bpe._utils.processes import usable_cores
 from hf_bpe._utils.progress import Listener, Progress
@@ -129,7 +130,12 @@ class Learning:
         return training_bytes(self._words, len(self._initial) + number, first, **self._native)
 
     def _check_memory(self, number: int) -> None:
-        """Log how much memory training takes, and raise a MemoryError if there is less."""
+        """Log how much memory training takes, and raise a MemoryError if there is less.
+
+        Without the native core this is not known.
+        """
+        if native_core() is None:
+            return
         needed = self._needed(number)
         there = available_bytes() if self._max_memory is None else self._max_memory - resident_bytes()
         words = counted(len(self._words), "distinct pre-token")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import MOST, check_flag, check_int, wrong_type
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import name_of_pattern, shortened
@@ -184,4 +185,5 @@ def check_superwords(name: str, value: object) -> Superwords:
     """Return the value if it is a Superwords."""
     if not isinstance(value, Superwords):
         raise wrong_type(name, "a hf_bpe.training.Superwords", value)
+    require_core("superwords")
     return value

@@ -43,7 +43,7 @@ Stage stage_of(nb::handle stage) {
   return {Expression(std::move(program), is_mapped), Behavior{static_cast<int>(behavior)}, invert, adds_space};
 }
 
-using GivenStages = Typed<nb::object, "list[tuple[bytes, int, list[bytes], bytes, int, int, int]]">;
+using GivenStages = Typed<nb::object, "list[tuple[bytes, int, list[bytes], bytes, int, int, int, int]]">;
 
 std::shared_ptr<const Chain> chain_of(nb::handle stages, nb::bytes cuts) {
   constexpr std::size_t kMostStages = 64;  // splitting is recursive

@@ -16,8 +16,6 @@ from hf_bpe.encoding import unreachable
 from support.samples import make_tokenizer
 from support.strategies import models
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 
 def nodes_of(tree):
     """Return all trees in a tree, in the order in which they are printed."""

@@ -25,8 +25,6 @@ from hf_bpe.pretokenizers import split
 from support.profiles import by_profile
 from support.strategies import corpora, mergeable, models, of_tokens, texts, words
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 UNKNOWN = 5000  # an id that no drawn model has
 TEXT = "low lower lowest, newest 42! 你好 привет\n"
 
@@ -126,8 +124,8 @@ class TestFigures:
         assert found.efficiency is None
         assert json.loads(json.dumps(found.as_json(), allow_nan=False))["total"]["bytes"] == 0
 
-    def test_figures_of_real_text_match_the_tokenizer(self, test_data, engine):
-        size = by_profile(quick=20_000, thorough=400_000 if engine == "native" else 20_000)
+    def test_figures_of_real_text_match_the_tokenizer(self, test_data):
+        size = by_profile(quick=20_000, thorough=400_000)
         tokenizer = BPETokenizer.convert_from(test_data / "gpt2")
         parts = {}
         for name in ("english", "code", "nonlatin"):

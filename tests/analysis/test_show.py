@@ -21,8 +21,6 @@ from support.colours import SEEN_BY, blend, contrast, difference
 from support.samples import make_tokenizer
 from support.strategies import any_bytes, models, texts
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 SIGNS = {"·": b" ", "→": b"\t", "↵": b"\n", "◌": b""}
 # Also those that pieces of text could be mistaken for, if anything were written as it is.
 _UNSAFE = [
@@ -160,7 +158,7 @@ def with_added_tokens(normalizer=None, **settings):
 
 
 @pytest.fixture(scope="module", params=[{}, {"normalizer": "NFC"}, {"add_prefix_space": True}], ids=str)
-def tokenizer(engine, request):
+def tokenizer(request):
     return with_added_tokens(**request.param)
 
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from hf_bpe import BPETokenizer, __version__, train
 from hf_bpe.cli import app, main
 from hf_bpe.cli.program import Commands
-from hf_bpe.counting._count_tables import PythonCountTable
+from hf_bpe.counting._count_tables import PlainCountTable
 from hf_bpe.training import Superwords
 from support.commands import PROGRAM, TEXT, error, program, run
 from support.patience import PATIENCE
@@ -184,7 +184,7 @@ class TestTrain:
 
         def make_count_table(settings, num_workers, memory):
             asked.append(num_workers)
-            return PythonCountTable(settings, 1, memory)
+            return PlainCountTable(settings)
 
         monkeypatch.setattr("hf_bpe.counting._count.make_count_table", make_count_table)
         for arguments in ([], ["--workers", 3]):

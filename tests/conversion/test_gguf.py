@@ -21,8 +21,6 @@ from support.profiles import thorough
 from support.real_models import tiktoken_model
 
 gguf = pytest.importorskip("gguf", reason="writing GGUF files needs the package gguf")
-pytestmark = pytest.mark.usefixtures("engine")
-
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = range(1, 6)
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 LOW = BPEModel({**BYTES, 256: b"lo", 257: b"low", 300: b"<s>", 301: b"</s>"}, [(b"l", b"o"), (b"lo", b"w")],
@@ -353,8 +351,8 @@ REFUSED = {
         "added token 400, 'Ġlo', is the printable form of the word ' lo'",
     ),
     "ids far apart": (
-        Definition(replace(LOW, vocab={**LOW.vocab, 10**9: b"x!"})),
-        "the highest id is 1000000000 but there are only 261 tokens; renumber the ids first",
+        Definition(replace(LOW, vocab={**LOW.vocab, 10**6: b"x!"})),
+        "the highest id is 1000000 but there are only 261 tokens; renumber the ids first",
     ),
     "a name of no token": (
         Definition(LOW, settings={"pad_token": "<pad>"}),

@@ -77,7 +77,7 @@ def carried_models(draw):
     vocab = BASE | {256 + rank: first + second for rank, (first, second) in enumerate(merges)}
     pattern = draw(st.sampled_from([*PATTERN_LINES]))
     specials = draw(st.lists(st.sampled_from(SPECIALS[:4]), unique=True))
-    ids = draw(st.lists(st.integers(256 + len(merges), 2**32 - 1), min_size=4, max_size=4, unique=True))
+    ids = draw(st.lists(st.integers(256 + len(merges), 2**20), min_size=4, max_size=4, unique=True))
     return BPEModel(vocab | dict(zip(ids, map(str.encode, specials), strict=False)), merges, tuple(specials), pattern)
 
 
@@ -111,7 +111,6 @@ def test_reading_gives_the_model_that_was_written(path, model):
     assert read(write(model, path)) == model
 
 
-@pytest.mark.usefixtures("engine")
 @given(carried_models(), texts)
 def test_minbpe_would_load_what_is_written_and_give_the_same_ids(path, model, text):
     write(model, path)
@@ -130,7 +129,6 @@ def test_special_tokens_of_which_one_begins_another_are_written_so_that_minbpe_f
     assert read(path) == model
 
 
-@pytest.mark.usefixtures("engine")
 def test_a_trained_model_without_special_tokens_is_carried(path):
     model = train(CORPUS, num_merges=30, pattern="cl100k")
     assert read(write(model, path)) == model

@@ -23,8 +23,6 @@ from hf_bpe.pretokenizers import PATTERNS, pattern_expression
 from support.profiles import by_profile, thorough
 from support.strategies import models
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 BYTES = [bytes([byte]) for byte in range(256)]
 NAMES = {"r50k": "gpt2", "cl100k": "cl100k", "o200k": "o200k"}
 

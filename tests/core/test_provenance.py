@@ -50,7 +50,7 @@ def test_signature_has_every_option_that_decides_merges(name):
     assert plain.get(name) != other[name]
 
 
-def test_signature_does_not_depend_on_counting_and_learning(tmp_path):
+def test_signature_does_not_depend_on_counting_and_learning(native, tmp_path):
     expected = train(TEXTS, 265, SPECIALS).signature
     path = tmp_path / "texts.txt"
     path.write_text("<|endoftext|>".join(TEXTS), encoding="utf-8")

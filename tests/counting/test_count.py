@@ -1,8 +1,6 @@
 import multiprocessing
 import os
 import re
-import signal
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -24,9 +22,6 @@ SPECIALS = ["<x>", "<x>y", "x>y", "yy", "你<", "<x"]
 special_texts = st.lists(st.sampled_from([*"<x>y你é ", *SPECIALS]), max_size=20).map("".join)
 
 
-pytestmark = pytest.mark.usefixtures("engine")
-
-
 def count(source, **options):
     return dict(counting.count(source, **options).items())
 
@@ -43,21 +38,14 @@ def tiny_batches(monkeypatch):
     monkeypatch.setattr(counting, "_BATCH_BYTES", 4 * TINY)
 
 
-def pieces_of(source, specials=(), pattern=None, piece_bytes=1 << 20):
-    """Return what the Python engine counts at a time."""
+def documents_of(source, specials=(), pattern=None, piece_bytes=1 << 20):
+    """Return the documents of a source, long ones in parts."""
+    settings = Settings(pattern, tuple(specials))
     options = {"pattern": pattern, "special_tokens": specials, "batch_bytes": 1 << 20, "skipped": Skipped()}
-    batches = (batch for shard in plan(source) for batch in read(shard, **options))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_count_tables, "_PIECE_BYTES", piece_bytes)
-        return [
-            *_count_tables.PythonCountTable(Settings(pattern, tuple(specials)), 1, 0)._pieces(
-                batches, lambda done: None
-            )
-        ]
-
-
-def documents_of(*arguments):
-    return [document for piece in pieces_of(*arguments) for document in piece]
+        texts = [text for shard in plan(source) for batch in read(shard, **options) for text in batch.texts]
+        return [document for text in texts for document in _count_tables.documents_of(text, settings)]
 
 
 @given(st.lists(texts, min_size=1, max_size=4), patterns)
@@ -76,14 +64,6 @@ def test_counts_are_equal_for_all_kinds_of_sources(tmp_path_factory, documents, 
         assert count(road, pattern=pattern) == count_pre_tokens(encoded, pattern)
     for road in (paths[0], names[0]):
         assert count(road, pattern=pattern) == count_pre_tokens(encoded[:1], pattern)
-
-
-@given(st.lists(texts, max_size=9), st.integers(1, 60))
-def test_batches_are_closed_as_soon_as_they_are_full(documents, batch_bytes):
-    batches = [[*map(len, batch)] for batch in pieces_of(documents, (), "gpt2", batch_bytes)]
-    assert all(sum(sizes) >= batch_bytes for sizes in batches[:-1])
-    assert all(sum(sizes[:-1]) < batch_bytes for sizes in batches)
-    assert all(batches)
 
 
 def test_a_long_document_is_cut_into_batches_where_the_pattern_is_known():
@@ -197,17 +177,6 @@ def test_progress_is_shown_on_standard_error_when_asked_for(tmp_path, capsys):
     output, errors = capsys.readouterr()
     assert output == ""
     assert re.search("Counting: 100%.* 300/300 ", errors)
-
-
-def die(batch, pattern):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere processes do not inherit what is patched")
-def test_a_killed_process_is_an_os_error_that_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(_count_tables, "count_pre_tokens", die)
-    with pytest.raises(ChildProcessError, match="was killed, most likely for lack of memory; give fewer num_workers"):
-        count(["low " * 300_000] * 4, num_workers=2, pattern=r"\w+ ?|\Gx")  # which is not native
 
 
 def test_a_source_that_reads_files_its_own_way_is_counted(tmp_path):

@@ -60,7 +60,6 @@ def expected_of(corpus):
     return dict(total)
 
 
-@pytest.mark.usefixtures("engine")
 @settings(max_examples=by_profile(quick=8, thorough=40))
 @given(st.lists(st.lists(texts, max_size=3), min_size=1, max_size=4), patterns, st.integers(1, 3), st.integers(1, 99))
 def test_counts_are_equal_for_any_split_of_the_work(tmp_path_factory, parts, pattern, workers, shard_bytes):
@@ -86,7 +85,6 @@ def test_counts_are_equal_for_any_split_of_the_work(tmp_path_factory, parts, pat
         assert halves[1].merge(halves[0]) == whole
 
 
-@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("weight", [2, "0.5", 0.1, Decimal("1.25"), Fraction(1, 3), 1000])
 def test_weights_are_exact(weight):
     texts = ["low low lower", "lower lowest"]
@@ -111,7 +109,6 @@ def test_weights_past_64_bits_are_refused():
         count([Source(["low " * 100], weight=2**62)])
 
 
-@pytest.mark.usefixtures("engine")
 def test_little_memory_gives_the_same_counts(corpus, monkeypatch, caplog):
     expected = expected_of(corpus)
     monkeypatch.setattr(counting, "_room", lambda limit: ROOM)
@@ -156,7 +153,6 @@ def test_too_little_memory_is_refused():
         count(["low"], max_memory="10MB")
 
 
-@pytest.mark.usefixtures("engine")
 def test_finished_shards_are_not_counted_again(corpus, tmp_path, monkeypatch):
     work = tmp_path / "work"
     monkeypatch.setattr(counting, "_COMMIT_SECONDS", 0)
@@ -214,7 +210,6 @@ def test_any_number_of_commits_is_merged(tmp_path, monkeypatch):
     assert len(counts) == 301
 
 
-@pytest.mark.usefixtures("engine")
 def test_iterables_are_counted_each_time(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "_room", lambda limit: ROOM)
     files = expected_of(corpus)
@@ -291,7 +286,6 @@ def test_a_second_process_in_a_folder_is_refused(corpus, tmp_path):
     assert heard
 
 
-@pytest.mark.usefixtures("engine")
 def test_a_listener_hears_of_all_bytes_and_can_end_the_counting(corpus):
     events = []
     count(corpus, callback=events.append, **SETTINGS)
@@ -358,7 +352,6 @@ def test_wrong_amounts_of_memory_are_refused(wrong):
         memory.parse_bytes(0, "max_memory")
 
 
-@pytest.mark.usefixtures("engine")
 def test_skipped_input_is_counted_and_logged(tmp_path, caplog, monkeypatch):
     (tmp_path / "a.jsonl").write_text('{"text": "low"}\n{"txt": "low"}\n{"text": "lower low"}\n')
     (tmp_path / "b.txt").write_bytes(b"low \xff low")

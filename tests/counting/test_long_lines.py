@@ -25,8 +25,6 @@ parquet = pytest.importorskip("pyarrow.parquet")
 zstandard = pytest.importorskip("zstandard")
 from support.reading import PACK, blocks_of, count, expected_counts, joined, specials, split  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 MB = 1 << 20
 
 

@@ -42,8 +42,6 @@ from support.reading import (  # noqa: E402
     split,
 )
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 
 def write_folder(folder, kind, pack, all_documents):
     """Write documents to files of a format: a text file each, or the rows of two files."""

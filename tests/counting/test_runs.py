@@ -9,8 +9,6 @@ from hf_bpe.counting import _runs as runs
 from hf_bpe.counting._native import merge_runs, read_words
 from hf_bpe.counting._runs import FileRun, RunMerger, gather
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 words = st.lists(st.sampled_from([b"a", b"b", b"\0", b"\xff", b"low", b"lower"]), min_size=1, max_size=9).map(b"".join)
 tables = st.dictionaries(words, st.integers(1, 300) | st.integers(1, 2**64 - 1), max_size=30)
 EVERYTHING = 1 << 40

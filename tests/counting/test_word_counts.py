@@ -14,8 +14,6 @@ from hf_bpe.counting._runs import RunMerger
 from hf_bpe.counting._word_counts import merge_all
 from hf_bpe.pretokenizers import UNICODE_VERSION
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 words = st.binary(min_size=1, max_size=4) | st.sampled_from([b"low", b"lower", b"lowest"])
 tables = st.dictionaries(words, st.integers(0, 2**20), max_size=12)
 weights = st.fractions(min_value=Fraction(1, 50), max_value=50, max_denominator=50)

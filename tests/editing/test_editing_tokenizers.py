@@ -12,8 +12,6 @@ from hf_bpe.encoding import unreachable
 from support.profiles import by_profile, thorough
 from support.strategies import mergeable, models, of_tokens
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 
 class TestWithModel:
     def make(self, **settings):

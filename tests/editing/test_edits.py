@@ -20,8 +20,6 @@ from hf_bpe.reference import pre_tokenize
 from support.profiles import by_profile
 from support.strategies import any_bytes, corpora, mergeable, models, of_tokens, words
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 BYTES = BPEModel({byte: bytes([byte]) for byte in range(256)}, [])
 
 

@@ -1,19 +1,25 @@
 """Which engine is chosen, and what is said of it."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
+from hf_bpe import BPETokenizer, count
+
 MISSING = "import sys; sys.modules['hf_bpe._native'] = None;"
 
 
-def run(code, choice=None):
+def run(code, choice=None, cwd=None):
     environment = {name: value for name, value in os.environ.items() if name != "HF_BPE_ENGINE"}
     if choice is not None:
         environment["HF_BPE_ENGINE"] = choice
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=cwd, check=False
+    )
 
 
 TRAIN = """
@@ -49,3 +55,79 @@ def test_a_missing_core_is_an_error_to_those_who_chose_it():
 
 def test_an_unknown_engine_is_refused():
     assert "ValueError: HF_BPE_ENGINE: expected native or reference, got 'rust'" in run(TRAIN, "rust").stderr
+
+
+@pytest.mark.usefixtures("native")
+@pytest.mark.parametrize(
+    ("pattern", "reason"), [(r"\w+|\Ga", r"\G has no program"), ("(?:a{1,999}){1,999}", "needs over 32768 steps")]
+)
+def test_a_pattern_that_the_core_cannot_run_is_refused_by_name(tmp_path, pattern, reason):
+    (tmp_path / "text.txt").write_text("low lower")
+    BPETokenizer.train(["low lower"], 258).save_pretrained(tmp_path, portable=True)
+    content = json.loads((tmp_path / "tokenizer.json").read_text())
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    content["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [split, byte_level]}
+    for path in tmp_path.glob("*.json"):
+        path.unlink()
+    (tmp_path / "merges.txt").unlink(missing_ok=True)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
+    roads = [
+        lambda: count(["low lower"], pattern=pattern),
+        lambda: BPETokenizer.train(tmp_path / "text.txt", 258, pattern=pattern),
+        lambda: BPETokenizer.from_pretrained(tmp_path).encode("low"),
+        lambda: BPETokenizer.convert_from(tmp_path / "tokenizer.json").encode("low"),
+    ]
+    for road in roads:
+        with pytest.raises(ValueError, match=re.escape(reason)):
+            road()
+
+
+PLAIN = """
+import warnings
+from hf_bpe import BPETokenizer, count, train
+from hf_bpe.training import Superwords
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+tokenizer = BPETokenizer.train(["low lower lowest"] * 3, vocab_size=262, special_tokens=["<|x|>"], eos_token="<|x|>")
+tokenizer.save_pretrained("saved", portable=True)
+loaded = AutoTokenizer.from_pretrained("saved")
+fast = PreTrainedTokenizerFast.from_pretrained("saved")
+text = "low<|x|> lowest newest"
+ours, theirs = (each(text, return_offsets_mapping=True)["offset_mapping"] for each in (loaded, fast))
+assert ours == theirs
+assert loaded.decode(loaded.encode(text)) == text == fast.decode(fast.encode(text))
+assert BPETokenizer.convert_from("saved/tokenizer.json").encode(text) == loaded.encode(text) == fast.encode(text)
+"""
+NEEDS_CORE = {
+    "sessions": "tokenizer.session()",
+    "canonical ids": "tokenizer.canonical_ids()",
+    "dropout and stochastok": "tokenizer('low', dropout=0.1, seed=1)",
+    "superwords": "train(['low'], 300, superwords=Superwords(after=1))",
+    "counts in limited memory": "count(['low'], max_memory='4GB')",
+    "token files": "tokenizer.encode_file('text.txt', 'ids.npy')",
+    "reports": "__import__('hf_bpe.analysis').analysis.report(tokenizer, ['low'])",
+    "accelerated tokenizers": "__import__('hf_bpe').accelerate(fast)",
+    "extended vocabularies": "__import__('hf_bpe.editing').editing.extend(tokenizer.model, ['low'], 1)",
+}
+
+
+@pytest.mark.parametrize("choice", ["reference", None])
+def test_plain_python_does_the_main_job_and_refuses_all_else_by_name(tmp_path, choice):
+    (tmp_path / "text.txt").write_text("low")
+    tries = "".join(
+        f"try:\n    {code}\nexcept RuntimeError as error:\n    print({what!r}, '|', error)\n"
+        for what, code in NEEDS_CORE.items()
+    )
+    ran = run((MISSING if choice is None else "") + PLAIN + tries, choice, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    why = "is not built" if choice is None else "is switched off by HF_BPE_ENGINE"
+    said = [line.partition(" | ") for line in ran.stdout.splitlines()]
+    assert [what for what, _, _ in said] == [*NEEDS_CORE]
+    for what, _, message in said:
+        assert message == (
+            f"{what} need the native core of hf_bpe, which {why}; without it, hf_bpe trains, encodes, decodes, loads, "
+            "saves and converts only"
+        )
+    assert ran.stderr.count("is not built") == (choice is None)

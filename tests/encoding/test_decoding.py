@@ -10,11 +10,9 @@ from transformers import AddedToken, PreTrainedTokenizerFast
 from hf_bpe import BPETokenizer
 from support.strategies import any_bytes
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 
 @pytest.fixture(scope="module")
-def tokenizer(engine):
+def tokenizer():
     made = BPETokenizer.train(["low lower 你好 \U0001f44b\U0001f3fd é"] * 3, num_merges=12, special_tokens=["<|x|>"])
     made.add_tokens(["<more>", AddedToken("é!")])
     return made

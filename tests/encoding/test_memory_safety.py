@@ -70,7 +70,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def native_encoder(native, model):
-    """Return what makes a native encoder, even while other tests use the other engine."""
+    """Return what makes a native encoder."""
 
     def make(**options):
         return native.Encoder(model, make_encoder, model.vocab, model.merges, "gpt2", **options)
@@ -115,7 +115,6 @@ def test_texts_whose_list_is_cleared_meanwhile_are_counted_as_they_were(native, 
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.usefixtures("engine")
 def test_a_tokenizer_encodes_the_texts_that_it_was_given(model, way):
     tokenizer = BPETokenizer(model=model)
 
@@ -135,7 +134,6 @@ def test_a_list_cleared_by_progress_is_counted_whole(native):
     assert dict(read_words(counter.drain().read(1000)))[b" lower"] == 20_000_000
 
 
-@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("kind", [list, tuple])
 def test_ids_whose_list_is_cleared_by_one_of_them_are_decoded_as_they_were(model, kind):
     encoder = make_encoder(model)
@@ -194,7 +192,6 @@ def test_words_that_change_between_two_readings_are_refused(native):
 # Buffers that change
 
 
-@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W+"])
 @pytest.mark.parametrize("normalizer", [None, "NFC"])
 def test_texts_that_can_change_are_refused_with_what_to_give(model, pattern, normalizer):
@@ -214,7 +211,6 @@ def test_texts_that_can_change_are_refused_with_what_to_give(model, pattern, nor
     assert tokenizer.encode_bytes(bytes(memoryview(data))) == tokenizer.encode_bytes(b"0123 bcd")
 
 
-@pytest.mark.usefixtures("engine")
 def test_subclasses_of_str_and_bytes_are_texts(model):
     class Str(str):
         __slots__ = ()

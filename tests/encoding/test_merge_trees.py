@@ -1,6 +1,5 @@
 """The tree of a token: what merges make of its own bytes."""
 
-import pytest
 from hypothesis import given
 
 from hf_bpe.conversion import read_gpt2
@@ -10,8 +9,6 @@ from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._merge_trees import last_pair
 from hf_bpe.reference import Encoder, pre_tokenize
 from support.strategies import any_bytes, models
-
-pytestmark = pytest.mark.usefixtures("engine")
 
 
 def merges_of(token_id, parts):

@@ -17,8 +17,6 @@ from hf_bpe.reference import count_pre_tokens
 from support.profiles import by_profile
 from support.strategies import any_bytes, pattern_names, patterns, texts
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 SPECIALS = ["<x>", "<x>y", "x>y", "yy", "你<", "<x", " ", "a b"]  # begin in each other, overlap, hold white space
 special_tokens = st.lists(st.sampled_from(SPECIALS), max_size=4, unique=True)
 # Both of what patterns look at, and whole and broken special tokens.
@@ -52,7 +50,6 @@ def test_safe_cuts_change_no_count(text, pattern, specials, step):
     assert sum((count(part, pattern, specials) for part in parts), Counter()) == count(text, pattern, specials)
 
 
-@pytest.mark.usefixtures("engine")
 @settings(max_examples=by_profile(quick=60, thorough=200))
 @given(data, data, patterns, special_tokens)
 def test_the_last_cut_is_safe_whatever_follows(text, following, pattern, specials):
@@ -69,7 +66,6 @@ def test_the_last_cut_is_the_last_that_is_far_enough_from_the_end(text, pattern,
     assert SafeCuts(pattern, specials).find_last(text) == max(expected, default=0)
 
 
-@pytest.mark.usefixtures("engine")
 def test_a_cut_far_from_the_end_is_found():
     text = b"low lower" + b"x" * 100_000 + "你".encode() * 10
     assert find_last_cut(text, "gpt2", ["<|x|>"]) == 3

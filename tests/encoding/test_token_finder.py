@@ -6,15 +6,10 @@ import pickle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import AddedToken
 
-from hf_bpe import BPEModel
 from hf_bpe.encoding import _token_finder as token_finder
-from hf_bpe.encoding._encoder import Options, PythonEncoder, tuples_of
-from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._safe_cuts import SafeCuts
 from hf_bpe.encoding._token_finder import TokenFinder
-from hf_bpe.reference import Encoder
 from support.profiles import by_profile
 from support.strategies import overlapping_contents
 
@@ -109,12 +104,6 @@ def test_token_finder_reads_a_character_at_most_a_few_times_to_find_cuts(content
 
     sizes_read.clear()
     cuts.find_first(text.encode(), 1)
-    assert sum(sizes_read) < limit
-
-    sizes_read.clear()
-    model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [])
-    tokens = tuples_of((256 + i, AddedToken(content, normalized=False)) for i, content in enumerate(contents))
-    assert PythonEncoder(Encoder(model), make_encoder, tokens).find_last_cut(text.encode(), Options()) >= 0
     assert sum(sizes_read) < limit
 
 

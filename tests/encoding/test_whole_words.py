@@ -22,8 +22,6 @@ SPECIAL = AddedTokenTuple("<|x|>", 260, *[True] + [False] * 4)
 # No merge makes "abc", nor what begins with a space.
 VOCAB = BYTES | {256: b"ab", 257: b"abc", 258: b" abc", 259: b"abcabc", 260: b"<|x|>"}
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 
 def encode(text, pattern="gpt2", ignore_merges=True, **options):
     encoder = make_encoder(BPEModel(VOCAB, [(b"a", b"b")], ["<|x|>"], pattern, ignore_merges), (SPECIAL,))

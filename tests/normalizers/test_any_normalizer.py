@@ -25,8 +25,6 @@ from hf_bpe.normalizers._names import parts_of_normalizer
 from support.profiles import by_profile, thorough
 from support.strategies import decomposed_fragments
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
 LOCAL = ["NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"]

@@ -25,8 +25,6 @@ from support.profiles import by_profile
 from support.samples import CORPUS, SPECIALS, reload
 from support.strategies import any_bytes, any_texts, decomposed_fragments, models
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
 # None but ASCII can be read as the printable form of bytes, for which `tokenizers` takes them when it decodes.

@@ -5,6 +5,6 @@ from hf_bpe.training import _dispatch
 
 
 def learn_merges(counts, *, max_merges, initial=(), parts="gpt2", threads=1, progress=None, **options):
-    """Learn merges with the engine in use."""
+    """Learn merges natively, or in Python where the core is not built."""
     more = {"parts": parts, "threads": threads, "progress": progress}
     return _dispatch.learn_merges(counts, LearningOptions(**options), max_merges=max_merges, initial=initial, **more)

@@ -15,11 +15,8 @@ from collections import Counter
 
 import pytest
 
-from hf_bpe._native_core import native_core
-
 HOW_TO_RUN = {
     "no core": "on the native core, which is not built (it needs a C++20 compiler)",
-    "second engine": "on the second engine (--thorough)",
     "thorough": "thorough (--thorough)",
     "no data": "with real text and files (set HF_BPE_TEST_DATA)",
     "passed": "that plain runs have passed (without --skip-repeated)",
@@ -42,10 +39,8 @@ def deselect(config, items):
 def reason(item, config, passed):
     """Return why a test is left out, as a key of `HOW_TO_RUN`, or None; `passed` are the tests to leave out."""
     is_thorough = config.getoption("thorough")
-    if not IS_BUILT and (engine_of(item) == "native" or "native" in item.fixturenames):
+    if "native" in item.fixturenames and not IS_BUILT:
         return "no core"
-    if on_second_engine(item) and (not is_thorough or config.getoption("skip_repeated")):
-        return "second engine"
     if item.get_closest_marker("thorough") and not is_thorough:
         return "thorough"
     if "test_data" in item.fixturenames and not os.environ.get("HF_BPE_TEST_DATA"):
@@ -55,18 +50,10 @@ def reason(item, config, passed):
     return None
 
 
-def engine_of(item):
-    return item.callspec.params.get("engine") if hasattr(item, "callspec") else None
-
-
-def on_second_engine(item):
-    return engine_of(item) == "reference" and native_core() is not None
-
-
 def depends_on_profile(item):
     """Return whether a test tries more with --thorough: by its examples, or by a name of its module that does."""
     has_examples = getattr(item.obj, "is_hypothesis_test", False)
-    return has_examples or on_second_engine(item) or item.originalname in names_by_profile(item.module)
+    return has_examples or item.originalname in names_by_profile(item.module)
 
 
 @functools.cache

@@ -18,16 +18,14 @@ CORPUS = [
 SPECIALS = ["<|endoftext|>", "<pad>", "<|user|>"]
 TEXTS = ["lowest of the low<|endoftext|>", "", " ", "<|user|>newest 你好<pad>", "a\u0301 \U0001f44b\r\n\t x  y"]
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 
 @pytest.fixture(scope="module")
-def tokenizer(engine):
+def tokenizer():
     return BPETokenizer.train(CORPUS, num_merges=15, special_tokens=SPECIALS, pad_token="<pad>")
 
 
 @pytest.fixture(scope="module", params=["plain", "flags", "regular expression", "observed"])
-def any_tokenizer(request, engine):
+def any_tokenizer(request):
     if request.param == "flags":
         made = BPETokenizer.train(CORPUS, num_merges=15, special_tokens=SPECIALS, add_prefix_space=True)
         made.add_tokens([AddedToken("low", single_word=True, lstrip=True), AddedToken("est", rstrip=True)])

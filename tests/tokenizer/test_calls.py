@@ -39,8 +39,6 @@ CALLS = by_profile(quick=60, thorough=200)
 """How many random calls are compared with each settings."""
 ENTRIES = ("input_ids", "attention_mask", "token_type_ids", "special_tokens_mask", "length")
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 
 class Inherited(BPETokenizer):
     """A tokenizer whose calls are transformers' own, but that ids are cut as ours are."""
@@ -212,7 +210,7 @@ def check_methods(mine, theirs):
 
 
 @pytest.fixture(scope="module")
-def tokenizer(engine):
+def tokenizer():
     return make("bos_eos")
 
 

@@ -237,8 +237,7 @@ def test_ambiguous_add_prefix_space_is_refused_unless_given(write):
 # Bytes without a token
 
 
-@pytest.mark.parametrize("engine", ["native", "reference"], indirect=True)
-def test_bytes_without_a_token_are_dropped_whatever_unk_token_of_the_config_is(engine, write):
+def test_bytes_without_a_token_are_dropped_whatever_unk_token_of_the_config_is(write):
     alphabet = [byte for byte in range(256) if byte not in b"x\n"]
     folder = write(backend(["<s>", "<unk>"], alphabet), {"unk_token": "<unk>"})
     ours = assert_same(folder)

@@ -20,11 +20,9 @@ SPECIALS = ["<|endoftext|>", "<pad>"]
 TEXTS = ["lowest of the low<|endoftext|>", "", "newest 你好<pad>", "lower and widest " * 40]
 RANDOM = [{"dropout": 0.3}, {"stochastok": 0.4}, {"dropout": 0.3, "stochastok": 0.4}]
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 
 @pytest.fixture(scope="module", params=[None, "NFKC"])
-def tokenizer(request, engine):
+def tokenizer(request):
     options = {"special_tokens": SPECIALS, "pad_token": "<pad>", "eos_token": "<|endoftext|>", "bos_token": "<pad>"}
     trained = BPETokenizer.train(CORPUS, num_merges=25, **options)
     model = replace(trained.model, normalizer=request.param)

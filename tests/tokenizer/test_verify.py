@@ -159,7 +159,7 @@ def test_special_tokens_of_the_fast_class_are_verified_for_texts_and_pairs(
         tokenizer.save_pretrained(tmp_path)
 
 
-@pytest.mark.parametrize("pattern", [r"^\w+|\W+|\w", r"\d{1,3}+|\D", "[^(a|[bc])]+", "(?i:'s)|.$", r"\Ga|(?=b)"])
+@pytest.mark.parametrize("pattern", [r"^\w+|\W+|\w", r"\d{1,3}+|\D", "[^(a|[bc])]+", "(?i:'s)|.$"])
 def test_pattern_that_other_libraries_read_otherwise_is_saved(tmp_path, pattern):
     pattern = canonical_pattern([Split(pattern)])  # as a tokenizer.json has it
     tokenizer = BPETokenizer(model=BPEModel(BYTES | {256: b"li"}, [(b"l", b"i")], (), pattern))

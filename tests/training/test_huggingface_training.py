@@ -31,7 +31,6 @@ sizes = st.integers(1, 320)
 numbers = st.integers(0, 8)
 
 pytestmark = [
-    pytest.mark.usefixtures("engine"),
     pytest.mark.filterwarnings("ignore:the text gives:UserWarning"),  # most texts here are small
 ]
 
@@ -232,9 +231,7 @@ def test_merges_of_real_text_are_the_same_with_each_pattern(test_data, name, how
 
 
 @thorough
-def test_merges_of_seventy_megabytes_are_the_same(test_data, engine):
-    if engine == "reference":
-        pytest.skip("takes the Python engine a minute; it is compared on a part of each text")
+def test_merges_of_seventy_megabytes_are_the_same(test_data):
     paths = [test_data / "text" / f"{name}.txt" for name in ("english", "code", "multilingual", "docs")]
     ours = train(paths, 32_000, [END], tie_break="huggingface")
     assert len(ours.merges) == 32_000 - 257

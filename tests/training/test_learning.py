@@ -1,7 +1,6 @@
-"""Learning merges on both engines, with initial merges and listeners."""
+"""Learning merges, with initial merges and listeners."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -16,8 +15,6 @@ from support import oracle
 from support.learning import learn_merges
 from support.profiles import by_profile, thorough
 from support.strategies import corpora, initial_merges
-
-pytestmark = pytest.mark.usefixtures("engine")
 
 tie_breaks = st.sampled_from(["lexicographic", "huggingface"])
 options = st.fixed_dictionaries(
@@ -130,10 +127,9 @@ print(json.dumps([needed, status("VmHWM") - before, len(merges)]))
 @thorough
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of memory is read from /proc")
 @pytest.mark.parametrize(("name", "size", "pattern"), [("english", 2_000_000, "gpt2"), ("code", 500_000, "")])
-def test_training_takes_no_more_memory_than_it_said(engine, test_data, name, size, pattern):
+def test_training_takes_no_more_memory_than_it_said(test_data, name, size, pattern):
     command = [sys.executable, "-c", MEASURE, str(test_data / "text" / f"{name}.txt"), str(size), pattern]
-    environment = {**os.environ, "HF_BPE_ENGINE": engine}
-    ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
     needed, used, merges = json.loads(ran.stdout)
     assert merges == 8000
     assert used <= needed <= 2 * used + 10_000_000  # some of what is used was there before

@@ -40,7 +40,7 @@ sys.meta_path.insert(0, Finder())
 import hf_bpe
 from hf_bpe import BPETokenizer, count, editing, train
 from hf_bpe.cli.program import app
-from hf_bpe.reference import _parity, _trainer
+from hf_bpe.reference import _trainer
 from hf_bpe.training import Parity, Superwords, _dispatch
 
 folder, text = Path(sys.argv[1]), ["low lower lowest of the low"]
@@ -56,7 +56,6 @@ def spied(module, name, option_of):
     setattr(module, name, spy)
 
 spied(_trainer, "learn_pairs", lambda tokens, encode, options, **_: options)
-spied(_parity, "learn_parity_merges", lambda words, dev, options, *_: options.learning)
 core = _dispatch.native_core()
 if core is not None:
     class Core:
@@ -94,13 +93,13 @@ def check_roads():
     sees(9)
     train(text, num_merges=4, superwords=Superwords(after=2), made_up=10)
     sees(10, 2)
+
+# The native core, and the reference
+if core is not None:
+    _dispatch.native_core = _dispatch.require_core = lambda *_: Core
+    check_roads()
     train({"en": text, "de": text}, num_merges=2, parity=Parity(), made_up=11)
     sees(11)
-
-# Both engines
-if core is not None:
-    _dispatch.native_core = lambda: Core
-    check_roads()
 _dispatch.native_core = lambda: None
 check_roads()
 

@@ -20,8 +20,6 @@ from support import oracle
 from support.profiles import by_profile, thorough
 from support.strategies import superword_limits, training_options
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 TEXT = "By the way: one of the best, one of the rest, and all of the others; 12345 of them!! By the way:  yes.\n\n"
 TEXTS = [TEXT * 3, "One of the rest, by the way, is one of the best: of the 99 others.\n" * 2]
 

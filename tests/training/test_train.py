@@ -17,7 +17,6 @@ CORPUS = [EXAMPLE, "你好 你好<|x|>low, lower; lowest\n" * 3, "it's 12 — <|
 documents = st.lists(texts, min_size=1, max_size=4)
 
 pytestmark = [
-    pytest.mark.usefixtures("engine"),
     pytest.mark.filterwarnings("ignore:the text gives:UserWarning"),  # most texts here are small
 ]
 

@@ -1,4 +1,3 @@
-import os
 import random
 import re
 import subprocess
@@ -15,8 +14,6 @@ from hf_bpe.training import _checkpoint as merge_log
 from hf_bpe.training import _learning as learning
 from hf_bpe.training._dispatch import training_bytes
 from support.strategies import texts
-
-pytestmark = pytest.mark.usefixtures("engine")
 
 SPECIALS = ["<|x|>", "<|y|>"]
 TEXT = "low low low low low lower lower widest widest widest newest newest newest<|x|>newest newest newest 你好你好"
@@ -223,7 +220,7 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize("tie_break", TIES)
-def test_training_resumes_from_its_folder(tmp_path, tie_break, monkeypatch, engine):
+def test_training_resumes_from_its_folder(tmp_path, tie_break, monkeypatch):
     monkeypatch.setattr(merge_log, "_SECONDS", 0)
     options = {"special_tokens": SPECIALS, "tie_break": tie_break, "work_dir": tmp_path / "work"}
     (tmp_path / "text.txt").write_text("\n".join(sentences()))
@@ -231,15 +228,14 @@ def test_training_resumes_from_its_folder(tmp_path, tie_break, monkeypatch, engi
     log = tmp_path / "work" / "merges.log"
 
     def stop(event):
-        if event.stage == "merging" and event.done >= limit:
+        if event.stage == "merging" and event.done > 0:
             raise Stop
 
-    for limit in (1, 50, 51, 200) if engine == "reference" else (1,):  # the native core tells of all at its end
-        with pytest.raises(Stop):
-            train(tmp_path / "text.txt", 600, callback=stop, **options)
-        assert len(log.read_bytes().splitlines()) > limit
-        with log.open("ab") as file:
-            file.write(b"6c6f 77")  # a line that was being written
+    with pytest.raises(Stop):
+        train(tmp_path / "text.txt", 600, callback=stop, **options)
+    assert log.read_bytes().splitlines()
+    with log.open("ab") as file:
+        file.write(b"6c6f 77")  # a line that was being written
     assert train(tmp_path / "text.txt", 600, **options) == expected
     assert train(tmp_path / "text.txt", [300, 600, 650], **options) == train(
         tmp_path / "text.txt", [300, 600, 650], SPECIALS, tie_break=tie_break
@@ -323,14 +319,13 @@ print(train(WordCounts.load(sys.argv[1]), num_merges=1000, work_dir=sys.argv[2])
 """
 
 
-def test_training_killed_while_writing_its_log_resumes_with_the_same_result(tmp_path, engine):
+def test_training_killed_while_writing_its_log_resumes_with_the_same_result(tmp_path):
     generator = random.Random(0)
     words = {"".join(generator.choices("etaoinshrdlu", k=9)): generator.randrange(1, 1000) for _ in range(2000)}
     counts = WordCounts(words)
     counts.save(tmp_path / "some.counts")
     command = [sys.executable, "-c", DIES_WRITING, str(tmp_path / "some.counts"), str(tmp_path / "work")]
-    environment = {**os.environ, "HF_BPE_ENGINE": engine}
     for line in (0, 1, 400, 700):
-        assert subprocess.run([*command, str(line)], env=environment, check=False).returncode == 9
-    ran = subprocess.run([*command, "9999"], env=environment, capture_output=True, text=True, check=True)
+        assert subprocess.run([*command, str(line)], check=False).returncode == 9
+    ran = subprocess.run([*command, "9999"], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == train(counts, num_merges=1000).fingerprint

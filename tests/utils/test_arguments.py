@@ -12,13 +12,11 @@ from transformers.utils import PaddingStrategy, TensorType
 from hf_bpe import BPETokenizer
 from hf_bpe._utils.arguments import check_flag, check_ids, check_int, checked, optional, short_repr
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 TEXT = "low lower lowest newest"
 
 
 @pytest.fixture(scope="module")
-def tokenizer(engine):
+def tokenizer():
     return BPETokenizer.train([TEXT] * 2, vocab_size=262, special_tokens=["<|x|>"], pad_token="<|x|>")
 
 

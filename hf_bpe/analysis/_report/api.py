@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hf_bpe._native_core import require_core
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.analysis._report.compression_curve import Merges
 from hf_bpe.analysis._report.documents import Comparison, Report
@@ -74,6 +75,7 @@ def report(
     names = None if name is None else [name]
     trees = tuple(merge_tree(tokenizer, token) for token in trees_of)
     options = CountingOptions(num_workers, max_memory, show_progress)
+    require_core("reports")
     [found] = _reports([tokenizer], names, texts, reference, parallel, options)
     return replace(found, trees=trees)
 
@@ -114,6 +116,7 @@ def compare(
     if len(listed) < 2:
         raise ValueError(f"tokenizers: expected two or more to compare, got {len(listed)}")
     options = CountingOptions(num_workers, max_memory, show_progress)
+    require_core("reports")
     return Comparison(tuple(_reports(listed, names, texts, reference, parallel, options)))
 
 
