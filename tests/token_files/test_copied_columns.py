@@ -100,6 +100,19 @@ def test_rows_have_the_values_of_their_documents(
     assert json.loads(written.manifest.read_text())["copy_columns"] == ["id", "meta"]
 
 
+@pytest.mark.parametrize(("rows", "ids"), [(3, 1000), (1000, 6), (1000, 1000)])
+def test_groups_of_rows_are_limited(tokenizer, tmp_path, monkeypatch, rows, ids):
+    monkeypatch.setattr(arrow, "_GROUP_ROWS", rows)
+    monkeypatch.setattr(arrow, "_GROUP_IDS", ids)
+    path = write(tmp_path / "in.jsonl", [{"text": "low", "id": str(number), "meta": "x"} for number in range(10)])
+    written = tokenizer.encode_file(path, tmp_path / "out", **OPTIONS)
+    most = min(rows, -(-ids // (len(tokenizer.encode("low")) + 1)))  # a group ends with the row that fills it
+    metadata = pq.ParquetFile(written.files[0]).metadata
+    sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+    assert sizes == [min(most, 10 - begin) for begin in range(0, 10, most)]
+    assert [row["id"] for row in read(written)] == [str(number) for number in range(10)]
+
+
 def test_other_values_become_json(tokenizer, tmp_path):
     values = [1, 0.5, True, ["é"], {"a": None}, "1", None, "\ud800"]
     path = write(tmp_path / "in.jsonl", [{"text": "low", "id": "x", "meta": value} for value in values])

@@ -150,6 +150,22 @@ def test_who_finds_one_of_the_last_files_finds_all_of_its_save(tmp_path_factory,
             assert state in (before, after)  # nothing is missing meanwhile
 
 
+@pytest.mark.parametrize("changed", [None, *NAMES])
+def test_no_file_is_missing_while_one_at_most_changes(folder, on_rename, changed):
+    """Equal files need not be moved away, so that readers always find a whole set."""
+    seen = []
+    on_rename(lambda: seen.append(saved(folder)))
+    with staged_folder(folder, ["d.txt"]) as staging:
+        write_all(staging, text=OLD)
+        if changed is not None:
+            (staging / changed).write_text(NEW)
+    before = dict.fromkeys(NAMES, OLD) | KEPT
+    after = before | ({} if changed is None else {changed: NEW})
+    assert len(seen) == len(NAMES)
+    assert all(state in (before, after) for state in seen)
+    assert saved(folder) == after
+
+
 def test_a_file_that_does_not_change_is_new_all_the_same(folder):
     os.utime(folder / "a.json", (0, 0))
     save(folder, OLD)
