@@ -5,25 +5,24 @@ from hf_bpe.conversion._inspection import Inspection, inspect
 from hf_bpe.conversion._recover_merges import recover_merges
 from hf_bpe.conversion._tiktoken import model_of_ranks
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._features import FEATURES
-from hf_bpe.formats._format import Format, Hints
-from hf_bpe.formats._reading import decode, read_bytes
+from hf_bpe.formats._features import FEATURES, Feature
+from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._vocab_and_merges import read_gpt2, write_gpt2
 
 __all__ = [
     "FEATURES",
     "FORMATS",
     "Definition",
+    "Feature",
     "Format",
     "Hints",
     "Inspection",
-    "decode",
+    "Peer",
     "definition_of",
     "detect",
     "inspect",
     "model_of_ranks",
     "read",
-    "read_bytes",
     "read_gpt2",
     "recover_merges",
     "write",

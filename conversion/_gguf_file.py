@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hf_bpe._utils.input_files import MOST_BYTES, open_regular
+from hf_bpe._utils.input_files import MAX_BYTES, open_regular
 
 Value = bool | int | float | str | list[str] | list[int] | list[float] | list[bool]
 
@@ -28,8 +28,8 @@ _VERSIONS = (2, 3)
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _LONGEST_KEY = 2**16 - 1
-_MOST_KEYS = 2**16
-_MOST_ENTRIES = 2**22  # of an array, and of strings in all; sixteen times those of the largest vocabularies
+_MAX_KEYS = 2**16
+_MAX_ENTRIES = 2**22  # of an array, and of strings in all; sixteen times those of the largest vocabularies
 
 
 def read_metadata(path: Path, prefix: str) -> dict[str, Value]:
@@ -51,7 +51,7 @@ def read_metadata(path: Path, prefix: str) -> dict[str, Value]:
         reader.number("Q", "the number of tensors")
         keys = reader.number("Q", "the number of keys")
         # A key has at least the two lengths, the type and a byte.
-        if keys > min(reader.left // 13, _MOST_KEYS):
+        if keys > min(reader.left // 13, _MAX_KEYS):
             raise ValueError(f"{path}: byte 16: {keys} keys cannot be in the {reader.left} bytes that follow")
         return dict(_entries(reader, int(keys), prefix))
 
@@ -138,14 +138,14 @@ def _entries(reader: _Reader, count: int, prefix: str) -> Iterator[tuple[str, Va
 class _Reader:
     """A sequential reader of numbers and strings; reading beyond the end of the file raises a ValueError.
 
-    So does reading beyond the first `MOST_BYTES`, which hold everything except tensors.
+    So does reading beyond the first `MAX_BYTES`, which hold everything except tensors.
     """
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self._file = file
         self._path = path
         self.place = 0
-        self.left = min(os.fstat(file.fileno()).st_size, MOST_BYTES)
+        self.left = min(os.fstat(file.fileno()).st_size, MAX_BYTES)
         self._strings = 0
 
     def error(self, what: str, place: int | None = None) -> ValueError:
@@ -160,8 +160,8 @@ class _Reader:
         return data
 
     def _too_short(self, size: int, what: str) -> ValueError:
-        is_whole = self.place + self.left < MOST_BYTES
-        end = "the file ends" if is_whole else f"what may hold a vocabulary, {MOST_BYTES >> 20} MiB, ends"
+        is_whole = self.place + self.left < MAX_BYTES
+        end = "the file ends" if is_whole else f"what may hold a vocabulary, {MAX_BYTES >> 20} MiB, ends"
         return self.error(f"{what}: expected {size} bytes, {end} after {self.left}")
 
     def skip(self, size: int, what: str) -> None:
@@ -193,8 +193,8 @@ class _Reader:
         kind, count = self._array(key)
         if kind == _STRING:
             return [self.string(f"{key}, entry {number}") for number in range(count)]
-        if count > _MOST_ENTRIES:
-            raise self.error(f"{key}: {count} entries; expected at most {_MOST_ENTRIES}")
+        if count > _MAX_ENTRIES:
+            raise self.error(f"{key}: {count} entries; expected at most {_MAX_ENTRIES}")
         code = self._code(kind, key)
         return [*struct.unpack(f"<{count}{code}", self.take(count * struct.calcsize(f"<{code}"), key))]
 
@@ -216,8 +216,8 @@ class _Reader:
         if count * least > self.left:
             raise self.error(f"{key}: {count} entries cannot be in the {self.left} bytes that follow")
         self._strings += count if kind == _STRING else 0
-        if self._strings > _MOST_ENTRIES:
-            raise self.error(f"{key}: {count} strings; expected at most {_MOST_ENTRIES} in all")
+        if self._strings > _MAX_ENTRIES:
+            raise self.error(f"{key}: {count} strings; expected at most {_MAX_ENTRIES} in all")
         return kind, count
 
     def _code(self, kind: int, key: str) -> str:

@@ -146,7 +146,7 @@ def check_found_alike(tokens: Mapping[int, AddedToken]) -> None:
     """Refuse added tokens that llama.cpp finds at other positions than `tokenizers`.
 
     Args:
-        tokens: id → token, without flags that strip white space or check neighbouring characters.
+        tokens: id → token, without flags that strip white space or check neighboring characters.
 
     Raises:
         ValueError: the results differ for a text, which the message shows.
@@ -172,7 +172,7 @@ def check_found_alike(tokens: Mapping[int, AddedToken]) -> None:
         seen.add(text)
         expected = splitter.split(text)
         got = next((got for order in orders if (got := _one_by_one(text, order)) != expected), expected)
-        if got != expected or len(seen) > _MOST_TEXTS:
+        if got != expected or len(seen) > _MAX_TEXTS:
             what = f"so it gets {got} instead of {expected}" if got != expected else "which is too much to check"
             raise ValueError(
                 f"added tokens {pair[0]!r} and {pair[1]!r}: in {text!r} llama.cpp finds the longest first, {what}; "
@@ -181,7 +181,7 @@ def check_found_alike(tokens: Mapping[int, AddedToken]) -> None:
 
 
 _LONGEST = 1 << 10  # characters of an added token
-_MOST_TEXTS = 1 << 14
+_MAX_TEXTS = 1 << 14
 
 
 def _texts_of_two(contents: list[str]) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hf_bpe.core._model import MOST_TOKEN_BYTES
+from hf_bpe.core._model import MAX_TOKEN_BYTES
 from hf_bpe.formats._reading import decode, read_bytes
 
 _ID = re.compile(r"[0-9]{1,10}", re.ASCII)
@@ -64,9 +64,9 @@ def tokens_of_merges(
                 continue
             first, second = map(tokens.__getitem__, parts)
             total += len(first) + len(second)
-            if total > MOST_TOKEN_BYTES:  # every merge may double a token, so a small file could make a terabyte
+            if total > MAX_TOKEN_BYTES:  # every merge may double a token, so a small file could make a terabyte
                 raise ValueError(
-                    f"{place(rank)}: expected merges that make tokens of at most {MOST_TOKEN_BYTES} bytes in all, got "
+                    f"{place(rank)}: expected merges that make tokens of at most {MAX_TOKEN_BYTES} bytes in all, got "
                     f"{total} up to here, where token {merged} has {len(first) + len(second)}; no known vocabulary has "
                     "a tenth of that. Is the file damaged? If not, leave out the merges of the longest tokens"
                 )

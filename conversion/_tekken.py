@@ -49,7 +49,7 @@ _FORMER = [
     "[TOOL_CONTENT]",
 ]
 _LAST_VERSION_WITHOUT_LIST = 7
-_MOST_SPECIAL_TOKENS = 1 << 16
+_MAX_SPECIAL_TOKENS = 1 << 16
 
 
 def definition_of_tekken(content: Mapping[str, Any]) -> Definition:
@@ -61,7 +61,7 @@ def definition_of_tekken(content: Mapping[str, Any]) -> Definition:
     try:
         config = content["config"]
         size, number = config["default_vocab_size"], config["default_num_special_tokens"]
-        if type(size) is not int or type(number) is not int or not 0 <= number <= min(size, _MOST_SPECIAL_TOKENS):
+        if type(size) is not int or type(number) is not int or not 0 <= number <= min(size, _MAX_SPECIAL_TOKENS):
             raise ValueError(f"config: expected a vocabulary that is larger than {number!r:.20}, got {size!r:.20}")
         specials = _special_tokens(content.get("special_tokens"), config.get("version"), number)
         ranks = {token: rank + number for token, rank in _ranks(content["vocab"], size - number).items()}

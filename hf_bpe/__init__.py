@@ -7,6 +7,7 @@ Importing this registers `BPETokenizer` with `transformers.AutoTokenizer`; it im
 from typing import TYPE_CHECKING
 
 from hf_bpe._utils.lazy_exports import lazy_exports
+from hf_bpe._utils.progress import Event, Listener
 from hf_bpe._version import __version__
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._count import count
@@ -24,6 +25,8 @@ __all__ = [
     "BPEModel",
     "BPETokenizer",
     "BPETokenizerFast",
+    "Event",
+    "Listener",
     "Source",
     "WordCounts",
     "__version__",

@@ -85,7 +85,7 @@ def learn_merges(
     threads: int = 1,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
     span: int = 64,
-    least_slots: int = 524288,
+    min_slots: int = 524288,
 ) -> list[tuple[bytes, bytes]]:
     """Learn merges as hf_bpe.reference does.
 
@@ -96,7 +96,7 @@ def learn_merges(
         progress: called about twenty times a second and at the end, with the merges since its last call, none or more,
             and how often the last one occurred.
         span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
-        least_slots: how many tokens a thread that indexes pairs has at least; the result is always the same.
+        min_slots: how many tokens a thread that indexes pairs has at least; the result is always the same.
     """
 
 def learn_parity_merges(
@@ -174,7 +174,7 @@ class Encoder:
         vocab: that of the model: ids below 2**31, of which the highest decides how much memory decoding takes.
         merges: those of the model; there must be fewer than 2**22 merges and about 2**21 tokens.
         pattern: the name of a pattern that is built in, a chain, or None for no pre-tokenization.
-        no_words: the tokens that are not looked up as whole pre-tokens before merging; None to look up none.
+        excluded_tokens: the tokens that are not looked up as whole pre-tokens before merging; None to look up none.
         drop_missing_bytes: that of the model.
         merge_ids: the ids of the tokens of each merge (see `hf_bpe.core._model.CheckedMerges`), for which `merges` are
             not read; their bytes are compared.
@@ -193,7 +193,7 @@ class Encoder:
         merges: list[tuple[bytes, bytes]],
         pattern: str | Chain | None,
         *,
-        no_words: list[bytes] | None = None,
+        excluded_tokens: list[bytes] | None = None,
         drop_missing_bytes: bool = False,
         merge_ids: bytes | None = None,
         simd: str | None = None,

@@ -27,7 +27,7 @@ def tokenizer():
 
 
 def test_training_merges_the_most_frequent_pair_first():
-    # "s" and "t" are neighbours 9 times: in "newest" (6 times) and in "widest" (3 times). So are "e" and "s"; of pairs
+    # "s" and "t" are neighbors 9 times: in "newest" (6 times) and in "widest" (3 times). So are "e" and "s"; of pairs
     # that occur equally often, the greatest is merged first.
     model = train(CORPUS, num_merges=3)
     assert model.merges == [(b"s", b"t"), (b"e", b"st"), (b"o", b"w")]

@@ -10,14 +10,14 @@ import stat
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-MOST_BYTES = 1 << 28
+MAX_BYTES = 1 << 28
 """The largest size in bytes of a file that is read whole; the largest known vocabularies need an eighth of it."""
 
 # The largest vocabularies have a tenth of these numbers. Parsing takes about a microsecond for each.
-_MOST_BRACKETS = 1 << 22
-_MOST_COMMAS = 1 << 24
-_MOST_DIGITS = 100  # ids have 10, and `model_max_length` may be 10**30; Python itself refuses the longest
-_LONG_NUMBER = re.compile(f"[0-9]{{{_MOST_DIGITS + 1}}}")
+_MAX_BRACKETS = 1 << 22
+_MAX_COMMAS = 1 << 24
+_MAX_DIGITS = 100  # ids have 10, and `model_max_length` may be 10**30; Python itself refuses the longest
+_LONG_NUMBER = re.compile(f"[0-9]{{{_MAX_DIGITS + 1}}}")
 
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
@@ -83,7 +83,7 @@ def open_stream(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def read_bounded(path: str | os.PathLike[str], what: str = "vocabulary") -> bytes:
-    """Return the content of a regular file that is no larger than `MOST_BYTES`.
+    """Return the content of a regular file that is no larger than `MAX_BYTES`.
 
     Args:
         path: the file.
@@ -94,10 +94,10 @@ def read_bounded(path: str | os.PathLike[str], what: str = "vocabulary") -> byte
         ValueError: the file is larger.
     """
     with open_regular(path) as file:
-        is_larger = os.fstat(file.fileno()).st_size > MOST_BYTES
-        content = b"" if is_larger else file.read(MOST_BYTES + 1)
-    if is_larger or len(content) > MOST_BYTES:
-        raise ValueError(f"{path}: is larger than {MOST_BYTES >> 20} MiB, the limit for a {what}; is it another file?")
+        is_larger = os.fstat(file.fileno()).st_size > MAX_BYTES
+        content = b"" if is_larger else file.read(MAX_BYTES + 1)
+    if is_larger or len(content) > MAX_BYTES:
+        raise ValueError(f"{path}: is larger than {MAX_BYTES >> 20} MiB, the limit for a {what}; is it another file?")
     return content
 
 
@@ -116,10 +116,10 @@ def decode(path: str | os.PathLike[str], content: bytes) -> str:
 
 def check_json_parts(path: str | os.PathLike[str], brackets: int, commas: int) -> None:
     """Raise a ValueError if a JSON file has more parts than a vocabulary can have: parsing would take minutes."""
-    if brackets > _MOST_BRACKETS or commas > _MOST_COMMAS:
+    if brackets > _MAX_BRACKETS or commas > _MAX_COMMAS:
         raise ValueError(
-            f"{path}: got {brackets} brackets and {commas} commas, expected at most {_MOST_BRACKETS} and "
-            f"{_MOST_COMMAS} for a vocabulary; is it another file?"
+            f"{path}: got {brackets} brackets and {commas} commas, expected at most {_MAX_BRACKETS} and "
+            f"{_MAX_COMMAS} for a vocabulary; is it another file?"
         )
 
 
@@ -130,7 +130,7 @@ def check_json_file(path: str | os.PathLike[str]) -> None:
         OSError, ValueError: see `read_bounded` and `check_json_parts`.
     """
     content = read_bounded(path)
-    commas = content.count(b",") if len(content) > _MOST_COMMAS else 0  # frequent, so they take long to count
+    commas = content.count(b",") if len(content) > _MAX_COMMAS else 0  # frequent, so they take long to count
     check_json_parts(path, content.count(b"[") + content.count(b"{"), commas)
 
 
@@ -152,9 +152,9 @@ def parse_json(path: str | os.PathLike[str], text: str, pairs_hook: Callable[...
     check_json_parts(path, text.count("[") + text.count("{"), text.count(","))
 
     def bounded(digits: str) -> int:
-        if len(digits) > _MOST_DIGITS:
+        if len(digits) > _MAX_DIGITS:
             got = f"the number {digits[:20]}… has {len(digits)} digits"
-            raise ValueError(f"{path}: {got}; expected at most {_MOST_DIGITS}")
+            raise ValueError(f"{path}: {got}; expected at most {_MAX_DIGITS}")
         return int(digits)
 
     has_long_number = _LONG_NUMBER.search(text) is not None  # or a token with as many digits

@@ -1,4 +1,4 @@
-"""Visible forms of tokens: text in which nothing is hidden, in a few colours, and escaped HTML."""
+"""Visible forms of tokens: text in which nothing is hidden, in a few colors, and escaped HTML."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import regex
 
-# Bluish and yellowish colours alternate, which people with any common kind of colour blindness can distinguish, so
-# neighbours differ for everybody. Text is black on the light colours and white on the dark ones.
+# Bluish and yellowish colors alternate, which people with any common kind of color blindness can distinguish, so
+# neighbors differ for everybody. Text is black on the light colors and white on the dark ones.
 LIGHT = ("#9ecbff", "#ffd27a", "#d9b8ff", "#b9e08a")
 DARK = ("#1f4e79", "#7a5200", "#5b3a8c", "#4a6b16")
 
@@ -126,7 +126,7 @@ def fold(shown: Iterable[Piece]) -> list[Piece]:
 
 
 def plain(token: bytes) -> str:
-    r"""Return a token as visible text without colours.
+    r"""Return a token as visible text without colors.
 
     >>> plain(b" the\n")
     '·the↵'
@@ -159,14 +159,14 @@ def html_of_pieces(shown: Iterable[Piece], *, has_breaks: bool = False) -> str:
     return "".join(parts).removesuffix("<br>")
 
 
-def html_of_token(token: bytes, colour: int) -> str:
-    """Return a token as HTML in one of the colours, isolated from the direction of other scripts."""
-    return html_in_colour(pieces(token), colour)
+def html_of_token(token: bytes, color: int) -> str:
+    """Return a token as HTML in one of the colors, isolated from the direction of other scripts."""
+    return html_in_color(pieces(token), color)
 
 
-def html_in_colour(shown: Iterable[Piece], colour: int) -> str:
-    """Return the pieces of a token as HTML in one of the colours, isolated from the direction of other scripts."""
-    return f'<bdi class="c{colour % len(LIGHT)}">{html_of_pieces(shown)}</bdi>'
+def html_in_color(shown: Iterable[Piece], color: int) -> str:
+    """Return the pieces of a token as HTML in one of the colors, isolated from the direction of other scripts."""
+    return f'<bdi class="c{color % len(LIGHT)}">{html_of_pieces(shown)}</bdi>'
 
 
 def fragment(content: str) -> str:
@@ -193,7 +193,7 @@ def printable(text: str) -> str:
     r"""Return text that is safe to print on a terminal: control characters are replaced by their code points.
 
     Newlines, tabs and all visible characters stay. File names and messages of other libraries may hold escape
-    sequences, which could recolour, overwrite or reorder the terminal's output.
+    sequences, which could recolor, overwrite or reorder the terminal's output.
 
     >>> printable("caf\xe9\x1b[31m.txt")
     'café<U+001B>[31m.txt'

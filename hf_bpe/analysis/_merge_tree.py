@@ -46,8 +46,8 @@ class MergeTree:
     __repr__ = __str__
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for guide, node, colour in self._walk():
-            style = Style(color="black", bgcolor=LIGHT[colour])
+        for guide, node, color in self._walk():
+            style = Style(color="black", bgcolor=LIGHT[color])
             label = f"  {node.id}  {node.kind}"
             yield Text.assemble((guide, Style(dim=True)), (plain(node.data), style), (label, Style(dim=True)))
 
@@ -78,26 +78,26 @@ class MergeTree:
             if isinstance(node, str):
                 html.append(node)
                 continue
-            tree, colour = node
-            label = f"{html_of_token(tree.data, colour)}<small>{tree.id}</small><small>{tree.kind}</small>"
-            html.append(f'<li><div class="box c{colour}">{label}</div>')
+            tree, color = node
+            label = f"{html_of_token(tree.data, color)}<small>{tree.id}</small><small>{tree.kind}</small>"
+            html.append(f'<li><div class="box c{color}">{label}</div>')
             left.append("</li>")
             if tree.parts:
                 html.append("<ul>")
                 left.append("</ul>")
-                left += [(part, _colour(colour, number)) for number, part in reversed([*enumerate(tree.parts)])]
+                left += [(part, _color(color, number)) for number, part in reversed([*enumerate(tree.parts)])]
         return f'<div class="tree" tabindex="0"><ul>{"".join(html)}</ul></div>'
 
     def _walk(self) -> Iterator[tuple[str, MergeTree, int]]:
-        """Yield the tree lines before each token, the token and its colour, in the order of a printed tree."""
+        """Yield the tree lines before each token, the token and its color, in the order of a printed tree."""
         left: list[tuple[str, str, MergeTree, int]] = [("", "", self, 0)]
         while left:
-            guide, below, node, colour = left.pop()
-            yield guide, node, colour
+            guide, below, node, color = left.pop()
+            yield guide, node, color
             for number, part in reversed([*enumerate(node.parts)]):
                 is_last = number == len(node.parts) - 1
                 guides = below + ("└── " if is_last else "├── "), below + ("    " if is_last else "│   ")
-                left.append((*guides, part, _colour(colour, number)))
+                left.append((*guides, part, _color(color, number)))
 
 
 def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> MergeTree:
@@ -191,6 +191,6 @@ def _find(tokens: Mapping[int, bytes], token: int | str | bytes, model: BPEModel
     raise ValueError(f"{token!r} is not one token; it is encoded as {parts or 'no tokens'}")
 
 
-def _colour(of_parent: int, number: int) -> int:
-    """Return a colour for a part that differs from those of its parent and of the preceding part."""
+def _color(of_parent: int, number: int) -> int:
+    """Return a color for a part that differs from those of its parent and of the preceding part."""
     return (of_parent + 1 + number % (len(LIGHT) - 1)) % len(LIGHT)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
-from hf_bpe._utils.visible import fold, fragment, html_in_colour, html_of_token, pieces
+from hf_bpe._utils.visible import fold, fragment, html_in_color, html_of_token, pieces
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
@@ -84,12 +84,12 @@ def _merges(merges: Iterable[tuple[bytes, bytes]]) -> str:
     return ", ".join(f"{_html_of_bytes(first, 0)}&nbsp;{_html_of_bytes(second, 1)}" for first, second in merges)
 
 
-def _html_of_bytes(token: bytes, colour: int) -> str:
+def _html_of_bytes(token: bytes, color: int) -> str:
     """Return a token as HTML; runs of signs are folded, and a long token is cut between characters."""
     folded = fold(pieces(token))
     if len(token) <= _LONGEST or sum(len(piece.text) for piece in folded) <= _LONGEST:
-        return html_in_colour(folded, colour)
+        return html_in_color(folded, color)
     end = _LONGEST
     while end > _LONGEST - 4 and token[end] & 0xC0 == 0x80:
         end -= 1
-    return html_of_token(token[:end], colour) + "…"
+    return html_of_token(token[:end], color) + "…"

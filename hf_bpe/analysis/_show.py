@@ -1,4 +1,4 @@
-"""Display of a text as its tokens: in colours in a terminal or a notebook, as a page, or as plain text.
+"""Display of a text as its tokens: in colors in a terminal or a notebook, as a page, or as plain text.
 
 The module also has the display of one token's merge tree, `merge_tree`.
 """
@@ -27,7 +27,7 @@ from hf_bpe.pretokenizers._patterns import pre_tokens as pre_tokens_of
 
 __all__ = ["MergeTree", "Shown", "ShownToken", "merge_tree", "show"]
 
-_ANSI = ("cyan", "yellow", "magenta", "green")  # for terminals with 16 colours, which the terminal defines
+_ANSI = ("cyan", "yellow", "magenta", "green")  # for terminals with 16 colors, which the terminal defines
 
 _FAINT = Style(color="grey37")
 
@@ -56,7 +56,7 @@ def show(
 ) -> Shown:
     r"""Show a text as its tokens.
 
-    The result prints as plain text with `|` between tokens. `rich.print` and notebooks show colours instead;
+    The result prints as plain text with `|` between tokens. `rich.print` and notebooks show colors instead;
     `to_html()` is a page. A space is `·`, a tab `→`, a newline `↵`, a byte of a partial character `<e4>`, and any other
     invisible character its code point, `<U+200B>`.
 
@@ -174,13 +174,13 @@ class Shown:
 
     __repr__ = __str__
 
-    def coloured(self, color_system: str | None = "truecolor") -> Text:
-        """Return the tokens in colours, for a terminal with a `color_system` of rich."""
+    def colored(self, color_system: str | None = "truecolor") -> Text:
+        """Return the tokens in colors, for a terminal with a `color_system` of rich."""
         palette = _ANSI if color_system in ("standard", "windows") else LIGHT
         text = Text(overflow="fold")
         for number, token in enumerate(self.tokens):
-            colour = palette[number % len(palette)]
-            style = Style(color="black", bgcolor=colour, bold=token.is_added, underline=token.is_added)
+            color = palette[number % len(palette)]
+            style = Style(color="black", bgcolor=color, bold=token.is_added, underline=token.is_added)
             for piece in pieces(token.data):
                 text.append(piece.text, style + _FAINT if piece.is_sign else style)
                 if piece.ends_line and not self.has_ids:
@@ -193,7 +193,7 @@ class Shown:
         return text
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield self.coloured(console.color_system)
+        yield self.colored(console.color_system)
         yield Text(self.summary, Style(dim=True))
 
     def to_html(self, title: str = "Tokens") -> str:

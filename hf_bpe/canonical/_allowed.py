@@ -10,7 +10,7 @@ import numpy as np
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe.canonical._continuations import Continuations, context_of
-from hf_bpe.canonical._neighbours import Bits, StableNeighbours
+from hf_bpe.canonical._neighbors import Bits, StableNeighbors
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
@@ -48,11 +48,11 @@ class AllowedTokens:
         self._added = {token.id: token.content.encode() for token in added_tokens if token.content}
         if model.ignore_merges and some_unreachable(model, self._added) is not None:
             raise ValueError(f"{_REFUSED}ignore_merges makes tokens that its merges do not make")
-        self._neighbours = StableNeighbours(model)
-        self.size = max([self._neighbours.size, *(token_id + 1 for token_id in self._added)])
+        self._neighbors = StableNeighbors(model)
+        self.size = max([self._neighbors.size, *(token_id + 1 for token_id in self._added)])
         specials = {special.encode() for special in model.special_tokens}
         contents = [*self._added.values()]
-        known = self._neighbours.parts
+        known = self._neighbors.parts
         ordinary = {
             token_id: token
             for token_id, token in model.vocab.items()
@@ -94,14 +94,14 @@ class AllowedTokens:
         end, ends = 0, []
         for token, first, second in zip(tail, tail_ids, tail_ids[1:], strict=False):
             end += len(token)
-            ends.append((end, self._neighbours.are_stable(first, second)))
+            ends.append((end, self._neighbors.are_stable(first, second)))
         context = context_of(b"".join(tail), ends)
         if context is None:
             return self._none()
         found = self._continuations.after(context)
         allowed = found.apart
         if tail_ids:
-            row = self._neighbours.row(tail_ids[-1])
+            row = self._neighbors.row(tail_ids[-1])
             joined = found.joined.copy()
             joined[: len(row)] &= row
             joined[len(row) :] = 0
@@ -128,7 +128,7 @@ class AllowedTokens:
                 return None  # a token that no text has
             text = b"".join(tokens)  # type: ignore[arg-type]
             is_all = start == 0 or ids[start - 1] in self._added
-            if self._model.pattern is None:  # then stable neighbours decide all but the end of a character
+            if self._model.pattern is None:  # then stable neighbors decide all but the end of a character
                 begins = (at for at, token in enumerate(tokens) if token and token[0] & 0xC0 != 0x80)
                 return ids[start + max(begins, default=0) :]
             cut = max((match.start() for match in self._safe_cut.finditer(text, 1)), default=0)

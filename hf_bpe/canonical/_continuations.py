@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from hf_bpe.canonical._neighbours import Bits
+from hf_bpe.canonical._neighbors import Bits
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder

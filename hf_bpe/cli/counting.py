@@ -32,9 +32,7 @@ _SHARD_HELP = (
     "Count part I of N, with I from 0 to N-1: every Nth shard of the sources (files, and ranges of large files), "
     "for N jobs on the same files. merge-counts merges the results."
 )
-_LEAST_HELP = (
-    "Drop pre-tokens that occur less often than N: training takes less memory, but merges of rare pairs change."
-)
+_MIN_HELP = "Drop pre-tokens that occur less often than N: training takes less memory, but merges of rare pairs change."
 _COUNT_EXAMPLE = (
     "hf-bpe count wikipedia/ 'books/*.jsonl.gz' -o all.counts --special-token '<|endoftext|>'\n"
     "  hf-bpe count wikipedia/ -o parts/7.counts --shard 7/100 --work-dir work/7"
@@ -44,7 +42,7 @@ _MERGE_EXAMPLE = (
     "  hf-bpe merge-counts en.counts fi.counts -o mixed.counts --weight 0.2 --weight 3"
 )
 _Output = Annotated[Path, option("The counts file to write.", "--output", "-o", metavar="FILE")]
-_Least = Annotated[int, option(_LEAST_HELP, metavar="N", min=1)]
+_Least = Annotated[int, option(_MIN_HELP, metavar="N", min=1)]
 _Top = Annotated[int, option("Print the N commonest pre-tokens with their counts.", metavar="N", min=0)]
 
 

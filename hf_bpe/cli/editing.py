@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _REMAP_HELP = "Write the remap of the ids to this file, for hf_bpe.editing.Remap.load."
 _RENUMBER_HELP = "Close the gaps in the ids that arise if special tokens come after the merges."
 _COUNTS_HELP = "Remove the tokens that are used least in this counts file, which must have the tokenizer's pattern."
-_LEAST_HELP = "Remove tokens until none is used less often than this; instead of --vocab-size."
+_MIN_HELP = "Remove tokens until none is used less often than this; instead of --vocab-size."
 _KEEP_HELP = (
     "Keep these tokens and their parts: ids in a .npy array, as encode writes it, or one per line. Without "
     "--counts all others are removed, except bytes and special tokens."
@@ -127,7 +127,7 @@ def prune(
     vocab_size: Annotated[
         int | None, option(_REACH_HELP, metavar="N", parser=size_of_at_least(1), show_default="none")
     ] = None,
-    min_count: Annotated[int | None, option(_LEAST_HELP, metavar="N", min=0, show_default="none")] = None,
+    min_count: Annotated[int | None, option(_MIN_HELP, metavar="N", min=0, show_default="none")] = None,
     keep: Annotated[Path | None, option(_KEEP_HELP, metavar="FILE", show_default="none")] = None,
     remap: _Remap = None,
     pattern: RankPattern = "auto",

@@ -1,6 +1,6 @@
 """What commands say on standard error: messages in one voice, warnings, logs, and phases that take a while.
 
-Results go to standard output. Colours are used on terminals, unless NO_COLOR is set.
+Results go to standard output. Colors are used on terminals, unless NO_COLOR is set.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tqdm import tqdm
 from hf_bpe._utils.visible import printable
 
 QUIET, NORMAL, VERBOSE = range(3)
-_COLOURS = {"error": 31, "warning": 33, "hint": 36}  # red, yellow, cyan
+_COLORS = {"error": 31, "warning": 33, "hint": 36}  # red, yellow, cyan
 _LABEL = re.compile(r"^(error|warning|hint): ")
 # A heading, an option or a command in the text of --help.
 _HEADING = re.compile(r"^ {0,2}(?:Usage|Arguments|Options|Commands|Example):", re.MULTILINE)
@@ -47,7 +47,7 @@ def level() -> int:
 def say(message: str) -> None:
     """Print a message; with --quiet only warnings and errors."""
     if _Settings.level > QUIET or message.startswith(("error: ", "warning: ")):
-        print(f"hf-bpe: {_coloured(printable(message))}", file=sys.stderr)
+        print(f"hf-bpe: {_colored(printable(message))}", file=sys.stderr)
 
 
 def show_result(text: str) -> None:
@@ -59,24 +59,24 @@ def _is_terminal(stream: TextIO) -> bool:
     return stream.isatty()
 
 
-def _can_colour(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal that shows colours."""
+def _can_color(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal that shows colors."""
     return _is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def coloured_help(text: str, stream: TextIO | None = None) -> str:
+def colored_help(text: str, stream: TextIO | None = None) -> str:
     """Return the text of --help in colors, if the stream that it is printed on, or else stdout, is a terminal."""
-    if not _can_colour(stream or sys.stdout):
+    if not _can_color(stream or sys.stdout):
         return text
     text = _HEADING.sub("\x1b[1m\\g<0>\x1b[0m", text)
-    return _NAME.sub(f"\x1b[{_COLOURS['hint']}m\\g<0>\x1b[0m", text)
+    return _NAME.sub(f"\x1b[{_COLORS['hint']}m\\g<0>\x1b[0m", text)
 
 
-def _coloured(message: str) -> str:
+def _colored(message: str) -> str:
     label = _LABEL.match(message)
-    if label is None or not _can_colour(sys.stderr):
+    if label is None or not _can_color(sys.stderr):
         return message
-    return f"\x1b[1;{_COLOURS[label[1]]}m{label[1]}:\x1b[0m {message[label.end() :]}"
+    return f"\x1b[1;{_COLORS[label[1]]}m{label[1]}:\x1b[0m {message[label.end() :]}"
 
 
 def report_done(message: str, values: Mapping[str, Any], as_json: bool) -> None:
@@ -129,7 +129,7 @@ class _Log(logging.Handler):
         if record.levelno < logging.WARNING and _Settings.level == QUIET:
             return
         label = "warning: " if record.levelno >= logging.WARNING else ""
-        tqdm.write(f"hf-bpe: {_coloured(label + printable(in_one_line(record.getMessage())))}", file=sys.stderr)
+        tqdm.write(f"hf-bpe: {_colored(label + printable(in_one_line(record.getMessage())))}", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -13,12 +13,12 @@ from hf_bpe._utils.paths import check_output
 from hf_bpe.cli.options import option
 
 _TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt", "tokenizer_config.json")
-_LEAST_ROOM = 1 << 24
+_MIN_ROOM = 1 << 24
 
 Force = Annotated[bool, option("Replace what is there.", "--force", "-f")]
 
 
-def check_folder(folder: Path, force: bool, room: int = _LEAST_ROOM) -> None:
+def check_folder(folder: Path, force: bool, room: int = _MIN_ROOM) -> None:
     """Raise an error unless a tokenizer can be saved in a folder without replacing another one."""
     check_output("path", folder)
     from hf_bpe.conversion import FORMATS  # as late as transformers is imported
@@ -35,7 +35,7 @@ def check_folder(folder: Path, force: bool, room: int = _LEAST_ROOM) -> None:
     _check_room(folder, room)
 
 
-def check_file(file: Path | None, force: bool, room: int = _LEAST_ROOM) -> None:
+def check_file(file: Path | None, force: bool, room: int = _MIN_ROOM) -> None:
     """Raise an error unless a file can be written without replacing another one; None needs no check."""
     if file is None:
         return

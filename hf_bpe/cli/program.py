@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from hf_bpe._version import __version__
 from hf_bpe.cli import messages
 from hf_bpe.cli.errors import message_of, usage_message, words_of_shell
-from hf_bpe.cli.messages import coloured_help, log_to_stderr, say
+from hf_bpe.cli.messages import colored_help, log_to_stderr, say
 from hf_bpe.cli.options import EXAMPLE, option
 from hf_bpe.cli.tokenizers import DOWNLOAD_HELP, set_downloads
 
@@ -35,8 +35,8 @@ class Command(TyperCommand):
     """A command, which says what an interruption leaves."""
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help, in colours on a terminal."""
-        return coloured_help(super().get_help(ctx))
+        """Return the help, in colors on a terminal."""
+        return colored_help(super().get_help(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -61,8 +61,8 @@ class Commands(TyperGroup):
     """The command group, which turns exceptions into one line on standard error and an exit code."""
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help, in colours on a terminal."""
-        return coloured_help(super().get_help(ctx))
+        """Return the help, in colors on a terminal."""
+        return colored_help(super().get_help(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; without any, print the help on standard error and exit with 2, as uv and ruff do.
@@ -71,7 +71,7 @@ class Commands(TyperGroup):
         8.2 on it is the message of an exception.
         """
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
-            typer.echo(coloured_help(super().get_help(ctx), sys.stderr), err=True)
+            typer.echo(colored_help(super().get_help(ctx), sys.stderr), err=True)
             raise typer.Exit(2)
         return list(super().parse_args(ctx, args))
 

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 _GROUP_HELP = "A text source with a group name; a NAME may be given several times. Repeat the option for more."
 _COUNTS_HELP = "A counts file with the tokenizer's pattern, instead of text. Repeat the option for more."
 _REFERENCE_HELP = "The text that parities are relative to."
-_PARALLEL_HELP = "The texts are translations of each other: parity compares their tokens, not tokens per character."
+_TRANSLATIONS_HELP = "The texts are translations of each other: parity compares their tokens, not tokens per character."
 _TREE_HELP = "Show the merges of this token, given as text or as in vocab.json. Repeat the option for more."
 _HTML_HELP = "Write a page with tables and pictures to this file; needs the extra `report`."
 _MARKDOWN_HELP = "Print the tables as Markdown."
 _REPORT_EXAMPLE = (
     "hf-bpe report my-tokenizer english.txt code/ --html report.html\n"
-    "  hf-bpe report my-tokenizer --group en=flores/eng.txt --group fi=flores/fin.txt --parallel"
+    "  hf-bpe report my-tokenizer --group en=flores/eng.txt --group fi=flores/fin.txt --translations"
 )
 _COMPARE_EXAMPLE = (
     "hf-bpe compare my-tokenizer cl100k_base.tiktoken --on english.txt --on code/\n"
@@ -48,7 +48,7 @@ _COMPARE_EXAMPLE = (
 _Groups = Annotated[list[str] | None, option(_GROUP_HELP, "--group", metavar="NAME=SOURCE", show_default="none")]
 _Counts = Annotated[list[Path] | None, option(_COUNTS_HELP, metavar="FILE", show_default="none")]
 _Reference = Annotated[str | None, option(_REFERENCE_HELP, metavar="NAME", show_default="the first")]
-_Parallel = Annotated[bool, option(_PARALLEL_HELP, "--parallel")]
+_Translations = Annotated[bool, option(_TRANSLATIONS_HELP, "--translations")]
 _Markdown = Annotated[bool, option(_MARKDOWN_HELP, "--markdown")]
 _Html = Annotated[Path | None, option(_HTML_HELP, "--html", metavar="FILE", show_default="none")]
 
@@ -62,7 +62,7 @@ def report(
     group: _Groups = None,
     counts: _Counts = None,
     reference: _Reference = None,
-    parallel: _Parallel = False,
+    translations: _Translations = False,
     tree: Annotated[list[str] | None, option(_TREE_HELP, metavar="TOKEN", show_default="none")] = None,
     as_json: Json = False,
     markdown: _Markdown = False,
@@ -87,7 +87,7 @@ def report(
             texts,
             name=name_of(folder),
             reference=reference,
-            parallel=parallel,
+            translations=translations,
             trees_of=tree or (),
             **running,
         )
@@ -103,7 +103,7 @@ def compare(
     group: _Groups = None,
     counts: _Counts = None,
     reference: _Reference = None,
-    parallel: _Parallel = False,
+    translations: _Translations = False,
     as_json: Json = False,
     markdown: _Markdown = False,
     html: _Html = None,
@@ -125,7 +125,7 @@ def compare(
             tokenizers,
             texts,
             reference=reference,
-            parallel=parallel,
+            translations=translations,
             **running,
         )
     _show(found, form, html)

@@ -27,14 +27,14 @@ _IDS_HELP = "Print the id after each token."
 _PRE_TOKENS_HELP = "Show the pre-tokens that the pattern cuts, instead of the tokens."
 _MAX_HELP = "Show at most N tokens; all are counted."
 _HTML_HELP = "Write an HTML page to this file instead of printing."
-_COLOUR_HELP = "Print in colors, or as plain text."
+_COLOR_HELP = "Print in colors, or as plain text."
 _SHOW_EXAMPLE = "hf-bpe show my-tokenizer book.txt | less\n  hf-bpe show my-tokenizer --text 'Hello, world' --ids"
 _TOKEN_HELP = "The token as text, or as in vocab.json."
 _TREE_EXAMPLE = "hf-bpe tree my-tokenizer ' the'\n  hf-bpe tree my-tokenizer --id 262"
 _Folder = Annotated[str, argument("FOLDER", FOLDER_HELP)]
 _Html = Annotated[Path | None, option(_HTML_HELP, metavar="FILE", show_default="none")]
-_Colour = Annotated[
-    bool | None, option(_COLOUR_HELP, "--color/--no-color", show_default="if stdout is a terminal, unless NO_COLOR")
+_Color = Annotated[
+    bool | None, option(_COLOR_HELP, "--color/--no-color", show_default="if stdout is a terminal, unless NO_COLOR")
 ]
 
 
@@ -47,7 +47,7 @@ def show(
     pre_tokens: Annotated[bool, option(_PRE_TOKENS_HELP, "--pre-tokens")] = False,
     max_tokens: Annotated[int, option(_MAX_HELP, metavar="N", min=1)] = 5000,
     html: _Html = None,
-    color: _Colour = None,
+    color: _Color = None,
     pattern: RankPattern = "auto",
     force: Force = False,
 ) -> None:
@@ -77,7 +77,7 @@ def show(
         name = "a text" if text is not None else "standard input" if file == STDIN else Path(file).name
         _save(tokens.to_html(f"Tokens of {name} by {name_of(folder)}"), html)
     else:
-        _print(tokens.marked, tokens.coloured, color)
+        _print(tokens.marked, tokens.colored, color)
     say(tokens.summary)
 
 
@@ -89,7 +89,7 @@ def tree(
         int | None, option("The id of the token, instead of TOKEN.", "--id", metavar="N", show_default="none")
     ] = None,
     html: _Html = None,
-    color: _Colour = None,
+    color: _Color = None,
     pattern: RankPattern = "auto",
     force: Force = False,
 ) -> None:
@@ -114,14 +114,14 @@ def _save(page: str, file: Path) -> None:
     say(f"saved in {file}")
 
 
-def _print(plain: str, coloured: Callable[[str | None], RenderableType], color: bool | None) -> None:
-    """Print with or without colours, always in UTF-8, because few other encodings have the signs."""
+def _print(plain: str, colored: Callable[[str | None], RenderableType], color: bool | None) -> None:
+    """Print with or without colors, always in UTF-8, because few other encodings have the signs."""
     from rich.console import Console
 
     terminal = Console(force_terminal=color)  # detects what the terminal supports
     if color is None:
-        can_colour = terminal.color_system is not None and not (terminal.no_color or terminal.legacy_windows)
-        color = terminal.is_terminal and can_colour
+        can_color = terminal.color_system is not None and not (terminal.no_color or terminal.legacy_windows)
+        color = terminal.is_terminal and can_color
     if color:
         system = cast("Literal['standard', '256', 'truecolor', 'windows']", terminal.color_system or "truecolor")
         drawn = Console(
@@ -134,7 +134,7 @@ def _print(plain: str, coloured: Callable[[str | None], RenderableType], color: 
             legacy_windows=False,
         )
         with drawn.capture() as capture:
-            drawn.print(coloured(system))
+            drawn.print(colored(system))
         plain = capture.get().removesuffix("\n")
     sys.stdout.buffer.write(plain.encode() + b"\n")
     sys.stdout.buffer.flush()

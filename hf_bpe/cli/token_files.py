@@ -30,7 +30,7 @@ ONLY_FOR_FILES = (
     "stochastok",
     "seed",
 )
-"""The parameters of the command, and arguments of `encode_file`, that are not for printed ids."""
+"""The parameters of the command, and arguments of `encode_files`, that are not for printed ids."""
 
 
 def write_token_files(
@@ -67,7 +67,7 @@ def write_token_files(
             check_file(path, is_forced or is_ours, room=room)
         options = {name: params[name] for name in ONLY_FOR_FILES}
         options["copy_columns"] = params["copy_columns"] or ()
-        written = load(folder, params["pattern"]).encode_file(
+        written = load(folder, params["pattern"]).encode_files(
             sources,
             output,
             split_special_tokens=params["split_special_tokens"] or None,  # None: the tokenizer's setting

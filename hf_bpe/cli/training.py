@@ -54,7 +54,7 @@ _AFTER_HELP = (
 )
 _SUPERWORD_PATTERN_HELP = f"The pattern of superwords and of the tokenizer. {SPLIT}"
 _SUPERWORD_COUNTS_HELP = "With --counts: a counts file of the same text by the pattern of superwords."
-_MOST_WORDS_HELP = "The most words of a superword; 0 for no limit."
+_MAX_WORDS_HELP = "The most words of a superword; 0 for no limit."
 _COLON_HELP = "Allow superwords that hold a colon followed by a space."
 _NORMALIZER_HELP = "Normalize text first: NFC, NFD, NFKC, NFKD, Lowercase or another, as in tokenizer.json."
 
@@ -94,7 +94,7 @@ def train(
     superword_counts: Annotated[
         Path | None, option(_SUPERWORD_COUNTS_HELP, metavar="FILE", show_default="none")
     ] = None,
-    max_words: Annotated[int, option(_MOST_WORDS_HELP, metavar="N", min=0)] = 4,
+    max_words: Annotated[int, option(_MAX_WORDS_HELP, metavar="N", min=0)] = 4,
     colon_space: Annotated[bool, option(_COLON_HELP, "--colon-space")] = False,
     force: Force = False,
     as_json: Json = False,

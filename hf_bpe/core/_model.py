@@ -22,7 +22,7 @@ from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, canonical_pattern
 Merge = tuple[bytes, bytes]
 """The two parts that become one token."""
 
-MOST_TOKEN_BYTES = 1 << 26
+MAX_TOKEN_BYTES = 1 << 26
 """The largest total size in bytes of a model's tokens. The largest vocabularies in use have about 2 million bytes."""
 
 
@@ -43,7 +43,7 @@ class BPEModel:
 
     Args:
         vocab: id → bytes of every token, special tokens included (as UTF-8). Ids may have any order and gaps. All
-            tokens together have at most `MOST_TOKEN_BYTES` bytes.
+            tokens together have at most `MAX_TOKEN_BYTES` bytes.
         merges: the merged pairs in the order of their ranks. Two pairs may make the same token.
         special_tokens: tokens that are never split and never made by a merge; stored in the order of their ids.
         pattern: how text is cut into pre-tokens, as `hf_bpe.pretokenizers.canonical_pattern` takes it; stored as
@@ -54,7 +54,7 @@ class BPEModel:
         normalizer: what is done to text before it is split, as `hf_bpe.normalizers.canonical_normalizer` takes it;
             stored as it returns it: "NFC", the JSON of another normalizer, or None.
         drop_missing_bytes: drop bytes that have no token, as `tokenizers` does for a model without `unk_token`; the
-            bytes on either side become neighbours. False for a vocabulary that has all bytes.
+            bytes on either side become neighbors. False for a vocabulary that has all bytes.
         origin: how the merges were learned, as recorded by `train` for `signature`. Models that differ only in it are
             equal.
 
@@ -382,10 +382,10 @@ def _checked_ids(vocab: Mapping[int, bytes]) -> dict[bytes, int]:
 
 
 def _check_sizes(ids: Mapping[bytes, int]) -> None:
-    if (total := sum(map(len, ids))) > MOST_TOKEN_BYTES:
+    if (total := sum(map(len, ids))) > MAX_TOKEN_BYTES:
         longest = max(ids, key=len)
         raise ValueError(
-            f"vocab: the tokens have {total} bytes in all, expected at most {MOST_TOKEN_BYTES}; the longest, token "
+            f"vocab: the tokens have {total} bytes in all, expected at most {MAX_TOKEN_BYTES}; the longest, token "
             f"{ids[longest]}, has {len(longest)}. Leave out the longest; `max_token_bytes` limits them in training"
         )
 

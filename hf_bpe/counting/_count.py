@@ -36,8 +36,8 @@ _COMMIT_SECONDS = 30.0  # of work that an interruption can lose at most, if no s
 _FIRST_COMMIT_SECONDS = 3.0  # the same at the beginning
 _PART_BYTES = 1 << 25  # of a large file to commit at once
 _OF_ROOM = 14  # memory for a line by its length: one 4-byte character makes its whole str take 4 bytes per character
-_MOST_ROOM = 1 << 36  # where the amount of memory is unknown
-_LEAST_ROOM = 48_000_000  # for the current text, buffers, and tables of a useful size
+_MAX_ROOM = 1 << 36  # where the amount of memory is unknown
+_MIN_ROOM = 48_000_000  # for the current text, buffers, and tables of a useful size
 
 COUNTING_CHECKS: dict[str, Check] = {
     "num_workers": optional(at_least(1)),
@@ -112,7 +112,7 @@ class _Counting:
                 )
         self.is_limited = max_memory is not None
         room = 0 if max_memory is None else _room(parse_bytes(max_memory, "max_memory"))
-        self.most_bytes = room // _OF_ROOM if self.is_limited else None
+        self.max_bytes = room // _OF_ROOM if self.is_limited else None
         self.batch_bytes = min(_BATCH_BYTES, room // 32) if self.is_limited else _BATCH_BYTES
         self.table = make_count_table(settings, num_workers, room // 2)
         self.work = None if work_dir is None else WorkFolder(work_dir, {**settings.identity(), "scale": self.scale})
@@ -181,7 +181,7 @@ class _Counting:
                 special_tokens=self.settings.special_tokens,
                 batch_bytes=self.batch_bytes,
                 skipped=self.skipped,
-                most_bytes=self.most_bytes,
+                max_bytes=self.max_bytes,
             )
             for shard in group
         )
@@ -215,7 +215,7 @@ class _Counting:
             for shard in self.shards
         ]
         # What was in memory may stay in memory, because a run is smaller than a table.
-        most_in_memory = 0 if self.is_limited else None if runs else sys.maxsize
+        max_in_memory = 0 if self.is_limited else None if runs else sys.maxsize
         return WordCounts.of_run(
             merger,
             self.settings,
@@ -223,7 +223,7 @@ class _Counting:
             sources=sources,
             skipped=self._all_skipped(),
             folder=self.folder,
-            most_in_memory=most_in_memory,
+            max_in_memory=max_in_memory,
         )
 
     def _all_skipped(self) -> dict[str, int]:
@@ -249,13 +249,13 @@ def _bytes(shards: Iterable[Shard]) -> int:
 def _room(max_memory: int) -> int:
     """Return the memory that is left for counting."""
     used = resident_bytes()
-    if max_memory - used < _LEAST_ROOM:
+    if max_memory - used < _MIN_ROOM:
         raise ValueError(
             f"max_memory: {format_bytes(max_memory)} is too little: this process already uses {format_bytes(used)}; "
-            f"give at least {format_bytes(used + _LEAST_ROOM)}"
+            f"give at least {format_bytes(used + _MIN_ROOM)}"
         )
     # Tables have their full size from the beginning, so it must not exceed the available memory.
-    return min(max_memory - used, max(available_bytes() or _MOST_ROOM, _LEAST_ROOM))
+    return min(max_memory - used, max(available_bytes() or _MAX_ROOM, _MIN_ROOM))
 
 
 def _in_groups(shards: Iterable[Shard], size: int) -> Iterator[list[Shard]]:

@@ -46,20 +46,20 @@ class ErrorPolicy:
         skipped: counts what is skipped.
         position: stored bytes of the shard's file that have been read.
         gave_up: whether the rest of the file is skipped.
-        most_bytes: the most bytes of the file to hold at once; None for no limit except `longest`.
+        max_bytes: the most bytes of the file to hold at once; None for no limit except `longest`.
         longest: the most bytes of a line, a row, or text without a safe cut.
         copied: the columns of records to read besides that of the text.
         values: their values in the record that was read last, in the order of the columns.
     """
 
     def __init__(
-        self, shard: Shard, skipped: Skipped, most_bytes: int | None = None, copied: tuple[str, ...] = ()
+        self, shard: Shard, skipped: Skipped, max_bytes: int | None = None, copied: tuple[str, ...] = ()
     ) -> None:
         self.shard = shard
         self.copied = copied
         self.values: tuple[str | None, ...] = ()
-        self.most_bytes = most_bytes
-        self.longest = min(shard.source.max_line_bytes, sys.maxsize if most_bytes is None else most_bytes)
+        self.max_bytes = max_bytes
+        self.longest = min(shard.source.max_line_bytes, sys.maxsize if max_bytes is None else max_bytes)
         self.skipped = skipped
         self.position = 0
         self.gave_up = False

@@ -27,8 +27,8 @@ Document = str | bytes
 
 _BLOCK_BYTES = 1 << 18
 _PACKED_BYTES = 1 << 10  # at a time, because they can unpack to 2**15 times as much
-_LEAST_WINDOW = 1 << 20
-_MOST_WINDOW = 1 << 31  # the most that zstd --long=31 needs, with which some large corpora are compressed
+_MIN_WINDOW = 1 << 20
+_MAX_WINDOW = 1 << 31  # the most that zstd --long=31 needs, with which some large corpora are compressed
 _ROWS = 1 << 7  # rows of a dataset to read at a time
 _ARROW_BYTES, _ARROW_ROWS = 1 << 20, 1 << 10  # of Parquet to read at a time; whichever is less
 
@@ -55,7 +55,7 @@ def read_blocks(policy: ErrorPolicy) -> Iterator[bytes]:
         elif compression is None:
             yield from _read_stored(policy, file, _BLOCK_BYTES)
         else:
-            most = (policy.most_bytes or sys.maxsize) >> 15
+            most = (policy.max_bytes or sys.maxsize) >> 15
             yield from _unpack(policy, _read_stored(policy, file, min(_PACKED_BYTES, max(most, 16))), compression)
 
 
@@ -106,9 +106,9 @@ def _unpack(policy: ErrorPolicy, blocks: Iterable[bytes], compression: str) -> I
         failure: type[Exception] = zlib.error
     else:
         zstandard = _import("zstandard", "zstd", policy)
-        window = _MOST_WINDOW
-        if policy.most_bytes is not None:
-            window = min(window, max(4 * policy.most_bytes, _LEAST_WINDOW))
+        window = _MAX_WINDOW
+        if policy.max_bytes is not None:
+            window = min(window, max(4 * policy.max_bytes, _MIN_WINDOW))
         frames, failure = zstandard.ZstdDecompressor(max_window_size=window), zstandard.ZstdError
     part: Any = None
     for block in blocks:

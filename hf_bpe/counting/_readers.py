@@ -100,7 +100,7 @@ def read(
     special_tokens: Sequence[str],
     batch_bytes: int,
     skipped: Skipped,
-    most_bytes: int | None = None,
+    max_bytes: int | None = None,
 ) -> Iterator[Batch]:
     """Yield the texts of a shard in batches of about `batch_bytes` bytes; one large text may be more.
 
@@ -109,11 +109,11 @@ def read(
         pattern, special_tokens: how the texts will be split; text is cut where the pre-tokens cannot change.
         batch_bytes: how many bytes to hold.
         skipped: updated with what is skipped or shortened.
-        most_bytes: the longest text that memory allows; None for no limit except that of the source.
+        max_bytes: the longest text that memory allows; None for no limit except that of the source.
 
     Raises:
         OSError: a file cannot be opened or read.
-        MemoryError: a text has more than `most_bytes` bytes.
+        MemoryError: a text has more than `max_bytes` bytes.
         ImportError: a package is not installed; the message names it.
         ValueError: a file is malformed; the message gives the location.
         TypeError: an element of an iterable is not a text.
@@ -124,7 +124,7 @@ def read(
     >>> [text.data for text in batch.texts]
     ['low', 'lower', 'lowest']
     """
-    policy = ErrorPolicy(shard, skipped, most_bytes)
+    policy = ErrorPolicy(shard, skipped, max_bytes)
     batch: list[Text] = []
     size = 0
     for text in _texts(policy, pattern, special_tokens, batch_bytes):

@@ -196,9 +196,9 @@ def reader_of(run: bytes | FileRun) -> Run:
 
 
 def gather(
-    merger: RunMerger, *, most_in_memory: int = 0, folder: Path | None = None, digest: Any = None
+    merger: RunMerger, *, max_in_memory: int = 0, folder: Path | None = None, digest: Any = None
 ) -> bytes | FileRun:
-    """Read a run into memory, or into an anonymous file if it is longer than `most_in_memory` bytes.
+    """Read a run into memory, or into an anonymous file if it is longer than `max_in_memory` bytes.
 
     Args:
         folder: the folder of the file; None for the default temporary folder.
@@ -212,7 +212,7 @@ def gather(
             digest.update(piece)
         size += len(piece)
         pieces.append(piece)
-        if size > most_in_memory:
+        if size > max_in_memory:
             file = file or tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  # it lives as long as the run
             for whole in pieces:
                 rest = memoryview(whole)

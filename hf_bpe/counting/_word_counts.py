@@ -28,7 +28,7 @@ from typing import Any
 from hf_bpe._utils.arguments import check_int, check_mapping, check_path, check_sequence, check_str, short_repr
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.files import staged_folder
-from hf_bpe._utils.input_files import MOST_BYTES, open_regular, parse_json
+from hf_bpe._utils.input_files import MAX_BYTES, open_regular, parse_json
 from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.shapes import Optional, Shape, check_shape
 from hf_bpe.core._model import check_special_tokens
@@ -41,7 +41,7 @@ from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, AnyPattern, canonica
 MARK = b"hf_bpe counts 1\n"
 FAN_IN = 64  # runs to merge at once
 _BATCH = 1 << 23  # bytes of words to process at once
-_LEAST_RECORD = 4  # the fewest bytes of a word in a run: two lengths, a byte, a count
+_MIN_RECORD = 4  # the fewest bytes of a word in a run: two lengths, a byte, a count
 _IN_MEMORY = 1 << 26  # bytes up to which a new run stays in memory
 
 
@@ -170,13 +170,13 @@ class WordCounts:
         sources: Iterable[Counted] = (),
         skipped: Mapping[str, int] | None = None,
         folder: Path | None = None,
-        most_in_memory: int | None = None,
+        max_in_memory: int | None = None,
     ) -> None:
         self.settings, self.scale = settings, scale
         self.sources, self.skipped = _summed(sources), dict(skipped or {})
         digest = self._digest()
-        limit = _IN_MEMORY if most_in_memory is None else most_in_memory
-        self._run = gather(merger, most_in_memory=limit, folder=folder, digest=digest)
+        limit = _IN_MEMORY if max_in_memory is None else max_in_memory
+        self._run = gather(merger, max_in_memory=limit, folder=folder, digest=digest)
         self._words, self.total, self.fingerprint = merger.words, merger.total, digest.hexdigest()
 
     def _digest(self) -> Any:
@@ -328,7 +328,7 @@ class WordCounts:
             raise ValueError(f"{path}: expected a counts file, written by WordCounts.save or `hf-bpe count`")
         length = int.from_bytes(end[:8], "little")
         footer = size - 24 - length
-        if len(end) != 24 or end[8:] != MARK or footer < 16 or length > MOST_BYTES:
+        if len(end) != 24 or end[8:] != MARK or footer < 16 or length > MAX_BYTES:
             raise ValueError(f"{path}: this counts file is cut off or damaged; count again, or copy it again")
         counts = cls.__new__(cls)
         counts._run = FileRun(file, 16, footer - 16)
@@ -342,7 +342,7 @@ class WordCounts:
             counts.settings = Settings.checked(stored_pattern(about["pattern"]), about["special_tokens"])
             counts.sources = tuple(Counted(**source).checked() for source in about["sources"])
             counts.scale = check_int("scale", about["scale"], 1, 10**1000)
-            counts._words = check_int("words", about["words"], 0, (footer - 16) // _LEAST_RECORD)
+            counts._words = check_int("words", about["words"], 0, (footer - 16) // _MIN_RECORD)
             counts.total = check_int("total", about["total"], 0)
             counts.skipped = about["skipped"]
             counts.fingerprint = about["fingerprint"]

@@ -93,7 +93,7 @@ def extend(
 ) -> Edited:
     """Learn more tokens from text, with ids after the old ones: the continued training of Purason et al., 2025.
 
-    Old merges apply first, so text is encoded as before, and then new merges join neighbouring tokens. Old ids stay,
+    Old merges apply first, so text is encoded as before, and then new merges join neighboring tokens. Old ids stay,
     and text to which no new merge applies keeps its ids.
 
     Args:

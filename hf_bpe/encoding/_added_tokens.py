@@ -104,7 +104,7 @@ class AddedTokenSplitter:
     def forbidden_cuts(self, text: str, start: int, stop: int) -> Ranges:
         """Return the positions at which added tokens forbid a cut, because the parts would be split unlike the whole.
 
-        An added token spans such a position, or touches it and strips white space or checks neighbouring characters
+        An added token spans such a position, or touches it and strips white space or checks neighboring characters
         there.
 
         Args:

@@ -18,7 +18,7 @@ from hf_bpe.encoding._encoder import Ids, Numbers, TemplateIds, filled_up
 
 Value = TypeVar("Value")
 
-MOST_IDS = 1 << 40  # in a row; no memory holds as many
+MAX_IDS = 1 << 40  # in a row; no memory holds as many
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Layout:
         width = self.longest if length is None else length
         if multiple_of is not None:
             width = -(-width // multiple_of) * multiple_of
-        if width >= MOST_IDS:
+        if width >= MAX_IDS:
             raise ValueError(f"padding to {width} ids: expected a max_length that memory can hold")
         return replace(self, width=width, pads_left=left)
 

@@ -71,7 +71,7 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
         model.vocab,
         model.merges,
         native_pattern(native, model.pattern),
-        no_words=[special.encode() for special in model.special_tokens] if model.ignore_merges else None,
+        excluded_tokens=[special.encode() for special in model.special_tokens] if model.ignore_merges else None,
         drop_missing_bytes=model.drop_missing_bytes,
         merge_ids=model._merge_ids,
     )

@@ -13,7 +13,7 @@ from hf_bpe.reference._dropout import Dropout, dropout_limits
 
 NAMES = ("dropout", "stochastok", "seed", "first_text")
 
-_MOST_SEED, _MOST_TEXT = 2**64 - 1, 2**63 - 1
+_MAX_SEED, _MAX_TEXT = 2**64 - 1, 2**63 - 1
 
 
 def _check_probability(name: str, value: Any) -> float:
@@ -25,15 +25,15 @@ def _check_probability(name: str, value: Any) -> float:
 
 def _check_first_text(name: str, value: Any) -> int | list[int]:
     if hasattr(type(value), "__index__") and not hasattr(value, "__len__"):
-        return check_int(name, value, 0, _MOST_TEXT)
+        return check_int(name, value, 0, _MAX_TEXT)
     numbers = check_sequence(name, value, "the number of the first text, or a list with that of each")
-    return [check_int(f"{name}[{at}]", number, 0, _MOST_TEXT) for at, number in enumerate(numbers)]
+    return [check_int(f"{name}[{at}]", number, 0, _MAX_TEXT) for at, number in enumerate(numbers)]
 
 
 ARGUMENTS: dict[str, Check] = {
     "dropout": optional(_check_probability),
     "stochastok": optional(_check_probability),
-    "seed": optional(lambda name, value: check_int(name, value, 0, _MOST_SEED)),
+    "seed": optional(lambda name, value: check_int(name, value, 0, _MAX_SEED)),
     "first_text": optional(_check_first_text),
 }
 """Checks of the arguments."""
@@ -88,7 +88,7 @@ class Randomness(NamedTuple):
         """
         if isinstance(self.first_text, int):
             if texts > 0:
-                check_int("first_text: the number of the last text", self.first_text + texts - 1, 0, _MOST_TEXT)
+                check_int("first_text: the number of the last text", self.first_text + texts - 1, 0, _MAX_TEXT)
             return range(self.first_text, self.first_text + texts)
         if len(self.first_text) != texts:
             raise ValueError(f"first_text: expected a number for each of {texts} texts, got {len(self.first_text)}")

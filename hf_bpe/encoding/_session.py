@@ -69,7 +69,7 @@ class _State(NamedTuple):
     tail_ids: Ids = _NO_IDS
 
 
-class _Turn:
+class _NonBlockingLock:
     """A lock that is never waited for, so that no process that is forked while it is held waits for ever."""
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class Session:
         self._encoder, self._added_tokens, self._options = encoder, added_tokens, options
         self._settled_cuts = SettledCuts(encoder, added_tokens, options)
         self._state = _State()
-        self._turn = _Turn()
+        self._turn = _NonBlockingLock()
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (self._encoder, self._added_tokens, self._options, self._text())
@@ -214,7 +214,7 @@ class Session:
         other = object.__new__(Session)
         other._encoder, other._added_tokens, other._options = self._encoder, self._added_tokens, self._options
         other._settled_cuts, other._state = self._settled_cuts, self._state
-        other._turn = _Turn()
+        other._turn = _NonBlockingLock()
         return other
 
     def _text(self) -> str:

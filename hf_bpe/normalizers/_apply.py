@@ -38,7 +38,7 @@ _LOCAL = (*_FORMS, "Lowercase", "StripAccents")
 
 _NO_SURROGATES = re.compile("[^\ud800-\udfff]+")
 _STRETCH = re.compile("[^\ud800-\udfff]+|[\ud800-\udfff]+")
-_MOST_KNOWN, _LONGEST_KNOWN = 1 << 14, 8
+_MAX_KNOWN, _LONGEST_KNOWN = 1 << 14, 8
 # Characters that may compose or reorder with preceding ones: marks, vowels and finals of Korean syllables. Nothing
 # composes across two segments.
 _JOINED = r"\p{M}\u1161-\u1175\u11a8-\u11c2"
@@ -199,7 +199,7 @@ class Normalizer:
                 known = data, begins.tolist(), ends.tolist()
             else:
                 known = self._align(part) if _NO_SURROGATES.match(part) else _unmoved(part)
-            if len(self._known) < _MOST_KNOWN and len(part) <= _LONGEST_KNOWN:
+            if len(self._known) < _MAX_KNOWN and len(part) <= _LONGEST_KNOWN:
                 self._known[part] = known
         return known
 

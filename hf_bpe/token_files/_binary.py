@@ -13,7 +13,7 @@ from hf_bpe.encoding._streaming import NpyWriter
 from hf_bpe.token_files._rows import Chunk
 from hf_bpe.token_files._writer import TokenWriter
 
-MOST_LLMC_IDS = 2**31 - 1
+MAX_LLMC_IDS = 2**31 - 1
 
 _LLMC_HEADER = 256  # int32 numbers
 _LLMC_KINDS = {2: (20240520, 1), 4: (20240801, 7)}  # bytes of an id → magic number and version

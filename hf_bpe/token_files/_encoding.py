@@ -1,4 +1,4 @@
-"""Encode sources to token files; see `BPETokenizer.encode_file`."""
+"""Encode sources to token files; see `BPETokenizer.encode_files`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Job(NamedTuple):
 
 
 class EncodedFiles(NamedTuple):
-    """The files that `encode_file` wrote.
+    """The files that `encode_files` wrote.
 
     Attributes:
         ids: the path of the ids; of several shards, that of the first.

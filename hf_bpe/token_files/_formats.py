@@ -42,7 +42,7 @@ class TokenFormat(NamedTuple):
         dtype: returns the type of ids, given the highest id.
         keeps_rows: whether the files say where rows end.
         appends_separator: whether documents end with the separator unless the caller says otherwise.
-        most_ids: the most ids of a file.
+        max_ids: the most ids of a file.
         is_folder: whether the output is a folder, with fixed names of files.
         shard_tokens: the default size of a shard; None for one file.
         index_of: returns the content of a JSON file about all shards, given what the writers said about each.
@@ -54,7 +54,7 @@ class TokenFormat(NamedTuple):
     dtype: Callable[[int], np.dtype[Any]]
     keeps_rows: bool = True
     appends_separator: bool = True
-    most_ids: int | None = None
+    max_ids: int | None = None
     is_folder: bool = False
     shard_tokens: int | None = None
     index_of: IndexOf | None = None
@@ -79,7 +79,7 @@ FORMATS: dict[str, TokenFormat] = {
     "megatron": TokenFormat((".bin", ".idx"), megatron.MegatronFiles, megatron.dtype_of),
     "datatrove": TokenFormat((".ds", ".ds.index", ".ds.metadata"), datatrove.DatatroveFiles, _smallest),
     "nanogpt": TokenFormat((".bin",), binary.FlatFile, _only_16_bits, keeps_rows=False),
-    "llm.c": TokenFormat((".bin",), binary.LlmcFile, _smallest, keeps_rows=False, most_ids=binary.MOST_LLMC_IDS),
+    "llm.c": TokenFormat((".bin",), binary.LlmcFile, _smallest, keeps_rows=False, max_ids=binary.MAX_LLMC_IDS),
     "mds": TokenFormat(
         (".mds",), mds.MdsFile, lambda _: np.dtype("<u4"), is_folder=True, shard_tokens=1 << 24, index_of=mds.index_of
     ),

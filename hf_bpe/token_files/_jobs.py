@@ -1,4 +1,4 @@
-"""What `BPETokenizer.encode_file` is asked for, checked before anything is read or written."""
+"""What `BPETokenizer.encode_files` is asked for, checked before anything is read or written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hf_bpe.token_files._formats import FORMATS, Target
 
 
 def shards_of(paths: Any) -> list[Shard]:
-    """Return the files that `encode_file` is given, each whole."""
+    """Return the files that `encode_files` is given, each whole."""
     if not isinstance(paths, (str, os.PathLike, Source)):
         refuse_tables("paths", paths, "paths of files")
     listed = [paths] if isinstance(paths, (str, os.PathLike, Source)) else check_sequence("paths", paths, "paths")
@@ -54,7 +54,7 @@ def job_of(
     random: Randomness,
     threads: int,
 ) -> Job:
-    """Return the job of `BPETokenizer.encode_file`."""
+    """Return the job of `BPETokenizer.encode_files`."""
     target = Target(format, output)
     separator_id = _token_id(pipeline, "separator", pipeline.names.get("eos_token") if separator is None else separator)
     appends = target.format.appends_separator if append_separator is None else append_separator

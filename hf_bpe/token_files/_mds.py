@@ -28,7 +28,7 @@ _CONFIG: dict[str, Any] = {
     "column_sizes": [None],
 }
 _HEADER = json.dumps(_CONFIG, sort_keys=True).encode()
-_MOST_BYTES = 2**32 - 1  # of a shard, because its offsets are uint32
+_MAX_BYTES = 2**32 - 1  # of a shard, because its offsets are uint32
 # An array of one dimension begins with the size of the type of its length, and the length.
 _SHAPES = ((1 << 8, 1 << 2 | 0, "<u1"), (1 << 16, 1 << 2 | 1, "<u2"), (1 << 32, 1 << 2 | 2, "<u4"))
 
@@ -52,8 +52,8 @@ class MdsFile(TokenWriter):
         self._bytes += sum(sizes)
         self._samples.write(b"".join(samples))
         self._sizes.append(np.array(sizes, "<u4"))
-        if self._bytes_in_all() > _MOST_BYTES:
-            raise ValueError(f"got a shard of more than {_MOST_BYTES} bytes, the limit of MDS; give fewer shard_tokens")
+        if self._bytes_in_all() > _MAX_BYTES:
+            raise ValueError(f"got a shard of more than {_MAX_BYTES} bytes, the limit of MDS; give fewer shard_tokens")
 
     def _bytes_in_all(self) -> int:
         return 4 + 4 * (self._sizes.size + 1) + len(_HEADER) + self._bytes

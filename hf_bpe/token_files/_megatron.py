@@ -16,7 +16,7 @@ from hf_bpe.token_files._writer import RowLengths, Spool, TokenWriter
 _MAGIC, _VERSION = b"MMIDIDX\x00\x00", 1
 _CODES = {np.dtype("<u2"): 8, np.dtype("<i4"): 4}
 _FEWEST_FOR_32_BITS = 65_500  # ids; Megatron's own limit
-_MOST_LENGTH = 2**31 - 1
+_MAX_LENGTH = 2**31 - 1
 _COUNTED = 1 << 20
 
 
@@ -39,9 +39,9 @@ class MegatronFiles(TokenWriter):
         """Append rows; see `TokenWriter`."""
         ids, ends, _ = chunk
         lengths = self._rows.of(ids, ends)
-        if len(lengths) and lengths.max() > _MOST_LENGTH:
+        if len(lengths) and lengths.max() > _MAX_LENGTH:
             raise ValueError(
-                f"got a document of {lengths.max()} ids, expected at most {_MOST_LENGTH} in a file for Megatron; "
+                f"got a document of {lengths.max()} ids, expected at most {_MAX_LENGTH} in a file for Megatron; "
                 "give the separator at which documents of text end"
             )
         self._file.write(np.ascontiguousarray(ids, self._dtype).data)

@@ -30,8 +30,8 @@ from hf_bpe.counting._sources import Shard
 from hf_bpe.token_files._documents import DocumentEncoder, Place
 from hf_bpe.token_files._rows import Chunk, Values
 
-_MOST_IDS, _MOST_DOCUMENTS = 1 << 26, 1 << 22
-_MOST_VALUES = 1 << 24  # bytes of the values of copied columns
+_MAX_IDS, _MAX_DOCUMENTS = 1 << 26, 1 << 22
+_MAX_VALUES = 1 << 24  # bytes of the values of copied columns
 _READ_IDS = 1 << 22
 _NAME = re.compile(r"([0-9]{6,})-([0-9]{6,})\.(piece|part)")
 _TRAILER = struct.Struct("<Q")
@@ -184,7 +184,7 @@ class _PieceFile:
 
     @property
     def is_full(self) -> bool:
-        return self.ids >= _MOST_IDS or self.documents >= _MOST_DOCUMENTS or self.values >= _MOST_VALUES
+        return self.ids >= _MAX_IDS or self.documents >= _MAX_DOCUMENTS or self.values >= _MAX_VALUES
 
     def append(self, chunk: Chunk, read: int) -> None:
         self._write(np.ascontiguousarray(chunk.ids, self._dtype).data)

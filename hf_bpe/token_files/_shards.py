@@ -80,7 +80,7 @@ class ShardWriter:
                 writer.append(chunk)
                 tokens += len(chunk.ids)
                 rows += len(chunk.ends)
-                most = self._target.format.most_ids
+                most = self._target.format.max_ids
                 if most is not None and tokens > most:
                     raise ValueError(f"got a file of more than {most} ids, the limit of this format; give shard_tokens")
                 chunk = next(left, None) if rest is None else None

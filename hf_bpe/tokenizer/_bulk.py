@@ -23,7 +23,7 @@ from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.processes import default_threads
 from hf_bpe._utils.tables import elements, refuse_tables
 from hf_bpe.encoding import _randomness
-from hf_bpe.encoding._batch_layout import MOST_IDS
+from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding
 
 logger = logging.get_logger(__name__)
@@ -36,7 +36,7 @@ ARGUMENTS: dict[str, Check] = {
     **_randomness.ARGUMENTS,
     "split_special_tokens": optional(check_flag),
     "num_workers": optional(at_least(1)),
-    "length": optional(lambda name, value: check_int(name, value, 0, MOST_IDS)),
+    "length": optional(lambda name, value: check_int(name, value, 0, MAX_IDS)),
     "separator": optional(check_str),
     "output": check_output,
     "append_separator": optional(check_flag),

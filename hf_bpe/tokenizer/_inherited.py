@@ -29,7 +29,7 @@ from hf_bpe._utils.arguments import (
 from hf_bpe._utils.input_files import check_json_file
 from hf_bpe._utils.paths import check_output
 from hf_bpe.core._model import BPEModel, check_model
-from hf_bpe.encoding._batch_layout import MOST_IDS
+from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._setting_checks import check_tokens
 from hf_bpe.formats._settings import CHECKS
@@ -132,7 +132,7 @@ class CheckedTokenizer(PreTrainedTokenizer):
         return super()._get_padding_truncation_strategies(padding, truncation, **kwargs)
 
     def _pad(self, encoded_inputs: Any, max_length: int | None = None, *args: Any, **kwargs: Any) -> Any:
-        if max_length is not None and max_length >= MOST_IDS:
+        if max_length is not None and max_length >= MAX_IDS:
             raise ValueError(f"max_length: expected a length that memory can hold, got {max_length}")
         return super()._pad(encoded_inputs, max_length, *args, **kwargs)
 

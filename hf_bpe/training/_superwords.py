@@ -82,10 +82,10 @@ class Superwords:
         """Raise a ValueError if both sizes and numbers of merges are several, or a size is less than stage 1."""
         if goal.is_sequence and self.is_sequence:
             raise ValueError("superwords.after: expected one number of merges, because there are several sizes")
-        if max(self.all_after) > goal.least_wanted(base):
+        if max(self.all_after) > goal.min_wanted(base):
             raise ValueError(
                 f"superwords.after: {max(self.all_after)} merges are too many for stage 1: the size leaves room for "
-                f"{goal.least_wanted(base)}"
+                f"{goal.min_wanted(base)}"
             )
 
     def source(self, input: TextSource | WordCounts) -> TextSource | WordCounts:

@@ -45,7 +45,7 @@ class Goal:
         """Return the number of merges of the largest model, if each makes a new token."""
         return max(self._sizes) - (base.vocab_size if self._is_total else 0)
 
-    def least_wanted(self, base: BPEModel) -> int:
+    def min_wanted(self, base: BPEModel) -> int:
         """Return the number of merges of the smallest model, if each makes a new token."""
         return min(self._sizes) - (base.vocab_size if self._is_total else 0)
 

@@ -58,7 +58,7 @@ struct Part {
 Part part_of(const Text& text, const Chunk& chunk, const CutRules& rules);
 
 // The smallest useful chunk size in bytes, so that the text read around each chunk is not larger than the chunk.
-inline std::size_t least_chunk(std::size_t wanted, const AddedTokens& tokens) {
+inline std::size_t min_chunk(std::size_t wanted, const AddedTokens& tokens) {
   return std::max(wanted, tokens.longest());
 }
 

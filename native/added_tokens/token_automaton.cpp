@@ -19,11 +19,11 @@ TokenAutomaton::Siblings TokenAutomaton::make_trie(const std::vector<std::string
     return std::lexicographical_compare(tokens[a].rbegin(), tokens[a].rend(), tokens[b].rbegin(), tokens[b].rend(),
                                         [](Byte left, Byte right) { return left < right; });
   });
-  std::size_t most_nodes = 1;
-  for (const std::string& token : tokens) most_nodes += token.size();
-  nodes_.reserve(most_nodes);
-  bytes_.reserve(most_nodes);
-  tokens_.reserve(most_nodes);
+  std::size_t max_nodes = 1;
+  for (const std::string& token : tokens) max_nodes += token.size();
+  nodes_.reserve(max_nodes);
+  bytes_.reserve(max_nodes);
+  tokens_.reserve(max_nodes);
 
   Siblings siblings;
   std::vector<std::uint32_t> path;  // the nodes of the preceding token, by depth

@@ -97,10 +97,10 @@ void TokenFinder::make_filter() {
   }
 }
 
-void TokenFinder::make_starts(std::size_t most_bytes) {
+void TokenFinder::make_starts(std::size_t max_bytes) {
   std::vector<std::uint32_t> starts[5];  // by their number of bytes
   for (const std::string& token : tokens_) {
-    const std::size_t size = std::min({token.size(), most_bytes, sizeof(std::uint32_t)});
+    const std::size_t size = std::min({token.size(), max_bytes, sizeof(std::uint32_t)});
     Byte start[4] = {};
     std::memcpy(start, token.data(), size);
     if (size == 1) {  // followed by any byte

@@ -72,7 +72,7 @@ class TokenFinder {
  private:
   void make_trie();
   void make_filter();
-  void make_starts(std::size_t most_bytes);
+  void make_starts(std::size_t max_bytes);
 
   // The longest token that begins at `from`; its end is `from` if there is none. Adds its cost to `work`.
   Found longest_at(const Byte* from, const Byte* end, std::size_t& work) const;

@@ -28,13 +28,13 @@ Values values_of(nb::handle tuple, const char* expected) {
 }
 
 std::vector<AddedToken> added_tokens(const nb::tuple& tokens) {
-  constexpr std::uint32_t kMostId = 0x7FFFFFFF;  // higher ids stand for bytes without a token
+  constexpr std::uint32_t kMaxId = 0x7FFFFFFF;  // higher ids stand for bytes without a token
   std::vector<AddedToken> added;
   for (nb::handle token : tokens) {
     auto [content, id, special, normalized, lstrip, rstrip, single_word] =
         values_of<std::tuple<std::string, std::uint32_t, bool, bool, bool, bool, bool>>(
             token, "tokens: expected tuples of a str in valid Unicode, an id below 2**31 and five bools");
-    if (id > kMostId) throw nb::value_error("tokens: ids from 2**31 on are not supported");
+    if (id > kMaxId) throw nb::value_error("tokens: ids from 2**31 on are not supported");
     added.push_back({std::move(content), id, special, normalized, lstrip, rstrip, single_word});
   }
   return added;
@@ -106,9 +106,9 @@ class PyEncoder {
  public:
   PyEncoder(const GivenModel& model, const Typed<nb::object, "Callable[..., object]">& rebuild,
             const Typed<nb::dict, "dict[int, bytes]">& vocab, const Merges& merges, const GivenPattern& pattern,
-            const std::optional<ByteStrings>& no_words, bool drop_missing_bytes,
+            const std::optional<ByteStrings>& excluded_tokens, bool drop_missing_bytes,
             const std::optional<nb::bytes>& merge_ids, const std::optional<std::string>& simd, std::size_t chunk_bytes)
-      : PyEncoder(model, rebuild, Tokens(vocab), merges, merge_ids, pattern_of(pattern.value), no_words,
+      : PyEncoder(model, rebuild, Tokens(vocab), merges, merge_ids, pattern_of(pattern.value), excluded_tokens,
                   drop_missing_bytes, simd_of(simd), chunk_bytes) {}
 
   PyEncoder with_added_tokens(const Typed<nb::tuple, "tuple[AddedTokenTuple, ...]">& tokens) const {
@@ -161,7 +161,7 @@ class PyEncoder {
   Typed<nb::tuple, "tuple[Ids, Numbers, Numbers]"> encode_with_offsets(const Texts& texts,
                                                                        const GivenOptions& given) const {
     HeldTexts::Options how = this->how();
-    how.most_wide_bytes = static_cast<std::size_t>(-1);  // with offsets, texts of any length are converted
+    how.max_wide_bytes = static_cast<std::size_t>(-1);  // with offsets, texts of any length are converted
     const HeldTexts held(texts, how);
     const EncodingOptions options = options_of(given, held.texts.size());
     Encoder::EncodedWithOffsets encoded;
@@ -310,17 +310,18 @@ class PyEncoder {
   };
 
   PyEncoder(nb::object model, nb::object rebuild, const Tokens& vocab, const nb::list& merges,
-            const std::optional<nb::bytes>& merge_ids, Pattern pattern, const std::optional<ByteStrings>& no_words,
-            bool drop_missing_bytes, Simd simd, std::size_t chunk_bytes)
+            const std::optional<nb::bytes>& merge_ids, Pattern pattern,
+            const std::optional<ByteStrings>& excluded_tokens, bool drop_missing_bytes, Simd simd,
+            std::size_t chunk_bytes)
       : model_(std::move(model)),
         rebuild_(std::move(rebuild)),
         encoder_(Vocabulary(vocab.items, merge_ids ? merges_by_id(vocab, *merge_ids) : merges_of(vocab, merges),
-                            whole_words_of(vocab, no_words), drop_missing_bytes),
+                            whole_words_of(vocab, excluded_tokens), drop_missing_bytes),
                  pattern, simd, chunk_bytes),
         decoder_(decoder_of(vocab)),
         ints_(std::make_shared<Ints>(decoder_.ids())) {}
 
-  HeldTexts::Options how() const { return {.repairs_surrogates = true, .most_wide_bytes = encoder_.most_wide_bytes()}; }
+  HeldTexts::Options how() const { return {.repairs_surrogates = true, .max_wide_bytes = encoder_.max_wide_bytes()}; }
   static constexpr std::ptrdiff_t kShort = 1 << 12;  // bytes; releasing the GIL is not worthwhile for shorter texts
 
   static std::vector<Vocabulary::Merge> merges_of(const Tokens& vocab, const nb::list& merges) {
@@ -337,15 +338,15 @@ class PyEncoder {
   }
 
   // All tokens but some; none without a list.
-  static Vocabulary::Tokens whole_words_of(const Tokens& vocab, const std::optional<ByteStrings>& no_words) {
+  static Vocabulary::Tokens whole_words_of(const Tokens& vocab, const std::optional<ByteStrings>& excluded_tokens) {
     Vocabulary::Tokens words;
-    if (!no_words) return words;
-    const Held held = items_of(no_words->value, "no_words");
+    if (!excluded_tokens) return words;
+    const Held held = items_of(excluded_tokens->value, "excluded_tokens");
     std::unordered_set<std::string_view> excluded;
     std::set<std::size_t> sizes;  // of few tokens
     for (nb::handle token : held) {
-      excluded.insert(view_of(token, "no_words"));
-      sizes.insert(view_of(token, "no_words").size());
+      excluded.insert(view_of(token, "excluded_tokens"));
+      sizes.insert(view_of(token, "excluded_tokens").size());
     }
     words.reserve(vocab.items.size());
     for (const auto& item : vocab.items) {
@@ -356,12 +357,12 @@ class PyEncoder {
 
   // The merges of ids in 32 bits, three for each merge: both parts and the result.
   static std::vector<Vocabulary::Merge> merges_by_id(const Tokens& vocab, const nb::bytes& merge_ids) {
-    constexpr std::uint32_t kMostId = (1 << 21) - 1, kNone = 0xFFFFFFFF;
+    constexpr std::uint32_t kMaxId = (1 << 21) - 1, kNone = 0xFFFFFFFF;
     std::vector<std::uint32_t> places;  // by id
     bool are_ids = true;                // whether every place is its id
     for (std::uint32_t place = 0; place < vocab.items.size(); ++place) {
       const std::uint32_t id = vocab.items[place].first;
-      if (id > kMostId) throw nb::value_error("merge_ids: expected ids below 2**21");
+      if (id > kMaxId) throw nb::value_error("merge_ids: expected ids below 2**21");
       if (id >= places.size()) places.resize(std::size_t{id} + 1, kNone);
       places[id] = place;
       are_ids &= id == place;
@@ -472,7 +473,7 @@ Args:
     vocab: that of the model: ids below 2**31, of which the highest decides how much memory decoding takes.
     merges: those of the model; there must be fewer than 2**22 merges and about 2**21 tokens.
     pattern: the name of a pattern that is built in, a chain, or None for no pre-tokenization.
-    no_words: the tokens that are not looked up as whole pre-tokens before merging; None to look up none.
+    excluded_tokens: the tokens that are not looked up as whole pre-tokens before merging; None to look up none.
     drop_missing_bytes: that of the model.
     merge_ids: the ids of the tokens of each merge (see `hf_bpe.core._model.CheckedMerges`), for which `merges` are
         not read; their bytes are compared.
@@ -486,9 +487,9 @@ Raises:
                     const Typed<nb::dict, "dict[int, bytes]">&, const Merges&, const GivenPattern&,
                     const std::optional<ByteStrings>&, bool, const std::optional<nb::bytes>&,
                     const std::optional<std::string>&, std::size_t>(),
-           "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(), "no_words"_a = nb::none(),
-           "drop_missing_bytes"_a = false, "merge_ids"_a = nb::none(), "simd"_a = nb::none(),
-           "chunk_bytes"_a = Encoder::kChunkBytes)
+           "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(),
+           "excluded_tokens"_a = nb::none(), "drop_missing_bytes"_a = false, "merge_ids"_a = nb::none(),
+           "simd"_a = nb::none(), "chunk_bytes"_a = Encoder::kChunkBytes)
       .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
       .def("with_model", &PyEncoder::with_model, "model"_a)
       .def("__reduce__", &PyEncoder::reduce)

@@ -13,7 +13,7 @@
 namespace hf_bpe {
 namespace {
 
-constexpr std::uint32_t kMostIds = 1 << 22;  // in a table by id
+constexpr std::uint32_t kMaxIds = 1 << 22;  // in a table by id
 
 using Strings = Typed<nb::list, "list[str]">;
 using Integers = Typed<nb::list, "list[int]">;
@@ -26,14 +26,14 @@ nb::object bytes_from(std::string_view bytes) {
 
 // While many objects are made and no code of Python runs, the garbage collector would look through all others for
 // nothing.
-class NoCollection {
+class GcPause {
  public:
-  NoCollection() : was_enabled_(PyGC_Disable() != 0) {}
-  ~NoCollection() {
+  GcPause() : was_enabled_(PyGC_Disable() != 0) {}
+  ~GcPause() {
     if (was_enabled_) PyGC_Enable();
   }
-  NoCollection(const NoCollection&) = delete;
-  NoCollection& operator=(const NoCollection&) = delete;
+  GcPause(const GcPause&) = delete;
+  GcPause& operator=(const GcPause&) = delete;
 
  private:
   const bool was_enabled_;
@@ -115,8 +115,8 @@ Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const Integ
   std::vector<std::uint32_t> places;
   for (std::size_t i = 0; i < held_ids.size(); ++i) {
     const auto id = number_of<std::uint32_t>(held_ids[i], "ids");
-    if (id >= kMostIds) return nb::none();
-    if (id >= places.size()) places.resize(id + 1, kMostIds);
+    if (id >= kMaxIds) return nb::none();
+    if (id >= places.size()) places.resize(id + 1, kMaxIds);
     places[id] = static_cast<std::uint32_t>(i);
   }
   const Texts texts[2] = {Texts(firsts, held_ids.size()), Texts(seconds, held_ids.size())};
@@ -126,7 +126,7 @@ Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const Integ
   for (std::size_t i = 0; i + 2 < merged.size(); i += 3) {
     for (std::size_t side = 0; side < 2; ++side) {
       const std::uint32_t id = merged[i + side];
-      if (id >= places.size() || places[id] == kMostIds) throw nb::value_error("merges: an id is not among the ids");
+      if (id >= places.size() || places[id] == kMaxIds) throw nb::value_error("merges: an id is not among the ids");
       joined += texts[side][places[id]];
     }
   }
@@ -145,7 +145,7 @@ nb::tuple merges_of(const MergesFile& file, const Held& tokens, const std::vecto
   if (!list.is_valid()) throw nb::python_error();
   std::vector<std::uint32_t> merged;
   merged.reserve(3 * file.merges.size());
-  const NoCollection pause;
+  const GcPause pause;
   for (std::size_t i = 0; i < file.merges.size(); ++i) {
     const auto [first, second, result] = file.merges[i];
     PyObject* pair = PyTuple_Pack(2, tokens[first].ptr(), tokens[second].ptr());

@@ -66,7 +66,7 @@ class HeldTexts {
     bool must_be_utf8 = false;        // for bytes
     bool may_be_mapped = false;       // whether a text may be an mmap
     bool repairs_surrogates = false;  // for str, like hf_bpe.pretokenizers._byte_level; else a UnicodeEncodeError
-    std::size_t most_wide_bytes = 0;  // the longest str that is not converted to UTF-8, if surrogates are repaired
+    std::size_t max_wide_bytes = 0;   // the longest str that is not converted to UTF-8, if surrogates are repaired
   };
 
   HeldTexts(const nb::list& list, Options options) : options_(options), held_(items_of(list, "texts")) {
@@ -129,7 +129,7 @@ class HeldTexts {
     // Requesting UTF-8 is slow, and leaves a copy in the str for its lifetime.
     const auto width = static_cast<unsigned>(PyUnicode_KIND(str.ptr()));
     const std::size_t bytes = static_cast<std::size_t>(PyUnicode_GET_LENGTH(str.ptr())) * width;
-    if (!PyUnicode_IS_ASCII(str.ptr()) && bytes <= options_.most_wide_bytes) {
+    if (!PyUnicode_IS_ASCII(str.ptr()) && bytes <= options_.max_wide_bytes) {
       const Byte* data = static_cast<const Byte*>(PyUnicode_DATA(str.ptr()));
       texts.push_back({data, data + bytes, false, false, width});
       return;

@@ -284,17 +284,17 @@ Raises:
       [](const OpenRun& counts, const GivenOptions& options, const Merges& initial, std::size_t max_merges,
          const GivenPattern& parts, unsigned threads,
          const Typed<nb::object, "Callable[[list[tuple[bytes, bytes]], int], object]">& progress, std::uint64_t span,
-         std::size_t least_slots) {
+         std::size_t min_slots) {
         TrainingOptions training{learning_options_from(options.value), max_merges};
         training.span = span;
         training.encoding = {pattern_of(parts), threads};
-        training.sharing = {threads, least_slots};
+        training.sharing = {threads, min_slots};
         const RunWords words = run_of(counts);
         const FirstTokens::Merges first = merges_from(initial);
         return merges_of([&](const auto& poll) { return learn_merges(words, first, training, poll); }, progress);
       },
       "counts"_a, "options"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "parts"_a.none() = "gpt2", "threads"_a = 1,
-      "progress"_a.none(), "span"_a = TrainingOptions().span, "least_slots"_a = Sharing().least_slots,
+      "progress"_a.none(), "span"_a = TrainingOptions().span, "min_slots"_a = Sharing().min_slots,
       R"(Learn merges as hf_bpe.reference does.
 
 Args:
@@ -304,7 +304,7 @@ Args:
     progress: called about twenty times a second and at the end, with the merges since its last call, none or more,
         and how often the last one occurred.
     span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
-    least_slots: how many tokens a thread that indexes pairs has at least; the result is always the same.
+    min_slots: how many tokens a thread that indexes pairs has at least; the result is always the same.
 )");
 
   module.def(

@@ -46,10 +46,10 @@ Stage stage_of(nb::handle stage) {
 using GivenStages = Typed<nb::object, "list[tuple[bytes, int, list[bytes], bytes, int, int, int, int]]">;
 
 std::shared_ptr<const Chain> chain_of(nb::handle stages, nb::bytes cuts) {
-  constexpr std::size_t kMostStages = 64;  // splitting is recursive
+  constexpr std::size_t kMaxStages = 64;  // splitting is recursive
   auto chain = std::make_shared<Chain>();
   const Held held = items_of(stages, "stages");
-  if (held.size() > kMostStages) throw nb::value_error("stages: expected at most 64");
+  if (held.size() > kMaxStages) throw nb::value_error("stages: expected at most 64");
   for (nb::handle stage : held) chain->stages.push_back(stage_of(stage));
   if (std::ranges::count(chain->stages, true, &Stage::adds_space) > 1) {
     throw nb::value_error("stages: expected at most one that adds spaces");

@@ -106,8 +106,8 @@ class Counter::Worker {
 };
 
 Counter::Counter(const CountingOptions& options) : options_(options), specials_(plain_tokens(options.special_tokens)) {
-  options_.threads = std::clamp<unsigned>(options_.threads, 1, kMostThreads);
-  options_.chunk_bytes = least_chunk(std::max<std::size_t>(options_.chunk_bytes, 1), specials_);
+  options_.threads = std::clamp<unsigned>(options_.threads, 1, kMaxThreads);
+  options_.chunk_bytes = min_chunk(std::max<std::size_t>(options_.chunk_bytes, 1), specials_);
   // A table counts as full if the words of another chunk might not fit.
   if (options_.memory != 0)
     options_.chunk_bytes = std::min(options_.chunk_bytes, options_.memory / options_.threads / 128 + 1);

@@ -246,7 +246,7 @@ struct Encoder::Results {
 Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
                               const std::function<void(std::size_t)>& poll) const {
   Results results;
-  results.chunks = share_out(texts, least_chunk(core_->chunk_bytes, *added_tokens_));
+  results.chunks = share_out(texts, min_chunk(core_->chunk_bytes, *added_tokens_));
   const std::size_t threads = std::max<std::size_t>(useful_threads(options.threads, results.chunks.size()), 1);
   std::vector<Lease> workers;
   for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(*core_);
@@ -363,7 +363,7 @@ Encoder::EncodedWithOffsets Encoder::encode_with_offsets(const std::vector<Text>
 }
 
 bool Encoder::lacks_bytes() const { return core_->vocabulary.lacks_bytes(); }
-std::size_t Encoder::most_wide_bytes() const { return core_->chunk_bytes; }
+std::size_t Encoder::max_wide_bytes() const { return core_->chunk_bytes; }
 
 std::vector<std::int64_t> Encoder::count(const std::vector<Text>& texts, const EncodingOptions& options,
                                          const std::function<void(std::size_t)>& poll) const {

@@ -56,7 +56,7 @@ class Encoder {
   bool lacks_bytes() const;
 
   // Texts up to this many bytes may have wider units than UTF-8.
-  std::size_t most_wide_bytes() const;
+  std::size_t max_wide_bytes() const;
 
   // The ids of texts; throws MissingByte. `poll` is called from time to time in the calling thread with the number of
   // bytes done; its exceptions propagate.

@@ -24,12 +24,12 @@ class TextGroup {
   // Calls `encode(utf8, waits)` for a text; if it waits, its words are to be encoded later.
   template <class Encode>
   void add(const Text& text, std::size_t number, Encode encode) {
-    const std::size_t size = most_utf8_bytes(text);
-    if (bytes_ + size > kMostBytes || !ids_.has_room(size + kSlack) || !worker_.may_wait(size)) finish();
-    const bool waits = waits_ && size <= kMostBytes && worker_.may_wait(size);
+    const std::size_t size = max_utf8_bytes(text);
+    if (bytes_ + size > kMaxBytes || !ids_.has_room(size + kSlack) || !worker_.may_wait(size)) finish();
+    const bool waits = waits_ && size <= kMaxBytes && worker_.may_wait(size);
     if (waits) ids_.room(size + kSlack);  // from now on ids do not move
     const std::size_t before = ids_.size();
-    encode(worker_.utf8_of(text, bytes_, kMostBytes), waits);
+    encode(worker_.utf8_of(text, bytes_, kMaxBytes), waits);
     if (!waits) {
       sizes_[number] = static_cast<std::int64_t>(ids_.size() - before);
       return;
@@ -55,14 +55,14 @@ class TextGroup {
   }
 
  private:
-  static constexpr std::size_t kMostBytes = std::size_t{1} << 14;  // of UTF-8 that waits; longer texts do not wait
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 14;  // of UTF-8 that waits; longer texts do not wait
   static constexpr std::size_t kSlack = 16;
 
   struct Waiting {
     std::size_t number, end;  // in the ids, until words are merged
   };
 
-  static std::size_t most_utf8_bytes(const Text& text) {
+  static std::size_t max_utf8_bytes(const Text& text) {
     const auto bytes = static_cast<std::size_t>(text.end - text.begin);
     return text.width == 0 ? bytes : bytes / text.width * utf8_bytes(text.width);
   }

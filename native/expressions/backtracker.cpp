@@ -6,8 +6,8 @@
 
 namespace hf_bpe {
 
-Backtracker::Backtracker(const Expression& expression, std::size_t most_bytes)
-    : expression_(expression), most_bytes_(most_bytes) {
+Backtracker::Backtracker(const Expression& expression, std::size_t max_bytes)
+    : expression_(expression), max_bytes_(max_bytes) {
   for (const Instruction& each : expression.code()) {
     splits_.push_back(each.opcode == Opcode::kSplit ? static_cast<std::uint32_t>(count_++) : 0);
   }
@@ -22,15 +22,15 @@ void Backtracker::reset(const Byte* begin, const Byte* end) {
   ends_.clear();
   last_place_ = 0;
   const auto size = static_cast<std::size_t>(end - begin);
-  if (size >= std::numeric_limits<std::uint32_t>::max()) reserve(most_bytes_ + 1);
+  if (size >= std::numeric_limits<std::uint32_t>::max()) reserve(max_bytes_ + 1);
   blocks_.resize(size / kBlock + 1);
 }
 
 // Counts memory that is about to be used.
 void Backtracker::reserve(std::size_t bytes) {
   bytes_ += bytes;
-  if (bytes_ <= most_bytes_) return;
-  throw ExpressionTooCostly("the pattern needs more than " + std::to_string(most_bytes_ >> 20) +
+  if (bytes_ <= max_bytes_) return;
+  throw ExpressionTooCostly("the pattern needs more than " + std::to_string(max_bytes_ >> 20) +
                             " MB to split a text; expected an expression with fewer choices, or a shorter text");
 }
 
@@ -70,7 +70,7 @@ void Backtracker::note(std::uint32_t split, std::uint32_t place, Result result) 
 void Backtracker::open(Kind kind, std::uint32_t instruction, const Byte* at) {
   if (choices_.size() == choices_.capacity()) {
     const std::size_t more = std::max<std::size_t>(choices_.capacity(), 256);
-    if ((choices_.capacity() + more) * sizeof(Choice) > most_bytes_) reserve(most_bytes_ + 1);
+    if ((choices_.capacity() + more) * sizeof(Choice) > max_bytes_) reserve(max_bytes_ + 1);
     choices_.reserve(choices_.capacity() + more);
   }
   choices_.push_back({place_of(at), instruction, kind});

@@ -23,8 +23,8 @@ struct ExpressionTooCostly : std::invalid_argument {
 // For one thread.
 class Backtracker {
  public:
-  // `expression` must outlive it. `most_bytes` limits the memory for what has failed, and for choices that are open.
-  explicit Backtracker(const Expression& expression, std::size_t most_bytes = std::size_t{1} << 29);
+  // `expression` must outlive it. `max_bytes` limits the memory for what has failed, and for choices that are open.
+  explicit Backtracker(const Expression& expression, std::size_t max_bytes = std::size_t{1} << 29);
 
   // Begins a text. Then positions for `match` must not decrease.
   void reset(const Byte* begin, const Byte* end);
@@ -65,7 +65,7 @@ class Backtracker {
   std::uint32_t place_of(const Byte* at) const { return static_cast<std::uint32_t>(at - begin_); }
 
   const Expression& expression_;
-  const std::size_t most_bytes_;
+  const std::size_t max_bytes_;
   std::vector<std::uint32_t> splits_;  // by instruction, the number of a split
   std::size_t count_ = 0;              // of splits
   const Byte* begin_ = nullptr;

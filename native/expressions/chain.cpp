@@ -147,8 +147,8 @@ void ChainSplitter::split(const Byte* begin, const Byte* end, const PollFunction
 }
 
 std::size_t ChainSplitter::next_stage(std::size_t stage, const Byte* begin, const Byte* end) const {
-  constexpr std::ptrdiff_t kMostBytes = 64;  // longer pieces are few, and most stages match in them
-  if (end - begin > kMostBytes) return stage;
+  constexpr std::ptrdiff_t kMaxBytes = 64;  // longer pieces are few, and most stages match in them
+  if (end - begin > kMaxBytes) return stage;
   std::uint64_t begins = 0, ends = 0;
   for (const Byte* at = begin; at < end; ++at) {
     begins |= begins_[*at];

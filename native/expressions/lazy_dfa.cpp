@@ -5,10 +5,10 @@
 
 namespace hf_bpe {
 
-LazyDfa::LazyDfa(const Expression& expression, std::size_t most_bytes)
+LazyDfa::LazyDfa(const Expression& expression, std::size_t max_bytes)
     : expression_(expression),
       width_(expression.alphabet().classes() + 1),
-      most_bytes_(most_bytes),
+      max_bytes_(max_bytes),
       seen_(expression.code().size(), 0),
       added_(expression.code().size(), 0) {
   const Alphabet& alphabet = expression.alphabet();
@@ -123,7 +123,7 @@ LazyDfa::Transition LazyDfa::state_of(State state) {
   if (const auto found = known_.find(state); found != known_.end()) return found->second;
   constexpr std::size_t kBytesOfState = 160;  // about, without its elements, which `states_` and `known_` have
   const std::size_t bytes = kBytesOfState + sizeof(Transition) * width_ + 2 * sizeof(state[0]) * state.size();
-  if (bytes_ + bytes > most_bytes_ && states_.size() >= kLeastStates) clear();
+  if (bytes_ + bytes > max_bytes_ && states_.size() >= kMinStates) clear();
   bytes_ += bytes;
   const auto number = static_cast<Transition>(transitions_.size() * 2);
   try {

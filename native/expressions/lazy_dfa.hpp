@@ -19,8 +19,8 @@ namespace hf_bpe {
 // For one thread.
 class LazyDfa {
  public:
-  // `expression` is regular, and must outlive the automaton. `most_bytes` limits the memory for states.
-  explicit LazyDfa(const Expression& expression, std::size_t most_bytes = std::size_t{8} << 20);
+  // `expression` is regular, and must outlive the automaton. `max_bytes` limits the memory for states.
+  explicit LazyDfa(const Expression& expression, std::size_t max_bytes = std::size_t{8} << 20);
 
   // The end of the match that begins at `at`, in a text from `begin` to `end`; nullptr if there is none. Adds the
   // number of bytes that were read, and of instructions that were followed to make states, to `work`. `polls` is called
@@ -31,8 +31,8 @@ class LazyDfa {
   // The first of a state's transitions, times two, plus one if a match ends before the character.
   using Transition = std::uint32_t;
   static constexpr Transition kUnknown = ~Transition{0};
-  static constexpr Transition kDead = 0;          // the state that nothing follows
-  static constexpr std::size_t kLeastStates = 3;  // with the dead one, so that a step may clear all and add its state
+  static constexpr Transition kDead = 0;        // the state that nothing follows
+  static constexpr std::size_t kMinStates = 3;  // with the dead one, so that a step may clear all and add its state
 
   // The instructions to continue at, after the number of the set of tests that the last character passes.
   using State = std::vector<std::uint32_t>;
@@ -43,7 +43,7 @@ class LazyDfa {
   void clear();
 
   const Expression& expression_;
-  const std::size_t width_, most_bytes_;
+  const std::size_t width_, max_bytes_;
   std::size_t bytes_ = 0;                // of the states, about
   std::vector<std::uint32_t> contexts_;  // by class: characters of one context are alike to all that looks back
   std::vector<unsigned> context_types_;  // a class of each

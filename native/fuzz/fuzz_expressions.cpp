@@ -5,7 +5,7 @@
 namespace {
 
 // At most this many, because the time of instructions that share a body may double with each.
-constexpr std::size_t kMostBodies = 6;
+constexpr std::size_t kMaxBodies = 6;
 
 hf_bpe::Program any_program(const naive::Draw& draw) {
   using namespace hf_bpe;
@@ -14,7 +14,7 @@ hf_bpe::Program any_program(const naive::Draw& draw) {
   const std::size_t size = 1 + draw(24);
   for (std::size_t i = 0, bodies = 0; i < size; ++i) {
     auto opcode = Opcode{static_cast<std::uint32_t>(draw(7))};
-    if ((opcode == Opcode::kLook || opcode == Opcode::kAtomic) && ++bodies > kMostBodies) opcode = Opcode::kAccept;
+    if ((opcode == Opcode::kLook || opcode == Opcode::kAtomic) && ++bodies > kMaxBodies) opcode = Opcode::kAccept;
     const auto operand = [&] { return static_cast<std::uint32_t>(draw(size + 1)); };
     const auto test = [&] { return static_cast<std::uint32_t>(draw(4)); };
     const bool has_test = opcode == Opcode::kCharacter || opcode == Opcode::kCheck;

@@ -9,9 +9,9 @@ namespace hf_bpe {
 
 bool Backtracking::is_affordable(const Vocabulary& vocabulary) {
   // Tokens in real models have 7 bytes on average; the trie has fewer nodes than the tokens have bytes.
-  constexpr std::size_t kMostBytes = 32, kFew = std::size_t{1} << 16;
+  constexpr std::size_t kMaxBytes = 32, kFew = std::size_t{1} << 16;
   const std::size_t bytes = vocabulary.symbol_bytes();
-  return bytes <= kMostBytes * vocabulary.symbols() + kFew && bytes < Children::kNone;
+  return bytes <= kMaxBytes * vocabulary.symbols() + kFew && bytes < Children::kNone;
 }
 
 Backtracking::Backtracking(const Vocabulary& vocabulary, const PollFunction& poll)
@@ -115,7 +115,7 @@ Symbol Backtracking::longest(const Byte* text, const Byte* end, std::size_t& ste
 }
 
 bool Backtracking::is_stable(Symbol first, Symbol second, std::size_t& steps) const {
-  // The merges that ended the time of a part, in which one of the two merged with its other neighbour.
+  // The merges that ended the time of a part, in which one of the two merged with its other neighbor.
   std::uint32_t first_ends = 0xFFFFFFFF, second_ends = 0xFFFFFFFF;
   for (;;) {
     ++steps;
@@ -148,7 +148,7 @@ bool Backtracking::merge(const Byte* word, std::size_t length, std::vector<Symbo
   Symbol next = longest(at, end, steps);
   while (at != end) {
     polls(steps - std::exchange(polled_steps, steps));
-    if (++steps > kMostSteps * (static_cast<std::size_t>(at - word) + head_start)) return false;
+    if (++steps > kMaxSteps * (static_cast<std::size_t>(at - word) + head_start)) return false;
     if (next == kNone) {  // single bytes always reach the end, so this is not the beginning
       is_dead[static_cast<std::size_t>(at - word)] = true;
       next = made_[symbols.back()].shorter;

@@ -1,9 +1,9 @@
-// Encodes long pre-tokens in linear time: longest match first, with backtracking if two symbols may not be neighbours.
+// Encodes long pre-tokens in linear time: longest match first, with backtracking if two symbols may not be neighbors.
 // Why it is exact: call two symbols stable if their concatenated bytes, as a word of their own, are merged to just
-// these two. In the encoding of any word all neighbours are stable, because no merge has crossed an end of either. And
+// these two. In the encoding of any word all neighbors are stable, because no merge has crossed an end of either. And
 // no other sequence of reachable symbols for the same bytes has that property: there would be a first merge in the word
 // that crosses one of their ends, and it would also have happened in the word of the two symbols that it crosses
-// between. So any search that finds stable neighbours from end to end has found the result of merging by rank. For the
+// between. So any search that finds stable neighbors from end to end has found the result of merging by rank. For the
 // same reason each position is reached in only one way, so a dead end need not be tried again.
 // Stability is decided by splitting the two symbols again, the younger first, and checking at each step whether the
 // parts that then met would have been merged. This is valid if the parts of each symbol are older than the symbol, as
@@ -39,8 +39,8 @@ class Backtracking {
   bool is_exact() const { return is_exact_; }
 
   // Replaces `symbols` by those of a word; only if it is exact. Returns false, with unusable `symbols`, after
-  // `kMostSteps` for each byte so far and for as many further bytes as the word has, at most `kHeadStart`. So it takes
-  // at most 2 * kMostSteps per byte.
+  // `kMaxSteps` for each byte so far and for as many further bytes as the word has, at most `kHeadStart`. So it takes
+  // at most 2 * kMaxSteps per byte.
   bool merge(const Byte* word, std::size_t length, std::vector<Symbol>& symbols, const PollFunction& poll) const;
 
   // Whether the bytes of two symbols in a row, each the result of merging its bytes, are merged to just these two; only
@@ -48,7 +48,7 @@ class Backtracking {
   bool is_stable(Symbol first, Symbol second, std::size_t& steps) const;
 
   // Words of real text take 3 to 7 steps a byte, those of two letters up to 12. From about 16 on a heap is faster.
-  static constexpr std::size_t kMostSteps = 16;
+  static constexpr std::size_t kMaxSteps = 16;
   static constexpr std::size_t kHeadStart = std::size_t{1} << 12;
 
  private:

@@ -15,7 +15,7 @@ constexpr unsigned kPlaceBits = 6;
 constexpr std::uint32_t kNoPair = 0xFFFFFFFF;
 
 // The least of several numbers, a multiple of 8.
-inline std::uint32_t least_of(const std::uint32_t* pairs, std::size_t count) {
+inline std::uint32_t min_of(const std::uint32_t* pairs, std::size_t count) {
   std::uint32_t least[8];
   for (std::size_t j = 0; j < 8; ++j) least[j] = pairs[j];
   for (std::size_t i = 8; i < count; i += 8) {
@@ -46,18 +46,18 @@ std::size_t DropoutMerger::merge_remembered(std::uint64_t low, std::uint64_t hig
   if (results_.empty()) results_.resize(kResults);
   std::uint32_t gaps = 0;
   std::size_t gap = draws.gap(0);
-  for (std::size_t number = 0; number < kMostGaps && gap < Dropout::kLimits; ++number) {
+  for (std::size_t number = 0; number < kMaxGaps && gap < Dropout::kLimits; ++number) {
     gaps |= static_cast<std::uint32_t>(gap + 1) << (8 * number);
     const Result& result = result_of(low, high, gaps);
     if (result.gaps != gaps || result.low != low || result.high != high) break;
     gap = draws.gap(number + 1);
     if (gap < result.rest) continue;
-    for (std::size_t i = 0; i < kMostIds; ++i) out[i] = result.ids[i];
+    for (std::size_t i = 0; i < kMaxIds; ++i) out[i] = result.ids[i];
     return result.size;
   }
   Skips skips(draws);
   const std::size_t size = merge_short(word, length, skips, out);
-  if (size > kMostIds || skips.number() == 0 || skips.number() > kMostGaps) return size;
+  if (size > kMaxIds || skips.number() == 0 || skips.number() > kMaxGaps) return size;
   gaps = 0;
   for (std::size_t number = 0; number < skips.number(); ++number) {
     gap = draws.gap(number);
@@ -91,7 +91,7 @@ std::size_t DropoutMerger::merge_short(const Byte* word, std::size_t length, Ski
   for (;;) {
     std::uint64_t skipped = 0;
     std::uint32_t least;
-    while ((least = least_of(pairs, count)) != kNoPair && skips()) {
+    while ((least = min_of(pairs, count)) != kNoPair && skips()) {
       const std::uint32_t at = least % (1 << kPlaceBits);
       skipped |= std::uint64_t{1} << at;
       aside[at] = least;

@@ -31,13 +31,13 @@ class DropoutMerger {
                                const WordDraws& draws, std::uint32_t* out);
 
  private:
-  static constexpr std::size_t kMostIds = 10, kMostGaps = 4, kResults = std::size_t{1} << 17;
+  static constexpr std::size_t kMaxIds = 10, kMaxGaps = 4, kResults = std::size_t{1} << 17;
 
   struct alignas(64) Result {
     std::uint64_t low = 0, high = 0;
     std::uint32_t gaps = 0;           // the gaps before each skipped candidate, counted from 1, in a byte each
     std::uint8_t rest = 0, size = 0;  // the candidates that must be kept after the last skipped one; the number of ids
-    std::uint32_t ids[kMostIds];
+    std::uint32_t ids[kMaxIds];
   };
 
   Result& result_of(std::uint64_t low, std::uint64_t high, std::uint32_t gaps);

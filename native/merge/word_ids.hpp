@@ -87,7 +87,7 @@ class WordIds {
     if (!missed_keys_.empty()) flush();  // the last call was interrupted
   }
   // Whether as many words may be looked up before the next `finish`.
-  bool may_wait(std::size_t words) const { return missed_.size() < kMostWaiting && !is_full(words); }
+  bool may_wait(std::size_t words) const { return missed_.size() < kMaxWaiting && !is_full(words); }
   std::uint32_t* encode_later(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                               std::uint32_t* out, const PollFunction& poll) {
     return look_up(text, ends, count, readable, out, poll, NoDraws());
@@ -101,15 +101,15 @@ class WordIds {
   std::size_t bytes() const { return table_.slots() * sizeof(Entry) + table_.long_bytes() + long_.size() * sizeof(Id); }
 
  private:
-  static constexpr std::size_t kMostWaiting = 256;  // about that many missed words; more would leave the nearest caches
+  static constexpr std::size_t kMaxWaiting = 256;  // about that many missed words; more would leave the nearest caches
 
   // The cache is flushed before the table exceeds 32 MB or the rest 16 MB.
-  static constexpr std::size_t kMostWords = (std::size_t{1} << 20) / 8 * 5;
-  static constexpr std::size_t kMostLongBytes = std::size_t{16} << 20;
+  static constexpr std::size_t kMaxWords = (std::size_t{1} << 20) / 8 * 5;
+  static constexpr std::size_t kMaxLongBytes = std::size_t{16} << 20;
   static constexpr std::size_t kLongestWord = 256;
 
   bool is_full(std::size_t words) const {
-    return table_.size() + words > kMostWords || bytes() - table_.slots() * sizeof(Entry) > kMostLongBytes;
+    return table_.size() + words > kMaxWords || bytes() - table_.slots() * sizeof(Entry) > kMaxLongBytes;
   }
 
   void flush() {

@@ -7,11 +7,11 @@ namespace hf_bpe {
 
 // (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+, and what next_but_letters holds; with [\p{L}\p{M}]+ for
 // `kWithMarks`. With `kNumbersFirst` an earlier stage takes the numbers, as in minicpm5.
-template <int kMostNumbers, bool kWithMarks = false, bool kNumbersFirst = false>
+template <int kMaxNumbers, bool kWithMarks = false, bool kNumbersFirst = false>
 const Byte* next_cl100k(const Byte* text, const Byte* end) {
   constexpr ClassSet kWord = kLetters | (kWithMarks ? kMarks : kNoClass);
   constexpr ClassSet kOthers = (kMarks | kSymbols | kControls) & ~kWord;
-  constexpr Tail kTail{kOthers, kMostNumbers, false, kNumbersFirst ? kNumbers : kNoClass};
+  constexpr Tail kTail{kOthers, kMaxNumbers, false, kNumbersFirst ? kNumbers : kNoClass};
   const Byte* contraction = skip_contraction<true>(text, end);
   if (contraction != text) return contraction;
   const Character first = character_at(text, end);

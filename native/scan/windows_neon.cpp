@@ -44,7 +44,7 @@ struct Block {
   }
 
  private:
-  // One bit per byte: each keeps the bit of its position among eight, and neighbours are added three times.
+  // One bit per byte: each keeps the bit of its position among eight, and neighbors are added three times.
   template <class Compare>
   std::uint64_t mask(Compare compare) const {
     const uint8x16_t place = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};

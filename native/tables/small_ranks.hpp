@@ -39,7 +39,7 @@ class SmallRanks {
     if (symbols > kNone || merges.size() > kNone) return std::nullopt;
     SmallRanks ranks(merges.size());
     std::random_device device;
-    for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
       for (std::uint32_t& multiplier : ranks.multipliers_) multiplier = device() | 1;
       if (ranks.fill(merges)) return ranks;
     }
@@ -72,12 +72,12 @@ class SmallRanks {
   }
 
  private:
-  static constexpr std::uint32_t kEmpty = kNone;        // whatever hash is compared with it, the rank is kNone
-  static constexpr std::size_t kMostIn16Bits = 57'000;  // merges: half full is too full
-  static constexpr int kMostAttempts = 16;
-  static constexpr int kMostMoves = 500;
+  static constexpr std::uint32_t kEmpty = kNone;       // whatever hash is compared with it, the rank is kNone
+  static constexpr std::size_t kMaxIn16Bits = 57'000;  // merges: half full is too full
+  static constexpr int kMaxAttempts = 16;
+  static constexpr int kMaxMoves = 500;
 
-  explicit SmallRanks(std::size_t merges) : slot_bits_(merges <= kMostIn16Bits ? 16 : 17) {}
+  explicit SmallRanks(std::size_t merges) : slot_bits_(merges <= kMaxIn16Bits ? 16 : 17) {}
 
   std::size_t slot_of(std::size_t which, std::uint32_t hash) const {
     return which << slot_bits_ | hash >> (32 - slot_bits_);
@@ -93,7 +93,7 @@ class SmallRanks {
       std::uint32_t moved = rank;
       unsigned which = 0;
       for (int moves = 0; moved != kNone; which ^= 1, ++moves) {
-        if (moves == kMostMoves) return false;
+        if (moves == kMaxMoves) return false;
         const std::uint32_t key = key_of(merges[moved].first, merges[moved].second).hashes[which];
         moved = std::exchange(slots_[slot_of(which, key)], key << 16 | moved) & 0xFFFF;
       }

@@ -89,7 +89,7 @@ class NaiveMatcher {
       : expression_(expression), begin_(begin), end_(end) {}
 
   const Byte* match(std::uint32_t at_instruction, const Byte* at) {
-    if (++steps > kMostSteps) return nullptr;
+    if (++steps > kMaxSteps) return nullptr;
     const Instruction& each = expression_.code()[at_instruction];
     const Alphabet& alphabet = expression_.alphabet();
     const TypedCharacter next = at == end_ ? TypedCharacter{alphabet.edge(), 0} : alphabet.at(at, end_);
@@ -122,7 +122,7 @@ class NaiveMatcher {
     return nullptr;
   }
 
-  static constexpr std::size_t kMostSteps = 20'000;
+  static constexpr std::size_t kMaxSteps = 20'000;
   std::size_t steps = 0;
 
  private:
@@ -162,7 +162,7 @@ inline void check_program(const Program& program, const std::string& text, bool 
   for (const Byte* at = begin;;) {
     NaiveMatcher naive(expression, begin, end);
     const Byte* const expected = naive.match(expression.start(), at);
-    if (naive.steps > NaiveMatcher::kMostSteps) return;
+    if (naive.steps > NaiveMatcher::kMaxSteps) return;
     fresh.reset(begin, end);
     CHECK(fresh.match(at, polls) == expected);
     CHECK(continued.match(at, polls) == expected);

@@ -35,7 +35,7 @@ std::string draw_text(std::size_t pieces) {
   return text;
 }
 
-// Of few characters, mostly neighbours in Unicode, so that runs of a class and what ends them meet the ends of windows.
+// Of few characters, mostly neighbors in Unicode, so that runs of a class and what ends them meet the ends of windows.
 std::string draw_text_of_few_characters(std::size_t pieces) {
   static const std::vector<std::string> ascii = {" ", " ",  "  ", "\n", "a",  "B",   "1",
                                                  "!", "'s", "'",  "/",  "\t", "\x01"};

@@ -385,7 +385,7 @@ void test_models_of_65536_symbols_or_merges_have_no_small_ranks() {
   CHECK(!SmallRanks::make(merges, 0xFFFF));
 }
 
-std::uint32_t least_slot(const std::uint32_t* slots, std::uint32_t inverted) {
+std::uint32_t min_slot(const std::uint32_t* slots, std::uint32_t inverted) {
   std::uint32_t least = ~std::uint32_t{0};
   for (std::size_t i = 0; i < CompactRanks::kSlots; ++i) least = std::min(least, slots[i] ^ inverted);
   return least;
@@ -407,7 +407,7 @@ void test_compact_ranks_are_never_too_high() {
     const auto check = [&](std::uint32_t first, std::uint32_t second) {
       const auto found = expected.find({first, second});
       const std::uint32_t rank = found == expected.end() ? kNone : found->second;
-      const std::uint32_t likely = ranks.find(ranks.key_of(first, second), least_slot);
+      const std::uint32_t likely = ranks.find(ranks.key_of(first, second), min_slot);
       CHECK(likely <= rank);
       CHECK(ranks.find_exact(first, second) == rank);
       CHECK(likely == kNone || likely < size);

@@ -29,9 +29,9 @@ struct Chunk {
 std::vector<Chunk> share_out(const std::vector<Text>& texts, std::size_t chunk_bytes);
 
 // The number of threads to start for a requested number: at most one per chunk, and no more than machines can use.
-constexpr std::size_t kMostThreads = 1024;
+constexpr std::size_t kMaxThreads = 1024;
 inline std::size_t useful_threads(std::size_t wanted, std::size_t chunks) {
-  return std::min({wanted, chunks, kMostThreads});
+  return std::min({wanted, chunks, kMaxThreads});
 }
 
 // The work on a chunk, given its number and that of the thread. It calls its `poll` from time to time.

@@ -33,7 +33,7 @@ struct EncodedWords::Tables {
     for (Symbol symbol = 0; symbol < vocabulary.symbols(); ++symbol) {
       const std::string_view bytes = symbol < 256 ? "?" : std::string_view(first_tokens.bytes()[symbol]);
       for (std::size_t i = 1; i < bytes.size(); ++i) {
-        neighbours_.set(number_of(static_cast<Byte>(bytes[i - 1]), static_cast<Byte>(bytes[i])));
+        neighbors_.set(number_of(static_cast<Byte>(bytes[i - 1]), static_cast<Byte>(bytes[i])));
       }
       const std::uint32_t id = vocabulary.id(symbol);
       if (id >= Vocabulary::kMissing) continue;
@@ -44,7 +44,7 @@ struct EncodedWords::Tables {
 
   // Whether a token holds the last byte before a place and the first one after it in a row. If not, no merge crosses
   // the place: its token would.
-  bool may_be_crossed(const Byte* place) const { return neighbours_[number_of(place[-1], place[0])]; }
+  bool may_be_crossed(const Byte* place) const { return neighbors_[number_of(place[-1], place[0])]; }
 
   struct Token {
     Symbol symbol;
@@ -61,8 +61,8 @@ struct EncodedWords::Tables {
  private:
   static std::size_t number_of(Byte first, Byte second) { return std::size_t{first} << 8 | second; }
 
-  std::vector<Token> tokens_;        // by id
-  std::bitset<1 << 16> neighbours_;  // pairs of bytes in tokens
+  std::vector<Token> tokens_;       // by id
+  std::bitset<1 << 16> neighbors_;  // pairs of bytes in tokens
 };
 
 // Encodes words in one thread. Long words are cut into parts whose symbols are cached; where the last symbol of a part
@@ -226,7 +226,7 @@ EncodedWords::EncodedWords(const Words& words, const FirstTokens& first_tokens, 
                            const PollFunction& poll) {
   const Tables tables(first_tokens);
   std::vector<std::unique_ptr<Worker>> workers;
-  while (workers.size() < std::clamp<std::size_t>(how.threads, 1, kMostThreads)) {
+  while (workers.size() < std::clamp<std::size_t>(how.threads, 1, kMaxThreads)) {
     workers.push_back(std::make_unique<Worker>(tables, how.parts));
   }
   Batch batch;

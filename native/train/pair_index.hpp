@@ -1,8 +1,8 @@
 // An index from pairs to their positions, with a heap of the pairs, kept small by two observations.
 // A pair never becomes more frequent after the merge that made the younger of its two tokens: new pairs arise only with
 // new tokens. So the positions of a pair are recorded once, when it arises, and checked before use; and the amount that
-// a merge subtracts from a neighbouring pair is added to the pair that replaces it, as one sum for each distinct
-// neighbour, however often it occurs.
+// a merge subtracts from a neighboring pair is added to the pair that replaces it, as one sum for each distinct
+// neighbor, however often it occurs.
 // And a pair that is too rare now need not be indexed: all merges before it are of pairs in the index. So only the few
 // pairs above a threshold are indexed; when none is left, the array is compacted and indexed again.
 

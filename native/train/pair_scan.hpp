@@ -1,4 +1,4 @@
-// Passes over all pairs of neighbours in a token array whose tokens have one slot each. Every pass is shared out to
+// Passes over all pairs of neighbors in a token array whose tokens have one slot each. Every pass is shared out to
 // threads, each of which takes one part of the positions.
 #pragma once
 

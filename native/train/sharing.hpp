@@ -13,13 +13,13 @@ namespace hf_bpe {
 
 struct Sharing {
   unsigned threads = 1;
-  std::size_t least_slots = std::size_t{1} << 19;  // of a part: with fewer, starting a thread takes longer
+  std::size_t min_slots = std::size_t{1} << 19;  // of a part: with fewer, starting a thread takes longer
 
   // The number of parts of an array with this number of slots. More would take more memory than they save time.
   std::size_t parts_of(std::size_t slots) const {
     constexpr unsigned kMost = 8;
     const std::size_t most = std::clamp(threads, 1u, kMost);
-    return std::clamp<std::size_t>(slots / std::max<std::size_t>(least_slots, 1), 1, most);
+    return std::clamp<std::size_t>(slots / std::max<std::size_t>(min_slots, 1), 1, most);
   }
 };
 

@@ -21,7 +21,7 @@ struct WordEncoding;
 using Position = std::uint32_t;  // the position of a slot
 
 // Words are consecutive, separated by a boundary, the commonest first. At first each token has one slot. A merged token
-// is as wide as its two parts; it is stored in its first and its last slot, so that both neighbours are found without
+// is as wide as its two parts; it is stored in its first and its last slot, so that both neighbors are found without
 // links.
 struct TokenArray {
   static constexpr Symbol kBoundary = 0xFFFFFFFF;

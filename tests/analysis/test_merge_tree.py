@@ -114,18 +114,18 @@ def test_trees_deeper_than_python_recurses_are_shown():
     assert tree.to_html().count("<li>") == 2 * 1499 + 1
 
 
-def test_neighbours_and_parents_have_other_colours():
+def test_neighbors_and_parents_have_other_colors():
     html = merge_tree(make_tokenizer(), " newest")._html()
     parents, last = [None], None
-    for tag, colour in re.findall(r'<(/?ul|/li|div class="box c(\d)")', html):
+    for tag, color in re.findall(r'<(/?ul|/li|div class="box c(\d)")', html):
         if tag == "ul":
             parents.append(last)
             last = None
         elif tag == "/ul":
             last = parents.pop()
-        elif colour:
-            assert colour not in (parents[-1], last)
-            last = colour
+        elif color:
+            assert color not in (parents[-1], last)
+            last = color
 
 
 def test_notebooks_show_what_a_model_is_and_escape_what_it_holds():

@@ -147,7 +147,7 @@ class TestParity:
 
     def test_parity_of_parallel_texts_is_tokens_relative_to_the_reference(self):
         model = train(["low low lower"], num_merges=2)
-        found = report(model, {"a": ["low low"], "b": ["xyz!?"]}, parallel=True)
+        found = report(model, {"a": ["low low"], "b": ["xyz!?"]}, translations=True)
         assert [row.parity for row in found.groups] == [1.0, pytest.approx(5 / 3)]
 
     def test_parity_of_scripts_uses_the_commonest_script_without_latin(self):

@@ -20,7 +20,7 @@ from hf_bpe.analysis import compare, report
 from hf_bpe.analysis._report.contents_of_comparison import tables_of_comparison
 from hf_bpe.analysis._report.series import DARK, LIGHT, SHAPES, lanes, offset_of, shape_of
 from hf_bpe.analysis._report.tables import Lines, Table, as_html, as_text, shortened
-from support.colours import SEEN_BY, contrast, difference
+from support.colors import SEEN_BY, contrast, difference
 from support.profiles import by_profile
 
 TEXTS = {"english": ["low lower lowest, newest 42! "] * 9, "other": ["你好 привет\nlow"] * 9}
@@ -89,7 +89,7 @@ class TestPage:
         used = re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', html)
         assert {name for pair in used for name in pair if name} == ids.keys()
 
-    def test_page_colours_are_variables_of_light_and_dark(self, html):
+    def test_page_colors_are_variables_of_light_and_dark(self, html):
         body = html.partition("</style>")[2]
         assert not re.search(r"#[0-9a-f]{6}\b", body)
         style = html.partition("<style>")[2].partition("</style>")[0]
@@ -319,7 +319,7 @@ class TestMarkdown:
 
 class TestSeries:
     @pytest.mark.parametrize(("palette", "page"), [(LIGHT, "#ffffff"), (DARK, "#14181c")], ids=["light", "dark"])
-    def test_eight_series_differ_by_colour_for_everybody_and_stand_out(self, palette, page, html):
+    def test_eight_series_differ_by_color_for_everybody_and_stand_out(self, palette, page, html):
         assert page in html
         assert len(palette) == len(SHAPES) == 8
         for vision in SEEN_BY:
@@ -334,7 +334,7 @@ class TestSeries:
             assert contrast(colors["ink"], colors["page"]) > 12
             assert contrast(colors["dim"], colors["page"]) > 4.5
 
-    def test_colour_and_shape_are_unique_among_64(self):
+    def test_color_and_shape_are_unique_among_64(self):
         assert len({(number % 8, shape_of(number)) for number in range(64)}) == 64
 
     @given(st.lists(st.floats(0, 10), max_size=9), st.floats(0.1, 2))

@@ -17,7 +17,7 @@ from hf_bpe import BPETokenizer, train
 from hf_bpe._utils.visible import DARK, LIGHT, pieces
 from hf_bpe.analysis import show
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
-from support.colours import SEEN_BY, blend, contrast, difference
+from support.colors import SEEN_BY, blend, contrast, difference
 from support.samples import make_tokenizer
 from support.strategies import any_bytes, models, texts
 
@@ -125,20 +125,20 @@ def test_a_terminal_gets_no_commands_of_the_text(model, data, ids, system):
 
 
 @given(models(all_bytes=True), any_data, st.booleans(), st.sampled_from(["truecolor", "256", "standard"]))
-def test_neighbouring_tokens_have_different_colours_in_a_terminal(model, data, ids, system):
+def test_neighboring_tokens_have_different_colors_in_a_terminal(model, data, ids, system):
     shown = show(model, data, ids=ids)
-    text = shown.coloured(system)
-    colours = [None] * len(text.plain)
+    text = shown.colored(system)
+    colors = [None] * len(text.plain)
     for span in text.spans:
         if span.style.bgcolor is not None:
             named = span.style.bgcolor.downgrade(COLOR_SYSTEMS[system]).number or span.style.bgcolor.name
-            colours[span.start : span.end] = [named] * (span.end - span.start)
+            colors[span.start : span.end] = [named] * (span.end - span.start)
     end, last = 0, None
     for token in shown.tokens:
         size = sum(len(piece.text) + (piece.ends_line and not ids) for piece in pieces(token.data))
-        (colour,) = {*colours[end : end + size]} - {None}
-        assert colour != last
-        end, last = end + size + (len(f"{token.id} ") if ids else 0), colour
+        (color,) = {*colors[end : end + size]} - {None}
+        assert color != last
+        end, last = end + size + (len(f"{token.id} ") if ids else 0), color
     assert end - len(text.plain) == (ids or data.endswith(b"\n") if data else 0)
 
 
@@ -188,7 +188,7 @@ def test_special_tokens_of_a_model_are_found_and_have_a_style_of_their_own():
     shown = show(MODEL, "low<|endoftext|><|endoftext|>")
     assert [token.is_added for token in shown.tokens] == [False, True, True]
     assert [" added" in each["class"] for each in Tokens(shown.to_html()).attributes] == [False, True, True]
-    assert [bool(span.style.bold) for span in shown.coloured().spans] == [False, True, True]
+    assert [bool(span.style.bold) for span in shown.colored().spans] == [False, True, True]
 
 
 def test_titles_tell_id_bytes_rank_and_of_which_character_the_bytes_are_a_part():
@@ -235,7 +235,7 @@ def test_long_text_is_shown_in_part_but_counted_whole_with_a_note():
 def test_ids_follow_tokens_and_end_lines():
     shown = show(MODEL, "low\n\nlow", ids=True)
     assert shown.marked == "low 258|↵ 10|\n↵ 10|\nlow 258"
-    assert shown.coloured().plain == "low258 ↵10\n↵10\nlow258"
+    assert shown.colored().plain == "low258 ↵10\n↵10\nlow258"
 
 
 def test_empty_text_shows_nothing():
@@ -268,12 +268,12 @@ def test_a_page_needs_nothing_from_elsewhere():
     assert not re.search(r"https?:|url\(|src=|href=|@import|<script", page)
 
 
-# Colours
+# Colors
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("vision", SEEN_BY)
-def test_colour_blind_people_tell_neighbouring_colours_apart(palette, vision):
+def test_color_blind_people_tell_neighboring_colors_apart(palette, vision):
     for one, other in zip(palette, palette[1:] + palette[:1], strict=True):
         assert difference(one, other, vision) > 10
 
@@ -281,11 +281,11 @@ def test_colour_blind_people_tell_neighbouring_colours_apart(palette, vision):
 @pytest.mark.parametrize(
     ("palette", "text", "faint"), [(LIGHT, "#000000", 0x99), (DARK, "#ffffff", 0xDD)], ids=["light", "dark"]
 )
-def test_text_and_signs_are_read_on_the_colours(palette, text, faint):
+def test_text_and_signs_are_read_on_the_colors(palette, text, faint):
     assert "light-dark(#0009, #fffd)" in show(MODEL, "low").to_html()
-    for colour in palette:
-        assert contrast(colour, text) > 5.5
-        assert contrast(colour, blend(text, colour, faint / 255)) > 4.5  # what WCAG asks for
+    for color in palette:
+        assert contrast(color, text) > 5.5
+        assert contrast(color, blend(text, color, faint / 255)) > 4.5  # what WCAG asks for
 
 
 @given(texts)

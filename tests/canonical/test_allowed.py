@@ -9,7 +9,7 @@ import pytest
 
 from hf_bpe import BPEModel, train
 from hf_bpe.canonical._allowed import AllowedTokens
-from hf_bpe.canonical._neighbours import StableNeighbours
+from hf_bpe.canonical._neighbors import StableNeighbors
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers import NAMES
@@ -93,15 +93,15 @@ def test_mask_is_that_of_all_texts(pattern, alphabet):
 
 
 @pytest.mark.parametrize("seed", range(by_profile(quick=15, thorough=100)))
-def test_stable_neighbours_are_those_that_the_merges_leave(seed):
+def test_stable_neighbors_are_those_that_the_merges_leave(seed):
     letters = Random(seed).choice(["a", "ab", "abc", "ab "])
     model = model_of(None, letters, seed, merges=14 if len(letters) > 1 else 5)
-    neighbours, encoder = StableNeighbours(model), Encoder(model)
+    neighbors, encoder = StableNeighbors(model), Encoder(model)
     tokens = [token_id for token_id, token in model.vocab.items() if {*token} <= {*letters.encode()}]
     for first, second in itertools.product(tokens, repeat=2):
         pair = [first, second]
         is_stable = encoder.encode_word(model.vocab[first] + model.vocab[second]) == pair
-        assert neighbours.are_stable(first, second) == is_stable, pair
+        assert neighbors.are_stable(first, second) == is_stable, pair
 
 
 def test_tokens_that_spell_an_added_token_are_not_allowed():

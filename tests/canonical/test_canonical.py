@@ -148,7 +148,7 @@ def test_real_models_without_known_masks_refuse_by_name(name, test_data):
 def test_order_of_merges_is_refused_before_trees_are_built(monkeypatch):
     vocab = {**{i: bytes([i]) for i in range(256)}, 256: b"ab", 257: b"abc"}
     model = BPEModel(vocab, [(b"ab", b"c"), (b"a", b"b")])
-    monkeypatch.setattr("hf_bpe.canonical._neighbours.parts_of_tokens", None)  # takes seconds for large models
+    monkeypatch.setattr("hf_bpe.canonical._neighbors.parts_of_tokens", None)  # takes seconds for large models
     with pytest.raises(ValueError, match="merge 0 of the model comes before a merge that makes one of its parts"):
         BPETokenizer(model=model).canonical_ids().heal([97])
 

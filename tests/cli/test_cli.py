@@ -77,7 +77,7 @@ class TestHelp:
         assert [line.split()[0] for line in lines[lines.index("Commands:") + 1 :][: len(COMMANDS)]] == COMMANDS
 
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
-    def test_program_without_arguments_prints_colours_on_a_terminal_only(self, monkeypatch):
+    def test_program_without_arguments_prints_colors_on_a_terminal_only(self, monkeypatch):
         import pty
 
         monkeypatch.delenv("NO_COLOR", raising=False)

@@ -94,7 +94,7 @@ def test_shells_complete_the_command_that_help_explains(monkeypatch):
     assert run().stdout.split() == ["train", "tree", "truncate"]
 
 
-def test_help_and_errors_are_coloured_on_terminals_only(monkeypatch):
+def test_help_and_errors_are_colored_on_terminals_only(monkeypatch):
     from hf_bpe.cli import messages
 
     plain = run("tree", "--help").stdout
@@ -102,10 +102,10 @@ def test_help_and_errors_are_coloured_on_terminals_only(monkeypatch):
     monkeypatch.setattr(messages, "_is_terminal", lambda stream: True)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    assert messages.coloured_help(plain).startswith("\x1b[1mUsage:\x1b[0m hf-bpe tree")
-    assert "\x1b[36m  --id\x1b[0m" in messages.coloured_help(plain)
-    assert re.sub(r"\x1b\[\d+m", "", messages.coloured_help(plain)) == plain
+    assert messages.colored_help(plain).startswith("\x1b[1mUsage:\x1b[0m hf-bpe tree")
+    assert "\x1b[36m  --id\x1b[0m" in messages.colored_help(plain)
+    assert re.sub(r"\x1b\[\d+m", "", messages.colored_help(plain)) == plain
     assert "\x1b[1;31merror:\x1b[0m" in run("tree", code=2).stderr
     monkeypatch.setenv("NO_COLOR", "1")
-    assert messages.coloured_help(plain) == plain
+    assert messages.colored_help(plain) == plain
     assert "\x1b" not in run("tree", code=2).stderr

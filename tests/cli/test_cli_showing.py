@@ -50,7 +50,7 @@ def test_the_ids_are_those_of_encode(folder):
 
 
 @pytest.mark.parametrize(
-    ("options", "environment", "is_coloured"),
+    ("options", "environment", "is_colored"),
     [
         ([], {}, False),
         (["--color"], {}, True),
@@ -63,18 +63,18 @@ def test_the_ids_are_those_of_encode(folder):
     ],
     ids=str,
 )
-def test_there_are_colours_where_they_are_wanted(folder, tokenizer, monkeypatch, options, environment, is_coloured):
+def test_there_are_colors_where_they_are_wanted(folder, tokenizer, monkeypatch, options, environment, is_colored):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     shown, tree = show(tokenizer, TEXT), merge_tree(tokenizer, "newest")
-    for arguments, plain, coloured in (
-        (["show", folder], shown.marked, shown.coloured().plain),
+    for arguments, plain, colored in (
+        (["show", folder], shown.marked, shown.colored().plain),
         (["tree", folder, "newest"], str(tree), str(tree)),
     ):
         printed = run(*arguments, *options, stdin=TEXT).stdout_bytes.decode()
-        assert ("\x1b[" in printed) == is_coloured
+        assert ("\x1b[" in printed) == is_colored
         bare = re.sub(r"\x1b\[[0-9;]*m", "", printed)
-        assert bare.rstrip("\n") == (coloured if is_coloured else plain).rstrip("\n")
+        assert bare.rstrip("\n") == (colored if is_colored else plain).rstrip("\n")
 
 
 def test_pages_are_written_whole(folder, tokenizer, tmp_path):

@@ -37,7 +37,7 @@ def rank_tables(draw):
 
 
 def literal_merge(word, ranks):
-    """Merge as tiktoken's own description says: the neighbours that joined have the lowest rank, leftmost first."""
+    """Merge as tiktoken's own description says: the neighbors that joined have the lowest rank, leftmost first."""
     parts = [bytes([byte]) for byte in word]
     while True:
         pairs = [(ranks[a + b], place) for place, (a, b) in enumerate(itertools.pairwise(parts)) if a + b in ranks]

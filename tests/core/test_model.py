@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from hf_bpe import BPEModel
-from hf_bpe.core._model import MOST_TOKEN_BYTES, check_special_tokens
+from hf_bpe.core._model import MAX_TOKEN_BYTES, check_special_tokens
 from support.strategies import models
 
 VOCAB = {97: b"a", 98: b"b", 256: b"ab", 300: b"ba", 257: b"<|x|>", 258: b"<|y|>"}
@@ -83,7 +83,7 @@ def test_the_first_wrong_merge_is_named():
 
 
 def test_tokens_of_more_bytes_than_any_vocabulary_has_are_refused():
-    half = MOST_TOKEN_BYTES // 2
+    half = MAX_TOKEN_BYTES // 2
     vocab = {97: b"a" * half, 98: b"b" * half}
     assert len(BPEModel(vocab, []).vocab) == 2
     with pytest.raises(

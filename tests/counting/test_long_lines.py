@@ -119,9 +119,9 @@ def test_text_beyond_memory_is_an_error_even_with_skip(tmp_path, name, on_error)
     (tmp_path / name).write_bytes(PACK[("." + name.split(".")[2]) if name.count(".") > 1 else ""](data))
     [shard] = plan(Source(tmp_path / name, on_error=on_error))
     options = {"pattern": "gpt2", "special_tokens": [], "batch_bytes": 10, "skipped": Skipped()}
-    assert [*read(shard, **options, most_bytes=100)]
+    assert [*read(shard, **options, max_bytes=100)]
     with pytest.raises(MemoryError, match=rf"{name}: line 1.* of more than 20 bytes, the limit by max_memory"):
-        [*read(shard, **options, most_bytes=20)]
+        [*read(shard, **options, max_bytes=20)]
 
 
 def bombs(folder, size):
@@ -174,9 +174,9 @@ def test_a_window_that_takes_more_than_there_is_is_refused(tmp_path):
     path.write_bytes(packer.compress(b"low") + packer.flush())
     [shard] = plan(path)
     options = {"pattern": "gpt2", "special_tokens": [], "batch_bytes": 10, "skipped": Skipped()}
-    assert [*read(shard, **options, most_bytes=1 << 25)]
+    assert [*read(shard, **options, max_bytes=1 << 25)]
     with pytest.raises(MemoryError, match=r"a\.txt\.zst: .* takes more than 67108864 bytes, .* max_memory"):
-        [*read(shard, **options, most_bytes=1 << 24)]
+        [*read(shard, **options, max_bytes=1 << 24)]
 
 
 def test_lines_may_be_as_long_as_the_limit(tmp_path):

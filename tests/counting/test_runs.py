@@ -119,7 +119,7 @@ def test_a_wrong_length_takes_no_memory():
 def test_many_words_are_read_back_from_memory_and_files(tmp_path):
     generator = random.Random(0)
     table = {generator.randbytes(generator.randint(1, 60)): generator.getrandbits(40) + 1 for _ in range(30_000)}
-    held = gather(merge_runs([run_of(table)], [1]), most_in_memory=1 << 30)
+    held = gather(merge_runs([run_of(table)], [1]), max_in_memory=1 << 30)
     filed = gather(merge_runs([held], [1]), folder=tmp_path)
     assert isinstance(held, bytes)
     assert isinstance(filed, FileRun)
@@ -127,7 +127,7 @@ def test_many_words_are_read_back_from_memory_and_files(tmp_path):
     assert list(read_words(held)) == sorted(table.items())
     assert list(read_words(filed.reader())) == sorted(table.items())
     first, second = filed.reader(), filed.reader()  # of one file, at once
-    assert gather(merge_runs([first, second], [1, 2]), most_in_memory=1 << 30) == run_of(
+    assert gather(merge_runs([first, second], [1, 2]), max_in_memory=1 << 30) == run_of(
         {word: 3 * count for word, count in table.items()}
     )
 

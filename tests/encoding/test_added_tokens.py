@@ -176,7 +176,7 @@ def test_copies_and_pickles_split_alike():
         assert twin.split("a <x> <x>b") == splitter.split("a <x> <x>b") == ["a", 3, " <x>b"]
 
 
-# Characters: all of them but those of planes where every character is like its neighbours
+# Characters: all of them but those of planes where every character is like its neighbors
 
 CHARACTERS = [chr(code) for code in [*range(0xD800), *range(0xE000, 0x20000), *range(0xE0000, 0xE0200)]]
 

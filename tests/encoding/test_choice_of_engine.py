@@ -106,7 +106,7 @@ NEEDS_CORE = {
     "dropout and stochastok": "tokenizer('low', dropout=0.1, seed=1)",
     "superwords": "train(['low'], 300, superwords=Superwords(after=1))",
     "counts in limited memory": "count(['low'], max_memory='4GB')",
-    "token files": "tokenizer.encode_file('text.txt', 'ids.npy')",
+    "token files": "tokenizer.encode_files('text.txt', 'ids.npy')",
     "reports": "__import__('hf_bpe.analysis').analysis.report(tokenizer, ['low'])",
     "accelerated tokenizers": "__import__('hf_bpe').accelerate(fast)",
     "extended vocabularies": "__import__('hf_bpe.editing').editing.extend(tokenizer.model, ['low'], 1)",

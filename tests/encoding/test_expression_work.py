@@ -83,7 +83,7 @@ def test_files_and_commands_refuse_a_text_that_takes_too_long(tokenizer, tmp_pat
     (tmp_path / "text.txt").write_text(TEXT)
     foreign = BPETokenizer.from_pretrained(tmp_path / "tokenizer")
     with pytest.raises(ValueError, match=TOO_COSTLY.format(len(TEXT))):
-        foreign.encode_file(tmp_path / "text.txt", tmp_path / "ids.npy")
+        foreign.encode_files(tmp_path / "text.txt", tmp_path / "ids.npy")
     assert not (tmp_path / "ids.npy").exists()
     for arguments in (
         ["encode", "tokenizer", "text.txt"],

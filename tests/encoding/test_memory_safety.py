@@ -166,7 +166,7 @@ def test_lists_of_numbers_may_change_while_they_are_read(native, model, native_e
     vocab = {Index(5, lambda: vocab.clear()): b"a", 6: b"b", 7: b"c"}
     assert native.Encoder(model, make_encoder, vocab, [], None).encode("abc", OPTIONS) == [5, 6, 7]
     letters = {5: b"a", Index(6, lambda: letters.clear()): b"b", 7: b"c", 9: b"bc", 11: b"cb"}
-    encoder = native.Encoder(model, make_encoder, letters, [], "gpt2", no_words=[b"cb"])
+    encoder = native.Encoder(model, make_encoder, letters, [], "gpt2", excluded_tokens=[b"cb"])
     assert encoder.encode("bc a cb", Options(unknown_id=1)) == [9, 1, 5, 1, 7, 6]
 
 
@@ -325,8 +325,8 @@ def test_wrong_arguments_are_refused_by_name(native, model, native_encoder):
         (made({1: "a"}), TypeError, "tokens: expected bytes"),
         (made({1: b"a"}, [(b"a",)]), TypeError, "merges: expected pairs"),
         (made({1: b"a"}, [[b"a", b"a"]]), TypeError, "merges: expected pairs"),
-        (made({1: b""}, no_words=[]), ValueError, "empty token"),
-        (made({1: b"a"}, no_words=["a"]), TypeError, "no_words: expected bytes"),
+        (made({1: b""}, excluded_tokens=[]), ValueError, "empty token"),
+        (made({1: b"a"}, excluded_tokens=["a"]), TypeError, "excluded_tokens: expected bytes"),
         (made({1: b"a", 2: b"aa"}, merge_ids=b"12345678"), ValueError, "merge_ids: expected three"),
         (made({1: b"a", 2: b"aa"}, merge_ids=ids_of(1, 1, 3)), ValueError, "merge_ids: an id of no token"),
         (made({1: b"a", 2: b"aa"}, merge_ids=ids_of(2**31, 1, 2)), ValueError, "merge_ids: an id of no token"),

@@ -200,7 +200,7 @@ def test_highest_frequencies_are_distinguished(min_frequency):
 
 
 def learn_natively(native, counts, *, max_merges, initial=(), progress=None, parts="gpt2", threads=1, **options):
-    more = {name: options.pop(name) for name in ("span", "least_slots") if name in options}
+    more = {name: options.pop(name) for name in ("span", "min_slots") if name in options}
     run = RunMerger.of(counts).read(1 << 40)
     return native.learn_merges(
         lambda: run,
@@ -214,7 +214,7 @@ def learn_natively(native, counts, *, max_merges, initial=(), progress=None, par
     )
 
 
-# Counts up to 2**55, which doubles do not tell from their neighbours.
+# Counts up to 2**55, which doubles do not tell from their neighbors.
 large_corpora = st.dictionaries(
     words(max_size=40), st.integers(1, 5) | st.integers(1, 3000) | st.integers(2**54, 2**55), min_size=1, max_size=30
 )
@@ -239,8 +239,8 @@ large_corpora = st.dictionaries(
     st.sampled_from([None, "gpt2", "o200k", "qwen2"]),
     st.integers(1, 50),
 )
-def test_merges_are_those_of_the_reference(native, counts, span, options, parts, least_slots):
-    learned = learn_natively(native, counts, span=span, parts=parts, threads=2, least_slots=least_slots, **options)
+def test_merges_are_those_of_the_reference(native, counts, span, options, parts, min_slots):
+    learned = learn_natively(native, counts, span=span, parts=parts, threads=2, min_slots=min_slots, **options)
     assert learned == reference.learn_merges(counts, **options)
 
 
@@ -268,7 +268,7 @@ def test_merges_of_many_random_words_are_those_of_the_reference(native, tie_brea
     expected = reference.learn_merges(counts, max_merges=number, tie_break=tie_break)
     assert len(expected) == number
     for threads in (1, 3):
-        options = {"span": span, "threads": threads, "least_slots": 1000}
+        options = {"span": span, "threads": threads, "min_slots": 1000}
         assert learn_natively(native, counts, tie_break=tie_break, max_merges=number, **options) == expected
 
 

@@ -58,8 +58,8 @@ def encoders(draw, native, tokens=()):
     pattern = draw(st.sampled_from([model.pattern, model.pattern, *CHAINS, *SPACING_CHAINS]))
     model = dataclasses.replace(model, pattern=pattern, drop_missing_bytes=draw(st.booleans()))
     how = {"simd": draw(st.sampled_from(native.simd_names())), "chunk_bytes": draw(st.integers(1, 60))}
-    no_words = [special.encode() for special in model.special_tokens] if model.ignore_merges else None
-    how |= {"no_words": no_words, "drop_missing_bytes": model.drop_missing_bytes}
+    excluded_tokens = [special.encode() for special in model.special_tokens] if model.ignore_merges else None
+    how |= {"excluded_tokens": excluded_tokens, "drop_missing_bytes": model.drop_missing_bytes}
     splits = native_pattern(native, pattern)
     encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, splits, **how)
     return encoder.with_added_tokens(tuple(tokens)), python_encoder(model, tokens)
@@ -173,7 +173,7 @@ def test_native_ids_of_hostile_models_are_those_of_the_reference(native, model, 
     assert fast.encode_batch(words, Options(), 1) == slow.encode_batch(words, Options(), 1)
 
 
-def test_dropped_bytes_make_their_neighbours_merge_within_a_pre_token_only():
+def test_dropped_bytes_make_their_neighbors_merge_within_a_pre_token_only():
     vocab = {0: b"a", 1: b"b", 2: b"ab", 3: b" ", 4: b"a\x00b"}
     model = BPEModel(vocab, [(b"a", b"b")], drop_missing_bytes=True)
     encoder = make_encoder(model)

@@ -430,5 +430,5 @@ def test_real_text_that_is_decomposed_has_the_ids_of_the_same_text_composed(test
     assert ids == tokenizer.encode_to_lists(composed)
     path = tmp_path / "text.txt"
     path.write_bytes(decomposed[0].encode())
-    written = tokenizer.encode_file(path, tmp_path / "ids.npy")
+    written = tokenizer.encode_files(path, tmp_path / "ids.npy")
     assert np.load(written.ids).tolist()[: len(ids[0])] == ids[0]

@@ -123,7 +123,7 @@ def test_training_resumes_from_counts(files):
 def resume_encoding():
     tokenizer = BPETokenizer.from_pretrained("folders/plain")
     corpus = ["root/corpus/0.jsonl", "root/corpus/1.jsonl"]
-    tokenizer.encode_file(corpus, "root/tokens", format="megatron", shard_tokens=200, work_dir="work/encoding")
+    tokenizer.encode_files(corpus, "root/tokens", format="megatron", shard_tokens=200, work_dir="work/encoding")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def encode(name, output, **options):
     tokenizer = BPETokenizer.from_pretrained(FILES / "folders" / "plain")
     options = make.TOKEN_FILES[name] | options
     output = output / ("tokens.npy" if name == "npy" else "tokens")
-    return tokenizer.encode_file(["root/corpus/0.jsonl", "root/corpus/1.jsonl"], output, **options)
+    return tokenizer.encode_files(["root/corpus/0.jsonl", "root/corpus/1.jsonl"], output, **options)
 
 
 @pytest.mark.parametrize("name", make.TOKEN_FILES)

@@ -12,6 +12,8 @@ def test_the_public_names_are_these_and_all_are_there():
         "BPEModel",
         "BPETokenizer",
         "BPETokenizerFast",
+        "Event",
+        "Listener",
         "Source",
         "WordCounts",
         "__version__",

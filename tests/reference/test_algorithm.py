@@ -144,7 +144,7 @@ def ways(word, tokens):
 
 
 @given(short_words, merges_in_any_order)
-def test_the_encoding_is_the_only_way_in_which_all_neighbours_are_stable(word, merges):
+def test_the_encoding_is_the_only_way_in_which_all_neighbors_are_stable(word, merges):
     made = {first + second for first, second in merges} | {bytes([byte]) for byte in word}
     tokens = {token for token in made if oracle.encode_word(token, merges) == [token]}
     stable = [

@@ -57,7 +57,7 @@ def convert(tokenizer, path, **options):
 def encode(tokenizer, path):
     text = path.parent / "corpus.txt"
     text.write_text("<|endoftext|>".join(CORPUS * 3), encoding="utf-8")
-    tokenizer.encode_file(text, path, separator="<|endoftext|>")
+    tokenizer.encode_files(text, path, separator="<|endoftext|>")
     text.unlink()
 
 

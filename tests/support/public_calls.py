@@ -245,7 +245,7 @@ def targets(folder: Path) -> list[Target]:
             {"pieces": lambda: ["lo", b"w"], "split_special_tokens": lambda: None, "num_workers": lambda: 1},
         ),
         method(
-            "encode_file",
+            "encode_files",
             paths=[str(text)],
             output=output + ".npy",
             separator=None,

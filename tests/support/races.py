@@ -17,7 +17,7 @@ WAYS = [
     pytest.param("signal", marks=pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="sets a timer")),
     "thread",
 ]
-_MOST_TRIES = 12
+_MAX_TRIES = 12
 
 
 def call_during(way, call, change):
@@ -68,7 +68,7 @@ def race(way, make, nothing):
     """
     test = os.environ["PYTEST_CURRENT_TEST"]  # one operation on one engine
     size = race.sizes.get((way, test), 1)
-    for _ in range(_MOST_TRIES):
+    for _ in range(_MAX_TRIES):
         result, part = call_during(way, *make(size))
         if result == nothing:
             continue
@@ -76,7 +76,7 @@ def race(way, make, nothing):
             race.sizes[way, test] = size
             return result, size
         size *= 2
-    return pytest.fail(f"no call of {_MOST_TRIES} was long enough for the {way} to run during it")
+    return pytest.fail(f"no call of {_MAX_TRIES} was long enough for the {way} to run during it")
 
 
 race.sizes = {}

@@ -57,7 +57,7 @@ def resume_train(root, num_merges=9):
 def resume_encode(root):
     options = {"format": "megatron", "shard_tokens": 40, "work_dir": root / "work"}
     (root / "out").mkdir(exist_ok=True)
-    written = tokenizer().encode_file(root / "corpus" / "all.jsonl", root / "out" / "x", **options)
+    written = tokenizer().encode_files(root / "corpus" / "all.jsonl", root / "out" / "x", **options)
     return b"".join(path.read_bytes() for path in written.files)
 
 

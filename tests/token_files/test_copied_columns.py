@@ -82,11 +82,11 @@ def test_rows_have_the_values_of_their_documents(
             ids = [*tokenizer.encode(record["text"], split_special_tokens=True), tokenizer.eos_token_id]
             expected += [(row, *values) for row in rows_of([ids], pack, across=False)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces, "_MOST_IDS", sizes[0])
+        patch.setattr(pieces, "_MAX_IDS", sizes[0])
         patch.setattr(pieces, "_READ_IDS", sizes[1])
-        patch.setattr(pieces, "_MOST_VALUES", sizes[2])
+        patch.setattr(pieces, "_MAX_VALUES", sizes[2])
         patch.setattr(documents, "BLOCK_BYTES", sizes[3])
-        written = tokenizer.encode_file(
+        written = tokenizer.encode_files(
             [write(folder / f"{number}{kind}", records) for number, records in enumerate(files)],
             folder / "out",
             format=format,
@@ -116,7 +116,7 @@ def test_groups_of_rows_are_limited(tokenizer, tmp_path, monkeypatch, rows, ids)
 def test_other_values_become_json(tokenizer, tmp_path):
     values = [1, 0.5, True, ["é"], {"a": None}, "1", None, "\ud800"]
     path = write(tmp_path / "in.jsonl", [{"text": "low", "id": "x", "meta": value} for value in values])
-    written = tokenizer.encode_file(path, tmp_path / "out", **OPTIONS)
+    written = tokenizer.encode_files(path, tmp_path / "out", **OPTIONS)
     assert [row["meta"] for row in read(written)] == ["1", "0.5", "true", '["é"]', '{"a": null}', "1", None, "\ufffd"]
 
 
@@ -131,7 +131,7 @@ def test_dates_and_other_types_of_parquet_become_text(tokenizer, tmp_path):
     }
     pq.write_table(pa.table(columns), tmp_path / "in.parquet")
     [_, *names] = columns
-    written = tokenizer.encode_file(tmp_path / "in.parquet", tmp_path / "out", format="parquet", copy_columns=names)
+    written = tokenizer.encode_files(tmp_path / "in.parquet", tmp_path / "out", format="parquet", copy_columns=names)
     expected = ["2026-01-02", "2026-01-02 03:04:05", "1.50", '["a\ufffd", "b"]', '["2026-01-02"]']
     assert [[*row.values()][1:] for row in read(written)] == [expected]
 
@@ -139,7 +139,7 @@ def test_dates_and_other_types_of_parquet_become_text(tokenizer, tmp_path):
 def test_values_that_cannot_be_read_are_malformed_input(tokenizer, tmp_path):
     def encode(table):
         pq.write_table(table, tmp_path / "in.parquet")
-        return tokenizer.encode_file(tmp_path / "in.parquet", tmp_path / "out", format="parquet", copy_columns=["a"])
+        return tokenizer.encode_files(tmp_path / "in.parquet", tmp_path / "out", format="parquet", copy_columns=["a"])
 
     columns = [pa.array(["low"]), pa.array(["x"]), pa.array(["y"])]
     for name in ("a", "text"):
@@ -160,8 +160,8 @@ def test_a_value_that_is_nested_too_deeply_is_malformed_input(tokenizer, tmp_pat
 
     monkeypatch.setattr(_copied_columns, "json", SimpleNamespace(dumps=dumps))
     with pytest.raises(ValueError, match=r"in\.jsonl: line 1: a value to copy is nested too deeply"):
-        tokenizer.encode_file(path, tmp_path / "out", **OPTIONS)
-    written = tokenizer.encode_file(Source(str(path), on_error="skip"), tmp_path / "out", **OPTIONS)
+        tokenizer.encode_files(path, tmp_path / "out", **OPTIONS)
+    written = tokenizer.encode_files(Source(str(path), on_error="skip"), tmp_path / "out", **OPTIONS)
     assert [row["id"] for row in read(written)] == ["y"]
 
 
@@ -169,7 +169,7 @@ def test_groups_of_rows_are_bounded_by_their_values(tokenizer, tmp_path, monkeyp
     monkeypatch.setattr(arrow, "_GROUP_CHARACTERS", 8)
     ids = ["four", "four", None, "more than eight", "four"]
     path = write(tmp_path / "in.jsonl", [{"text": "low", "id": each, "meta": None} for each in ids])
-    written = tokenizer.encode_file(path, tmp_path / "out", **OPTIONS)
+    written = tokenizer.encode_files(path, tmp_path / "out", **OPTIONS)
     metadata = pq.read_metadata(written.files[0])
     assert [metadata.row_group(each).num_rows for each in range(metadata.num_row_groups)] == [2, 2, 1]
     assert [row["id"] for row in read(written)] == ids
@@ -181,7 +181,7 @@ def test_what_has_no_place_is_refused(tokenizer, tmp_path):
     plain.write_text("low")
 
     def encode(source=path, **options):
-        return tokenizer.encode_file(source, tmp_path / "out", **{**OPTIONS, **options})
+        return tokenizer.encode_files(source, tmp_path / "out", **{**OPTIONS, **options})
 
     with pytest.raises(ValueError, match="copy_columns: expected a format with columns of text, 'parquet' or 'arrow'"):
         encode(format="megatron")
@@ -203,7 +203,7 @@ def test_what_has_no_place_is_refused(tokenizer, tmp_path):
 def test_a_missing_column_is_malformed_input(tokenizer, tmp_path, kind):
     path = write(tmp_path / f"in{kind}", [{"text": "low", "id": "x", "meta": 1}])
     with pytest.raises(ValueError, match=f"in{kind}: .*'url'.*'text', 'id', 'meta'"):
-        tokenizer.encode_file(path, tmp_path / "out", format="parquet", copy_columns=["url"])
+        tokenizer.encode_files(path, tmp_path / "out", format="parquet", copy_columns=["url"])
 
 
 def test_the_command_copies_columns(tokenizer, tmp_path):

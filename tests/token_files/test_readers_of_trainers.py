@@ -45,7 +45,7 @@ def source(tmp_path):
 
 def test_megatron(tokenizer, rows, source, tmp_path):
     megatron = imported("megatron.core.datasets.indexed_dataset")
-    tokenizer.encode_file(source, tmp_path / "ours", format="megatron")
+    tokenizer.encode_files(source, tmp_path / "ours", format="megatron")
     dtype = megatron.DType.optimal_dtype(len(tokenizer))
     builder = megatron.IndexedDatasetBuilder(str(tmp_path / "theirs.bin"), dtype=dtype)
     for row in rows:
@@ -59,7 +59,7 @@ def test_megatron(tokenizer, rows, source, tmp_path):
 
 def test_datatrove(tokenizer, rows, source, tmp_path):
     tokens = imported("datatrove.pipeline.tokens.tokenizer")
-    tokenizer.encode_file(source, tmp_path / "ours", format="datatrove")
+    tokenizer.encode_files(source, tmp_path / "ours", format="datatrove")
     file = tokens.TokenizedFile(str(tmp_path), "theirs.ds", save_final_metadata=True, token_size=2)
     for row in rows:
         file.write(row, None)
@@ -85,7 +85,7 @@ def test_datatrove_metadata_in_words(tokens):
 def test_mds(tokenizer, rows, source, tmp_path):
     streaming = imported("streaming")
     options = {"pack": 16, "pack_across": False}
-    tokenizer.encode_file(source, tmp_path / "ours", format="mds", **options)
+    tokenizer.encode_files(source, tmp_path / "ours", format="mds", **options)
     samples = [row[at : at + 16] for row in rows for at in range(0, len(row), 16)]
     with streaming.MDSWriter(
         out=str(tmp_path / "theirs"), columns={"tokens": "ndarray:uint32"}, size_limit=None
@@ -102,7 +102,7 @@ def test_mds(tokenizer, rows, source, tmp_path):
 @pytest.mark.parametrize("format", ["parquet", "arrow"])
 def test_datasets(tokenizer, rows, source, tmp_path, format):
     datasets = imported("datasets")
-    written = tokenizer.encode_file(source, tmp_path / "ours", format=format)
+    written = tokenizer.encode_files(source, tmp_path / "ours", format=format)
     if format == "arrow":
         dataset = datasets.Dataset.from_file(str(written.ids))
     else:
@@ -111,9 +111,9 @@ def test_datasets(tokenizer, rows, source, tmp_path, format):
 
 
 def test_numpy_and_nanogpt(tokenizer, rows, source, tmp_path):
-    written = tokenizer.encode_file(source, tmp_path / "ours.npy", append_separator=True)
+    written = tokenizer.encode_files(source, tmp_path / "ours.npy", append_separator=True)
     ids, offsets = np.load(written.ids, mmap_mode="r"), np.load(written.offsets)
     assert [ids[start:stop].tolist() for start, stop in pairwise(offsets)] == rows
-    written = tokenizer.encode_file(source, tmp_path / "train.bin", format="nanogpt")
+    written = tokenizer.encode_files(source, tmp_path / "train.bin", format="nanogpt")
     stream = np.memmap(written.ids, dtype=np.uint16, mode="r")  # as nanoGPT reads it
     assert stream.tolist() == [token for row in rows for token in row]

@@ -59,7 +59,7 @@ class Corpus:
         self.manifest = "manifest.json" if form == "folder" else "x.manifest.json"
         self.new_source = write_jsonl(folder / "new.jsonl", NEW)
         (folder / "out").mkdir()
-        write = tokenizer.encode_file
+        write = tokenizer.encode_files
         write(self.new_source, self.output, **self.options)
         self.new = self.files()
         shutil.rmtree(folder / "out")
@@ -68,7 +68,7 @@ class Corpus:
         self.old = self.files()
 
     def replace(self, **options):
-        return self.tokenizer.encode_file(self.new_source, self.output, overwrite=True, **self.options, **options)
+        return self.tokenizer.encode_files(self.new_source, self.output, overwrite=True, **self.options, **options)
 
     def files(self):
         """Return what readers see: all that is not hidden."""

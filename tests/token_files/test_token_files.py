@@ -75,9 +75,9 @@ def test_shards_hold_the_rows(tokenizer, tmp_path_factory, format, texts, pack, 
     output = folder / ("out.npy" if format == "npy" else "out")
     if not rows:
         with pytest.raises(ValueError, match="pack: expected sources with at least"):
-            tokenizer.encode_file(path, output, format=format, **options)
+            tokenizer.encode_files(path, output, format=format, **options)
         return
-    written = tokenizer.encode_file(path, output, format=format, **options)
+    written = tokenizer.encode_files(path, output, format=format, **options)
     expected = [LAYOUTS[format](shard, False) for shard in shards_of(rows, shard_tokens)]
     found = [content(each) for each in written.files if each.suffix != ".metadata"]
     assert found == [data for shard in expected for data in shard]
@@ -115,7 +115,7 @@ def test_tables_hold_the_rows(tokenizer, tmp_path_factory, format, texts, shard_
     arrow = pytest.importorskip("pyarrow")
     folder = tmp_path_factory.mktemp("files")
     path = write_jsonl(folder / "in.jsonl", texts)
-    written = tokenizer.encode_file(path, folder / "out", format=format, shard_tokens=shard_tokens)
+    written = tokenizer.encode_files(path, folder / "out", format=format, shard_tokens=shard_tokens)
     rows = []
     for file in written.files:
         if format == "parquet":
@@ -155,13 +155,13 @@ def test_files_do_not_depend_on_workers_or_pieces(tokenizer, tmp_path, monkeypat
     (tmp_path / "in").mkdir()
     sources = many_sources(tmp_path / "in")
     options = {"format": "megatron", "shard_tokens": 1000, "begin_token": "<|begin|>", **options}
-    expected = contents(tokenizer.encode_file(sources, tmp_path / "one" / "out", num_workers=1, **options))
+    expected = contents(tokenizer.encode_files(sources, tmp_path / "one" / "out", num_workers=1, **options))
     monkeypatch.setattr(stream, "_UNIT_BYTES", 1)
-    monkeypatch.setattr(pieces, "_MOST_IDS", 50)
+    monkeypatch.setattr(pieces, "_MAX_IDS", 50)
     monkeypatch.setattr(pieces, "_READ_IDS", 7)
     monkeypatch.setattr(documents, "BLOCK_BYTES", 100)
     for workers in (1, 2):
-        written = tokenizer.encode_file(
+        written = tokenizer.encode_files(
             sources,
             tmp_path / f"{workers}" / "out",
             num_workers=workers,
@@ -172,7 +172,7 @@ def test_files_do_not_depend_on_workers_or_pieces(tokenizer, tmp_path, monkeypat
         assert not [*(tmp_path / f"{workers}").glob(".*")]
     monkeypatch.setattr("hf_bpe.token_files._encoding.number_of_processes", lambda units, workers: workers)
     if sys.platform.startswith("linux"):
-        assert contents(tokenizer.encode_file(sources, tmp_path / "2p" / "out", num_workers=2, **options)) == expected
+        assert contents(tokenizer.encode_files(sources, tmp_path / "2p" / "out", num_workers=2, **options)) == expected
 
 
 def killed_before(number):
@@ -203,14 +203,14 @@ def test_killed_runs_resume_to_the_same_files(tokenizer, tmp_path, monkeypatch, 
     (tmp_path / "in").mkdir()
     sources = many_sources(tmp_path / "in")
     options = {"format": format, "shard_tokens": shard_tokens, "pack": 32, "num_workers": 1}
-    expected = contents(tokenizer.encode_file(sources, tmp_path / "whole" / "out", **options))
+    expected = contents(tokenizer.encode_files(sources, tmp_path / "whole" / "out", **options))
     monkeypatch.setattr(stream, "_UNIT_BYTES", 1)
-    monkeypatch.setattr(pieces, "_MOST_IDS", 500)
+    monkeypatch.setattr(pieces, "_MAX_IDS", 500)
     monkeypatch.setattr(documents, "BLOCK_BYTES", 200)
     random, kills = Random(0), 0
 
     def encode():
-        return tokenizer.encode_file(sources, tmp_path / "out" / "out", work_dir=tmp_path / "work", **options)
+        return tokenizer.encode_files(sources, tmp_path / "out" / "out", work_dir=tmp_path / "work", **options)
 
     def encode_and_be_killed():
         killed_before(random.randrange(by_profile(quick=60, thorough=12)))
@@ -229,8 +229,8 @@ def test_documents_of_text_end_at_the_separator_or_the_end(tokenizer, tmp_path):
     path = tmp_path / "in.txt"
     path.write_text(f"low{END}lower{END}{END}", encoding="utf-8")
     (tmp_path / "open.txt").write_text("low", encoding="utf-8")
-    written = tokenizer.encode_file([path, tmp_path / "open.txt"], tmp_path / "out", format="megatron")
-    plain = tokenizer.encode_file(
+    written = tokenizer.encode_files([path, tmp_path / "open.txt"], tmp_path / "out", format="megatron")
+    plain = tokenizer.encode_files(
         [path, tmp_path / "open.txt"], tmp_path / "plain.npy", begin_token="<|begin|>", append_separator=False
     )
     low, lower = (tokenizer.encode(text, add_special_tokens=False) for text in ("low", "lower"))
@@ -245,7 +245,7 @@ def test_documents_of_text_end_at_the_separator_or_the_end(tokenizer, tmp_path):
     ]
     bare = BPETokenizer(model=tokenizer.model, eos_token=None)
     with pytest.raises(ValueError, match="separator: expected a token to end documents for format 'megatron'"):
-        bare.encode_file(path, tmp_path / "bare", format="megatron")
+        bare.encode_files(path, tmp_path / "bare", format="megatron")
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
@@ -261,12 +261,12 @@ def test_separator_in_a_record_is_ordinary_text(tokenizer, tmp_path, kind, forma
         write_jsonl(path, texts)
     end, begin = tokenizer.convert_tokens_to_ids([END, "<|begin|>"])
     documents._tell_of_separators.cache_clear()
-    written = tokenizer.encode_file(path, tmp_path / "out.npy" if format == "npy" else tmp_path / "out", format=format)
+    written = tokenizer.encode_files(path, tmp_path / "out.npy" if format == "npy" else tmp_path / "out", format=format)
     assert written.num_documents == written.num_rows == 7
     assert [record.getMessage() for record in caplog.records] == [
         f"a record holds the separator '{END}': there it is ordinary text, because each record is one document"
     ]
-    flat = tokenizer.encode_file(path, tmp_path / "flat", format="megatron", append_separator=False)
+    flat = tokenizer.encode_files(path, tmp_path / "flat", format="megatron", append_separator=False)
     ids = np.fromfile(flat.ids, np.uint16).tolist()
     assert end not in ids
     assert ids.count(begin) == 2
@@ -275,14 +275,14 @@ def test_separator_in_a_record_is_ordinary_text(tokenizer, tmp_path, kind, forma
     assert ids == [token_id for row in plain for token_id in row]
     if format == "megatron":
         assert np.fromfile(written.ids, np.uint16).tolist() == [i for row in plain for i in [*row, end]]
-    as_text = tokenizer.encode_file(path, tmp_path / "text", format="megatron", split_special_tokens=True)
+    as_text = tokenizer.encode_files(path, tmp_path / "text", format="megatron", split_special_tokens=True)
     assert as_text.num_documents == 7
 
 
 def test_separator_ends_a_document_of_text_beside_records(tokenizer, tmp_path):
     (tmp_path / "a.txt").write_text(f"low{END}lower{END}", encoding="utf-8")
     write_jsonl(tmp_path / "b.jsonl", [f"low{END}lower"])
-    written = tokenizer.encode_file([tmp_path / "a.txt", tmp_path / "b.jsonl"], tmp_path / "out", format="megatron")
+    written = tokenizer.encode_files([tmp_path / "a.txt", tmp_path / "b.jsonl"], tmp_path / "out", format="megatron")
     assert written.num_documents == 3
     ids = np.fromfile(written.ids, np.uint16).tolist()
     assert tokenizer.decode(ids) == f"low{END}lower{END}" + f"low{END}lower" + END
@@ -291,7 +291,7 @@ def test_separator_ends_a_document_of_text_beside_records(tokenizer, tmp_path):
 
 def test_manifest_names_files_sources_and_options(tokenizer, tmp_path):
     path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower low"])
-    written = tokenizer.encode_file(path, tmp_path / "out", format="llm.c", pack=3, shard_tokens=3)
+    written = tokenizer.encode_files(path, tmp_path / "out", format="llm.c", pack=3, shard_tokens=3)
     manifest = json.loads(written.manifest.read_text(encoding="utf-8"))
     assert manifest["sources"] == [
         {"name": str(path), "bytes": path.stat().st_size, "format": "jsonl", "column": "text"}
@@ -303,7 +303,7 @@ def test_manifest_names_files_sources_and_options(tokenizer, tmp_path):
     assert named == {each.name: each.stat().st_size for each in written.files}
     assert manifest["documents"] == written.num_documents == 2
     other = BPETokenizer.train(CORPUS, num_merges=14, special_tokens=[END])
-    again = json.loads(other.encode_file(path, tmp_path / "o", format="llm.c").manifest.read_text(encoding="utf-8"))
+    again = json.loads(other.encode_files(path, tmp_path / "o", format="llm.c").manifest.read_text(encoding="utf-8"))
     assert again["tokenizer"] != manifest["tokenizer"]
 
 
@@ -311,7 +311,7 @@ def test_what_a_format_cannot_hold_is_refused(tokenizer, tmp_path):
     path = write_jsonl(tmp_path / "in.jsonl", ["low"])
 
     def encode(**options):
-        tokenizer.encode_file(path, tmp_path / options.pop("output", "out"), **options)
+        tokenizer.encode_files(path, tmp_path / options.pop("output", "out"), **options)
 
     with pytest.raises(ValueError, match="nanogpt files hold ids below 65536, got a tokenizer with the id 70000"):
         FORMATS["nanogpt"].dtype(70_000)
@@ -336,31 +336,31 @@ def test_what_a_format_cannot_hold_is_refused(tokenizer, tmp_path):
 def test_shards_of_another_run_are_refused(tokenizer, tmp_path):
     path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower", "lowest"])
     options = {"format": "megatron", "shard_tokens": 3}
-    tokenizer.encode_file(path, tmp_path / "out", **options)
+    tokenizer.encode_files(path, tmp_path / "out", **options)
     for work in (None, tmp_path / "work", tmp_path / "work"):
         with pytest.raises(FileExistsError, match=r"out-0000[01]\.bin is a shard of another run"):
-            tokenizer.encode_file(path, tmp_path / "out", work_dir=work, **options)
+            tokenizer.encode_files(path, tmp_path / "out", work_dir=work, **options)
     with pytest.raises(FileExistsError, match=r"out-00000\.bin is a shard of another run"):
-        tokenizer.encode_file(path, tmp_path / "out", work_dir=tmp_path / "other", **options)
+        tokenizer.encode_files(path, tmp_path / "out", work_dir=tmp_path / "other", **options)
 
 
 def test_overwriting_deletes_only_what_the_manifest_lists(tokenizer, tmp_path):
     path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower", "lowest"])
     options = {"format": "npy", "overwrite": True}
-    tokenizer.encode_file(path, tmp_path / "out.npy", shard_tokens=3, **options)
+    tokenizer.encode_files(path, tmp_path / "out.npy", shard_tokens=3, **options)
     (tmp_path / "out-20240101.npy").write_text("precious")
     files = {each.name for each in tmp_path.iterdir()}
-    written = tokenizer.encode_file(path, tmp_path / "out.npy", shard_tokens=100, **options)
+    written = tokenizer.encode_files(path, tmp_path / "out.npy", shard_tokens=100, **options)
     assert len(written.files) == 2
     assert {each.name for each in tmp_path.iterdir()} == files - {
         f"out-0000{number}{suffix}" for number in (1, 2) for suffix in (".npy", ".offsets.npy")
     }
     (tmp_path / "out-00007.npy").write_text("precious")  # of no manifest
     with pytest.raises(FileExistsError, match=r"out-00007\.npy is a shard of another run"):
-        tokenizer.encode_file(path, tmp_path / "out.npy", shard_tokens=3, **options)
+        tokenizer.encode_files(path, tmp_path / "out.npy", shard_tokens=3, **options)
     (tmp_path / "out-00007.npy").unlink()
     with pytest.raises(ValueError, match="separator: '<x>' is not"):
-        tokenizer.encode_file(path, tmp_path / "out.npy", separator="<x>", **options)
+        tokenizer.encode_files(path, tmp_path / "out.npy", separator="<x>", **options)
     assert all(each.exists() for each in written.files)
 
 
@@ -369,56 +369,56 @@ def test_source_is_not_replaced(tokenizer, tmp_path):
     (tmp_path / "text.bin").write_text("low")
     for source in (tmp_path / "text.bin", [path, tmp_path / "text.bin"]):
         with pytest.raises(ValueError, match=r"output: .*text\.bin is a source; choose another output"):
-            tokenizer.encode_file(source, tmp_path / "text", format="nanogpt", overwrite=True)
+            tokenizer.encode_files(source, tmp_path / "text", format="nanogpt", overwrite=True)
     assert (tmp_path / "text.bin").read_text() == "low"
 
 
 def test_output_of_another_run_is_not_taken_for_that_of_this_one(tokenizer, tmp_path):
     path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower"])
     options = {"format": "nanogpt", "work_dir": tmp_path / "work"}
-    written = tokenizer.encode_file(path, tmp_path / "out", **options)
+    written = tokenizer.encode_files(path, tmp_path / "out", **options)
     content = written.ids.read_bytes()
     written.ids.write_bytes(content[::-1])
     with pytest.raises(ValueError, match="is missing or has changed since it was written"):
-        tokenizer.encode_file(path, tmp_path / "out", **options)
+        tokenizer.encode_files(path, tmp_path / "out", **options)
 
 
 def test_rows_that_end_a_shard_leave_no_empty_one(tokenizer, tmp_path):
     (tmp_path / "in.txt").write_bytes(bytes(range(97, 105)))
     options = {"format": "parquet", "append_separator": False, "pack": 4, "pack_across": False, "shard_tokens": 4}
     plain = BPETokenizer.train(["a"], vocab_size=257, special_tokens=[END])
-    one = plain.encode_file(tmp_path / "in.txt", tmp_path / "a", **options)
-    other = plain.encode_file(tmp_path / "in.txt", tmp_path / "b", work_dir=tmp_path / "work", **options)
+    one = plain.encode_files(tmp_path / "in.txt", tmp_path / "a", **options)
+    other = plain.encode_files(tmp_path / "in.txt", tmp_path / "b", work_dir=tmp_path / "work", **options)
     assert len(one.files) == len(other.files) == 2
 
 
 def test_a_work_folder_belongs_to_one_run(tokenizer, tmp_path):
     path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower", "lowest"])
     options = {"format": "megatron", "shard_tokens": 3, "work_dir": tmp_path / "work"}
-    written = tokenizer.encode_file(path, tmp_path / "out", **options)
-    assert tokenizer.encode_file(path, tmp_path / "out", **options) == written
+    written = tokenizer.encode_files(path, tmp_path / "out", **options)
+    assert tokenizer.encode_files(path, tmp_path / "out", **options) == written
     with pytest.raises(ValueError, match="expected a run with pack 3, got None; resume with the same"):
-        tokenizer.encode_file(path, tmp_path / "out", pack=3, **options)
+        tokenizer.encode_files(path, tmp_path / "out", pack=3, **options)
     written.files[0].write_bytes(b"")
     with pytest.raises(ValueError, match=r"out-00000\.bin is missing or has changed"):
-        tokenizer.encode_file(path, tmp_path / "out", **options)
+        tokenizer.encode_files(path, tmp_path / "out", **options)
     path.write_text("")
     with pytest.raises(ValueError, match="expected a run with sources"):
-        tokenizer.encode_file(path, tmp_path / "out", **options)
+        tokenizer.encode_files(path, tmp_path / "out", **options)
 
 
 def test_a_work_folder_without_its_pieces_is_refused(tokenizer, tmp_path):
     path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower", "lowest"])
     options = {"format": "megatron", "shard_tokens": 3, "work_dir": tmp_path / "work"}
-    tokenizer.encode_file(path, tmp_path / "out", **options)
+    tokenizer.encode_files(path, tmp_path / "out", **options)
     (piece,) = (tmp_path / "work" / "pieces").iterdir()
     data = piece.read_bytes()
     piece.write_bytes(data[:-1])
     with pytest.raises(ValueError, match="is damaged"):
-        tokenizer.encode_file(path, tmp_path / "out", **options)
+        tokenizer.encode_files(path, tmp_path / "out", **options)
     piece.unlink()
     with pytest.raises(ValueError, match="lacks the piece to resume from"):
-        tokenizer.encode_file(path, tmp_path / "out", **options)
+        tokenizer.encode_files(path, tmp_path / "out", **options)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -436,10 +436,10 @@ def test_a_full_disk_is_an_error_that_names_the_folder(tokenizer, tmp_path, monk
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", on_full_disk)
         with pytest.raises(OSError, match="No space left on device") as error:
-            tokenizer.encode_file(path, tmp_path / "out" / "corpus", **options)
+            tokenizer.encode_files(path, tmp_path / "out" / "corpus", **options)
     assert error.value.filename == str(tmp_path / "out")
     assert not [*(tmp_path / "out").iterdir()]
-    assert tokenizer.encode_file(path, tmp_path / "out" / "corpus", **options).num_documents == 1
+    assert tokenizer.encode_files(path, tmp_path / "out" / "corpus", **options).num_documents == 1
 
 
 def test_malformed_input_leaves_no_file_that_looks_whole(tokenizer, tmp_path):
@@ -447,14 +447,14 @@ def test_malformed_input_leaves_no_file_that_looks_whole(tokenizer, tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"text": "low"}\n{"text": 1}\n', encoding="utf-8")
     sources = [tmp_path / "good.txt", tmp_path / "bad.jsonl"]
     with pytest.raises(ValueError, match=r"bad\.jsonl: line 2: expected a JSON object with a string as 'text'"):
-        tokenizer.encode_file(sources, tmp_path / "out", format="megatron")
+        tokenizer.encode_files(sources, tmp_path / "out", format="megatron")
     with pytest.raises(ValueError, match=r"bad\.jsonl: line 2"):
-        tokenizer.encode_file(sources, tmp_path / "out", format="mds", shard_tokens=10)
+        tokenizer.encode_files(sources, tmp_path / "out", format="mds", shard_tokens=10)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "good.txt"]
     with pytest.raises(ValueError, match=r"bad\.jsonl: line 2"):
-        tokenizer.encode_file(sources, tmp_path / "out", format="megatron", shard_tokens=10)
+        tokenizer.encode_files(sources, tmp_path / "out", format="megatron", shard_tokens=10)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "good.txt"]
     skipping = [Source(str(path), errors="bytes", on_error="skip") for path in sources]
-    written = tokenizer.encode_file(skipping, tmp_path / "out", format="megatron", work_dir=tmp_path / "work")
+    written = tokenizer.encode_files(skipping, tmp_path / "out", format="megatron", work_dir=tmp_path / "work")
     manifest = json.loads(written.manifest.read_text(encoding="utf-8"))
     assert (manifest["documents"], manifest["skipped"]["documents"]) == (2, 1)

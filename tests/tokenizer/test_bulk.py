@@ -141,7 +141,7 @@ def test_files_hold_the_ids_of_each_document(any_tokenizer, files, tmp_path):
     twin = pickle.loads(pickle.dumps(any_tokenizer))
     if "<|endoftext|>" not in twin.added_tokens_encoder:
         twin.add_special_tokens({"eos_token": "<|endoftext|>"})
-    written = twin.encode_file(files, tmp_path / "out.npy", num_workers=2)
+    written = twin.encode_files(files, tmp_path / "out.npy", num_workers=2)
     ids, offsets = np.load(written.ids, mmap_mode="r"), np.load(tmp_path / "out.offsets.npy")
     assert (ids.dtype, offsets.dtype) == (np.uint16, np.int64)
     documents = [b"low lower<|endoftext|>", b"lowest of the low\n<|endoftext|>", b"<|endoftext|>", b"the rest"]
@@ -153,13 +153,13 @@ def test_files_hold_the_ids_of_each_document(any_tokenizer, files, tmp_path):
 
 
 def test_other_separators_and_none(tokenizer, files, tmp_path):
-    assert tokenizer.encode_file(files[0], str(tmp_path / "a.npy"), separator="<|user|>").num_documents == 1
+    assert tokenizer.encode_files(files[0], str(tmp_path / "a.npy"), separator="<|user|>").num_documents == 1
     bare = BPETokenizer(model=tokenizer.model, eos_token=None)
-    assert bare.encode_file(files, tmp_path / "b.npy").num_documents == 2
+    assert bare.encode_files(files, tmp_path / "b.npy").num_documents == 2
     with pytest.raises(ValueError, match="'low' is not a special or added token"):
-        tokenizer.encode_file(files, tmp_path / "c.npy", separator="low")
+        tokenizer.encode_files(files, tmp_path / "c.npy", separator="low")
     with pytest.raises(ValueError, match=r"expected a name that ends in \.npy, got"):
-        tokenizer.encode_file(files, tmp_path / "c.bin")
+        tokenizer.encode_files(files, tmp_path / "c.bin")
 
 
 def test_ids_beyond_16_bits_are_written_in_32(files, tmp_path):
@@ -167,19 +167,19 @@ def test_ids_beyond_16_bits_are_written_in_32(files, tmp_path):
     vocab = {byte: bytes([byte]) for byte in range(256)} | others | {66_000: b"<|x|>"}
     tokenizer = BPETokenizer(model=BPEModel(vocab, [], ["<|x|>"]))
     files[0].write_text("low<|x|>", encoding="utf-8")
-    ids = np.load(tokenizer.encode_file(files[0], tmp_path / "out.npy").ids)
+    ids = np.load(tokenizer.encode_files(files[0], tmp_path / "out.npy").ids)
     assert ids.dtype == np.uint32
     assert ids.tolist() == tokenizer.encode("low<|x|>") == [*b"low", 66_000]
 
 
 def test_a_file_that_fails_leaves_the_old_ones(tokenizer, files, tmp_path):
-    tokenizer.encode_file(files, tmp_path / "out.npy")
+    tokenizer.encode_files(files, tmp_path / "out.npy")
     before = (tmp_path / "out.npy").read_bytes()
     with pytest.raises(FileNotFoundError):
-        tokenizer.encode_file([files[0], tmp_path / "no such file"], tmp_path / "out.npy")
+        tokenizer.encode_files([files[0], tmp_path / "no such file"], tmp_path / "out.npy")
     files[0].write_bytes(b"x")
     bare = BPETokenizer.train(["low"], num_merges=1, initial_alphabet="observed")
     with pytest.raises(ValueError, match="no token for the byte 0x78"):
-        bare.encode_file(files, tmp_path / "out.npy")
+        bare.encode_files(files, tmp_path / "out.npy")
     assert (tmp_path / "out.npy").read_bytes() == before
     assert len([*tmp_path.iterdir()]) == len(files) + len(OUTPUTS)

@@ -167,5 +167,5 @@ def test_bulk_methods_give_the_ids_of_calls(tokenizer, tmp_path):
     assert tokenizer.encode_to_lists([TEXT]) == [ids]
     assert tokenizer.count_tokens([TEXT]) == [len(ids)]
     assert [*tokenizer.encode_iterable([TEXT[:9], TEXT[9:]])] == ids
-    assert np.load(tokenizer.encode_file(path, tmp_path / "ids.npy").ids).tolist() == ids
+    assert np.load(tokenizer.encode_files(path, tmp_path / "ids.npy").ids).tolist() == ids
     assert tokenizer.encode_bytes(TEXT.encode()) == ids

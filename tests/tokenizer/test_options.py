@@ -84,14 +84,14 @@ def test_unknown_option_through_auto_tokenizer_is_a_warning(tmp_path, caplog):
 
 
 def test_subclass_takes_its_own_options():
-    class WithColour(BPETokenizer):
-        def __init__(self, *args, colour="red", **kwargs):
-            self.colour = colour
+    class WithColor(BPETokenizer):
+        def __init__(self, *args, color="red", **kwargs):
+            self.color = color
             super().__init__(*args, **kwargs)
 
-    assert WithColour.train(["low"], vocab_size=256, colour="blue").colour == "blue"
-    with pytest.raises(TypeError, match="unknown option 'color'"):
-        WithColour(model=TOKENIZER.model, color="blue")
+    assert WithColor.train(["low"], vocab_size=256, color="blue").color == "blue"
+    with pytest.raises(TypeError, match="unknown option 'shade'"):
+        WithColor(model=TOKENIZER.model, shade="blue")
 
 
 def test_special_token_without_a_role_is_pointed_out(caplog):

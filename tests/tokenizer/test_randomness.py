@@ -154,7 +154,7 @@ def test_files_have_the_ids_of_bulk_methods_and_the_manifest_the_options(tokeniz
     how = {"dropout": 0.25, "seed": 11}
     whole = tokenizer.encode_to_lists([paths[0].read_text()], first_text=0, **how)[0]
     records = tokenizer.encode_to_lists(texts, first_text=1 << 40, **how)
-    written = tokenizer.encode_file(paths, tmp_path / "x.npy", num_workers=1, **how)
+    written = tokenizer.encode_files(paths, tmp_path / "x.npy", num_workers=1, **how)
     rows = rows_of(written)
     text = [token_id for row in rows[: -len([*filter(None, records)])] for token_id in row]
     assert text == whole
@@ -164,21 +164,21 @@ def test_files_have_the_ids_of_bulk_methods_and_the_manifest_the_options(tokeniz
     # Neither blocks nor workers nor work folders change an id.
     monkeypatch.setattr("hf_bpe.token_files._documents.BLOCK_BYTES", 64)
     for number, more in enumerate([{"num_workers": 1}, {"num_workers": 2}, {"work_dir": tmp_path / "work"}]):
-        again = tokenizer.encode_file(paths, tmp_path / f"y{number}.npy", **how, **more)
+        again = tokenizer.encode_files(paths, tmp_path / f"y{number}.npy", **how, **more)
         assert rows_of(again) == rows
     with pytest.raises(ValueError, match="expected a run with dropout"):
-        tokenizer.encode_file(paths, tmp_path / "y2.npy", dropout=0.5, seed=11, work_dir=tmp_path / "work")
-    plain = json.loads(tokenizer.encode_file(paths, tmp_path / "z.npy").manifest.read_text())
+        tokenizer.encode_files(paths, tmp_path / "y2.npy", dropout=0.5, seed=11, work_dir=tmp_path / "work")
+    plain = json.loads(tokenizer.encode_files(paths, tmp_path / "z.npy").manifest.read_text())
     assert "seed" not in plain
 
 
 def test_stochastok_of_files_is_for_records_only(tokenizer, sources, tmp_path):
     paths, texts = sources
     how = {"stochastok": 0.5, "seed": 11}
-    written = tokenizer.encode_file(Source(str(paths[1])), tmp_path / "x.npy", **how)
+    written = tokenizer.encode_files(Source(str(paths[1])), tmp_path / "x.npy", **how)
     assert rows_of(written) == [*filter(None, tokenizer.encode_to_lists(texts, **how))]
     with pytest.raises(ValueError, match=r"stochastok: expected sources of records .* got the text file .*a\.txt"):
-        tokenizer.encode_file(paths, tmp_path / "y.npy", **how)
+        tokenizer.encode_files(paths, tmp_path / "y.npy", **how)
     assert not (tmp_path / "y.npy").exists()
 
 
@@ -187,7 +187,7 @@ def test_command_takes_the_options(tokenizer, sources, tmp_path):
         return
     paths, _ = sources
     tokenizer.save_pretrained(tmp_path / "saved")
-    expected = rows_of(tokenizer.encode_file(paths, tmp_path / "x.npy", dropout=0.25, seed=3))
+    expected = rows_of(tokenizer.encode_files(paths, tmp_path / "x.npy", dropout=0.25, seed=3))
     run("encode", tmp_path / "saved", *paths, "-o", tmp_path / "y.npy", "--dropout", "0.25", "--seed", "3")
     ids, offsets = np.load(tmp_path / "y.npy"), np.load(tmp_path / "y.offsets.npy")
     assert [ids[begin:end].tolist() for begin, end in pairwise(offsets)] == expected

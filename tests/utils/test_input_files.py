@@ -56,7 +56,7 @@ READERS = {
     "count of a URL": lambda path, tokenizer: count(path.as_uri()),
     "plan": lambda path, tokenizer: plan(path),
     "train": lambda path, tokenizer: BPETokenizer.train(str(path), 257),
-    "encode_file": lambda path, tokenizer: tokenizer.encode_file(path, path.with_name("ids.npy")),
+    "encode_files": lambda path, tokenizer: tokenizer.encode_files(path, path.with_name("ids.npy")),
     "convert_from": lambda path, tokenizer: BPETokenizer.convert_from(path),
     "convert_from as text": lambda path, tokenizer: BPETokenizer.convert_from(path, format="tiktoken", pattern="gpt2"),
     "convert_from as GGUF": lambda path, tokenizer: BPETokenizer.convert_from(path, format="gguf"),
@@ -143,7 +143,7 @@ def test_a_pipe_that_is_open_is_read_as_the_shell_passes_it(tmp_path, tokenizer,
 
     for read, expected in (
         (lambda path: count(path).total, 2),
-        (lambda path: tokenizer.encode_file(path, tmp_path / "x.npy").num_tokens, 3),
+        (lambda path: tokenizer.encode_files(path, tmp_path / "x.npy").num_tokens, 3),
         (lambda path: run("encode", saved, path).stdout, "257 32 257\n"),
         (lambda path: run("decode", saved, path, stdin=b"").stdout, "ab"),
         (lambda path: run("show", saved, path).stdout, "low|·|low\n"),
@@ -182,8 +182,8 @@ def test_json_of_too_many_parts_is_not_parsed(tmp_path, monkeypatch, unit):
 
 def test_json_of_as_many_parts_as_a_vocabulary_has_is_parsed(monkeypatch):
     text = json.dumps({"vocab": {str(i): i for i in range(10)}, "merges": [["a", "b"]] * 10})
-    monkeypatch.setattr(input_files, "_MOST_BRACKETS", text.count("[") + text.count("{"))
-    monkeypatch.setattr(input_files, "_MOST_COMMAS", text.count(","))
+    monkeypatch.setattr(input_files, "_MAX_BRACKETS", text.count("[") + text.count("{"))
+    monkeypatch.setattr(input_files, "_MAX_COMMAS", text.count(","))
     assert input_files.parse_json("x", text) == json.loads(text)
     with pytest.raises(ValueError, match="brackets"):
         input_files.parse_json("x", text.replace('"a"', "[]"))

@@ -27,10 +27,10 @@ def tokenizer():
 
 # What writes → how, given a local folder and an output that ends in x.
 WRITERS = {
-    "encode_file": lambda folder, url: tokenizer().encode_file(folder / "a.txt", f"{url}.npy"),
-    "encode_file, Path": lambda folder, url: tokenizer().encode_file(folder / "a.txt", Path(f"{url}.npy")),
-    "encode_file, MDS": lambda folder, url: tokenizer().encode_file(folder / "a.txt", url, format="mds"),
-    "encode_file, work": lambda folder, url: tokenizer().encode_file(
+    "encode_files": lambda folder, url: tokenizer().encode_files(folder / "a.txt", f"{url}.npy"),
+    "encode_files, Path": lambda folder, url: tokenizer().encode_files(folder / "a.txt", Path(f"{url}.npy")),
+    "encode_files, MDS": lambda folder, url: tokenizer().encode_files(folder / "a.txt", url, format="mds"),
+    "encode_files, work": lambda folder, url: tokenizer().encode_files(
         folder / "a.txt", folder / "x.npy", work_dir=Path(url)
     ),
     "count": lambda folder, url: count(["low"], work_dir=url),

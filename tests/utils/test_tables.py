@@ -73,7 +73,7 @@ ENCODING = {
     "count_tokens": lambda texts: TOKENIZER.count_tokens(texts),
     "encode_iterable": lambda texts: [*TOKENIZER.encode_iterable(texts)],
 }
-FILES = {"encode_file": lambda texts: TOKENIZER.encode_file(texts, "x.npy")}
+FILES = {"encode_files": lambda texts: TOKENIZER.encode_files(texts, "x.npy")}
 
 
 @pytest.mark.parametrize("road", {**TRAINING, **ENCODING, **FILES})

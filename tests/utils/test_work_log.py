@@ -29,7 +29,7 @@ def encode_in(folder):
     text = folder.parent / "text.txt"
     text.write_text("low lower")
     tokenizer = BPETokenizer.train(["low lower"], num_merges=1)
-    return tokenizer.encode_file(text, folder.parent / "out.npy", work_dir=folder)
+    return tokenizer.encode_files(text, folder.parent / "out.npy", work_dir=folder)
 
 
 # Name of a log → what writes it. NeMo's name for a list of recordings is manifest.jsonl.

@@ -32,7 +32,7 @@ def report(
     *,
     name: str | None = None,
     reference: str | None = None,
-    parallel: bool = False,
+    translations: bool = False,
     trees_of: Iterable[int | str | bytes] = (),
     num_workers: int | None = None,
     max_memory: int | str | None = None,
@@ -52,9 +52,9 @@ def report(
         reference: the group that parities are relative to, None for the first. Parity is the number of tokens per
             character divided by that of the reference: above 1, the group takes more. Among scripts the reference is
             Latin, or the commonest if there is no Latin.
-        parallel: the groups are translations of each other. Then the parity of a group is its number of tokens divided
-            by that of the reference: the tokenization premium of Petrov et al., "Language Model Tokenizers Introduce
-            Unfairness Between Languages", 2023.
+        translations: the groups are translations of each other. Then the parity of a group is its number of tokens
+            divided by that of the reference: the tokenization premium of Petrov et al., "Language Model Tokenizers
+            Introduce Unfairness Between Languages", 2023.
         trees_of: tokens whose merge trees to show, in any form that `hf_bpe.analysis.merge_tree` takes.
         num_workers, max_memory, show_progress: as in `hf_bpe.count`.
 
@@ -76,7 +76,7 @@ def report(
     trees = tuple(merge_tree(tokenizer, token) for token in trees_of)
     options = CountingOptions(num_workers, max_memory, show_progress)
     require_core("reports")
-    [found] = _reports([tokenizer], names, texts, reference, parallel, options)
+    [found] = _reports([tokenizer], names, texts, reference, translations, options)
     return replace(found, trees=trees)
 
 
@@ -85,7 +85,7 @@ def compare(
     texts: Texts | Mapping[str, Texts],
     *,
     reference: str | None = None,
-    parallel: bool = False,
+    translations: bool = False,
     num_workers: int | None = None,
     max_memory: int | str | None = None,
     show_progress: bool = False,
@@ -97,7 +97,7 @@ def compare(
 
     Args:
         tokenizers: two or more; a mapping gives them names.
-        texts, reference, parallel, num_workers, max_memory, show_progress: as in `report`.
+        texts, reference, translations, num_workers, max_memory, show_progress: as in `report`.
 
     Raises:
         ValueError: there are fewer than two tokenizers, or texts can be read only once but the tokenizers have several
@@ -117,7 +117,7 @@ def compare(
         raise ValueError(f"tokenizers: expected two or more to compare, got {len(listed)}")
     options = CountingOptions(num_workers, max_memory, show_progress)
     require_core("reports")
-    return Comparison(tuple(_reports(listed, names, texts, reference, parallel, options)))
+    return Comparison(tuple(_reports(listed, names, texts, reference, translations, options)))
 
 
 def _cut(pipeline: Pipeline) -> Cut:
@@ -138,7 +138,7 @@ def _reports(
     names: Sequence[str] | None,
     texts: Texts | Mapping[str, Texts],
     reference: str | None,
-    parallel: bool,
+    translations: bool,
     options: CountingOptions,
 ) -> list[Report]:
     pipelines = [*map(pipeline_of, tokenizers)]
@@ -164,7 +164,7 @@ def _reports(
             pipeline.model,
             {group: all_totals[group][number] for group in groups},
             first,
-            parallel,
+            translations,
             files,
             short_digest(" ".join(fingerprints[_cut(pipeline)]).encode()),
         )
@@ -177,7 +177,7 @@ def _report_of(
     model: BPEModel,
     all_totals: Mapping[str, Totals],
     reference: str,
-    parallel: bool,
+    translations: bool,
     files: Mapping[str, int],
     text_digest: str,
 ) -> Report:
@@ -199,10 +199,10 @@ def _report_of(
         name=name,
         model=model,
         total=Figures.of("all", np.sum(total.sums, axis=0), has_words),
-        groups=with_parity(groups, reference, parallel=parallel),
+        groups=with_parity(groups, reference, translations=translations),
         scripts=with_parity(scripts, reference_script),
         reference=(reference, reference_script),
-        parallel=parallel,
+        translations=translations,
         usage=total.usage[:-1],
         unknown=whole(total.usage[-1]),
         compression_curve=merges.compression_curve(total.usage, total.sums[:, BYTES].sum()),

@@ -11,8 +11,8 @@ from hf_bpe.analysis._report.results import ReportValues, Token
 from hf_bpe.analysis._report.scripts import UNNAMED
 from hf_bpe.analysis._report.tables import NOTHING, Table, number, share, shortened
 
-_MOST_SCRIPTS = 12
-_MOST_LENGTHS = 12
+_MAX_SCRIPTS = 12
+_MAX_LENGTHS = 12
 _Row = tuple[str, ...]
 
 BETTER = {
@@ -118,7 +118,7 @@ def _cells(figures: Figures) -> _Row:
 
 def _groups(report: ReportValues) -> Table:
     rows = [*map(_cells, report.groups), _cells(report.total)]
-    of = "tokens" if report.parallel else "tokens per character"
+    of = "tokens" if report.translations else "tokens per character"
     note = f"{_DIRECTIONS}; parity: {of}, relative to {report.reference[0]}"
     strong = frozenset({len(rows) - 1})
     return Table("By text", ("", *_COLUMNS), rows, strong=strong, note=note, pictures=("groups", "group parity"))
@@ -132,7 +132,7 @@ def shown_groups(reports: Sequence[ReportValues]) -> list[list[Figures]]:
 def shown_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
     """Return the scripts to show for each report: the commonest of the first report, then the unnamed ones."""
     named = [figures.name for figures in reports[0].scripts if figures.name not in UNNAMED]
-    names = [*named[:_MOST_SCRIPTS], *UNNAMED]
+    names = [*named[:_MAX_SCRIPTS], *UNNAMED]
     known = [{figures.name: figures for figures in report.scripts} for report in reports]
     return [[of[name] for name in names if name in of] for of in known]
 
@@ -190,7 +190,7 @@ def lengths(reports: Sequence[ReportValues]) -> Table:
     if len(reports) == 1:
         shares.insert(0, binned(reports[0].lengths_in_vocabulary))
         columns = ["of the\nvocabulary", "of the\ntext"]
-    bins = range(_MOST_LENGTHS)
+    bins = range(_MAX_LENGTHS)
     rows = [(length_name(bin), *(share(of[bin]) for of in shares)) for bin in bins if any(of[bin] for of in shares)]
     return Table("Tokens by length in bytes", ("bytes", *columns), rows, frozenset(), pictures=("lengths",))
 
@@ -198,13 +198,13 @@ def lengths(reports: Sequence[ReportValues]) -> Table:
 def binned(histogram: dict[int, float]) -> list[float]:
     """Return the shares of tokens of 1, 2, … bytes, and of all longer tokens as the last share."""
     total = sum(histogram.values()) or 1
-    shares = [histogram.get(length, 0) / total for length in range(1, _MOST_LENGTHS)]
-    return [*shares, sum(count for length, count in histogram.items() if length >= _MOST_LENGTHS) / total]
+    shares = [histogram.get(length, 0) / total for length in range(1, _MAX_LENGTHS)]
+    return [*shares, sum(count for length, count in histogram.items() if length >= _MAX_LENGTHS) / total]
 
 
 def length_name(bin: int) -> str:
     """Return the label of a bin of `binned`."""
-    return str(bin + 1) if bin + 1 < _MOST_LENGTHS else f"{_MOST_LENGTHS}+"
+    return str(bin + 1) if bin + 1 < _MAX_LENGTHS else f"{_MAX_LENGTHS}+"
 
 
 def _tokens(title: str, tokens: Sequence[Token], note: str = "", *, has_count: bool = True) -> Table:

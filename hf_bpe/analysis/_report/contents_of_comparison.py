@@ -30,7 +30,7 @@ def tables_of_comparison(comparison: ComparisonValues) -> list[Table]:
     if len(first.groups) > 1:
         groups = shown_groups(reports)
         tables.append(_side_by_side("Bytes per token by text", names, groups, "bytes_per_token", "", ("groups",)))
-        of = "tokens" if first.parallel else "tokens per character"
+        of = "tokens" if first.translations else "tokens per character"
         note = f"{of}, relative to {first.reference[0]}"
         tables.append(_side_by_side("Parity by text", names, groups, "parity", note, ("group parity",)))
         tables.append(_side_by_side("Tokens per word by text", names, groups, "tokens_per_word"))

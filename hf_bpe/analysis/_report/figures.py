@@ -75,9 +75,9 @@ class Figures:
         return {**vars(self), **{name: getattr(self, name) for name in _RATIOS}}
 
 
-def with_parity(rows: Sequence[Figures], reference: str, *, parallel: bool = False) -> tuple[Figures, ...]:
+def with_parity(rows: Sequence[Figures], reference: str, *, translations: bool = False) -> tuple[Figures, ...]:
     """Return the figures with parity: tokens per character, or tokens of parallel texts, relative to the reference."""
-    cost = {row.name: row.tokens if parallel else row.tokens_per_character for row in rows}
+    cost = {row.name: row.tokens if translations else row.tokens_per_character for row in rows}
     return tuple(replace(row, parity=ratio(cost[row.name], cost[reference])) for row in rows)
 
 

@@ -1,6 +1,6 @@
-"""The pictures of a page, as SVG with the colours and the font of the page.
+"""The pictures of a page, as SVG with the colors and the font of the page.
 
-Colours are drawn as stand-ins, which become variables of the page's style sheet, so one picture works in light and
+Colors are drawn as stand-ins, which become variables of the page's style sheet, so one picture works in light and
 dark.
 """
 
@@ -28,7 +28,7 @@ _VARIABLES = {
     **{stand_in: f"var(--c{number})" for number, stand_in in enumerate(STAND_INS)},
 }
 _WIDTH = 4.5  # inches, of 72 units each
-_MOST_LINES = 6  # of groups, besides the line of all texts
+_MAX_LINES = 6  # of groups, besides the line of all texts
 _ROW, _LANE = 0.23, 0.1  # heights in inches
 _DOT = 0.035  # the size of a dot, relative to the axis
 _SETTINGS: Any = {
@@ -157,7 +157,7 @@ def _compression_curve(reports: Sequence[ReportValues]) -> _Drawing | None:
     lines: list[tuple[str, CompressionCurve | None, dict[str, Any]]] = []  # name, curve, settings
     if len(reports) == 1:
         [report] = reports
-        if 1 < len(report.compression_curves) <= _MOST_LINES:
+        if 1 < len(report.compression_curves) <= _MAX_LINES:
             dim = {"color": _DIM, "linewidth": 0.9}
             lines = [(name, curve, dim) for name, curve in report.compression_curves.items()]
         lines.append(("all", report.compression_curve, {"color": color_of(0), "linewidth": 2.2}))

@@ -1,7 +1,7 @@
-"""Colours and shapes that tell up to eight tokenizers apart in pictures, and places where dots do not hide each other.
+"""Colors and shapes that tell up to eight tokenizers apart in pictures, and places where dots do not hide each other.
 
-The colours differ for people without red, green or blue cones, too (CIEDE2000 of at least 13), and have a contrast of
-at least 3 with the page. Names are written in the colour of text.
+The colors differ for people without red, green or blue cones, too (CIEDE2000 of at least 13), and have a contrast of
+at least 3 with the page. Names are written in the color of text.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
 """The shapes of series, as matplotlib names them."""
 
 STAND_INS = tuple(f"#0400{number:02x}" for number in range(len(LIGHT)))
-"""The colours as drawn, which become variables of the page's style sheet."""
+"""The colors as drawn, which become variables of the page's style sheet."""
 
 
 def color_of(number: int) -> str:
-    """Return the colour to draw a series with."""
+    """Return the color to draw a series with."""
     return STAND_INS[number % len(STAND_INS)]
 
 
 def shape_of(number: int) -> str:
-    """Return the shape of a series; colour and shape together are unique among 64."""
+    """Return the shape of a series; color and shape together are unique among 64."""
     return SHAPES[(number + number // len(SHAPES)) % len(SHAPES)]
 
 

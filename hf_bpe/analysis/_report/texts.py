@@ -18,7 +18,7 @@ Texts = TextSource | WordCounts
 
 Group = WordCounts | list[Shard]
 
-_MOST_FILES = 40  # that become groups by default
+_MAX_FILES = 40  # that become groups by default
 _PIECE = 1 << 20
 
 
@@ -56,7 +56,7 @@ def groups_of(texts: Texts | Mapping[str, Texts]) -> dict[str, Group]:
             shards = files.setdefault(shard.name, [])
             assert isinstance(shards, list)
             shards.append(shard)
-        if 1 < len(files) <= _MOST_FILES and all(shard.is_file for shard in group):
+        if 1 < len(files) <= _MAX_FILES and all(shard.is_file for shard in group):
             names = _short_names(files)
             return {names[name]: shards for name, shards in files.items()}
     return {"text": group}

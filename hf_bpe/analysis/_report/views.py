@@ -7,10 +7,10 @@ from hf_bpe._version import __version__
 from hf_bpe.analysis._report.contents import about, tables_of_report
 from hf_bpe.analysis._report.contents_of_comparison import tables_of_comparison
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
+from hf_bpe.analysis._report.summary import verdict_of_comparison, verdict_of_report
 from hf_bpe.analysis._report.tables import Lines, Table
-from hf_bpe.analysis._report.verdict import verdict_of_comparison, verdict_of_report
 
-_MOST_FILES = 40
+_MAX_FILES = 40
 
 
 def tables_of(results: ReportValues | ComparisonValues) -> list[Table]:
@@ -47,6 +47,6 @@ def citations_of(results: ReportValues | ComparisonValues) -> list[str]:
 def files_of(results: ReportValues | ComparisonValues) -> str:
     """Return the names and sizes of the files that were read."""
     files = reports_of(results)[0].files
-    if len(files) > _MOST_FILES:
+    if len(files) > _MAX_FILES:
         return f"{len(files):,} files, {format_bytes(sum(files.values()))}"
     return ", ".join(f"{name} ({format_bytes(size)})" for name, size in files.items())

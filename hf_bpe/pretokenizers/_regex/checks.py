@@ -23,7 +23,7 @@ from hf_bpe.pretokenizers._regex.tree import (
     union_of,
 )
 
-__all__ = ["first_uncertain_character", "has_late_start", "is_no_target", "may_be_empty"]
+__all__ = ["first_uncertain_character", "has_implicit_line_anchor", "is_no_target", "may_be_empty"]
 
 _DOTS = (OneOf(ANYTHING), OneOf(complement_of(ranges_of(0x0A))))
 
@@ -40,14 +40,14 @@ class _LateStartError(Exception):
     """A dot is repeated after a condition."""
 
 
-def has_late_start(node: Node) -> bool:
+def has_implicit_line_anchor(node: Node) -> bool:
     r"""Does an expression start with a condition before a greedy repetition of a dot, as `\b.+` does?
 
     Oniguruma tries an expression that starts with `.*` at starts of lines only, because it would have matched there. It
     does so, too, if a word boundary or a look-ahead comes first, and misses matches.
 
     >>> from hf_bpe.pretokenizers._regex.parser import parse
-    >>> has_late_start(parse("a.+")), has_late_start(parse("^.+"))
+    >>> has_implicit_line_anchor(parse("a.+")), has_implicit_line_anchor(parse("^.+"))
     (False, False)
     """
     try:

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from hf_bpe._utils.limits import check_pattern_length
 from hf_bpe.pretokenizers._regex.case_folding import folds_to_several, sequences_of_one
-from hf_bpe.pretokenizers._regex.checks import has_late_start, is_no_target, may_be_empty
+from hf_bpe.pretokenizers._regex.checks import has_implicit_line_anchor, is_no_target, may_be_empty
 from hf_bpe.pretokenizers._regex.properties import LONE_WORD
 from hf_bpe.pretokenizers._regex.reader import MAX_DEPTH, ExpressionReader, either_case
 from hf_bpe.pretokenizers._regex.translate import write
@@ -113,7 +113,7 @@ class _Parser(ExpressionReader):
         node = self._read_alternation(_Options())
         if self.peek():
             self.fail(r"a ) without its (; expected \) for the parenthesis itself")
-        if has_late_start(node):
+        if has_implicit_line_anchor(node):
             self.fail(
                 "an anchor or look-ahead before . repeated, which Oniguruma does not find; expected another start", 0
             )

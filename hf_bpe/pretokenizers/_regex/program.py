@@ -341,12 +341,12 @@ def simplified(node: Node) -> Node:
         case LookAround(body, is_ahead, is_negated):
             return LookAround(simplified(body), is_ahead, is_negated)
         case Atomic(body):
-            return _without_giving_up(simplified(body))
+            return _as_possessive(simplified(body))
         case Anchor():
             return node
 
 
-def _without_giving_up(body: Node) -> Node:
+def _as_possessive(body: Node) -> Node:
     """Return an atomic group, without the group if there is nothing to give up."""
     match body:
         case OneOf() | Atomic() | LookAround() | Anchor() | Sequence(()):

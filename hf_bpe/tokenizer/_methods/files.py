@@ -20,7 +20,7 @@ class FileMethods(TokenizerState):
     """The method that encodes files."""
 
     @checked(**bulk.ARGUMENTS)
-    def encode_file(
+    def encode_files(
         self,
         paths: str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source],
         output: str | os.PathLike[str],
@@ -91,12 +91,12 @@ class FileMethods(TokenizerState):
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|endoftext|>"])
         >>> _ = Path("corpus.txt").write_text("low<|endoftext|>lo<|endoftext|>")
-        >>> tokenizer.encode_file("corpus.txt", "tokens.npy").num_documents
+        >>> tokenizer.encode_files("corpus.txt", "tokens.npy").num_documents
         2
         >>> import numpy as np
         >>> np.load("tokens.npy").tolist(), np.load("tokens.offsets.npy").tolist()
         ([108, 111, 119, 256, 108, 111, 256], [0, 4, 7])
-        >>> written = tokenizer.encode_file("corpus.txt", "corpus", format="megatron")
+        >>> written = tokenizer.encode_files("corpus.txt", "corpus", format="megatron")
         >>> [path.name for path in written.files]
         ['corpus.bin', 'corpus.idx']
         """

@@ -1,9 +1,9 @@
-"""Which tokens may stand side by side inside a pre-token: the theorem of stable neighbours, for whole rows of tokens.
+"""Which tokens may stand side by side inside a pre-token: the theorem of stable neighbors, for whole rows of tokens.
 
 Two tokens are stable if their joined bytes are encoded to just these two (docs/explanation/algorithm.md, section 8).
 They are not if a merge (a, b) crosses between them: a is a token on the right edge of the tree of the first, b on the
 left edge of the tree of the second, and the merge comes before those that absorb a and b. Tokens on whose left edge b
-is absorbed late enough are neighbours in a tour of the tree of left parts, so each merge rules out one range of it.
+is absorbed late enough are neighbors in a tour of the tree of left parts, so each merge rules out one range of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _AT_ONCE = 1024  # tokens
 _ROWS = 1 << 11
 
 
-class StableNeighbours:
+class StableNeighbors:
     """The tokens that may follow a token in one pre-token.
 
     Args:
@@ -35,7 +35,7 @@ class StableNeighbours:
         ValueError: the model has another order of merges.
 
     >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"aab"}, [(b"a", b"b"), (b"a", b"ab")])
-    >>> StableNeighbours(model).are_stable(98, 97), StableNeighbours(model).are_stable(97, 256)
+    >>> StableNeighbors(model).are_stable(98, 97), StableNeighbors(model).are_stable(97, 256)
     (True, False)
     """
 
@@ -61,7 +61,7 @@ class StableNeighbours:
         self.row = lru_cache(_ROWS)(self._row)
 
     def are_stable(self, first: int, second: int) -> bool:
-        """Say whether two tokens may be neighbours in a pre-token."""
+        """Say whether two tokens may be neighbors in a pre-token."""
         row = self.row(first)
         return bool(row[second >> 3] >> (7 - (second & 7)) & 1)
 

@@ -1,4 +1,4 @@
-"""Differences and contrasts of colours, as people with and without all cones see them."""
+"""Differences and contrasts of colors, as people with and without all cones see them."""
 
 import math
 
@@ -12,8 +12,8 @@ SEEN_BY = {
 
 
 def difference(one, other, vision="all"):
-    """Return CIEDE2000, the perceived difference of two colours `#rrggbb`; 1 is just seen, side by side."""
-    (l1, a1, b1), (l2, a2, b2) = (_lab(_product(SEEN_BY[vision], _linear(colour))) for colour in (one, other))
+    """Return CIEDE2000, the perceived difference of two colors `#rrggbb`; 1 is just seen, side by side."""
+    (l1, a1, b1), (l2, a2, b2) = (_lab(_product(SEEN_BY[vision], _linear(color))) for color in (one, other))
     stretch = 1.5 - 0.5 * _saturation((math.hypot(a1, b1) + math.hypot(a2, b2)) / 2)
     a1, a2 = a1 * stretch, a2 * stretch
     c1, c2 = math.hypot(a1, b1), math.hypot(a2, b2)
@@ -34,15 +34,15 @@ def difference(one, other, vision="all"):
 
 
 def contrast(one, other):
-    """Return the contrast of two colours `#rrggbb` by WCAG, from 1 to 21."""
+    """Return the contrast of two colors `#rrggbb` by WCAG, from 1 to 21."""
     low, high = sorted(
-        sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), _linear(colour), strict=True)) for colour in (one, other)
+        sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), _linear(color), strict=True)) for color in (one, other)
     )
     return (high + 0.05) / (low + 0.05)
 
 
 def blend(above, below, opacity):
-    """Return a colour `#rrggbb` with some opacity on another."""
+    """Return a color `#rrggbb` with some opacity on another."""
     channels = (
         round(opacity * int(above[place : place + 2], 16) + (1 - opacity) * int(below[place : place + 2], 16))
         for place in (1, 3, 5)
@@ -50,8 +50,8 @@ def blend(above, below, opacity):
     return "#" + "".join(f"{channel:02x}" for channel in channels)
 
 
-def _linear(colour):
-    values = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+def _linear(color):
+    values = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
     return [((value + 0.055) / 1.055) ** 2.4 if value > 0.04045 else value / 12.92 for value in values]
 
 

@@ -12,7 +12,7 @@ from hf_bpe.analysis._report.tables import number, share
 _FEWEST = 100  # characters of a script that say something about it
 _WIDE = 1.5  # bytes per character of a script whose characters take several bytes
 _ONE = 1.005  # prints as 1.00
-_MOST_NAMES = 6
+_MAX_NAMES = 6
 
 
 def verdict_of_report(report: ReportValues) -> list[str]:
@@ -100,6 +100,6 @@ def _join(names: Sequence[str]) -> str:
     ('a, b and c', 'a, b, c, d, e, f and 3 others')
     """
     names = [*names]
-    if len(names) > _MOST_NAMES + 1:
-        names = [*names[:_MOST_NAMES], f"{len(names) - _MOST_NAMES} others"]
+    if len(names) > _MAX_NAMES + 1:
+        names = [*names[:_MAX_NAMES], f"{len(names) - _MAX_NAMES} others"]
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
