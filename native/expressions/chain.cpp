@@ -131,6 +131,7 @@ ChainSplitter::ChainSplitter(std::shared_ptr<const Chain> chain) : chain_(std::m
 
 void ChainSplitter::split(const Byte* begin, const Byte* end, const PollFunction& poll, const Visit& visit) {
   count_ = 0;
+  copy_.reset();  // that of a split that an error ended
   text_ = begin;
   if (begin == end) return;
   const auto size = static_cast<std::size_t>(end - begin);
@@ -190,6 +191,8 @@ void ChainSplitter::split_copy(std::size_t stage, const Byte* begin, const Byte*
   split_by(stage, copy_->begin, copy_->end, polls, visit);
   flush(visit);
   copy_.reset();
+  constexpr std::size_t kKept = std::size_t{1} << 16;  // bytes; a text that is one piece may have gigabytes
+  if (spaced_.capacity() > kKept) spaced_ = std::vector<Byte>();
 }
 
 void ChainSplitter::add(const Byte* begin, const Byte* end, const Visit& visit) {

@@ -70,6 +70,21 @@ def test_error_leaves_the_tokenizer_as_it_was(tokenizer):
     assert tokenizer.encode("low lower aab") == before
 
 
+def test_error_in_a_piece_with_a_space_before_it_leaves_later_texts_as_they_were():
+    chain = [ByteLevel(add_prefix_space=True), Split(r"(?:a{1,100}){1,100}b")]
+    tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=262, pattern=chain)
+    text = " low \u4f60 lower lowest aab"  # a space begins it, so it is not copied
+
+    def results():
+        places = tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
+        return places, tokenizer.encode_to_lists([text] * 3, dropout=0.5, seed=1, num_workers=1)
+
+    before = results()
+    with pytest.raises(ValueError, match=TOO_COSTLY.format(len(TEXT))):
+        tokenizer(TEXT)
+    assert results() == before
+
+
 def test_stages_of_a_chain_share_the_work_of_a_text():
     with pytest.raises(ValueError, match=TOO_COSTLY.format(20_000)):
         pre_tokens(CHAIN, TEXT)
