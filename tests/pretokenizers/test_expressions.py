@@ -17,6 +17,7 @@ from hf_bpe.pretokenizers._regex import parser as _expressions
 from hf_bpe.pretokenizers._regex.case_folding import case_variants, cased_characters
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from hf_bpe.pretokenizers._regex.parser import parse, translate
+from hf_bpe.pretokenizers._regex.program import TooComplexError, compile_expression
 from hf_bpe.pretokenizers._regex.properties import POSIX, PROPERTIES
 from hf_bpe.pretokenizers._regex.translate import write
 from support.expression_fuzz import ANCHORS, CHARACTERS, ESCAPES, GROUPS, LITERALS, MEMBERS, QUANTIFIERS
@@ -100,6 +101,7 @@ a{2}  a{1,2}  a{,2}  a{2,}  a{1,2}?b  a{2}?  a{2}+  a{1,2}+b  a{2,1}  a{2,1}a  a
 (?i)A|B  a(?i)B|É  (?i:B)b  (?-i:B)  (?i:a(?-i:B))  (?m:.)  (?m).  (?x) a b # c  (?x:a +)  (?mi-x:.)  b|a(?m).|b
 ^  $  ^a  a$  \A  \z  \Z  \Aa  a\z  a\Z  \b  \B  \ba  a\B  \G  \Ga  \Ga|(?=b)  ^$  \n^  $\n
 (?=a)  (?!a)  (?<=a)  (?<!a)  (?<=a|1b)b  (?<!^)a  (?<=a{2})  (?<=\ba)  a(?=b$)  (?=a(?!b))  (?<=(a))b  (?<=a(?m:.))b
+(?<=1(a|ab))b  (?<!1(?:a|bb))b  (?<=(a|b1){2})a  (?<=(?:(?:a|b1)a|b){2})1  (?<=(?:^|aa)b)1
 x?  (?=a)|b  \b|a  a*|b  (?:a|b?)*  (a?)*?1  (?:a*)*  \s+(?!\S)|\s+  \s+$  (?=(\d{3})+(?!\d))
 """
 
@@ -107,6 +109,14 @@ x?  (?=a)|b  \b|a  a*|b  (?:a|b?)*  (a?)*?1  (?:a*)*  \s+(?!\S)|\s+  \s+$  (?=(\
 @pytest.mark.parametrize("expression", ["", *(part for part in re.split("  |\n", CONSTRUCTS) if part)])
 def test_construct_splits_as_tokenizers_does(expression):
     assert_equal_pieces(expression, SHORT)
+
+
+def test_a_look_behind_has_up_to_1000_alternatives_of_different_lengths():
+    expression = "(?<={})c"
+    compile_expression(expression.format("(?:a|bc)" * 9))
+    compile_expression(expression.format("(?:a|b)" * 99))  # all of one length
+    with pytest.raises(TooComplexError, match="a look-behind has over 1000 alternatives"):
+        compile_expression(expression.format("(?:a|bc)" * 10))
 
 
 UNDER_I = r"""

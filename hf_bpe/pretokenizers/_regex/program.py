@@ -8,7 +8,7 @@ character only, before or after a position, is a `CHECK`. An expression of nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
@@ -244,8 +244,7 @@ class _Compiler:
         if is_ahead:
             return self.add(Instruction(Opcode.LOOK, self._body(body), following, is_negated))
         # Each branch of a look-behind has a length of its own.
-        branches = body.branches if isinstance(body, Alternation) else (body,)
-        looks = [(branch, _length(branch)) for branch in branches]
+        looks = [(branch, _length(branch) or 0) for branch in _branches(body)]
         if is_negated:
             for branch, length in looks:
                 following = self.add(Instruction(Opcode.LOOK, self._body(branch), following, 1, length))
@@ -299,23 +298,55 @@ def _ranges(members: object) -> Ranges:
     return members
 
 
-def _length(node: Node) -> int:
-    """Return the number of characters that a node passes."""
+_MAX_BRANCHES = 1000  # of a look-behind
+
+
+def _branches(node: Node) -> list[Node]:
+    """Return nodes of one length each, of which one matches where a node without groups to remember does."""
+    if _length(node) is not None:
+        return [node]
+    match node:
+        case Alternation(branches):
+            return _at_most([each for branch in branches for each in _branches(branch)])
+        case Sequence(parts):
+            return _joined(map(_branches, parts))
+        case Repeat(body, least, most, _) if least == most:
+            return _joined([_branches(body)] * least)
+        case _:
+            raise TooComplexError("a look-behind of varying length has no program")
+
+
+def _joined(choices: Iterable[list[Node]]) -> list[Node]:
+    found: list[Node] = [Sequence(())]
+    for choice in choices:
+        found = _at_most([Sequence((before, part)) for before in found for part in choice])
+    return found
+
+
+def _at_most(branches: list[Node]) -> list[Node]:
+    if len(branches) > _MAX_BRANCHES:
+        raise TooComplexError(f"a look-behind has over {_MAX_BRANCHES} alternatives; expected fewer")
+    return branches
+
+
+def _length(node: Node) -> int | None:
+    """Return the number of characters that a node passes, None if it varies."""
     match node:
         case OneOf():
             return 1
         case Sequence(parts):
-            return sum(map(_length, parts))
-        case Repeat(body, least, most, _) if least == most:
-            return least * _length(body)
+            lengths = [*map(_length, parts)]
+            return None if None in lengths else sum(each for each in lengths if each is not None)
+        case Repeat(body, least, most, _) if least == most and (length := _length(body)) is not None:
+            return least * length
         case Atomic(body):
             return _length(body)
-        case Alternation(branches) if len(lengths := {_length(branch) for branch in branches}) == 1:
-            return lengths.pop()
+        case Alternation(branches) if len(found := {_length(branch) for branch in branches}) == 1:
+            return found.pop()
         case Anchor() | LookAround():
             return 0
         case _:
-            raise TooComplexError("a look-behind of varying length has no program")
+            return None
 
 
 def simplified(node: Node) -> Node:
