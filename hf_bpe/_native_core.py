@@ -42,6 +42,10 @@ def native_core() -> ModuleType | None:
         return None
 
 
+class NoCoreError(RuntimeError):
+    """There is no native core, for something that only it does."""
+
+
 def require_core(what: str) -> ModuleType:
     """Return the native core, for something that only it does.
 
@@ -49,12 +53,12 @@ def require_core(what: str) -> ModuleType:
         what: its name, in the plural.
 
     Raises:
-        RuntimeError: there is no native core.
+        NoCoreError: there is no native core.
     """
     native = native_core()
     if native is None:
         why = "is switched off by HF_BPE_ENGINE" if os.environ.get("HF_BPE_ENGINE") else "is not built"
-        raise RuntimeError(
+        raise NoCoreError(
             f"{what} need the native core of hf_bpe, which {why}; without it, hf_bpe trains, encodes, decodes, loads, "
             "saves and converts only"
         )

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from hf_bpe._native_core import NoCoreError
 from hf_bpe._version import __version__
 from hf_bpe.cli import messages
 from hf_bpe.cli.errors import message_of, usage_message, words_of_shell
@@ -92,7 +93,7 @@ class Commands(TyperGroup):
             name, number = ("terminated", 15) if isinstance(interrupt, Terminated) else ("interrupted", 2)
             say("error: " + "; ".join([name, *map(str, interrupt.args)]))
             raise typer.Exit(128 + number) from None
-        except (OSError, TypeError, ValueError, ImportError, MemoryError, OverflowError) as error:
+        except (OSError, TypeError, ValueError, ImportError, MemoryError, OverflowError, NoCoreError) as error:
             _give_up_stdout()
             if not isinstance(error, BrokenPipeError):  # otherwise the reader, such as `head`, has ended
                 if messages.level() == messages.VERBOSE:

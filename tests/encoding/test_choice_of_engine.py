@@ -113,6 +113,21 @@ NEEDS_CORE = {
 }
 
 
+def test_commands_that_need_the_core_say_so_in_one_line(tmp_path):
+    (tmp_path / "text.txt").write_text("low lower")
+    BPETokenizer.train(["low lower"], 258).save_pretrained(tmp_path / "saved")
+    for arguments, what in [
+        ("train text.txt -o new --vocab-size 258 --max-memory 1GB", "counts in limited memory"),
+        ("encode saved text.txt -o ids.npy", "token files"),
+        ("report saved text.txt", "reports"),
+    ]:
+        code = f"import sys; sys.argv[1:] = {arguments.split()!r}; import hf_bpe.cli; hf_bpe.cli.main()"
+        ran = run(code, "reference", tmp_path)
+        assert ran.returncode == 1
+        assert ran.stderr.splitlines()[-1].startswith(f"hf-bpe: error: {what} need the native core of hf_bpe")
+        assert "Traceback" not in ran.stderr
+
+
 @pytest.mark.parametrize("choice", ["reference", None])
 def test_plain_python_does_the_main_job_and_refuses_all_else_by_name(tmp_path, choice):
     (tmp_path / "text.txt").write_text("low")
