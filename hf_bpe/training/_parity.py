@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import MOST, check_int, check_mapping, check_real, short_repr, wrong_type
 from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe.core._model import Merge
@@ -93,6 +94,7 @@ def check_parity(name: str, value: object) -> Parity:
     """Return the value if it is a Parity."""
     if not isinstance(value, Parity):
         raise wrong_type(name, "a hf_bpe.training.Parity", value)
+    require_core("several languages")  # before they are counted
     return value
 
 

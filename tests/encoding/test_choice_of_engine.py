@@ -87,7 +87,8 @@ def test_a_pattern_that_the_core_cannot_run_is_refused_by_name(tmp_path, pattern
 PLAIN = """
 import warnings
 from hf_bpe import BPETokenizer, count, train
-from hf_bpe.training import Superwords
+from hf_bpe.encoding._streaming import encode_blocks
+from hf_bpe.training import Parity, Superwords
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 tokenizer = BPETokenizer.train(["low lower lowest"] * 3, vocab_size=262, special_tokens=["<|x|>"], eos_token="<|x|>")
@@ -98,12 +99,17 @@ text = "low<|x|> lowest newest"
 ours, theirs = (each(text, return_offsets_mapping=True)["offset_mapping"] for each in (loaded, fast))
 assert ours == theirs
 assert loaded.decode(loaded.encode(text)) == text == fast.decode(fast.encode(text))
+pieces = [text[i : i + 3] for i in range(0, len(text), 3)]
+assert [*tokenizer.encode_iterable(pieces)] == tokenizer.encode(text)
+blocks = encode_blocks(tokenizer.pipeline.encoder, pieces, tokenizer.pipeline.options(), 1, block_bytes=4)
+assert [token_id for ids in blocks for token_id in ids.tolist()] == tokenizer.encode(text)
 assert BPETokenizer.convert_from("saved/tokenizer.json").encode(text) == loaded.encode(text) == fast.encode(text)
 """
 NEEDS_CORE = {
     "sessions": "tokenizer.session()",
     "canonical ids": "tokenizer.canonical_ids()",
     "dropout and stochastok": "tokenizer('low', dropout=0.1, seed=1)",
+    "several languages": "train({'a': iter(int, None)}, 300, parity=Parity())",  # before any text is read
     "superwords": "train(['low'], 300, superwords=Superwords(after=1))",
     "counts in limited memory": "count(['low'], max_memory='4GB')",
     "token files": "tokenizer.encode_files('text.txt', 'ids.npy')",
