@@ -38,7 +38,7 @@ void Backtracker::reserve(std::size_t bytes) {
 void Backtracker::forget_before(const Byte* at) {
   for (const std::size_t block = place_of(at) / kBlock; first_block_ < block; ++first_block_) {
     bytes_ -= blocks_[first_block_].size() * sizeof(std::uint64_t);
-    blocks_[first_block_] = {};
+    blocks_[first_block_] = Block();  // = {} would keep its memory
   }
   if (!ends_.empty() && last_place_ < place_of(at)) {
     bytes_ -= ends_.size() * kBytesOfEnd;

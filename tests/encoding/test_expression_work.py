@@ -163,3 +163,28 @@ def test_real_patterns_split_runs_of_characters(test_data):
         chain = compile_natively(native_core(), pattern)
         for text in texts:
             assert b"".join(native_core().pre_tokenize(text.encode(), chain)).decode() == text
+
+
+PEAK = """
+import re, string, sys
+from pathlib import Path
+from hf_bpe._native_core import native_core
+from hf_bpe.pretokenizers._native import compile_natively
+
+def peak():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024
+
+words = "|".join(2 * letter for letter in string.ascii_letters)
+chain = compile_natively(native_core(), rf"(?:{words})|\\w+(?!\\s\\s)|\\s+(?!\\S\\S)|[^\\w\\s]+|\\s")
+text = b"some words of text, " * int(sys.argv[1])
+native_core().count_pre_tokens(text[:1000], chain)
+before = peak()
+native_core().count_pre_tokens(text, chain)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the memory of a process is read from /proc")
+def test_what_backtracking_knows_of_the_text_before_is_freed():
+    done = subprocess.run([sys.executable, "-c", PEAK, "200000"], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 20  # MB, of 4 MB of text
