@@ -2,5 +2,5 @@
 
 from hf_bpe.cli import main
 
-if __name__ == "__main__":  # new interpreters for counting also import this file
+if __name__ == "__main__":  # new interpreters of worker processes also import this file
     main()

@@ -150,8 +150,9 @@ class Chain:
     Args:
         stages: for each its instructions, as an array of five uint32 each; the number of the first; the ranges of its
             sets of characters, as arrays of uint32; a byte for each set that says whether it has the edge of the text;
-            the number of its behavior; whether matches and what is between them change places; and whether it sees the
-            printable characters of bytes. See `hf_bpe.pretokenizers._chain_programs`.
+            the number of its behavior; whether matches and what is between them change places; whether it sees the
+            printable characters of bytes; and whether it first puts a space before pieces, as at most one stage does.
+            See `hf_bpe.pretokenizers._chain_programs`.
         cuts: a byte for each pair of ASCII characters, which says whether any text may be cut between them.
 
     Raises:
