@@ -90,11 +90,14 @@ class LearningOptions:
         )
 
     def record(self) -> dict[str, Any]:
-        """Return the options that the signature of a model records: those of `hf_bpe.train` that have an effect."""
+        """Return the options that the signature of a model records: those of `hf_bpe.train` that have an effect.
+
+        None, and an empty value that is the default, have none; a limit of 0 has one.
+        """
         return {
             each.metadata["record"] or each.name: getattr(self, each.name)
             for each in fields(self)
-            if each.metadata and getattr(self, each.name)
+            if each.metadata and (value := getattr(self, each.name)) is not None and (value or value != each.default)
         }
 
     def to_json(self) -> dict[str, Any]:
