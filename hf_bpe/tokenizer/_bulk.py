@@ -24,13 +24,11 @@ from hf_bpe._utils.processes import default_threads
 from hf_bpe._utils.tables import elements, refuse_tables
 from hf_bpe.encoding import _randomness
 from hf_bpe.encoding._batch_layout import MAX_IDS
-from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, Padding
+from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Padding
 
 logger = logging.get_logger(__name__)
 
 _AT_MOST_THREADS = 1 << 16
-
-PARSED, AS_TEXT = Options(), Options(split_special_tokens=True)
 
 ARGUMENTS: dict[str, Check] = {
     **_randomness.ARGUMENTS,
