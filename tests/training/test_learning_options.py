@@ -1,5 +1,6 @@
 """An option of learning is defined once: one that is added to `LearningOptions` arrives on every road."""
 
+import inspect
 import subprocess
 import sys
 from dataclasses import fields
@@ -7,6 +8,7 @@ from dataclasses import fields
 from hf_bpe.counting._native import run_of
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference._options import TRAIN_CHECKS, LearningKeywords, LearningOptions
+from support import oracle
 
 # Edits _options.py, as one would who adds an option, before anything imports it.
 MADE_UP = """
@@ -135,6 +137,12 @@ def test_made_up_option_arrives_on_every_road(tmp_path):
 
 def test_typed_names_are_those_of_the_options():
     assert LearningKeywords.__annotations__.keys() == TRAIN_CHECKS.keys()
+
+
+def test_the_definition_has_every_option():
+    """What it does not have is compared with nothing, and no other test would tell."""
+    of_the_definition = {*inspect.signature(oracle.learn_merges).parameters} - {"counts", "max_merges", "initial"}
+    assert of_the_definition == {field.name for field in fields(LearningOptions)}
 
 
 def test_native_core_reads_every_option(native):
