@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
+from hf_bpe._native_core import native_core
 from hf_bpe.encoding._factory import splits_natively
 from hf_bpe.pretokenizers import PATTERNS, Split, canonical_pattern, split
 from hf_bpe.pretokenizers._matching import _compiled
@@ -84,8 +85,8 @@ def assert_equal_pieces(expression, samples):
 
 
 def assert_native_pieces(expression, samples, expected):
-    natively = [native_pieces(text, expression) for text in samples]
-    assert natively == [pieces if found is not None else None for pieces, found in zip(expected, natively, strict=True)]
+    if native_core() is not None and r"\G" not in expression:  # the only construct that the core refuses
+        assert [native_pieces(text, expression) for text in samples] == expected
 
 
 # One of each construct, two spaces apart.
