@@ -142,10 +142,32 @@ void test_words_may_wait_for_those_of_later_texts() {
   }
 }
 
+void test_memory_of_the_cache_is_limited() {
+  constexpr std::size_t kLength = 200, kWords = 200;
+  const Model model = draw_model();  // without merges of digits
+  const Vocabulary vocabulary = model.vocabulary();
+  const LazyBacktracking backtracking(vocabulary);
+  WordIds<std::uint16_t> words(vocabulary, backtracking, nullptr);
+  Ids ids(kLength * kWords + WordIds<std::uint16_t>::kSlack);
+  for (std::size_t number = 0; number < 300'000;) {
+    std::string text;
+    for (std::size_t i = 0; i < kWords; ++i, ++number) {
+      const std::string digits = std::to_string(number);
+      text += digits + std::string(kLength - digits.size(), '-');
+    }
+    std::vector<const Byte*> ends;
+    for (std::size_t i = 1; i <= kWords; ++i) ends.push_back(begin_of(text) + i * kLength);
+    const std::uint32_t* end = words.encode(begin_of(text), ends.data(), kWords, end_of(text), ids.data(), kNoPoll);
+    CHECK(end == ids.data() + text.size());
+    CHECK(words.bytes() < std::size_t{64} << 20);
+  }
+}
+
 }  // namespace
 
 int main() {
   test_texts_of_a_call_have_the_ids_that_each_has_alone();
   test_words_may_wait_for_those_of_later_texts();
+  test_memory_of_the_cache_is_limited();
   return 0;
 }

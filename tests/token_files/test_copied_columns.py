@@ -113,6 +113,21 @@ def test_groups_of_rows_are_limited(tokenizer, tmp_path, monkeypatch, rows, ids)
     assert [row["id"] for row in read(written)] == [str(number) for number in range(10)]
 
 
+def test_copied_values_count_for_the_size_of_a_batch(tokenizer, tmp_path, monkeypatch):
+    in_batches, sizes = documents._in_batches, []
+
+    def observed(policy, passed):
+        for batch, rows in in_batches(policy, passed):
+            sizes.append(len(batch))
+            yield batch, rows
+
+    monkeypatch.setattr(documents, "_in_batches", observed)
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 100)
+    path = write(tmp_path / "in.jsonl", [{"text": "low", "id": "x" * 60, "meta": None} for _ in range(5)])
+    tokenizer.encode_file(path, tmp_path / "out", **OPTIONS)
+    assert sizes == [2, 2, 1]
+
+
 def test_other_values_become_json(tokenizer, tmp_path):
     values = [1, 0.5, True, ["é"], {"a": None}, "1", None, "\ud800"]
     path = write(tmp_path / "in.jsonl", [{"text": "low", "id": "x", "meta": value} for value in values])
