@@ -1,7 +1,12 @@
 """The tree of a token: what merges make of its own bytes."""
 
+import dataclasses
+from random import Random
+
+import numpy as np
 from hypothesis import given
 
+from hf_bpe import train
 from hf_bpe.conversion import read_gpt2
 from hf_bpe.encoding import parts_of_tokens, unreachable
 from hf_bpe.encoding._encoder import Options
@@ -53,3 +58,17 @@ def test_gpt2_has_a_tree_for_every_token(test_data):
     the = next(token_id for token_id, token in gpt2_model.vocab.items() if token == b" the")
     assert [gpt2_model.vocab[part] for part in parts[the]] == [b" t", b"he"]
     assert make_encoder(gpt2_model).encode(" the", Options()) == [the]
+
+
+def test_words_of_any_length_are_merged_as_by_the_definition():
+    """The core merges short words in batches, with room for short ones only."""
+    random = Random(0)
+    model = train(["low lower lowest newest widest", "elowelowelow"], num_merges=12)
+    model = dataclasses.replace(model, vocab={i: token for i, token in model.vocab.items() if token != b"z"})
+    lengths = [*[0, 1, 2, 61, 62, 63, 64, 65, 300] * 30, *[200] * 300]
+    words = [bytes(random.choices(b"elowr nstidz", k=length)) for length in lengths]
+    unknown = 7
+    encoder = Encoder(model)
+    expected = [[each if each >= 0 else unknown for each in encoder.encode_word(word)] for word in words]
+    ids, offsets = make_encoder(model).merge_words(words, unknown)
+    assert [row.tolist() for row in np.split(np.asarray(ids), offsets[1:-1])] == expected
