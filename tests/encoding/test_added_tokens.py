@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
-from hf_bpe import BPEModel
+from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.encoding import _added_tokens as added_tokens
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.encoding._encoder import Options, PythonEncoder, tuples_of
@@ -213,6 +213,20 @@ def test_a_token_of_white_space_that_eats_its_like_is_found_once(content, text):
     assert not no_token_is_eaten_whole(tokens)
     theirs = byte_tokenizer(tokens)
     assert ids_of(AddedTokenSplitter(theirs.get_added_tokens_decoder()), text) == theirs.encode(text).ids
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        ([AddedToken("\n", lstrip=True, rstrip=True)], "a\n\nb"),
+        ([AddedToken("  ", rstrip=True), AddedToken(" ", lstrip=True)], "a   "),
+        ([AddedToken("<a>", rstrip=True), AddedToken(" ", lstrip=True)], "<a> b <a>"),
+    ],
+)
+def test_a_token_that_is_eaten_whole_is_not_found(tokens, text):
+    tokenizer = BPETokenizer(model=BPEModel({byte: bytes([byte]) for byte in range(256)}, [], pattern=None))
+    tokenizer.add_tokens(tokens)
+    assert tokenizer.encode(text) == byte_tokenizer(tokens).encode(text).ids
 
 
 def test_an_empty_token_is_never_found():
