@@ -347,8 +347,11 @@ def test_config_that_changes_ids_gives_a_warning_with_advice(tokenizer, tmp_path
 @needs_class_of_its_own("siglip2")
 def test_config_that_breaks_auto_tokenizer_gives_a_warning(tokenizer, tmp_path, monkeypatch):
     folder = model_folder(tmp_path / "model", "siglip2")
-    with pytest.warns(UserWarning, match=r"config\.json makes AutoTokenizer load the tokenizer as Siglip2Tokenizer, "):
+    with pytest.warns(
+        UserWarning, match=r"config\.json makes AutoTokenizer load the tokenizer as Siglip2Tokenizer, "
+    ) as warned:
         tokenizer.save_pretrained(folder)
+    assert warned[0].filename == __file__  # the line of the caller
 
     def fail(*args, **kwargs):
         raise KeyError("mine")

@@ -307,8 +307,11 @@ def test_a_folder_without_merges_says_what_is_missing(tokenizer, tmp_path):
 
 def test_old_chat_template_gives_a_warning(tokenizer, tmp_path):
     (tmp_path / "chat_template.jinja").write_text("old")
-    with pytest.warns(UserWarning, match=r"chat_template\.jinja belongs to an earlier tokenizer.* delete the file"):
+    with pytest.warns(
+        UserWarning, match=r"chat_template\.jinja belongs to an earlier tokenizer.* delete the file"
+    ) as warned:
         tokenizer.save_pretrained(tmp_path)
+    assert warned[0].filename == __file__  # the line of the caller
 
 
 # Files that belong together
