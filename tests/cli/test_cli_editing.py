@@ -9,6 +9,7 @@ from transformers import AutoTokenizer
 from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, editing
 from hf_bpe.counting import NormalizedTexts
 from support.commands import TEXT, error, run
+from support.trees import snapshot
 
 
 @pytest.fixture(scope="module")
@@ -194,3 +195,25 @@ def test_whatever_is_kept_the_saved_tokenizer_decodes_what_it_encodes(tmp_path_f
     run("prune", folder, "-o", path / "out", "--keep", path / "ids")
     tokenizer = BPETokenizer.from_pretrained(path / "out")
     assert tokenizer.decode(tokenizer.encode(TEXT)) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("truncate", ["--vocab-size", 270]),
+        ("extend", ["--add", 1]),
+        ("prune", ["--keep", "ids"]),
+        ("add-special-tokens", ["<|y|>"]),
+        ("pad", ["--multiple", 64]),
+    ],
+)
+def test_what_is_there_is_only_replaced_on_request(folder, text, tmp_path, monkeypatch, command, options):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ids").write_text("97", encoding="utf-8")
+    load(folder).save_pretrained(tmp_path / "out")
+    before = snapshot(tmp_path)
+    call = [command, folder, *([text] if command == "extend" else []), *options, "-o", "out"]
+    assert "give --force to replace" in run(*call, code=1).stderr
+    assert snapshot(tmp_path) == before
+    run(*call, "--force")
+    assert snapshot(tmp_path) != before
