@@ -105,7 +105,7 @@ def test_groups_of_rows_are_limited(tokenizer, tmp_path, monkeypatch, rows, ids)
     monkeypatch.setattr(arrow, "_GROUP_ROWS", rows)
     monkeypatch.setattr(arrow, "_GROUP_IDS", ids)
     path = write(tmp_path / "in.jsonl", [{"text": "low", "id": str(number), "meta": "x"} for number in range(10)])
-    written = tokenizer.encode_file(path, tmp_path / "out", **OPTIONS)
+    written = tokenizer.encode_files(path, tmp_path / "out", **OPTIONS)
     most = min(rows, -(-ids // (len(tokenizer.encode("low")) + 1)))  # a group ends with the row that fills it
     metadata = pq.ParquetFile(written.files[0]).metadata
     sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
@@ -124,7 +124,7 @@ def test_copied_values_count_for_the_size_of_a_batch(tokenizer, tmp_path, monkey
     monkeypatch.setattr(documents, "_in_batches", observed)
     monkeypatch.setattr(documents, "BLOCK_BYTES", 100)
     path = write(tmp_path / "in.jsonl", [{"text": "low", "id": "x" * 60, "meta": None} for _ in range(5)])
-    tokenizer.encode_file(path, tmp_path / "out", **OPTIONS)
+    tokenizer.encode_files(path, tmp_path / "out", **OPTIONS)
     assert sizes == [2, 2, 1]
 
 
