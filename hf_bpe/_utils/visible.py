@@ -206,3 +206,8 @@ def _sign(char: str) -> str:
         return _SIGNS[char]
     is_byte = "\udc80" <= char <= "\udcff"
     return f"<{ord(char) - 0xDC00:02x}>" if is_byte else f"<U+{ord(char):04X}>"
+
+
+def in_one_line(text: str) -> str:
+    """Return a text with its lines joined by spaces."""
+    return " ".join(line.strip() for line in text.splitlines())

@@ -8,8 +8,7 @@ from typing import Any
 
 import typer
 
-from hf_bpe._utils.visible import printable
-from hf_bpe.cli.messages import in_one_line
+from hf_bpe._utils.visible import in_one_line, printable
 
 
 def usage_message(error: Any) -> str:

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 from tqdm import tqdm
 
-from hf_bpe._utils.visible import printable
+from hf_bpe._utils.visible import in_one_line, printable
 
 QUIET, NORMAL, VERBOSE = range(3)
 _COLORS = {"error": 31, "warning": 33, "hint": 36}  # red, yellow, cyan
@@ -144,8 +144,3 @@ def log_to_stderr() -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.setLevel(before)
-
-
-def in_one_line(text: str) -> str:
-    """Return a text with its lines joined by spaces."""
-    return " ".join(line.strip() for line in text.splitlines())

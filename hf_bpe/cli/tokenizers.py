@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from hf_bpe.cli.messages import in_one_line, phase, warnings_said
+from hf_bpe.cli.messages import phase, warnings_said
 from hf_bpe.cli.options import SPLIT, option
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ PATTERN_HELP = f"The split pattern, for files that do not store it, such as .tik
 RankPattern = Annotated[str, option(PATTERN_HELP, "--pattern", metavar="PATTERN", show_default="from the file")]
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?$")
-_DOWNLOADED = ("*.json", "merges.txt", "*.jinja", "*.tiktoken", "tiktoken.model")
 
 
 class _Settings:
@@ -99,24 +98,14 @@ def _downloaded(name: str) -> Path:
         OSError: the repository is not in the cache and cannot be downloaded; the message names it and the reason.
     """
     tokenizer_class()  # so that transformers, which takes seconds to import, is imported only once
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
-    from hf_bpe.tokenizer._hub import check_repository
+    from hf_bpe.tokenizer._hub import check_repository, download
 
-    only_cache = "local_files_only" in check_repository(name, {})
+    options = check_repository(name, {})
     disable_progress_bars()  # the phase is shown instead
-    try:
-        with phase(f"downloading {name}"):
-            folder = Path(snapshot_download(name, allow_patterns=[*_DOWNLOADED], local_files_only=only_cache))
-    except GatedRepoError:
-        raise PermissionError(f"{name}: accept its terms on the Hub, and log in with: hf auth login") from None
-    except RepositoryNotFoundError:
-        raise FileNotFoundError(f"{name}: no public repository of the Hub; for a private one: hf auth login") from None
-    except Exception as error:  # of the network; its library depends on the release of huggingface_hub
-        reason = in_one_line(str(error)).partition(". ")[0] or type(error).__name__
-        raise ConnectionError(f"{name}: cannot be downloaded: {reason}") from error
+    with phase(f"downloading {name}"):
+        folder = download(name, options)
     if not folder.is_dir():
         raise FileNotFoundError(f"{name}: this repository has no tokenizer")
     return folder

@@ -5,23 +5,25 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from huggingface_hub import constants, try_to_load_from_cache
-from huggingface_hub.errors import HFValidationError
+from huggingface_hub import constants, snapshot_download, try_to_load_from_cache
+from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
 from transformers.utils.hub import cached_file
 
+from hf_bpe._utils.visible import in_one_line
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE
 from hf_bpe.tokenizer._saving.folders import OTHER_FILES, OWN_FILES, is_given
 
 _FILES = (*OWN_FILES, *OTHER_FILES, CONFIG_FILE)
 # What conversion reads besides the vocabulary. The code is compared with what is known of it, and not run.
 _SIDES = (CONFIG_FILE, "chat_template.jinja", "tokenization_kimi.py")
-_WHERE = ("cache_dir", "local_files_only", "proxies", "revision", "subfolder", "token")
+_OF_TOKENIZERS = ("*.json", "merges.txt", "*.jinja", "*.tiktoken", "tiktoken.model")
+_WHERE = ("cache_dir", "local_files_only", "revision", "token")
 _PATH = re.compile(r"^[./~\\]|^[A-Za-z]:|/.*/")  # no repository has such a name
 
 
@@ -70,21 +72,36 @@ def repository_to_convert(name: str | os.PathLike[str], options: Mapping[str, An
     """
     if Path(name).exists() or is_given(options):
         return None
-    where = {option: options[option] for option in _WHERE if option in options}
-
-    def cached(file: str, **force: bool) -> str | None:
-        path: str | None = cached_file(str(name), file, **where, **force, _raise_exceptions_for_missing_entries=False)
-        return path
-
-    if any(map(cached, OWN_FILES)):  # which transformers downloads if that is forced
+    where = {option: options[option] for option in (*_WHERE, "proxies", "subfolder") if option in options}
+    # As transformers looks for the files that it reads itself.
+    if any(cached_file(str(name), file, **where, _raise_exceptions_for_missing_entries=False) for file in OWN_FILES):
         return None
-    force = {"force_download": bool(options.get("force_download"))}
-    found = next((path for file in OTHER_FILES if (path := cached(file, **force))), None)
-    if found is None:
-        return None
-    for file in _SIDES:
-        cached(file, **force)
-    return Path(found).parent
+    subfolder = options.get("subfolder") or ""
+    folder = download(str(name), options, [_in(subfolder, file) for file in (*OTHER_FILES, *_SIDES)]) / subfolder
+    return folder if any((folder / file).is_file() for file in OTHER_FILES) else None
+
+
+def download(name: str, options: Mapping[str, Any], files: Sequence[str] = _OF_TOKENIZERS) -> Path:
+    """Return the folder in the Hub's cache with the files of a repository, those of tokenizers by default.
+
+    Args:
+        name: the repository.
+        options: the result of `check_repository`.
+        files: names, or patterns of names.
+
+    Raises:
+        OSError: the repository is not in the cache and cannot be downloaded; the message names it and the reason.
+    """
+    given = {option: options[option] for option in (*_WHERE, "force_download") if option in options}
+    try:
+        return Path(snapshot_download(name, allow_patterns=[*files], **given))
+    except GatedRepoError:
+        raise PermissionError(f"{name}: accept its terms on the Hub, and log in with: hf auth login") from None
+    except RepositoryNotFoundError:
+        raise FileNotFoundError(f"{name}: no public repository of the Hub; for a private one: hf auth login") from None
+    except Exception as error:  # of the network; its library depends on the release of huggingface_hub
+        reason = in_one_line(str(error)).partition(". ")[0] or type(error).__name__
+        raise ConnectionError(f"{name}: cannot be downloaded: {reason}") from error
 
 
 def _is_cached(name: str, given: Mapping[str, Any]) -> bool:
