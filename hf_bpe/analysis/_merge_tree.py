@@ -90,14 +90,14 @@ class MergeTree:
 
     def _walk(self) -> Iterator[tuple[str, MergeTree, int]]:
         """Yield the tree lines before each token, the token and its color, in the order of a printed tree."""
-        left: list[tuple[str, str, MergeTree, int]] = [("", "", self, 0)]
+        left = [("", self, 0)]
         while left:
-            guide, below, node, color = left.pop()
+            guide, node, color = left.pop()
             yield guide, node, color
+            below = guide.replace("└── ", "    ").replace("├── ", "│   ")
             for number, part in reversed([*enumerate(node.parts)]):
-                is_last = number == len(node.parts) - 1
-                guides = below + ("└── " if is_last else "├── "), below + ("    " if is_last else "│   ")
-                left.append((*guides, part, _color(color, number)))
+                branch = "└── " if number == len(node.parts) - 1 else "├── "
+                left.append((below + branch, part, _color(color, number)))
 
 
 def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> MergeTree:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe.pretokenizers._chain_programs import ChainProgram, StageProgram, compile_chain
@@ -38,24 +38,38 @@ def compile_natively(native: ModuleType, pattern: str) -> Chain | str:
     """Return the compiled chain of a canonical pattern, or the reason why there is none: both take long to find."""
     try:
         program = compile_chain(pre_tokenizer(pattern))
-        chain: Chain = native.Chain([_fields_of(stage) for stage in program.stages], _table_of(program))
+        chain: Chain = native.Chain([*map(_Stage.of, program.stages)], _table_of(program))
     except ValueError as error:  # a TooComplexError, or the core's: too many classes of characters
         return str(error)
     return chain
 
 
-def _fields_of(stage: StageProgram) -> tuple[bytes, int, list[bytes], bytes, int, int, int, int]:
-    program = stage.program
-    return (
-        array("I", [number for instruction in program.instructions for number in instruction]).tobytes(),
-        program.start,
-        [array("I", [code for pair in test.characters.ranges for code in pair]).tobytes() for test in program.tests],
-        bytes(test.has_edge for test in program.tests),
-        BEHAVIORS.index(stage.behavior),
-        int(stage.invert),
-        int(stage.is_mapped),
-        int(stage.adds_space),
-    )
+class _Stage(NamedTuple):
+    """A stage in the form that the core takes, in this order: see `hf_bpe._native.Chain`."""
+
+    instructions: bytes
+    start: int
+    tests: list[bytes]
+    edges: bytes
+    behavior: int
+    invert: int
+    is_mapped: int
+    adds_space: int
+
+    @classmethod
+    def of(cls, stage: StageProgram) -> _Stage:
+        program = stage.program
+        ranges = ([code for pair in test.characters.ranges for code in pair] for test in program.tests)
+        return cls(
+            array("I", [number for instruction in program.instructions for number in instruction]).tobytes(),
+            program.start,
+            tests=[array("I", codes).tobytes() for codes in ranges],
+            edges=bytes(test.has_edge for test in program.tests),
+            behavior=BEHAVIORS.index(stage.behavior),
+            invert=int(stage.invert),
+            is_mapped=int(stage.is_mapped),
+            adds_space=int(stage.adds_space),
+        )
 
 
 def _table_of(program: ChainProgram) -> bytes:
