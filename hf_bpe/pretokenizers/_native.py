@@ -29,7 +29,7 @@ def native_pattern(native: ModuleType, pattern: str | None) -> NativePattern:
         return pattern
     chain = compile_natively(native, pattern)
     if isinstance(chain, str):
-        raise ValueError(f"pattern: expected one that the native core can split by, got {short_repr(pattern)}: {chain}")
+        raise ValueError(f"the native core cannot split by the pattern {short_repr(pattern)}: {chain}")
     return chain
 
 
