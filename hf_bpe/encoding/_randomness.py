@@ -67,13 +67,12 @@ class Randomness(NamedTuple):
         Raises:
             ValueError: there is a seed without what needs one, or the reverse.
         """
-        if dropout is not None or stochastok is not None:
-            require_core("dropout and stochastok")
-        else:
+        if dropout is None and stochastok is None:
             for name, value in (("seed", seed), ("first_text", first_text)):
                 if value is not None:
                     raise ValueError(f"{name}: expected dropout or stochastok with it, got neither")
             return cls()
+        require_core("dropout and stochastok")
         if seed is None:
             raise ValueError(
                 "seed: expected an int, got None; dropout and stochastok need one, to give the same ids again"

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
-from hf_bpe._native_core import native_core
+from hf_bpe._native_core import native_core, require_core
 from hf_bpe._utils.memory import available_bytes, format_bytes, resident_bytes
 from hf_bpe._utils.processes import usable_cores
 from hf_bpe._utils.progress import Listener, Progress
@@ -132,9 +132,11 @@ class Learning:
     def _check_memory(self, number: int) -> None:
         """Log how much memory training takes, and raise a MemoryError if there is less.
 
-        Without the native core this is not known.
+        Without the native core this is not known, so nothing is said and a limit is refused.
         """
         if native_core() is None:
+            if self._max_memory is not None:
+                require_core("limits of memory")
             return
         needed = self._needed(number)
         there = available_bytes() if self._max_memory is None else self._max_memory - resident_bytes()

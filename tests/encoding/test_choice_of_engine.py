@@ -111,6 +111,7 @@ NEEDS_CORE = {
     "dropout and stochastok": "tokenizer('low', dropout=0.1, seed=1)",
     "several languages": "train({'a': iter(int, None)}, 300, parity=Parity())",  # before any text is read
     "superwords": "train(['low'], 300, superwords=Superwords(after=1))",
+    "limits of memory": "train(count(['low lower']), 257, max_memory='4GB')",
     "counts in limited memory": "count(['low'], max_memory='4GB')",
     "token files": "tokenizer.encode_files('text.txt', 'ids.npy')",
     "reports": "__import__('hf_bpe.analysis').analysis.report(tokenizer, ['low'])",
