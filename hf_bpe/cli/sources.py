@@ -63,10 +63,10 @@ _METAVARS = {int: "N", float: "X"}
 
 def _learning_option(field: Field[Any]) -> Any:
     """Return the annotation that makes a field of `LearningOptions` an option of a command."""
-    kind, least = get_type_hints(LearningOptions)[field.name], field.metadata["least"]
+    kind, minimum = get_type_hints(LearningOptions)[field.name], field.metadata["minimum"]
     metavar = next((_METAVARS[each] for each in (*get_args(kind), kind) if each in _METAVARS), None)
     shown = {"show_default": "no limit"} if field.default is None else {}
-    return Annotated[kind, option(field.metadata["help"], metavar=metavar, min=least, **shown)]
+    return Annotated[kind, option(field.metadata["help"], metavar=metavar, min=minimum, **shown)]
 
 
 # Name → annotation and default of each option. `_READING` goes into each Source, the others to the library.

@@ -22,20 +22,25 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 TieBreak = Literal["lexicographic", "huggingface"]
 
 
-def _of_train(help: str, check: Check, *, least: int | None = None, record: str = "") -> dict[str, Any]:
+def _of_train(help: str, check: Check, *, minimum: int | None = None, record: str = "") -> dict[str, Any]:
     """Return the metadata of an option that `hf_bpe.train` and the commands that learn merges take.
 
     Args:
         help: what it does, for the command line.
         check: the check of the argument.
-        least: the lowest number, for the command line.
+        minimum: the lowest number, for the command line.
         record: its name in the signature of a model, if it is another one.
     """
-    return {"help": help, "check": check, "least": least, "record": record}
+    return {"help": help, "check": check, "minimum": minimum, "record": record}
 
 
-def _whole(least: int) -> Check:
-    return lambda name, value: check_int(name, value, least, MOST)
+def _number_of_train(help: str, minimum: int, *, or_none: bool = False, record: str = "") -> dict[str, Any]:
+    """Return the metadata of an option that is a whole number, or None as well."""
+
+    def check(name: str, value: Any) -> int:
+        return check_int(name, value, minimum, MOST)
+
+    return _of_train(help, optional(check) if or_none else check, minimum=minimum, record=record)
 
 
 @dataclass(frozen=True)
@@ -62,17 +67,17 @@ class LearningOptions:
         ),
     )
     min_frequency: int = field(
-        default=0, metadata=_of_train("Do not merge pairs that occur less often than N.", _whole(0), least=0)
+        default=0, metadata=_number_of_train("Do not merge pairs that occur less often than N.", 0)
     )
     max_token_bytes: int | None = field(
-        default=None, metadata=_of_train("Make no token longer than this many bytes.", optional(_whole(1)), least=1)
+        default=None, metadata=_number_of_train("Make no token longer than this many bytes.", 1, or_none=True)
     )
     length_penalty: float = field(
         default=0.0,
         metadata=_of_train(
             "Prefer short tokens: subtract this for each byte of a pair from its number of occurrences.",
             lambda name, value: check_real(name, value, 0),
-            least=0,
+            minimum=0,
         ),
     )
     max_words: int | None = None

@@ -18,7 +18,7 @@ from pathlib import Path
 NAME = "hf_bpe.reference._options"
 EDITS = {
     "    max_words: int | None = None\\n": (
-        "    made_up: int = field(default=3, metadata=_of_train('Make it up.', _whole(1), least=1, record='fancy'))\\n"
+        "    made_up: int = field(default=3, metadata=_number_of_train('Make it up.', 1, record='fancy'))\\n"
     ),
     "    tie_break: TieBreak\\n    min_frequency: int\\n": "    made_up: int\\n",
 }
