@@ -11,7 +11,7 @@ from hf_bpe.analysis._report.pictures import draw
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
 from hf_bpe.analysis._report.series import DARK, LIGHT, icon_of
 from hf_bpe.analysis._report.tables import Table, as_html
-from hf_bpe.analysis._report.views import citations_of, files_of, made, tables_of, verdict_of
+from hf_bpe.analysis._report.views import citations_of, files_of, made, summary_of, tables_of
 
 
 def _colors(colors: tuple[str, ...]) -> str:
@@ -37,9 +37,9 @@ _STYLE = f"""
 .hf-report p {{ margin: 0; }}
 .hf-report :is(.about, .note, figcaption, th, .key dt, .key small, footer) {{ color: var(--dim); }}
 .hf-report :is(.note, footer) {{ font-size: .84rem; margin-top: .6rem; max-width: 46rem; }}
-.hf-report .verdict {{ margin: 1rem 0 0; padding: 0; max-width: 46rem; list-style: none; }}
-.hf-report .verdict li {{ margin: 0 0 .2rem; }}
-.hf-report .verdict li:first-child {{ font-weight: 600; }}
+.hf-report .summary {{ margin: 1rem 0 0; padding: 0; max-width: 46rem; list-style: none; }}
+.hf-report .summary li {{ margin: 0 0 .2rem; }}
+.hf-report .summary li:first-child {{ font-weight: 600; }}
 .hf-report summary {{ cursor: pointer; font-size: .92rem; width: fit-content; }}
 .hf-report details > :nth-child(2) {{ margin-top: .8rem; }}
 .hf-report header details {{ margin-top: 1.4rem; max-width: 46rem; }}
@@ -128,7 +128,7 @@ def fragment(shown: ReportValues | ComparisonValues) -> str:
     trees = (f"<div><h2>Merges of token {tree.id}</h2>{tree._repr_html_()}</div>" for tree in shown.trees)
     parts = [*map(_titled, tables_of(shown)), *trees]
     return (
-        f'<div class="hf-report"><style>{_STYLE}</style><h1>{escape(shown.title)}</h1>{_verdict(shown)}'
+        f'<div class="hf-report"><style>{_STYLE}</style><h1>{escape(shown.title)}</h1>{_summary(shown)}'
         f'<section><div class="columns">{"".join(parts)}</div></section></div>'
     )
 
@@ -147,7 +147,7 @@ def _head(shown: ReportValues | ComparisonValues) -> str:
     title = f"<h1>{escape(shown.title)}</h1>"
     meanings = _folded("What the figures mean", _terms(MEANINGS))
     if isinstance(shown, ComparisonValues):
-        return f"<header>{title}{_verdict(shown)}{meanings}</header>{_legend(shown)}"
+        return f"<header>{title}{_summary(shown)}{meanings}</header>{_legend(shown)}"
     assert isinstance(shown, ReportValues)
     figures = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd><small>{BETTER[name]} is better</small></div>"
@@ -155,14 +155,14 @@ def _head(shown: ReportValues | ComparisonValues) -> str:
     )
     others = ", ".join(f"{name} {value}" for name, value in other_figures(shown) if name != "vocabulary")
     return (
-        f'<header>{title}<p class="about">{escape(about(shown))}</p>{_verdict(shown)}<dl class="key">{figures}</dl>'
+        f'<header>{title}<p class="about">{escape(about(shown))}</p>{_summary(shown)}<dl class="key">{figures}</dl>'
         f'<p class="about">{escape(others)}</p>{meanings}</header>'
     )
 
 
-def _verdict(shown: ReportValues | ComparisonValues) -> str:
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in verdict_of(shown))
-    return f'<ul class="verdict">{items}</ul>' if items else ""
+def _summary(shown: ReportValues | ComparisonValues) -> str:
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary_of(shown))
+    return f'<ul class="summary">{items}</ul>' if items else ""
 
 
 def _terms(meanings: Mapping[str, str]) -> str:

@@ -15,7 +15,7 @@ _ONE = 1.005  # prints as 1.00
 _MAX_NAMES = 6
 
 
-def verdict_of_report(report: ReportValues) -> list[str]:
+def summary_of_report(report: ReportValues) -> list[str]:
     """Return what a report says about a tokenizer, in sentences."""
     scripts = _scripts(report)
     wide = [script for script in scripts if script.bytes > _WIDE * script.characters]
@@ -39,7 +39,7 @@ def verdict_of_report(report: ReportValues) -> list[str]:
     return said
 
 
-def verdict_of_comparison(comparison: ComparisonValues) -> list[str]:
+def summary_of_comparison(comparison: ComparisonValues) -> list[str]:
     """Return what a comparison says, in sentences."""
     ranked = sorted(comparison.reports, key=lambda report: report.total.tokens)
     best = ranked[0]

@@ -7,7 +7,7 @@ from hf_bpe._version import __version__
 from hf_bpe.analysis._report.contents import about, tables_of_report
 from hf_bpe.analysis._report.contents_of_comparison import tables_of_comparison
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
-from hf_bpe.analysis._report.summary import verdict_of_comparison, verdict_of_report
+from hf_bpe.analysis._report.summary import summary_of_comparison, summary_of_report
 from hf_bpe.analysis._report.tables import Lines, Table
 
 _MAX_FILES = 40
@@ -23,15 +23,15 @@ def reports_of(results: ReportValues | ComparisonValues) -> list[ReportValues]:
     return [results] if isinstance(results, ReportValues) else [*results.reports]
 
 
-def verdict_of(results: ReportValues | ComparisonValues) -> list[str]:
+def summary_of(results: ReportValues | ComparisonValues) -> list[str]:
     """Return what the figures say, in sentences."""
-    return verdict_of_report(results) if isinstance(results, ReportValues) else verdict_of_comparison(results)
+    return summary_of_report(results) if isinstance(results, ReportValues) else summary_of_comparison(results)
 
 
 def lines_of(results: ReportValues | ComparisonValues) -> Lines:
     """Return the lines of text above and below the tables."""
     head = [about(results)] if isinstance(results, ReportValues) else []
-    return Lines(results.title, [*head, *verdict_of(results)], [made(results), *citations_of(results)])
+    return Lines(results.title, [*head, *summary_of(results)], [made(results), *citations_of(results)])
 
 
 def made(results: ReportValues | ComparisonValues) -> str:
