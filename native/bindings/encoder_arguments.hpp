@@ -1,0 +1,31 @@
+// Arguments of the encoder, converted from the tuples and arrays of hf_bpe.encoding._encoder.
+#pragma once
+
+#include <nanobind/stl/tuple.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "added_tokens/added_tokens.hpp"
+#include "bindings/python.hpp"
+#include "bindings/rows.hpp"
+#include "encode/encoder.hpp"
+
+namespace hf_bpe {
+
+// The values of a tuple, which unlike a list cannot change during the conversion.
+template <class Values>
+Values values_of(nb::handle tuple, const char* expected) {
+  Values values;
+  if (!PyTuple_Check(tuple.ptr()) || !nb::try_cast(tuple, values)) throw nb::type_error(expected);
+  return values;
+}
+
+std::vector<AddedToken> added_tokens(const nb::tuple& tokens);
+
+EncodingOptions options_of(const nb::tuple& given, std::size_t texts, unsigned threads = 1);
+
+// Copies of the arrays, because any thread may change them.
+Rows rows_of(nb::handle ids, nb::handle spans, nb::handle template_ids);
+
+}  // namespace hf_bpe
