@@ -1,14 +1,17 @@
-"""--download, with a server in place of the Hub."""
+"""--download, and from_pretrained of a repository, with a server in place of the Hub."""
 
+import contextlib
 import hashlib
 import http.server
 import json
 import os
 import subprocess
+import sys
 import threading
 
 import pytest
 
+from hf_bpe import BPETokenizer
 from support.commands import error, program, run
 from support.profiles import thorough
 
@@ -34,7 +37,8 @@ class _Hub(http.server.BaseHTTPRequestHandler):
             headers["ETag"] = f'"{hashlib.sha1(body).hexdigest()}"'  # as the Hub does
         else:
             status, body = (403, b"{}") if "gated" in path else (404, b"{}")
-            headers["X-Error-Code"] = "GatedRepo" if "gated" in path else "RepoNotFound"
+            missing = "EntryNotFound" if path.startswith("/some/tokenizer/") else "RepoNotFound"
+            headers["X-Error-Code"] = "GatedRepo" if "gated" in path else missing
         self.send_response(status)
         for each in {**headers, "Content-Length": len(body)}.items():
             self.send_header(*map(str, each))
@@ -48,16 +52,22 @@ class _Hub(http.server.BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def hub(folder, tmp_path):
-    """Return the environment of programs for which a local server is the Hub."""
+@contextlib.contextmanager
+def hub_of(folder, cache):
+    """Serve a folder as the only repository; yield the environment of programs for which this is the Hub."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Hub)
     server.folder = folder
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
-    yield {**os.environ, "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "cache"), "NO_PROXY": "127.0.0.1"}
+    yield {**os.environ, "HF_ENDPOINT": address, "HF_HOME": str(cache), "NO_PROXY": "127.0.0.1"}
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture
+def hub(folder, tmp_path):
+    with hub_of(folder, tmp_path / "cache") as environment:
+        yield environment
 
 
 def test_repository_is_downloaded_once(hub, folder, tmp_path):
@@ -73,6 +83,26 @@ def test_repository_is_downloaded_once(hub, folder, tmp_path):
         )
         assert done.stderr == b""
         assert done.stdout == run("encode", folder, stdin=b"low").stdout_bytes
+
+
+def test_from_pretrained_downloads_a_vocabulary_that_only_conversion_reads(tmp_path):
+    folder = tmp_path / "served"
+    folder.mkdir()
+    BPETokenizer.train(["low lower lowest"] * 3, num_merges=5, pattern="kimi-k2").convert_to(folder / "x.tiktoken")
+    (folder / "x.tiktoken").rename(folder / "tiktoken.model")
+    (folder / "x.tiktoken.json").unlink()
+    auto_map = {"AutoTokenizer": ["tokenization_kimi.TikTokenTokenizer", None]}
+    (folder / "tokenizer_config.json").write_text(json.dumps({"auto_map": auto_map}))
+    code = "from hf_bpe import BPETokenizer; print(BPETokenizer.from_pretrained('some/tokenizer').encode('low lower'))"
+    expected = BPETokenizer.from_pretrained(folder).encode("low lower")
+    assert len(expected) < 9
+    with hub_of(folder, tmp_path / "cache") as online:
+        for environment in (online, {**online, "HF_HUB_OFFLINE": "1"}):
+            done = subprocess.run(
+                [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+            assert json.loads(done.stdout) == expected
 
 
 @thorough
