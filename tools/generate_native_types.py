@@ -31,7 +31,7 @@ def generated() -> str:
         run("nanobind.stubgen", "-q", "-m", "hf_bpe._native", "-p", PATTERNS, "-o", path)
         path.write_text(HEADER + path.read_text("utf-8"), encoding="utf-8")
         settings = "--quiet", "--config", ROOT / "pyproject.toml"
-        # Order of imports, and docstrings that begin and end beside their quotes.
+        # Order of imports, and docstrings that begin and end right at their quotes.
         run("ruff", "check", *settings, "--select", "I,D200,D212", "--fix", "--unsafe-fixes", path)
         run("ruff", "format", *settings, path)
         return path.read_text("utf-8")

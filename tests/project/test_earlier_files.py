@@ -114,7 +114,7 @@ def test_training_resumes_from_counts(files):
     before, options = log.read_bytes(), {"min_frequency": 2, "work_dir": "work/training"}
     model = train(WordCounts.load("counts/plain.counts"), num_merges=20, **options)
     assert {"signature": model.signature, "fingerprint": model.fingerprint} == EXPECTED["training"]
-    assert log.read_bytes().startswith(before)  # it has not begun anew
+    assert log.read_bytes().startswith(before)  # it was not started again
     assert log.read_bytes().count(b"\n") == 21
     with pytest.raises(ValueError, match="expected a training with min_frequency 3, got 2"):
         train(WordCounts.load("counts/plain.counts"), num_merges=20, **options | {"min_frequency": 3})
