@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._features import FEATURES
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._integrity import LAST
 from hf_bpe.formats._reading import read_bytes
-from hf_bpe.formats._tokenizer_config import CONFIG_FILE
+from hf_bpe.formats._tokenizer_config import CONFIG_FILE, FOLDER_FEATURES
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 
 TOKENIZER_FILE = "tokenizer.json"
@@ -73,7 +72,7 @@ FORMAT = Format(
     name="hf",
     what="a folder for transformers",
     is_file=False,
-    carries=frozenset(FEATURES),
+    carries=FOLDER_FEATURES,
     matches=_matches,
     read=_read,
     write=_write,

@@ -21,6 +21,15 @@ from hf_bpe.pretokenizers._patterns import is_chain, pattern_expression, stored_
 WHOLE_TEXT = r"(?s:.+)"
 """The expression for no pre-tokenization, where a format needs an expression."""
 
+SIDECAR_FEATURES = frozenset(
+    {
+        *("pattern", "special_tokens", "flags", "added_tokens", "prefix_space", "trim_offsets", "bos_eos", "template"),
+        *("split_special_tokens", "normalizer", "ignore_merges", "missing_bytes", "unused_tokens", "names"),
+        *("chat_template", "settings"),
+    }
+)
+"""Names of the FEATURES that a sidecar can store."""
+
 _KIND = "hf_bpe sidecar"
 _TYPES: dict[str, tuple[type, ...]] = {
     "pattern": (str, type(None)),

@@ -17,7 +17,6 @@ from typing import Any
 from hf_bpe.conversion._expressions import read_expression
 from hf_bpe.conversion._tiktoken import model_of_ranks
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._features import FEATURES
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._template import Template
@@ -150,7 +149,7 @@ FORMAT = Format(
     name="tekken",
     what="a tekken.json of Mistral",
     is_file=True,
-    carries=frozenset(FEATURES),
+    carries=frozenset(),
     matches=_matches,
     read=_read,
     write=_write,

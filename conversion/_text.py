@@ -17,10 +17,9 @@ from typing import NamedTuple
 
 from hf_bpe._utils.input_files import open_regular
 from hf_bpe.conversion._merge_ids import numbered_lines, parse_ids, tokens_of_merges
-from hf_bpe.conversion._sidecar import read_sidecar, write_sidecar
+from hf_bpe.conversion._sidecar import SIDECAR_FEATURES, read_sidecar, write_sidecar
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._features import FEATURES
 from hf_bpe.formats._format import Format, Hints, PatternNeeded
 from hf_bpe.formats._reading import read_bytes
 from hf_bpe.pretokenizers._patterns import canonical_pattern
@@ -271,6 +270,6 @@ FORMAT = Format(
     matches=matches,
     read=read,
     write=write,
-    sidecar=frozenset(FEATURES.keys() - {"special_tokens"}),
+    sidecar=SIDECAR_FEATURES - {"special_tokens"},
     last=(VOCAB_FILE,),
 )

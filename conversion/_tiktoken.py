@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 
 from hf_bpe.conversion._expressions import check_means_the_same, read_expression
 from hf_bpe.conversion._recover_merges import recover_merges
-from hf_bpe.conversion._sidecar import WHOLE_TEXT, read_sidecar, write_sidecar
+from hf_bpe.conversion._sidecar import SIDECAR_FEATURES, WHOLE_TEXT, read_sidecar, write_sidecar
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._features import FEATURES
 from hf_bpe.formats._format import Format, Hints, PatternNeeded, Peer
 from hf_bpe.formats._reading import read_bytes
 from hf_bpe.pretokenizers._patterns import pattern_expression
@@ -209,8 +208,12 @@ FORMAT = Format(
     read=_read,
     write=_write,
     has_chains=False,
-    sidecar=frozenset(FEATURES)
-    - {"ignore_merges", "flags", "added_tokens", "prefix_space", "split_special_tokens", "normalizer", "missing_bytes"},
+    # Other readers of the ranks, who do not know the sidecar, would encode differently with the rest.
+    sidecar=SIDECAR_FEATURES
+    & {
+        *("pattern", "special_tokens", "trim_offsets", "bos_eos", "template", "unused_tokens", "names"),
+        *("chat_template", "settings"),
+    },
     peer=_peer,
     suffix=".tiktoken",
     other_suffixes=frozenset({".model"}),  # Llama 3 calls its rank file tokenizer.model

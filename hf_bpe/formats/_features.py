@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
+from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import FLAGS, Definition
-from hf_bpe.formats._settings import SETTINGS
+from hf_bpe.formats._settings import SETTINGS, Owner
 
 
 class Feature(NamedTuple):
     """A feature of tokenizers that a format may be unable to carry.
+
+    No format carries a feature that its `carries` or `sidecar` does not name.
 
     Attributes:
         is_used: returns whether a tokenizer has the feature.
@@ -30,12 +34,36 @@ class Feature(NamedTuple):
     without: Callable[[Definition], Definition]
 
 
-def _without_settings(*names: str) -> Callable[[Definition], Definition]:
-    def without(definition: Definition) -> Definition:
-        settings = {name: value for name, value in definition.settings.items() if name not in names}
-        return replace(definition, settings=settings)
+def _settings_feature(name: str, what: str, loss: str, decides_ids: bool) -> Feature:
+    """Return a feature that consists of the settings whose row in SETTINGS names it."""
 
-    return without
+    def own_settings() -> list[str]:
+        return [setting for setting, row in SETTINGS.items() if row.feature == name]
+
+    def is_used(definition: Definition) -> bool:
+        return any(_value(definition, setting) for setting in own_settings())
+
+    def without(definition: Definition) -> Definition:
+        own = own_settings()
+        if defaults := {each: getattr(BPEModel, each) for each in own if SETTINGS[each].owner is Owner.MODEL}:
+            definition = replace(definition, model=replace(definition.model, **defaults))
+        return _without_settings(definition, own)
+
+    return Feature(is_used, what, loss, decides_ids, without)
+
+
+def _value(definition: Definition, setting: str) -> Any:
+    is_of_model = SETTINGS[setting].owner is Owner.MODEL
+    return getattr(definition.model, setting) if is_of_model else definition.setting(setting)
+
+
+def _without_settings(definition: Definition, names: Collection[str]) -> Definition:
+    settings = {name: value for name, value in definition.settings.items() if name not in names}
+    return replace(definition, settings=settings)
+
+
+def _without_template(definition: Definition) -> Definition:
+    return _without_settings(definition, ["template"])
 
 
 def _without_flags(definition: Definition) -> Definition:
@@ -58,10 +86,6 @@ def _mere_names(definition: Definition) -> list[str]:
     adds_bos, adds_eos = definition.bos_eos or (False, False)
     uses = {"bos_token": adds_bos, "eos_token": adds_eos, "unk_token": definition.model.refuses_bytes}
     return [name for name in definition.names if not uses.get(name)]
-
-
-def _has_settings(*names: str) -> Callable[[Definition], bool]:
-    return lambda definition: any(map(definition.setting, names))
 
 
 def _other_settings(definition: Definition) -> dict[str, Any]:
@@ -104,89 +128,117 @@ FEATURES: dict[str, Feature] = {
             added_tokens={i: token for i, token in definition.tokens_of_model.items() if token.special},
         ),
     ),
-    "prefix_space": Feature(
-        _has_settings("add_prefix_space"),
+    "prefix_space": _settings_feature(
+        "prefix_space",
         "add_prefix_space",
         "readers would give the first word of a text different ids",
         True,
-        _without_settings("add_prefix_space"),
     ),
-    "trim_offsets": Feature(
-        _has_settings("trim_offsets"),
+    "trim_offsets": _settings_feature(
+        "trim_offsets",
         "trim_offsets",
         "readers would include white space in the offsets of tokens",
         False,
-        _without_settings("trim_offsets"),
     ),
     "bos_eos": Feature(
         lambda definition: any(definition.bos_eos or ()),
         "add_bos_token and add_eos_token",
         "readers would leave out the tokens that begin and end a sequence",
         True,
-        _without_settings("template"),
+        _without_template,
     ),
     "template": Feature(
         lambda definition: definition.bos_eos is None,
         "the template, which adds other tokens to sequences than bos_token before and eos_token after each",
         "readers would leave these tokens out, or add others",
         True,
-        _without_settings("template"),
+        _without_template,
     ),
-    "split_special_tokens": Feature(
-        _has_settings("split_special_tokens"),
+    "split_special_tokens": _settings_feature(
+        "split_special_tokens",
         "split_special_tokens",
         "readers would find special tokens in text",
         True,
-        _without_settings("split_special_tokens"),
     ),
-    "normalizer": Feature(
-        lambda definition: definition.model.normalizer is not None,
+    "normalizer": _settings_feature(
+        "normalizer",
         "the normalizer",
         "readers would not normalize text and would get other ids for text that is not normalized",
         True,
-        lambda definition: replace(definition, model=replace(definition.model, normalizer=None)),
     ),
-    "ignore_merges": Feature(
-        lambda definition: definition.model.ignore_merges,
+    "ignore_merges": _settings_feature(
+        "ignore_merges",
         "ignore_merges",
         "readers would split words that are tokens which no merges make",
         True,
-        lambda definition: replace(definition, model=replace(definition.model, ignore_merges=False)),
     ),
-    "missing_bytes": Feature(
-        lambda definition: definition.model.drop_missing_bytes,
+    "missing_bytes": _settings_feature(
+        "missing_bytes",
         "bytes that are dropped because they have no token",
         "readers would refuse text with such bytes, or put another token in their place",
         True,
-        lambda definition: replace(definition, model=replace(definition.model, drop_missing_bytes=False)),
     ),
-    "unused_tokens": Feature(
-        _has_settings("unused_tokens"),
+    "unused_tokens": _settings_feature(
+        "unused_tokens",
         "tokens that no text is encoded to",
         "readers would decode their ids differently",
         False,
-        _without_settings("unused_tokens"),
     ),
     "names": Feature(
         lambda definition: bool(_mere_names(definition)),
         "which token is bos_token, eos_token, pad_token, …",
         "readers have to set them",
         False,
-        lambda definition: _without_settings(*_mere_names(definition))(definition),
+        lambda definition: _without_settings(definition, _mere_names(definition)),
     ),
-    "chat_template": Feature(
-        _has_settings("chat_template"),
+    "chat_template": _settings_feature(
+        "chat_template",
         "the chat template",
         "readers have to set it",
         False,
-        _without_settings("chat_template"),
     ),
     "settings": Feature(
         lambda definition: bool(_other_settings(definition)),
         "settings of BPETokenizer (padding_side, model_max_length, errors, …)",
         "readers have to set them",
         False,
-        lambda definition: _without_settings(*_other_settings(definition))(definition),
+        lambda definition: _without_settings(definition, _other_settings(definition)),
     ),
 }
 """All features that a format may be unable to carry, in the order of the documentation's matrix."""
+
+
+def missing_features(definition: Definition, carried: Collection[str]) -> dict[str, Feature]:
+    """Return the features that a tokenizer has beyond those that are carried."""
+    return {name: each for name, each in FEATURES.items() if name not in carried and each.is_used(definition)}
+
+
+def without_missing_features(
+    definition: Definition, carried: Collection[str], format_name: str, drop: Collection[str] = ()
+) -> Definition:
+    """Return the part of a tokenizer that files can hold.
+
+    Args:
+        definition: the tokenizer.
+        carried: names of the features that the files carry.
+        format_name: the format of the files, for messages.
+        drop: names of features that may be dropped although ids depend on them; not "pattern", because no file says by
+            which pattern its readers split instead.
+
+    Raises:
+        ValueError: ids depend on a feature that is not carried and not in `drop`.
+
+    Warns:
+        UserWarning: a feature that decides no ids is dropped and is not in `drop`.
+    """
+    for name, feature in missing_features(definition, carried).items():
+        if name not in drop or name == "pattern":
+            shown = f"{feature.what}, {definition.model.pattern!r}" if name == "pattern" else feature.what
+            if feature.decides_ids:
+                raise ValueError(
+                    f"the format {format_name} cannot carry {shown}: {feature.loss}; choose another format, or drop "
+                    f"{name!r} explicitly"
+                )
+            warnings.warn(f"the format {format_name} does not carry {shown}: {feature.loss}", stacklevel=4)
+        definition = feature.without(definition)
+    return definition

@@ -6,14 +6,13 @@ feature decides no ids; then there is a warning. Nothing is dropped silently.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._features import FEATURES, Feature
+from hf_bpe.formats._features import FEATURES, Feature, missing_features, without_missing_features
 from hf_bpe.pretokenizers._patterns import NAMES, canonical_pattern, is_chain
 
 
@@ -81,7 +80,7 @@ class Format:
             properties beyond FEATURES that it cannot carry, such as an order of ids.
         patterns: the canonical patterns that it can carry, None for any pattern.
         has_chains: whether any pattern includes chains of stages, and not only what is one expression.
-        sidecar: features that only our reader restores, from a sidecar file.
+        sidecar: names of FEATURES that only our reader restores, from a sidecar file.
         peer: (path, definition) → the other library that encodes with the file, or None if it cannot. Raises
             ImportError if that library is not installed.
         suffix: the suffix of file names, by which `write` tells the format; "" for folders.
@@ -113,16 +112,12 @@ class Format:
 
     def missing(self, definition: Definition) -> dict[str, Feature]:
         """Return the features that a tokenizer has and this format cannot carry."""
-        kept = self.carries | self.sidecar
-        return {
-            name: feature
-            for name, feature in FEATURES.items()
-            if (
-                not self.carries_pattern(definition.model.pattern)
-                if name == "pattern"
-                else name not in kept and feature.is_used(definition)
-            )
-        }
+        return missing_features(definition, self._carried(definition.model.pattern))
+
+    def _carried(self, pattern: str | None) -> set[str]:
+        """Return the names of the features that a file or its sidecar carries, for a tokenizer with this pattern."""
+        kept = {*self.carries, *self.sidecar}
+        return kept | {"pattern"} if self.carries_pattern(pattern) else kept - {"pattern"}
 
     def reduce(self, definition: Definition, drop: Iterable[str] = ()) -> Definition:
         """Return the part of a tokenizer that can be written.
@@ -140,17 +135,6 @@ class Format:
         drop = {*drop}
         if unknown := sorted(drop - FEATURES.keys()):
             raise ValueError(f"drop: expected some of {', '.join(FEATURES)}, got {unknown[0]!r}")
-        for name, feature in self.missing(definition).items():
-            if name == "pattern" and name in drop and self.patterns and len(self.patterns) == 1:
-                definition = replace(definition, model=replace(definition.model, pattern=next(iter(self.patterns))))
-                continue
-            if name not in drop or name == "pattern":
-                shown = f"{feature.what}, {definition.model.pattern!r}" if name == "pattern" else feature.what
-                if feature.decides_ids:
-                    raise ValueError(
-                        f"the format {self.name} cannot carry {shown}: {feature.loss}; choose another format, or drop "
-                        f"{name!r} explicitly"
-                    )
-                warnings.warn(f"the format {self.name} does not carry {shown}: {feature.loss}", stacklevel=3)
-            definition = feature.without(definition)
-        return definition
+        if self.patterns and len(self.patterns) == 1 and "pattern" in drop & self.missing(definition).keys():
+            definition = replace(definition, model=replace(definition.model, pattern=next(iter(self.patterns))))
+        return without_missing_features(definition, self._carried(definition.model.pattern), self.name, drop)

@@ -61,7 +61,8 @@ class Setting(NamedTuple):
         is_saved: whether `init_kwargs` must hold it, because `save_pretrained` of transformers would leave it out.
         is_in_definition: whether it belongs to the `settings` of a definition; not if the model or the template say it.
         decides_ids: whether readers that do not know it give other ids.
-        feature: which of FEATURES a format must carry to store it.
+        feature: which of FEATURES a format must carry to store it. "settings", the default, decides no ids; a setting
+            that decides them needs a feature that does, and every format refuses it until it names this feature.
     """
 
     owner: Owner
@@ -74,8 +75,10 @@ class Setting(NamedTuple):
     feature: str = "settings"
 
 
-def _of_model(check: Check, json: tuple[type, ...], *, decides_ids: bool = True, is_saved: bool = True) -> Setting:
-    return Setting(Owner.MODEL, check, json, is_saved=is_saved, is_in_definition=False, decides_ids=decides_ids)
+def _of_model(check: Check, json: tuple[type, ...], feature: str, decides_ids: bool = True) -> Setting:
+    return Setting(
+        Owner.MODEL, check, json, is_saved=True, is_in_definition=False, decides_ids=decides_ids, feature=feature
+    )
 
 
 def _with_default(
@@ -92,12 +95,12 @@ _ADDS = Setting(Owner.ALL, optional(check_flag), _FLAG + _NULL, is_in_definition
 NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 SETTINGS: dict[str, Setting] = {
-    "pattern": _of_model(lambda _, value: canonical_pattern(value), _STRING + _NULL),
-    "normalizer": _of_model(lambda _, value: canonical_normalizer(value), _STRING + _NULL),
-    "ignore_merges": _of_model(check_flag, _FLAG),
-    "drop_missing_bytes": _of_model(check_flag, _FLAG),
-    "model_special_tokens": _of_model(optional(check_strs), _LIST + _NULL, decides_ids=False),
-    "signature": _of_model(optional(check_str), _STRING, decides_ids=False, is_saved=False),
+    "pattern": _of_model(lambda _, value: canonical_pattern(value), _STRING + _NULL, "pattern"),
+    "normalizer": _of_model(lambda _, value: canonical_normalizer(value), _STRING + _NULL, "normalizer"),
+    "ignore_merges": _of_model(check_flag, _FLAG, "ignore_merges"),
+    "drop_missing_bytes": _of_model(check_flag, _FLAG, "missing_bytes"),
+    "model_special_tokens": _of_model(optional(check_strs), _LIST + _NULL, "special_tokens", decides_ids=False),
+    "signature": Setting(Owner.MODEL, optional(check_str), _STRING, is_in_definition=False),
     "errors": _with_default(Owner.OURS, check_errors, _STRING, "replace"),
     "add_prefix_space": _with_default(Owner.OURS, check_flag, _FLAG + _NULL, False, "prefix_space", decides_ids=True),
     "trim_offsets": _with_default(Owner.OURS, check_trim_offsets, _FLAG + _STRING, False, "trim_offsets"),

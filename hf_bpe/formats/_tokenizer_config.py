@@ -8,8 +8,11 @@ from typing import Any
 from hf_bpe._utils.input_files import read_json
 from hf_bpe.formats._reading import check_ids, read_json_object
 from hf_bpe.formats._settings import SETTINGS
+from hf_bpe.formats._tokenizer_json import TOKENIZER_JSON_FEATURES
 
 CONFIG_FILE = "tokenizer_config.json"
+FOLDER_FEATURES = TOKENIZER_JSON_FEATURES | {"split_special_tokens", "names", "chat_template", "settings"}
+"""Names of the FEATURES that a folder carries, with both files."""
 DIGESTS = "file_digests"  # file → digest, see hf_bpe.formats._integrity
 
 _NULL = type(None)

@@ -24,7 +24,6 @@ from hf_bpe.encoding._encoder import tuples_of
 from hf_bpe.encoding._normalizing_encoder import normalized_tokens
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._definition import FLAGS, Definition, written_out
-from hf_bpe.formats._features import FEATURES
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._native_readers import from_printable_all, join_merges, printable_vocab, read_model
 from hf_bpe.formats._post_processor import json_excerpt, post_processor, processor_settings
@@ -42,6 +41,14 @@ from hf_bpe.reference._encoder import pre_tokenize
 _BUILT_IN = "gpt2"
 _BYTE_TOKEN = re.compile("<0x[0-9A-F]{2}>")  # only with these does byte_fallback change anything
 _USE_OTHER = "it is not byte-level BPE; load it with PreTrainedTokenizerFast of transformers"
+
+TOKENIZER_JSON_FEATURES = frozenset(
+    {
+        *("pattern", "special_tokens", "flags", "added_tokens", "prefix_space", "trim_offsets", "bos_eos", "template"),
+        *("normalizer", "ignore_merges", "missing_bytes", "unused_tokens"),
+    }
+)
+"""Names of the FEATURES that a `tokenizer.json` carries."""
 
 _quote = json.encoder.encode_basestring
 
@@ -440,7 +447,7 @@ FORMAT = Format(
     name="tokenizer.json",
     what="the file of the tokenizers library",
     is_file=True,
-    carries=frozenset(FEATURES) - {"split_special_tokens", "names", "chat_template", "settings"},
+    carries=TOKENIZER_JSON_FEATURES,
     matches=_matches,
     read=_read,
     write=_write,

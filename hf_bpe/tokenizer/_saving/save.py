@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.files import staged_folder
+from hf_bpe.formats._features import without_missing_features
 from hf_bpe.formats._integrity import LAST, check_digests, digests_of
-from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS
+from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS, FOLDER_FEATURES
 from hf_bpe.formats._tokenizer_json import render_tokenizer_json
 from hf_bpe.tokenizer._saving.existing_files import warn_of_existing_files
 from hf_bpe.tokenizer._saving.folders import Folder
@@ -59,7 +60,8 @@ def save(
     """Save a tokenizer, which no other thread changes; `write` saves what transformers does in a folder."""
     with staged_folder(save_directory, last=[prefix + name for name in LAST]) as staging:
         write(staging)
-        content = render_tokenizer_json(tokenizer.definition)
+        carried = without_missing_features(tokenizer.definition, FOLDER_FEATURES, "hf")
+        content = render_tokenizer_json(carried)
         (staging / TOKENIZER_FILE).write_text(content, encoding="utf-8", newline="\n")
         _finish_config(tokenizer, staging, portable)
         if verify:
