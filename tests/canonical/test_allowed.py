@@ -14,6 +14,7 @@ from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers import NAMES
 from hf_bpe.reference import Encoder
+from support.cases import case
 from support.profiles import by_profile, thorough
 
 ALPHABETS = [
@@ -67,10 +68,13 @@ def is_viable(encoder, ids, data):
     "pattern",
     [None, *(pytest.param(name, marks=() if name in ("gpt2", "cl100k", "qwen3.5") else thorough) for name in NAMES)],
 )
-@pytest.mark.parametrize("alphabet", range(by_profile(quick=1, thorough=len(ALPHABETS))))
-def test_mask_is_that_of_all_texts(pattern, alphabet):
-    letters, length = ALPHABETS[alphabet], 5
-    model = model_of(pattern, letters, seed=alphabet)
+def test_mask_is_that_of_all_texts(pattern):
+    for number, letters in enumerate(ALPHABETS[: by_profile(quick=1, thorough=len(ALPHABETS))]):
+        with case(letters):
+            check_masks(model_of(pattern, letters, seed=number), letters, length=5)
+
+
+def check_masks(model, letters, length):
     allowed, encoder = AllowedTokens(model, ()), make_encoder(model)
     viable = beginnings_of(encoder, letters, length)
     data_of = {ids: b"".join(map(model.vocab.__getitem__, ids)) for ids in viable}
@@ -92,10 +96,14 @@ def test_mask_is_that_of_all_texts(pattern, alphabet):
     assert compared > 20
 
 
-@pytest.mark.parametrize("seed", range(by_profile(quick=15, thorough=100)))
-def test_stable_neighbors_are_those_that_the_merges_leave(seed):
-    letters = Random(seed).choice(["a", "ab", "abc", "ab "])
-    model = model_of(None, letters, seed, merges=14 if len(letters) > 1 else 5)
+def test_stable_neighbors_are_those_that_the_merges_leave():
+    for seed in range(by_profile(quick=15, thorough=100)):
+        with case(seed):
+            letters = Random(seed).choice(["a", "ab", "abc", "ab "])
+            check_stable_neighbors(model_of(None, letters, seed, merges=14 if len(letters) > 1 else 5), letters)
+
+
+def check_stable_neighbors(model, letters):
     neighbors, encoder = StableNeighbors(model), Encoder(model)
     tokens = [token_id for token_id, token in model.vocab.items() if {*token} <= {*letters.encode()}]
     for first, second in itertools.product(tokens, repeat=2):

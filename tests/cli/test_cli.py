@@ -46,14 +46,16 @@ def saved(folder):
 
 class TestHelp:
     @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
-    def test_help_gives_an_example(self, command):
-        example = run(*command, "--help").stdout.partition("\n  Example:\n    ")[2].splitlines()[0]
+    def test_help_is_a_command_and_gives_an_example(self, command):
+        said = run(*command, "--help").stdout
+        example = said.partition("\n  Example:\n    ")[2].splitlines()[0]
         assert " ".join(["hf-bpe", *command]) in example
+        assert run("help", *command).stdout == said
 
-    @pytest.mark.parametrize("name", COMMANDS)
-    def test_help_explains_every_option(self, name):
-        for parameter in typer.main.get_command(app).commands[name].params:
-            assert parameter.help, parameter.name
+    def test_help_explains_every_option(self):
+        commands = typer.main.get_command(app).commands
+        options = [(name, option) for name in COMMANDS for option in commands[name].params]
+        assert [(name, option.name) for name, option in options if not option.help] == []
 
     def test_help_describes_defaults_that_are_not_values(self):
         help_text = " ".join(run("train", "--help").stdout.split())
@@ -100,10 +102,6 @@ class TestHelp:
         assert result.exit_code == 2
         assert result.output.startswith("Usage: program group ")
         assert "\n  inner" in result.output
-
-    @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
-    def test_help_is_a_command(self, command):
-        assert run("help", *command).stdout == run(*command, "--help").stdout
 
     def test_help_suggests_commands(self):
         done = program("help", "trian", stdout=subprocess.PIPE)

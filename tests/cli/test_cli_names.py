@@ -56,14 +56,16 @@ def test_table_of_command_lines_has_each_command():
     assert registered | {""} == COMMANDS.keys()
 
 
-@pytest.mark.parametrize("line", [line for lines in COMMANDS.values() for line in lines])
-def test_output_has_no_control_characters(names, line, tmp_path):
-    given = {**names, "new": str(tmp_path / f"new{NASTY}")}
-    result = run(*(part.format(**given) for part in line.split()), code=None)
-    output = result.stdout_bytes.decode("utf-8", "surrogateescape") + result.stderr
-    assert output
-    assert not {char for char in output if char not in "\n\t" and unicodedata.category(char) in ("Cc", "Cs")}
-    assert "\u202e" not in output
+@pytest.mark.parametrize("command", COMMANDS)
+def test_output_has_no_control_characters(names, command, tmp_path):
+    for number, line in enumerate(COMMANDS[command]):
+        given = {**names, "new": str(tmp_path / f"new{number}{NASTY}")}
+        result = run(*(part.format(**given) for part in line.split()), code=None)
+        output = result.stdout_bytes.decode("utf-8", "surrogateescape") + result.stderr
+        assert output, line
+        controls = {char for char in output if char not in "\n\t" and unicodedata.category(char) in ("Cc", "Cs")}
+        assert not controls, line
+        assert "\u202e" not in output, line
     shutil.rmtree(tmp_path)
 
 

@@ -68,12 +68,12 @@ class Table:
         self.numbers, self.artifacts = defaultdict(Counter), set()
 
     def pytest_runtest_logreport(self, report):
-        properties = dict(report.user_properties)
-        if report.when == "call" and "contract" in properties:
-            road, artifact, group, number = properties["contract"]
-            self.numbers[road] += Counter({"artifacts": 1, group: number, "comparisons": number})
-            self.numbers[road]["seconds"] += report.duration
-            self.artifacts.add(artifact)
+        for name, value in report.user_properties if report.when == "call" else ():
+            if name == "contract":
+                road, artifact, group, number, seconds = value
+                self.numbers[road] += Counter({"artifacts": 1, group: number, "comparisons": number})
+                self.numbers[road]["seconds"] += seconds
+                self.artifacts.add(artifact)
 
     def pytest_terminal_summary(self, terminalreporter):
         if not self.numbers:

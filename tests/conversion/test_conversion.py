@@ -45,15 +45,15 @@ def written(definition, folder, name, **options):
     return path
 
 
-@pytest.mark.parametrize(("first", "second"), [*itertools.product(FORMATS, repeat=2)])
-def test_from_any_format_to_any_other_the_model_stays_equal(tmp_path, first, second):
+@pytest.mark.parametrize("first", FORMATS)
+def test_from_any_format_to_any_other_the_model_stays_equal(tmp_path, first):
     definition = Definition(trained())
     path = written(definition, tmp_path / "1", first)
     assert formats.detect(path).name == first
     between = formats.read(path)
-    again = formats.read(written(between, tmp_path / "2", second))
     assert between == definition
-    assert again == definition
+    for second in FORMATS:
+        assert formats.read(written(between, tmp_path / second, second)) == definition, second
 
 
 @pytest.mark.filterwarnings("ignore:llama.cpp's '(gpt-4o|tekken)' differs")

@@ -16,6 +16,7 @@ from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.encoding import _session, _settled_cuts
 from hf_bpe.pretokenizers import NAMES
 from support import strategies
+from support.cases import case
 from support.profiles import by_profile
 
 TEXTS = [
@@ -94,11 +95,15 @@ LONG = (
 )
 
 
-@pytest.mark.parametrize("normalizer", [None, "NFC"])
 @pytest.mark.parametrize("pattern", sorted(NAMES))
-@pytest.mark.parametrize("seed", range(by_profile(quick=2, thorough=15)))
-def test_text_without_safe_cuts_is_cut_elsewhere_without_changing_ids(pattern, normalizer, seed):
-    random = Random(seed)
+def test_text_without_safe_cuts_is_cut_elsewhere_without_changing_ids(pattern):
+    for normalizer in (None, "NFC"):
+        for seed in range(by_profile(quick=2, thorough=15)):
+            with case(normalizer, seed):
+                check_text_without_safe_cuts(pattern, normalizer, Random(seed))
+
+
+def check_text_without_safe_cuts(pattern, normalizer, random):
     tokens = [AddedToken("\u4f60\u597d", lstrip=True), AddedToken("\u300a", rstrip=True, single_word=True)]
     tokenizer = tokenizer_of(pattern, normalizer, tokens[: random.randrange(3)])
     few = random.sample(LONG, 12)
@@ -114,11 +119,15 @@ def test_text_without_safe_cuts_is_cut_elsewhere_without_changing_ids(pattern, n
 
 
 @pytest.mark.parametrize("normalizer", ["NFC", '{"type":"NFKC"}', '{"type":"NFD"}'])
-@pytest.mark.parametrize("seed", range(by_profile(quick=2, thorough=60)))
-def test_text_that_a_normalizer_changes_in_places_is_cut_elsewhere(normalizer, seed, monkeypatch):
+def test_text_that_a_normalizer_changes_in_places_is_cut_elsewhere(normalizer, monkeypatch):
     monkeypatch.setattr(_session, "_LONG", 16)
     monkeypatch.setattr(_settled_cuts, "_WINDOW", 64)
-    random = Random(seed)
+    for seed in range(by_profile(quick=2, thorough=60)):
+        with case(seed):
+            check_text_that_changes_in_places(normalizer, Random(seed))
+
+
+def check_text_that_changes_in_places(normalizer, random):
     tokens = [AddedToken("\u4f60\u597d", lstrip=True), AddedToken("\u300a", normalized=True)]
     tokenizer = tokenizer_of(random.choice(sorted(NAMES)), normalizer, tokens[: random.randrange(3)])
     few = random.sample("\u4f60\u597d\u3002\uff0c\u300aAb1!-'/\u30ab\u3042", 8)
@@ -130,10 +139,10 @@ def test_text_that_a_normalizer_changes_in_places_is_cut_elsewhere(normalizer, s
         assert session.ids == ids_of(tokenizer, "".join(parts[: number + 1]))
 
 
-@pytest.mark.parametrize("pattern", sorted(NAMES))
-def test_tail_of_chinese_text_stays_short(pattern):
-    session = tokenizer_of(pattern).session("\u4ed6\u8bf4\uff0c\u597d\u3002" * 20_000)
-    assert len(session._state.tail) < 1 << 12
+def test_tail_of_chinese_text_stays_short():
+    for pattern in sorted(NAMES):
+        session = tokenizer_of(pattern).session("\u4ed6\u8bf4\uff0c\u597d\u3002" * 20_000)
+        assert len(session._state.tail) < 1 << 12, pattern
 
 
 @pytest.mark.parametrize("changed", ["e\u0301", "\u212b", "\u30ab\u3099"])

@@ -27,6 +27,7 @@ from hf_bpe.encoding._encoder import (
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.pretokenizers._native import native_pattern
+from support.cases import case
 from support.profiles import by_profile, thorough
 from support.strategies import (
     CHAINS,
@@ -255,9 +256,13 @@ def random_model(rng, merges=300, alphabet=b"abc", consistent=True):
 
 
 @pytest.mark.parametrize("consistent", [True, False])
-@pytest.mark.parametrize("seed", range(12))
-def test_long_words_are_merged_as_the_reference_does(native, consistent, seed):
-    rng = random.Random(seed)
+def test_long_words_are_merged_as_the_reference_does(native, consistent):
+    for seed in range(12):
+        with case(seed):
+            check_long_words(consistent, random.Random(seed))
+
+
+def check_long_words(consistent, rng):
     model = random_model(rng, rng.choice([20, 100, 300]), rng.choice([b"a", b"ab", b"abc"]), consistent)
     encoder, reference = make_encoder(model), WordsMergedInPython(model)
     letters = [token[0] for token in model.vocab.values() if token in (b"a", b"b", b"c")]

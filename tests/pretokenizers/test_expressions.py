@@ -21,6 +21,7 @@ from hf_bpe.pretokenizers._regex.parser import parse, translate
 from hf_bpe.pretokenizers._regex.program import TooComplexError, compile_expression
 from hf_bpe.pretokenizers._regex.properties import POSIX, PROPERTIES
 from hf_bpe.pretokenizers._regex.translate import write
+from support.cases import case
 from support.expression_fuzz import ANCHORS, CHARACTERS, ESCAPES, GROUPS, LITERALS, MEMBERS, QUANTIFIERS
 from support.native_patterns import native_pieces
 from support.profiles import by_profile, thorough
@@ -107,9 +108,11 @@ x?  (?=a)|b  \b|a  a*|b  (?:a|b?)*  (a?)*?1  (?:a*)*  \s+(?!\S)|\s+  \s+$  (?=(\
 """
 
 
-@pytest.mark.parametrize("expression", ["", *(part for part in re.split("  |\n", CONSTRUCTS) if part)])
-def test_construct_splits_as_tokenizers_does(expression):
-    assert_equal_pieces(expression, SHORT)
+@pytest.mark.parametrize("line", ["", *CONSTRUCTS.strip().split("\n")])
+def test_constructs_split_as_tokenizers_does(line):
+    for expression in line.split("  "):
+        with case(expression):
+            assert_equal_pieces(expression, SHORT)
 
 
 def test_a_look_behind_has_up_to_1000_alternatives_of_different_lengths():
@@ -126,9 +129,11 @@ s  k  i  I  µ  é  \x{73}  \x73  [s]  [a-z]  [^a-r]  [i]  s+  's|'t  (?:s|t)t  
 """
 
 
-@pytest.mark.parametrize("expression", [f"(?i){part}" for part in UNDER_I.split()])
-def test_characters_under_i_match_as_in_tokenizers(expression):
-    assert_equal_pieces(expression, [*map("".join, itertools.product(CASED, repeat=2)), "".join(CASED)])
+def test_characters_under_i_match_as_in_tokenizers():
+    for expression in UNDER_I.split():
+        with case(expression):
+            pairs = map("".join, itertools.product(CASED, repeat=2))
+            assert_equal_pieces(f"(?i){expression}", [*pairs, "".join(CASED)])
 
 
 def test_case_variants_are_those_of_tokenizers():
@@ -155,21 +160,15 @@ def test_common_class_has_the_members_that_tokenizers_gives_it(one_of):
 
 
 @thorough
-@pytest.mark.parametrize("one_of", [rf"\{letter}" for letter in "SdDWhH"] + [r"[\w]", r"[\W]", r"[^\w\s]", "."])
-def test_class_escape_has_the_members_that_tokenizers_gives_it(one_of):
-    assert_same_members(one_of)
-
-
-@thorough
-@pytest.mark.parametrize("name", [*PROPERTIES, *POSIX, "Any", "Uppercase_Letter", "old italic"])
-def test_property_has_the_members_that_tokenizers_gives_it(name):
-    assert_same_members(rf"\p{{{name}}}")
-
-
-@thorough
-@pytest.mark.parametrize("name", [*POSIX, *(f"^{name}" for name in POSIX)])
-def test_posix_class_has_the_members_that_tokenizers_gives_it(name):
-    assert_same_members(f"[[:{name}:]]")
+@pytest.mark.parametrize("part", range(12))  # for several processes
+def test_each_class_has_the_members_that_tokenizers_gives_it(part):
+    names = [*PROPERTIES, *POSIX, "Any", "Uppercase_Letter", "old italic"]
+    classes = [r"\S", r"\d", r"\D", r"\W", r"\h", r"\H", r"[\w]", r"[\W]", r"[^\w\s]", "."]
+    classes += [rf"\p{{{name}}}" for name in names]
+    classes += [f"[[:{sign}{name}:]]" for name in POSIX for sign in ("", "^")]
+    for one_of in classes[part::12]:
+        with case(one_of):
+            assert_same_members(one_of)
 
 
 @pytest.mark.parametrize(
@@ -258,9 +257,8 @@ def test_expressions_in_use_split_any_text_as_tokenizers_does(text, expression):
     assert_native_pieces(f"{expression}(?#)", [text], [expected])
 
 
-@pytest.mark.parametrize("expression", IN_USE.values(), ids=IN_USE)
-def test_expression_in_use_is_native(native, expression):
-    assert splits_natively(canonical_pattern([Split(expression)]))
+def test_expressions_in_use_are_native(native):
+    assert not [name for name, each in IN_USE.items() if not splits_natively(canonical_pattern([Split(each)]))]
 
 
 def test_stage_sees_each_piece_of_the_stage_before_as_a_whole_text():

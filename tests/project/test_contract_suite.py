@@ -3,13 +3,18 @@
 import ast
 from pathlib import Path
 
-import pytest
+from support.cases import case
 
 SUITE = Path(__file__).parents[1] / "contract"
 
 
-@pytest.mark.parametrize("file", sorted(SUITE.glob("*.py")), ids=lambda file: file.name)
-def test_contract_suite_uses_public_names_only(file):
+def test_contract_suite_uses_public_names_only():
+    for file in sorted(SUITE.glob("*.py")):
+        with case(file.name):
+            check_names(file)
+
+
+def check_names(file):
     tree = ast.parse(file.read_text(encoding="utf-8"))
     modules = {each.module for each in ast.walk(tree) if isinstance(each, ast.ImportFrom) and each.module}
     modules |= {name.name for each in ast.walk(tree) if isinstance(each, ast.Import) for name in each.names}

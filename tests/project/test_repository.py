@@ -160,15 +160,18 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
-def test_links_of_the_pages_lead_somewhere(page):
-    text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-    for link in re.findall(r"\]\(([^)\s]+)\)", text):
-        if "://" not in link:
+def test_links_of_the_pages_lead_somewhere():
+    lost = []
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
             file, _, anchor = link.partition("#")
             target = ROOT / page.parent / file if file else ROOT / page
-            assert target.exists(), link
-            assert not anchor or anchor in anchors(target.read_text("utf-8")), link
+            if "://" not in link and not (
+                target.exists() and (not anchor or anchor in anchors(target.read_text("utf-8")))
+            ):
+                lost.append((str(page), link))
+    assert lost == []
 
 
 def test_the_source_distribution_holds_what_building_and_testing_need_and_nothing_built(tmp_path, monkeypatch):

@@ -42,12 +42,14 @@ def overridden(name):
     return {f"{name}.{each}" for each in names if hasattr(UPSTREAM[name], each)}
 
 
-@pytest.mark.parametrize("name", SIGNATURES)
-def test_upstream_name_has_a_known_signature(name):
-    cls, _, method = name.partition(".")
-    installed = signature_of(UPSTREAM[cls], method)
-    known = (SIGNATURES[name], *OLDER.get(name, ()))
-    assert installed in known, f"{name} of the installed transformers:\n  {installed}\nknown:\n  {SIGNATURES[name]}"
+def test_upstream_names_have_known_signatures():
+    unknown = []
+    for name, signature in SIGNATURES.items():
+        cls, _, method = name.partition(".")
+        installed = signature_of(UPSTREAM[cls], method)
+        if installed not in (signature, *OLDER.get(name, ())):
+            unknown.append(f"{name} of the installed transformers:\n  {installed}\nknown:\n  {signature}")
+    assert not unknown, "\n".join(unknown)
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -16,6 +16,7 @@ from hf_bpe.conversion import _gguf_file as gguf_file
 from hf_bpe.editing import Remap
 from hf_bpe.formats._verification.mismatch import find_mismatch
 from hf_bpe.formats._verification.sides import side_of_pattern
+from support.cases import case
 from support.commands import error, run
 from support.odd_calls import time_limit
 
@@ -68,57 +69,54 @@ READERS = {
 
 
 @needs_posix
-@pytest.mark.parametrize("make", ODD_FILES.values(), ids=ODD_FILES)
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
-def test_irregular_files_are_refused_without_blocking(tmp_path, monkeypatch, tokenizer, read, make):
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "odd.txt"
-    make(path)
-    kind = {make: kind for kind, make in ODD_FILES.items()}[make]
-    with (
-        time_limit(),
-        pytest.raises((OSError, ValueError), match=rf"odd\.txt.* is ({kind}|not a regular file); expected"),
-    ):
-        read(path, tokenizer)
+def test_irregular_files_are_refused_without_blocking(tmp_path, monkeypatch, tokenizer, read):
+    for number, (kind, make) in enumerate(ODD_FILES.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        make(folder / "odd.txt")
+        message = rf"odd\.txt.* is ({kind}|not a regular file); expected"
+        with case(kind), time_limit(), pytest.raises((OSError, ValueError), match=message):
+            read(folder / "odd.txt", tokenizer)
+
+
+COMMANDS = """
+count ODD -o x
+train ODD -o x --vocab-size 300
+train --counts ODD -o x --vocab-size 300
+merge-counts ODD -o x
+encode SAVED ODD
+encode SAVED ODD -o x.npy
+decode SAVED ODD
+show SAVED ODD
+tree ODD a
+report SAVED ODD
+compare SAVED SAVED/. --on ODD
+convert ODD x
+convert SAVED x --verify-with ODD
+inspect ODD
+verify SAVED SAVED ODD
+prune SAVED -o x --keep ODD
+prune SAVED -o x --keep ODD.npy
+prune SAVED -o x --counts ODD --min-count 1
+extend SAVED ODD -o x --add 1
+truncate ODD -o x --vocab-size 300
+pad ODD -o x --multiple 8
+add-special-tokens ODD <y> -o x
+"""
 
 
 @needs_posix
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["count", "ODD", "-o", "x"],
-        ["train", "ODD", "-o", "x", "--vocab-size", "300"],
-        ["train", "--counts", "ODD", "-o", "x", "--vocab-size", "300"],
-        ["merge-counts", "ODD", "-o", "x"],
-        ["encode", "SAVED", "ODD"],
-        ["encode", "SAVED", "ODD", "-o", "x.npy"],
-        ["decode", "SAVED", "ODD"],
-        ["show", "SAVED", "ODD"],
-        ["tree", "ODD", "a"],
-        ["report", "SAVED", "ODD"],
-        ["compare", "SAVED", "SAVED/.", "--on", "ODD"],
-        ["convert", "ODD", "x"],
-        ["convert", "SAVED", "x", "--verify-with", "ODD"],
-        ["inspect", "ODD"],
-        ["verify", "SAVED", "SAVED", "ODD"],
-        ["prune", "SAVED", "-o", "x", "--keep", "ODD"],
-        ["prune", "SAVED", "-o", "x", "--keep", "ODD.npy"],
-        ["prune", "SAVED", "-o", "x", "--counts", "ODD", "--min-count", "1"],
-        ["extend", "SAVED", "ODD", "-o", "x", "--add", "1"],
-        ["truncate", "ODD", "-o", "x", "--vocab-size", "300"],
-        ["pad", "ODD", "-o", "x", "--multiple", "8"],
-        ["add-special-tokens", "ODD", "<y>", "-o", "x"],
-    ],
-    ids=" ".join,
-)
-def test_commands_refuse_a_fifo_without_waiting(tmp_path, monkeypatch, saved, command):
+def test_commands_refuse_a_fifo_without_waiting(tmp_path, monkeypatch, saved):
     monkeypatch.chdir(tmp_path)
     for name in ("odd", "odd.npy"):
         os.mkfifo(tmp_path / name)
-    arguments = [each.replace("ODD", "odd").replace("SAVED", str(saved)) for each in command]
-    with time_limit():
-        assert "odd" in (message := error(*arguments))
-    assert "is a FIFO; expected a regular file" in message
+    for command in COMMANDS.strip().split("\n"):
+        arguments = [word.replace("ODD", "odd").replace("SAVED", str(saved)) for word in command.split()]
+        with case(command), time_limit():
+            assert "odd" in (message := error(*arguments))
+            assert "is a FIFO; expected a regular file" in message
 
 
 @needs_posix
