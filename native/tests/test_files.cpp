@@ -1,17 +1,19 @@
 // Tests of reading vocabularies and merges without Python, for sanitizers.
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 #include <string>
 
 #include "examples.hpp"
 #include "files/json_cursor.hpp"
+#include "files/merges_file.hpp"
 #include "files/model_json.hpp"
 #include "files/printable.hpp"
+#include "random.hpp"
 
 namespace {
 
 using namespace hf_bpe;
+using namespace naive;
 
 void check(bool is_true, const char* what) {
   if (is_true) return;
@@ -87,12 +89,11 @@ void test_models() {
 
 // No change of some bytes, and no beginning, may read beyond the text or hang.
 void test_damaged_models() {
-  std::mt19937 source(7);
   const std::string bytes = "\"\\{}[],: 0u\x80\xC4 a";
-  for (int i = 0; i < naive::examples(20'000); ++i) {
-    std::string text = kModel.substr(0, source() % 3 == 0 ? source() % kModel.size() : kModel.size());
-    for (std::size_t j = source() % 4; j > 0 && !text.empty(); --j)
-      text[source() % text.size()] = bytes[source() % bytes.size()];
+  for (int i = 0; i < examples(20'000); ++i) {
+    std::string text = kModel.substr(0, draw(3) == 0 ? draw(kModel.size()) : kModel.size());
+    for (std::size_t j = draw(4); j > 0 && !text.empty(); --j)
+      text[draw(text.size())] = bytes[draw(bytes.size())];
     if (const auto model = read_model_json(text)) {
       check(model->vocab_part.end <= text.size() && model->merges_part.end <= text.size(), "parts are in the text");
     }
@@ -115,6 +116,28 @@ void test_many_merges() {
   check(!read_model_json(vocab + R"(}, "merges": [)" + merges + ", \"a aa\"]}}"), "a repeated merge is refused");
 }
 
+void test_merges_are_read_or_not_whatever_the_text() {
+  const std::vector<std::string> tokens = {"a", "b", "ab", "\xFF", " ", " a", "a\xFF"};
+  const std::vector<std::string_view> views(tokens.begin(), tokens.end());
+  const std::vector<std::string> pieces = {"a",        "b",    "ab",   "\xC3\xBF",     "\xC4\xA0", " ",  "\n",   "\n",
+                                           "#version", "\xC3", "\xBF", "\xE4\xBD\xA0", "\xC5\x83", "\r", "a b\n"};
+  std::size_t read = 0;
+  for (int i = 0; i < examples(20'000); ++i) {
+    std::string text;
+    for (std::size_t j = draw(8); j > 0; --j) text += draw_from(pieces);
+    const std::optional<MergesFile> file = read_merges(text, views);
+    if (!file) continue;
+    read += !file->merges.empty();
+    std::vector<char> is_used(tokens.size());
+    for (const auto& [first, second, result] : file->merges) {
+      check(tokens[result] == tokens[first] + tokens[second], "a merge makes its token");
+      is_used[first] = is_used[second] = is_used[result] = 1;
+    }
+    check(file->is_used == is_used, "the tokens of merges are marked");
+  }
+  check(read > static_cast<std::size_t>(examples(100)), "some files are read");
+}
+
 }  // namespace
 
 int main() {
@@ -124,4 +147,5 @@ int main() {
   test_models();
   test_damaged_models();
   test_many_merges();
+  test_merges_are_read_or_not_whatever_the_text();
 }
