@@ -132,12 +132,12 @@ def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> De
     if backend is source:
         return tokenizer_json.definition_of_json(content)
     # Padding and truncation are those of the last call; transformers keeps what belongs to the tokenizer.
-    return _with_settings_of(
+    return _with_own_settings(
         source, tokenizer_json.definition_of_json({**content, "padding": None, "truncation": None})
     )
 
 
-def _with_settings_of(tokenizer: Any, definition: Definition) -> Definition:
+def _with_own_settings(tokenizer: Any, definition: Definition) -> Definition:
     """Return the definition with the settings that a fast tokenizer of transformers has besides its backend."""
     names = ("padding_side", "truncation_side", "split_special_tokens", "chat_template", "model_max_length")
     settings = {name: getattr(tokenizer, name) for name in names}

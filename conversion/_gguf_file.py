@@ -212,8 +212,8 @@ class _Reader:
         """Return type and number of an array's entries, if the file can hold them."""
         kind = int(self.number("I", f"the type of the entries of {key}"))
         count = int(self.number("Q", f"the number of entries of {key}"))
-        least = 8 if kind == _STRING else struct.calcsize(f"<{self._code(kind, key)}")
-        if count * least > self.left:
+        minimum = 8 if kind == _STRING else struct.calcsize(f"<{self._code(kind, key)}")
+        if count * minimum > self.left:
             raise self.error(f"{key}: {count} entries cannot be in the {self.left} bytes that follow")
         self._strings += count if kind == _STRING else 0
         if self._strings > _MAX_ENTRIES:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
-from hf_bpe.formats._definition import Definition, written_out
+from hf_bpe.formats._definition import Definition, token_to_json
 from hf_bpe.formats._format import Hints
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.pretokenizers._patterns import is_chain, pattern_expression, stored_pattern
@@ -78,7 +78,7 @@ def write_sidecar(definition: Definition, path: Path) -> None:
         "normalizer": model.normalizer,
         "drop_missing_bytes": model.drop_missing_bytes,
         "signature": model.signature,
-        "added_tokens": {token_id: written_out(token) for token_id, token in definition.added_tokens.items()},
+        "added_tokens": {token_id: token_to_json(token) for token_id, token in definition.added_tokens.items()},
         "settings": definition.json_settings,
     }
     text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"

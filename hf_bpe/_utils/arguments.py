@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 Check = Callable[[str, Any], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-MOST = 2**63 - 1
+MAX_INT64 = 2**63 - 1
 """An upper limit that no real count reaches."""
 
 _SHOWN = 80  # characters of a value in a message
@@ -68,7 +68,7 @@ def _suggestion(name: str, known: list[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
 
 
-def check_int(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
+def check_int(name: str, value: Any, minimum: int | None = None, maximum: int | None = None) -> int:
     """Return the value as an int between `least` and `most`.
 
     >>> check_int("stride", 3, 0)
@@ -85,10 +85,10 @@ def check_int(name: str, value: Any, least: int | None = None, most: int | None 
             value = operator.index(value)
         except TypeError:  # an array with more than one element
             raise wrong_type(name, "an int", value) from None
-    if least is not None and value < least:
-        raise ValueError(f"{name}: expected at least {least}, got {short_repr(value)}")
-    if most is not None and value > most:
-        raise ValueError(f"{name}: expected at most {most}, got {short_repr(value)}")
+    if minimum is not None and value < minimum:
+        raise ValueError(f"{name}: expected at least {minimum}, got {short_repr(value)}")
+    if maximum is not None and value > maximum:
+        raise ValueError(f"{name}: expected at most {maximum}, got {short_repr(value)}")
     return int(value)
 
 
@@ -106,16 +106,16 @@ def check_flag(name: str, value: Any) -> bool:
     raise wrong_type(name, "True or False", value)
 
 
-def check_real(name: str, value: Any, least: float) -> float:
+def check_real(name: str, value: Any, minimum: float) -> float:
     """Return the value as a finite float that is at least `least`."""
     if isinstance(value, bool) or not (hasattr(type(value), "__float__") or hasattr(type(value), "__index__")):
         raise wrong_type(name, "a number", value)
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name}: expected a finite number of at least {least:g}, got {short_repr(value)}") from None
-    if not least <= number < float("inf"):
-        raise ValueError(f"{name}: expected a finite number of at least {least:g}, got {short_repr(value)}")
+        raise ValueError(f"{name}: expected a finite number of at least {minimum:g}, got {short_repr(value)}") from None
+    if not minimum <= number < float("inf"):
+        raise ValueError(f"{name}: expected a finite number of at least {minimum:g}, got {short_repr(value)}")
     return number
 
 
@@ -202,9 +202,9 @@ def each(check: Check) -> Check:
     return lambda name, value: [check(f"{name}[{at}]", one) for at, one in enumerate(check_sequence(name, value))]
 
 
-def at_least(least: int) -> Check:
+def at_least(minimum: int) -> Check:
     """Return a check for an int of at least `least`."""
-    return lambda name, value: check_int(name, value, least)
+    return lambda name, value: check_int(name, value, minimum)
 
 
 def one_of(*choices: str | None) -> Check:

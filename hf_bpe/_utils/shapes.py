@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from hf_bpe._utils.arguments import MOST, short_repr
+from hf_bpe._utils.arguments import MAX_INT64, short_repr
 
 Shape = Any
 
@@ -53,7 +53,7 @@ def check_shape(value: Any, shape: Shape, place: str = "") -> Any:
         if not isinstance(value, str) or not shape.fullmatch(value):
             raise _other(place, f"a string like {shape.pattern}", value)
     elif shape is int:
-        if type(value) is not int or not 0 <= value <= MOST:
+        if type(value) is not int or not 0 <= value <= MAX_INT64:
             raise _other(place, _NAMES[int], value)
     elif not isinstance(value, shape):
         raise _other(place, _NAMES[shape], value)

@@ -133,7 +133,7 @@ def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> 
     if token_id not in model.vocab:
         return MergeTree(token_id, tokens[token_id], "added token")
     parts, special = parts_of_tokens(model), {*model.special_ids().values()}
-    ranks = ranks_of(model, parts)
+    ranks = merge_ranks(model, parts)
     children: dict[int, tuple[int, ...]] = {**parts}
     kinds = {each: f"merge {rank}" for each, rank in ranks.items()} | dict.fromkeys(special, "special token")
     if token_id not in kinds and len(tokens[token_id]) > 1:
@@ -148,7 +148,7 @@ def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> 
     return trees[token_id]
 
 
-def ranks_of(model: BPEModel, parts: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+def merge_ranks(model: BPEModel, parts: Mapping[int, tuple[int, int]]) -> dict[int, int]:
     """Return the rank of the merge that makes each token from its parts.
 
     Args:

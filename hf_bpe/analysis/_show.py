@@ -16,13 +16,13 @@ from rich.text import Text
 from hf_bpe._utils.arguments import check_int, wrong_type
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import LIGHT, fragment, html_of_pieces, legend, page, pieces, plain
-from hf_bpe.analysis._merge_tree import MergeTree, merge_tree, ranks_of
-from hf_bpe.analysis._tokenizers import AnyTokenizer, pipeline_of
+from hf_bpe.analysis._merge_tree import MergeTree, merge_ranks, merge_tree
+from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.encoding._encoder import AnyText, as_str
 from hf_bpe.encoding._merge_trees import parts_of_tokens
-from hf_bpe.normalizers._apply import normalizer_of
+from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._patterns import pre_tokens as pre_tokens_of
 
 __all__ = ["MergeTree", "Shown", "ShownToken", "merge_tree", "show"]
@@ -94,7 +94,7 @@ def show(
         if ids:
             raise ValueError("ids: pre-tokens have no ids; give one of ids and pre_tokens")
         return _show_pre_tokens(tokenizer, text, max_tokens)
-    pipeline = pipeline_of(tokenizer)
+    pipeline = as_pipeline(tokenizer)
     if not isinstance(text, (str, bytes)):
         raise wrong_type("text", "str or bytes", text)
     model, added = pipeline.model, pipeline.added_tokens
@@ -108,11 +108,11 @@ def show(
     return Shown(tokens, len(encoded), len(given), decoded == given, ids, model)
 
 
-def _show_pre_tokens(tokenizer: AnyTokenizer, text: AnyText, most: int) -> Shown:
-    pipeline = pipeline_of(tokenizer)
+def _show_pre_tokens(tokenizer: AnyTokenizer, text: AnyText, maximum: int) -> Shown:
+    pipeline = as_pipeline(tokenizer)
     model, added = pipeline.model, pipeline.added_tokens
     given = as_str(text)
-    normalizer = None if model.normalizer is None else normalizer_of(model.normalizer)
+    normalizer = None if model.normalizer is None else get_normalizer(model.normalizer)
     if normalizer is not None and any(token.normalized for token in added.values()):
         raise ValueError("pre_tokens: not shown if added tokens are found in normalized text")
     found: list[ShownToken] = []
@@ -125,7 +125,7 @@ def _show_pre_tokens(tokenizer: AnyTokenizer, text: AnyText, most: int) -> Shown
         found += [ShownToken(-1, token.data, False) for token in pre_tokens_of(words, model.pattern) if token.data]
     data = given.encode("utf-8", "surrogateescape")
     is_exact = b"".join(token.data for token in found) == data
-    return Shown(tuple(found[:most]), len(found), len(data), is_exact, False, model, unit="pre-token")
+    return Shown(tuple(found[:maximum]), len(found), len(data), is_exact, False, model, unit="pre-token")
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,7 +240,7 @@ class Shown:
 
     @cached_property
     def _ranks(self) -> dict[int, int]:
-        return ranks_of(self._model, parts_of_tokens(self._model))
+        return merge_ranks(self._model, parts_of_tokens(self._model))
 
 
 def _whole_characters(data: bytes, begin: int, end: int) -> bytes:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 AnyTokenizer = Union[BPEModel, "BPETokenizer"]
 
 
-def pipeline_of(tokenizer: AnyTokenizer) -> Pipeline:
+def as_pipeline(tokenizer: AnyTokenizer) -> Pipeline:
     """Return the pipeline of a tokenizer, or of a model, whose special tokens are found in text.
 
     Raises:

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from hf_bpe._utils.arguments import short_repr
-from hf_bpe.canonical._continuations import Continuations, context_of
+from hf_bpe.canonical._continuations import Continuations, find_context
 from hf_bpe.canonical._neighbors import Bits, StableNeighbors
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options
@@ -95,7 +95,7 @@ class AllowedTokens:
         for token, first, second in zip(tail, tail_ids, tail_ids[1:], strict=False):
             end += len(token)
             ends.append((end, self._neighbors.are_stable(first, second)))
-        context = context_of(b"".join(tail), ends)
+        context = find_context(b"".join(tail), ends)
         if context is None:
             return self._none()
         found = self._continuations.after(context)

@@ -106,7 +106,7 @@ class CanonicalIds:
         while stop < len(given):
             stop += 1
             data = self._bytes(given[start:stop])
-            text = _text_of(data)
+            text = _decode_beginning(data)
             if text is None:
                 break
             if self._encoder.encode(data, self._options) == given[start:stop] and is_utf8(data):
@@ -263,7 +263,7 @@ class CanonicalIds:
             raise ValueError(f"ids: {error} is not in the vocabulary; expected ids of tokens") from None
 
 
-def _text_of(data: bytes) -> str | None:
+def _decode_beginning(data: bytes) -> str | None:
     """Return bytes as text, without an incomplete character at the end; None if they can be no beginning of a text."""
     try:
         return data.decode()

@@ -203,7 +203,7 @@ def _continues(token: bytes) -> bool:
     return token[0] & 0xC0 == 0x80
 
 
-def context_of(text: bytes, ends: Sequence[tuple[int, bool]]) -> Context | None:
+def find_context(text: bytes, ends: Sequence[tuple[int, bool]]) -> Context | None:
     """Return the kind of a text; None if no continuation makes its tokens canonical.
 
     Args:
@@ -218,7 +218,7 @@ def context_of(text: bytes, ends: Sequence[tuple[int, bool]]) -> Context | None:
     is_stable = dict(ends)
     sample, places = bytearray(), []
     at = 0
-    for begin, end, is_counted in _runs_of(whole, is_late=False):
+    for begin, end, is_counted in _class_runs(whole, is_late=False):
         kept = end if is_counted else min(end, begin + _CAP)
         typical = _typical(whole, begin)
         for index in range(begin, end):
@@ -260,7 +260,7 @@ def _group(token: bytes, is_late: bool) -> object:
         )
         if is_counted
         else (table[ord(whole[begin])], min(end - begin, _CAP))
-        for begin, end, is_counted in _runs_of(whole, is_late=is_late)
+        for begin, end, is_counted in _class_runs(whole, is_late=is_late)
     )
     return token[:inside], runs, rest
 
@@ -278,7 +278,7 @@ def _shape(token: bytes, is_late: bool) -> tuple[str, str] | None:
     return text.translate(_table()), first + second
 
 
-def _runs_of(text: str, *, is_late: bool) -> list[tuple[int, int, bool]]:
+def _class_runs(text: str, *, is_late: bool) -> list[tuple[int, int, bool]]:
     """Return begin and end of runs of one class, and whether their lengths count."""
     table, counted = _table(), _counted()
     runs = []
@@ -371,7 +371,7 @@ def _completions(rest: bytes) -> tuple[bytes, ...]:
 
 def _following(text: str, rest: bytes, is_late: bool) -> list[bytes]:
     """Return texts of all kinds that may follow."""
-    after = _AFTER_MANY_RUNS if len(_runs_of(text, is_late=is_late)) >= _MANY else _FOLLOWING
+    after = _AFTER_MANY_RUNS if len(_class_runs(text, is_late=is_late)) >= _MANY else _FOLLOWING
     if not rest:
         return [more.encode() for more in after[_ending(text, is_late)]]
     completed = []
@@ -382,7 +382,7 @@ def _following(text: str, rest: bytes, is_late: bool) -> list[bytes]:
 
 
 @lru_cache(maxsize=1 << 12)
-def _ending_of(char: str) -> str:
+def _ending_class(char: str) -> str:
     char = hide_newer(char)
     if char == "'":
         return "apostrophe"
@@ -391,5 +391,5 @@ def _ending_of(char: str) -> str:
 
 
 def _ending(text: str, is_late: bool) -> str:
-    kind = _ending_of(text[-1])
+    kind = _ending_class(text[-1])
     return "suffix" if kind == "letter" and (is_late or "'" in text[-3:-1]) else kind

@@ -90,13 +90,13 @@ class TokenTree:
         total = np.zeros(257)
         highest = max(leaf.log_weight for leaf in self.leaves)
         for leaf in self.leaves:
-            total += np.exp(leaf.log_weight - highest) * self._next_of(leaf)
+            total += np.exp(leaf.log_weight - highest) * self._next_byte_probabilities(leaf)
         if not total.sum() > 0:
             raise ValueError("the model gives all viable ids the probability 0")
         probabilities: Floats = total / total.sum()
         return probabilities
 
-    def _next_of(self, leaf: Leaf) -> Floats:
+    def _next_byte_probabilities(self, leaf: Leaf) -> Floats:
         """Return the probability of each next byte after a leaf, of tokens that go beyond its rest."""
         probabilities = self._probabilities(leaf.ids)
         spans = [self._allowed.span(leaf.rest + bytes([byte])) for byte in range(256)]

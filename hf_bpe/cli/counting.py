@@ -18,9 +18,9 @@ from hf_bpe.cli.program import command
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     WEIGHT_HELP,
+    check_weights,
+    named_sources,
     reads_text,
-    sources_of,
-    weights_of,
 )
 from hf_bpe.counting._checkpoint import LOG
 from hf_bpe.counting._count import count as count_shards
@@ -69,7 +69,7 @@ def count(
     """
     share = _share(shard)
     check_file(output, force or is_resumed(running.get("work_dir"), LOG))
-    with sources_of(context, sources) as text:
+    with named_sources(context, sources) as text:
         shards = plan(text)
         if shard != "0/1":
             say(f"part {shard} has {len(shards[share])} of {counted(len(shards), 'shard')}")
@@ -97,7 +97,7 @@ def merge_counts(
     No text is read again.
     """
     check_file(output, force)
-    weights = weights_of(weight, len(files))
+    weights = check_weights(weight, len(files))
     merged: WordCounts | None = None
     for start in range(0, len(files), FAN_IN):  # there may be more files than a process may open
         counts = [*_load(files[start : start + FAN_IN], merged)]

@@ -15,7 +15,7 @@ from hf_bpe.cli.messages import phase, report_done, warnings_said
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_file, check_folder
 from hf_bpe.cli.program import command
-from hf_bpe.cli.roles import BosToken, EosToken, PadToken, UnkToken, roles_of
+from hf_bpe.cli.roles import BosToken, EosToken, PadToken, UnkToken, given_roles
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     reads_text,
@@ -180,7 +180,7 @@ def add_special_tokens(
     """
     from hf_bpe import editing
 
-    roles = roles_of(bos_token, eos_token, pad_token, unk_token)
+    roles = given_roles(bos_token, eos_token, pad_token, unk_token)
     if not tokens and not roles:
         raise typer.BadParameter("expected special tokens, or an option such as --pad-token", param_hint="'TOKEN'")
     _check_outputs(output, remap, force)

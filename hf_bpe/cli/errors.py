@@ -21,11 +21,11 @@ def usage_message(error: Any) -> str:
             hint = param.opts[0] if param.opts[0].startswith("-") else (param.metavar or param.name).upper()
         hint = " ".join(hint) if isinstance(hint, (list, tuple)) else hint or ""
         where = hint.replace("'", "").split(" / ")[0] if error.param_hint is None else hint.replace("'", "")
-        return printable(in_one_line(f"{where}: {_of_value(text)}" if where else _of_value(text)))
+        return printable(in_one_line(f"{where}: {_value_problem(text)}" if where else _value_problem(text)))
     return printable(in_one_line(error.format_message())).removesuffix(".")
 
 
-def _of_value(text: str) -> str:
+def _value_problem(text: str) -> str:
     """Return what is wrong with a value without the terms of the library that parses it."""
     text = text.removeprefix("Value error, ").removesuffix(".")
     text = re.sub(r"^Input should be a valid integer.*", "expected a whole number", text)
@@ -35,7 +35,7 @@ def _of_value(text: str) -> str:
     return re.sub(r"^(\S+) is not in the range x>=(\S+)$", r"expected at least \2, got \1", text)
 
 
-_OF_PYTHON = {"num_workers": "workers", "special_tokens": "special_token", "paths": "files"}
+_OPTION_NAMES = {"num_workers": "workers", "special_tokens": "special_token", "paths": "files"}
 """Arguments of the library → the parameters of commands that stand for them, where the names differ."""
 
 
@@ -48,7 +48,7 @@ def words_of_shell(message: str, params: Iterable[Any]) -> str:
     """
     message = message.replace("read it with Source(…, errors='replace') or errors='bytes'", "give --errors replace")
     shown = {param.name: param for param in params}
-    shown |= {name: shown[own] for name, own in _OF_PYTHON.items() if own in shown}
+    shown |= {name: shown[own] for name, own in _OPTION_NAMES.items() if own in shown}
 
     def in_shell(found: re.Match[str]) -> str:
         param, value = shown[found["name"]], found["value"]
@@ -69,7 +69,7 @@ def words_of_shell(message: str, params: Iterable[Any]) -> str:
     return message
 
 
-def message_of(error: Exception) -> str:
+def error_message(error: Exception) -> str:
     """Return the message of an exception in one line, with options as they are called in a shell."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'input or output'}: {error.strerror}"

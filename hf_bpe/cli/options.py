@@ -27,7 +27,7 @@ def argument(name: str, help: str, **settings: Any) -> Any:
     return typer.Argument(metavar=name, help=help, **settings)
 
 
-def size_of_at_least(least: int) -> Callable[[Any], int]:
+def size_of_at_least(minimum: int) -> Callable[[Any], int]:
     """Return a parser of numbers such as 32000, 32k (thousands) and 32Ki (1,024 each).
 
     >>> parse = size_of_at_least(1)
@@ -42,8 +42,8 @@ def size_of_at_least(least: int) -> Callable[[Any], int]:
         whole, fraction, unit = match[1], match[2] or "", (match[3] or "").lower()
         scale: int = 10 ** len(fraction)
         value, rest = divmod(int(whole + fraction) * _UNITS[unit], scale)
-        if rest or value < least:
-            raise typer.BadParameter(f"expected a whole number of at least {least}, got {text!r}")
+        if rest or value < minimum:
+            raise typer.BadParameter(f"expected a whole number of at least {minimum}, got {text!r}")
         return value
 
     return parse

@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from hf_bpe._native_core import NoCoreError
 from hf_bpe._version import __version__
 from hf_bpe.cli import messages
-from hf_bpe.cli.errors import message_of, usage_message, words_of_shell
+from hf_bpe.cli.errors import error_message, usage_message, words_of_shell
 from hf_bpe.cli.messages import colored_help, log_to_stderr, say
 from hf_bpe.cli.options import EXAMPLE, option
 from hf_bpe.cli.tokenizers import DOWNLOAD_HELP, set_downloads
@@ -99,7 +99,7 @@ class Commands(TyperGroup):
                 if messages.level() == messages.VERBOSE:
                     traceback.print_exception(error)
                 command = self.get_command(ctx, ctx.invoked_subcommand or "")
-                say(f"error: {words_of_shell(message_of(error), command.params if command else [])}")
+                say(f"error: {words_of_shell(error_message(error), command.params if command else [])}")
                 raise typer.Exit(1) from None
 
 

@@ -18,11 +18,11 @@ from hf_bpe.cli.outputs import Force, check_file, check_installed
 from hf_bpe.cli.program import command
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
+    named_sources,
     reads_text,
     refuse_source_options,
-    sources_of,
 )
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, name_of
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, tokenizer_name
 from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def report(
         found = report_on(
             tokenizer,
             texts,
-            name=name_of(folder),
+            name=tokenizer_name(folder),
             reference=reference,
             translations=translations,
             trees_of=tree or (),
@@ -144,7 +144,7 @@ def _texts(
     for (name, equals, source), given in zip(named, groups, strict=True):
         if not name or not equals or not source:
             raise typer.BadParameter(f"expected NAME=SOURCE, got {given!r}", param_hint="'--group'")
-    with sources_of(context, [*sources, *(source for _, _, source in named)]) as found:
+    with named_sources(context, [*sources, *(source for _, _, source in named)]) as found:
         if not named and not counts:
             yield found
             return
@@ -160,7 +160,7 @@ def _texts(
 
 def _loaded(folders: Sequence[str], pattern: str) -> dict[str, BPETokenizer]:
     """Return the tokenizers by their names, or by their paths if names are equal."""
-    names = [*map(name_of, folders)]
+    names = [*map(tokenizer_name, folders)]
     if len({*folders}) < len(folders):
         raise typer.BadParameter("a tokenizer is given twice", param_hint="'FOLDER'")
     paths = names if len({*names}) == len(names) else folders

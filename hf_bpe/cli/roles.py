@@ -20,6 +20,6 @@ PadToken = Annotated[str | None, _role("that fills up shorter texts of a batch")
 UnkToken = Annotated[str | None, _role("for what has no other token")]
 
 
-def roles_of(*tokens: str | None) -> dict[str, Any]:
+def given_roles(*tokens: str | None) -> dict[str, Any]:
     """Return role → token for tokens in the order of ROLES, without those that are not given."""
     return {role: token for role, token in zip(ROLES, tokens, strict=True) if token is not None}

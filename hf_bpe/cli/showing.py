@@ -17,7 +17,7 @@ from hf_bpe.cli.options import EXAMPLE, argument, option
 from hf_bpe.cli.outputs import Force, check_file
 from hf_bpe.cli.program import command
 from hf_bpe.cli.sources import STDIN, open_input
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, name_of
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, tokenizer_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -75,7 +75,7 @@ def show(
     tokens = shown(tokenizer, data, ids=ids, pre_tokens=pre_tokens, max_tokens=max_tokens)
     if html is not None:
         name = "a text" if text is not None else "standard input" if file == STDIN else Path(file).name
-        _save(tokens.to_html(f"Tokens of {name} by {name_of(folder)}"), html)
+        _save(tokens.to_html(f"Tokens of {name} by {tokenizer_name(folder)}"), html)
     else:
         _print(tokens.marked, tokens.colored, color)
     say(tokens.summary)
@@ -104,7 +104,7 @@ def tree(
     check_file(html, force)
     found = merge_tree(load(folder, pattern), cast("int | str", token_id if token is None else token))
     if html is not None:
-        _save(found.to_html(f"{found.title} of {name_of(folder)}"), html)
+        _save(found.to_html(f"{found.title} of {tokenizer_name(folder)}"), html)
     else:
         _print(str(found), lambda _: found, color)
 

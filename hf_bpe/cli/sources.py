@@ -97,7 +97,7 @@ _PARAMETERS = {"workers": "num_workers", "progress": "show_progress"}
 def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[_Command], _Command]:
     """Return a decorator that adds the options for reading text to a command.
 
-    The command takes the context, for `sources_of`, and `**running`: the arguments of functions of the library that
+    The command takes the context, for `named_sources`, and `**running`: the arguments of functions of the library that
     count text, `num_workers`, `max_memory`, `show_progress` and, if it counts, `work_dir`; and if it learns merges,
     `LearningKeywords`.
 
@@ -131,7 +131,7 @@ def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[_Comma
 
 
 @contextlib.contextmanager
-def sources_of(context: typer.Context, names: Sequence[str]) -> Iterator[list[Source]]:
+def named_sources(context: typer.Context, names: Sequence[str]) -> Iterator[list[Source]]:
     """Yield the sources that a command line names, with its options; standard input is copied to a file.
 
     Raises:
@@ -144,7 +144,7 @@ def sources_of(context: typer.Context, names: Sequence[str]) -> Iterator[list[So
     with contextlib.ExitStack() as stack:
         yield [
             Source(name if is_found(name) else str(stack.enter_context(text_file(name))), weight=weight, **reading)
-            for name, weight in zip(names, weights_of(context.params.get("weight"), len(names)), strict=True)
+            for name, weight in zip(names, check_weights(context.params.get("weight"), len(names)), strict=True)
         ]
 
 
@@ -152,14 +152,14 @@ def sources_of(context: typer.Context, names: Sequence[str]) -> Iterator[list[So
 def text_or_counts(
     context: typer.Context, sources: Sequence[str] | None, counts: Path | None
 ) -> Iterator[list[Source] | WordCounts]:
-    """Yield the sources of a command line, or the content of a counts file; see `sources_of`."""
+    """Yield the sources of a command line, or the content of a counts file; see `named_sources`."""
     if (not sources) == (counts is None):
         raise typer.BadParameter("expected exactly one of the two", param_hint="'SOURCE' / '--counts'")
     if counts is not None:
         refuse_source_options(context)
         yield WordCounts.load(counts)
         return
-    with sources_of(context, sources or []) as text:
+    with named_sources(context, sources or []) as text:
         yield text
 
 
@@ -171,7 +171,7 @@ def refuse_source_options(context: typer.Context) -> None:
             raise typer.BadParameter("is only for SOURCE", param_hint=f"'--{name.replace('_', '-')}'")
 
 
-def weights_of(weights: Sequence[str] | None, number: int) -> Sequence[str]:
+def check_weights(weights: Sequence[str] | None, number: int) -> Sequence[str]:
     """Return one weight for each item; raise a typer.BadParameter if the number of weights is wrong."""
     if weights and len(weights) != number:
         raise typer.BadParameter(

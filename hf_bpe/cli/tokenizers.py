@@ -65,7 +65,7 @@ def load(source: str, pattern: str = "auto", *, is_one_of_several: bool = False)
             return tokenizer_type.convert_from(path, pattern=pattern)
 
 
-def name_of(source: str) -> str:
+def tokenizer_name(source: str) -> str:
     """Return the name of a tokenizer: that of its folder or file."""
     return Path(source).resolve().name
 

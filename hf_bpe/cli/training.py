@@ -14,7 +14,7 @@ from hf_bpe.cli.messages import phase, say, show_result, warnings_said
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_folder, is_resumed
 from hf_bpe.cli.program import command
-from hf_bpe.cli.roles import ROLES, BosToken, EosToken, PadToken, UnkToken, roles_of
+from hf_bpe.cli.roles import ROLES, BosToken, EosToken, PadToken, UnkToken, given_roles
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     reads_text,
@@ -118,7 +118,7 @@ def train(
     for folder in folders:
         check_folder(folder, force or is_resumed(running.get("work_dir"), COUNTING_LOG, MERGES_LOG))
     first = None if initial is None else _load_without_added_tokens(initial)
-    roles = roles_of(bos_token, eos_token, pad_token, unk_token)
+    roles = given_roles(bos_token, eos_token, pad_token, unk_token)
     listed = [*dict.fromkeys([*(special_token or []), *roles.values()])]
     options: dict[str, Any] = {
         "special_tokens": listed or None,

@@ -14,7 +14,7 @@ from typing import Annotated, Any, BinaryIO, Literal
 
 import typer
 
-from hf_bpe._utils.arguments import MOST
+from hf_bpe._utils.arguments import MAX_INT64
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe.cli.id_files import ids_of_array
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
@@ -158,7 +158,7 @@ def _texts(name: str, reading: dict[str, Any], lines: bool) -> Iterator[str | by
     """Yield the texts of a source, of which each has its own line of ids."""
     if name != STDIN and not is_found(name):
         Path(name).stat()  # raises the system's error if there is no such file
-    shards = [] if name == STDIN else plan(Source(name, **reading), shard_bytes=MOST)
+    shards = [] if name == STDIN else plan(Source(name, **reading), shard_bytes=MAX_INT64)
     if name == STDIN and reading["format"] is None:
         yield from _lines(sys.stdin.buffer, lines)
         return

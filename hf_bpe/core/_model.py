@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import cast
 
 from hf_bpe._utils.arguments import check_sequence, check_str, short_repr, wrong_type
-from hf_bpe.core._provenance import Origin, origin_of, origin_of_first, signature_of
+from hf_bpe.core._provenance import Origin, make_signature, origin_of_first, parse_origin
 from hf_bpe.normalizers._names import canonical_normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
 from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, canonical_pattern
@@ -153,7 +153,7 @@ class BPEModel:
         >>> train(["low lower"], vocab_size=258).signature.split("|")[:5]
         ['hf_bpe 0.1', 'unicode=16.0', 'pattern=gpt2', 'vocab=258', 'ties=lexicographic']
         """
-        return signature_of(self)
+        return make_signature(self)
 
     def with_signature(self, signature: str | None) -> BPEModel:
         """Return the model with the provenance from a signature, for readers of files.
@@ -162,7 +162,7 @@ class BPEModel:
         """
         if signature is None or not check_str("signature", signature) or self.origin:
             return self
-        return self.with_checked(origin=origin_of(signature))
+        return self.with_checked(origin=parse_origin(signature))
 
     def with_checked(self, **fields: object) -> BPEModel:
         """Return the model with other fields, except vocabulary, merges and special tokens; they are not checked.

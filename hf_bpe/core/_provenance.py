@@ -23,11 +23,11 @@ _MERGES = "merges"
 _TOLD_BY_MODEL = ("unicode", "pattern", "vocab", "specials", "ignore_merges", "normalizer", "drop_missing_bytes")
 
 
-def signature_of(model: Model) -> str:
+def make_signature(model: Model) -> str:
     """Return the signature of a model; see `BPEModel.signature`."""
     origin = _origin_if_true(model) or (
         (_VERSION, version()),
-        (_MERGES, digest_of(model.merges)),
+        (_MERGES, merges_digest(model.merges)),
     )
     values = dict(origin)
     parts = {
@@ -55,10 +55,10 @@ def _name_of_normalizer(normalizer: str) -> str:
     return normalizer if normalizer.isalnum() else f"json:{short_digest(normalizer.encode())}"
 
 
-def origin_of(signature: str) -> Origin:
+def parse_origin(signature: str) -> Origin:
     """Return the origin of merges in a signature; empty if the text is not a signature.
 
-    >>> origin_of("hf_bpe 0.1|pattern=gpt2|vocab=300|ties=lexicographic|specials=0|merges=sha256:00")
+    >>> parse_origin("hf_bpe 0.1|pattern=gpt2|vocab=300|ties=lexicographic|specials=0|merges=sha256:00")
     (('hf_bpe', '0.1'), ('ties', 'lexicographic'), ('merges', 'sha256:00'))
     """
     if not (signature.isascii() and signature.isprintable()):  # because it will be printed
@@ -71,7 +71,7 @@ def origin_of(signature: str) -> Origin:
 
 def learned(how: Origin, merges: Sequence[tuple[bytes, bytes]]) -> Origin:
     """Return the origin of learned merges: how they were learned, and their digest."""
-    return ((_VERSION, version()), *how, (_MERGES, digest_of(merges)))
+    return ((_VERSION, version()), *how, (_MERGES, merges_digest(merges)))
 
 
 def origin_of_first(merges: Sequence[tuple[bytes, bytes]], model: Model) -> Origin:
@@ -80,10 +80,10 @@ def origin_of_first(merges: Sequence[tuple[bytes, bytes]], model: Model) -> Orig
     There is none if the training may have started with more merges than these.
     """
     origin = _origin_if_true(model)
-    return () if not origin or "initial" in dict(origin) else (*origin[:-1], (_MERGES, digest_of(merges)))
+    return () if not origin or "initial" in dict(origin) else (*origin[:-1], (_MERGES, merges_digest(merges)))
 
 
-def digest_of(merges: Sequence[tuple[bytes, bytes]]) -> str:
+def merges_digest(merges: Sequence[tuple[bytes, bytes]]) -> str:
     """Return the digest of merges in a signature."""
     return short_digest(repr([*merges]).encode())
 
@@ -109,4 +109,4 @@ def _origin_if_true(model: Model) -> Origin:
     """Return the origin of a model if it describes the merges that the model has, else an empty origin."""
     if not model.origin:
         return ()
-    return model.origin if model.origin[-1] == (_MERGES, digest_of(model.merges)) else ()
+    return model.origin if model.origin[-1] == (_MERGES, merges_digest(model.merges)) else ()

@@ -53,7 +53,7 @@ class WorkFolder:
         for name, number in Counter(name for commit in commits for name in commit["runs"]).items():
             if number > 1:
                 raise ValueError(f"{self.path / LOG} names {name} {number} times; delete {self.path} to count again")
-        for name, (size, crc) in _runs_of(commits).items():
+        for name, (size, crc) in _recorded_runs(commits).items():
             path = self.path / name
             if not os.path.lexists(path):
                 raise ValueError(f"{path} is missing; delete {self.path} to count again")
@@ -65,7 +65,7 @@ class WorkFolder:
         """Delete runs that a killed process has written and not committed."""
         if self._log.is_new:  # the files in the folder are not ours
             return
-        named = _runs_of(self._commits)
+        named = _recorded_runs(self._commits)
         for path in self._run_files():
             if path.name not in named:
                 path.unlink()
@@ -131,7 +131,7 @@ class WorkFolder:
 
     def write_run(self, merger: RunMerger) -> str:
         """Write a run, and return its name for `commit`."""
-        last = max(_runs_of(self._commits), default="0").removesuffix(".run")
+        last = max(_recorded_runs(self._commits), default="0").removesuffix(".run")
         names = (f"{number:09}.run" for number in itertools.count(int(last) + 1))
         path = next(path for path in map(self.path.joinpath, names) if not os.path.lexists(path))
         with path.open("xb") as file:
@@ -164,7 +164,7 @@ def _parse_commit(line: str) -> dict[str, Any]:
     return commit
 
 
-def _runs_of(commits: Sequence[dict[str, Any]]) -> dict[str, tuple[int, int]]:
+def _recorded_runs(commits: Sequence[dict[str, Any]]) -> dict[str, tuple[int, int]]:
     """Return size and checksum of the runs of commits by their names."""
     return {name: tuple(values) for commit in commits for name, values in commit["runs"].items()}
 

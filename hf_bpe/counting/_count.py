@@ -24,8 +24,8 @@ from hf_bpe._utils.visible import counted
 from hf_bpe.counting._checkpoint import WorkFolder
 from hf_bpe.counting._count_tables import make_count_table
 from hf_bpe.counting._readers import Batch, Skipped, read
-from hf_bpe.counting._runs import Run, gather, reader_of
-from hf_bpe.counting._sources import Shard, TextSource, parts_of, plan
+from hf_bpe.counting._runs import Run, gather, open_run
+from hf_bpe.counting._sources import Shard, TextSource, plan, split_shard
 from hf_bpe.counting._word_counts import Counted, Settings, WordCounts, merge_all
 from hf_bpe.pretokenizers._patterns import AnyPattern
 
@@ -121,7 +121,7 @@ class _Counting:
             self.shards = [
                 part
                 for shard in self.shards
-                for part in ([shard] if self.work.has_finished(shard) else parts_of(shard, _PART_BYTES))
+                for part in ([shard] if self.work.has_finished(shard) else split_shard(shard, _PART_BYTES))
             ]
         # Shards, runs and skip counts that are not committed yet.
         self.open_shards: list[Shard] = []
@@ -195,7 +195,7 @@ class _Counting:
         if self.work is not None:
             self.open_runs.append(self.work.write_run(merger))
         else:
-            self.runs.append(reader_of(gather(merger)))
+            self.runs.append(open_run(gather(merger)))
         logger.info("memory limit reached: %s spilled to a file", counted(merger.words, "distinct pre-token"))
 
     def _commit(self) -> None:
@@ -209,14 +209,14 @@ class _Counting:
         merger = self.table.drain()
         runs = self.runs if self.work is None else [*self.work.runs(), *map(self.work.run, self.open_runs)]
         if runs:
-            merger = merge_all([*runs, reader_of(gather(merger, folder=self.folder))], folder=self.folder)
+            merger = merge_all([*runs, open_run(gather(merger, folder=self.folder))], folder=self.folder)
         sources = [
             Counted(shard.name, str(shard.weight), int(shard.is_file and shard.start == 0), shard.size or 0)
             for shard in self.shards
         ]
         # What was in memory may stay in memory, because a run is smaller than a table.
         max_in_memory = 0 if self.is_limited else None if runs else sys.maxsize
-        return WordCounts.of_run(
+        return WordCounts.from_run(
             merger,
             self.settings,
             self.scale,

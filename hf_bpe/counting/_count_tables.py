@@ -102,7 +102,7 @@ class PlainCountTable:
     def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
         """Count batches; see `CountTable`."""
         for batch in batches:
-            documents = itertools.chain.from_iterable(documents_of(text, self._settings) for text in batch.texts)
+            documents = itertools.chain.from_iterable(split_documents(text, self._settings) for text in batch.texts)
             for word, count in count_pre_tokens(documents, self._settings.pattern).items():
                 self._counts[word] += count * weight
             show(batch.read)
@@ -116,7 +116,7 @@ class PlainCountTable:
         return RunMerger.of(counts)
 
 
-def documents_of(text: Text, settings: Settings) -> Iterator[bytes]:
+def split_documents(text: Text, settings: Settings) -> Iterator[bytes]:
     """Yield the documents of a text, without special tokens; a long one in parts."""
     data = text.data.encode() if isinstance(text.data, str) else text.data
     cut = cut_into_documents(data, text.start, text.stop, settings.pattern, settings.special_tokens, _PIECE_BYTES)

@@ -55,8 +55,8 @@ def read_blocks(policy: ErrorPolicy) -> Iterator[bytes]:
         elif compression is None:
             yield from _read_stored(policy, file, _BLOCK_BYTES)
         else:
-            most = (policy.max_bytes or sys.maxsize) >> 15
-            yield from _unpack(policy, _read_stored(policy, file, min(_PACKED_BYTES, max(most, 16))), compression)
+            maximum = (policy.max_bytes or sys.maxsize) >> 15
+            yield from _unpack(policy, _read_stored(policy, file, min(_PACKED_BYTES, max(maximum, 16))), compression)
 
 
 def _read_stored(policy: ErrorPolicy, file: BinaryIO, size: int) -> Iterator[bytes]:

@@ -48,10 +48,10 @@ def _is_glob(name: str) -> bool:
     return len(name) <= _LONGEST_NAME and _GLOB.search(name) is not None
 
 
-def kind_of(name: str) -> tuple[Format | None, Compression | None]:
+def file_kind(name: str) -> tuple[Format | None, Compression | None]:
     """Return the format and compression by the end of a file name; None if unknown.
 
-    >>> kind_of("a.jsonl.gz"), kind_of("a.md")
+    >>> file_kind("a.jsonl.gz"), file_kind("a.md")
     (('jsonl', 'gzip'), (None, None))
     """
     if name.startswith(("http://", "https://")):
@@ -168,7 +168,7 @@ def _walk(folder: Path) -> list[str]:
 def _choose(folder: str, names: Iterable[str], wanted: Format | None) -> list[str]:
     """Return the names of the files to take from a directory."""
     visible = [name for name in names if not any(part.startswith(".") for part in name.split("/"))]
-    known = sorted(name for name in visible if (kind := kind_of(name)[0]) and wanted in (None, kind))
+    known = sorted(name for name in visible if (kind := file_kind(name)[0]) and wanted in (None, kind))
     if len(visible) > len(known):
         left_out = counted(len(visible) - len(known), "file")
         logger.info("%s: left out %s without these suffixes: %s", folder, left_out, _SUFFIXES)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 _WORDS_AT_ONCE = 4096
 
 
-def merge_runs(all_runs: Sequence[runs.Run], multipliers: Sequence[int], least: int = 1) -> runs.RunMerger:
+def merge_runs(all_runs: Sequence[runs.Run], multipliers: Sequence[int], minimum: int = 1) -> runs.RunMerger:
     """Return a merger of sorted runs, see `runs.RunMerger`."""
     native = native_core()
     if native is None:
-        return runs.RunMerger(all_runs, multipliers, least)
+        return runs.RunMerger(all_runs, multipliers, minimum)
     # With a multiplier or limit of more than 64 bits, counts overflow 64 bits or are below the limit.
-    merger: runs.RunMerger = native.RunMerger(all_runs, multipliers, min(least, 2**64 - 1))
+    merger: runs.RunMerger = native.RunMerger(all_runs, multipliers, min(minimum, 2**64 - 1))
     return merger
 
 
@@ -64,7 +64,7 @@ class HasRun(Protocol):
         """Return the words and their counts."""
 
 
-def run_of(counts: Mapping[bytes, int] | HasRun) -> Callable[[], runs.Run]:
+def run_factory(counts: Mapping[bytes, int] | HasRun) -> Callable[[], runs.Run]:
     """Return a function that returns the run for the native core to learn from."""
     if isinstance(counts, HasRun):
         return counts.run

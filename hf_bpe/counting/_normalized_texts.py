@@ -8,7 +8,7 @@ from typing import Any
 from hf_bpe._utils.tables import elements, refuse_tables
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._token_finder import TokenFinder
-from hf_bpe.normalizers._apply import normalizer_of
+from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.normalizers._names import canonical_normalizer
 
 
@@ -44,7 +44,7 @@ class NormalizedTexts:
             return text
         if self.normalizer is None:
             return text
-        apply = normalizer_of(self.normalizer).apply
+        apply = get_normalizer(self.normalizer).apply
         parts, end = [], 0
         for start, token in self._special_tokens.find_all(text):
             parts += [apply(text[end:start]), token]

@@ -42,8 +42,8 @@ class RunMerger:
     [(b'low', 22), (b'lower', 11)]
     """
 
-    def __init__(self, runs: Sequence[Run], multipliers: Sequence[int], least: int = 1) -> None:
-        self._start(heapq.merge(*map(_multiplied, runs, multipliers), key=itemgetter(0)), least)
+    def __init__(self, runs: Sequence[Run], multipliers: Sequence[int], minimum: int = 1) -> None:
+        self._start(heapq.merge(*map(_multiplied, runs, multipliers), key=itemgetter(0)), minimum)
 
     @classmethod
     def of(cls, counts: Mapping[bytes, int]) -> RunMerger:
@@ -52,10 +52,10 @@ class RunMerger:
         merger._start(iter(sorted(counts.items())), 1)
         return merger
 
-    def _start(self, words: Iterator[tuple[bytes, int]], least: int) -> None:
+    def _start(self, words: Iterator[tuple[bytes, int]], minimum: int) -> None:
         self.words = 0  # read so far
         self.total = 0  # sum of their counts
-        self._records = self._write(words, least)
+        self._records = self._write(words, minimum)
 
     def read(self, size: int) -> bytes:
         """Return at least `size` bytes of the run, fewer only at the end, then none."""
@@ -66,13 +66,13 @@ class RunMerger:
             length += len(record)
         return b"".join(pieces)
 
-    def _write(self, words: Iterator[tuple[bytes, int]], least: int) -> Iterator[bytes]:
+    def _write(self, words: Iterator[tuple[bytes, int]], minimum: int) -> Iterator[bytes]:
         before = b""
         for word, same in itertools.groupby(words, itemgetter(0)):
             count = sum(count for _, count in same)
             if count > _MOST:
                 raise OverflowError("a pre-token was counted more than 2**64 - 1 times")
-            if count < max(least, 1):
+            if count < max(minimum, 1):
                 continue
             shared = _shared(word, before)
             yield _varint(shared) + _varint(len(word) - shared) + word[shared:] + _varint(count)
@@ -190,7 +190,7 @@ class FileRun:
         return read
 
 
-def reader_of(run: bytes | FileRun) -> Run:
+def open_run(run: bytes | FileRun) -> Run:
     """Return a reader of the run from its beginning."""
     return run if isinstance(run, bytes) else run.reader()
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeGuard, Union, get_args
 from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_str, optional, short_repr
 from hf_bpe._utils.paths import is_url
 from hf_bpe._utils.tables import is_dataset, refuse_tables
-from hf_bpe.counting._locations import Compression, File, Format, are_paths, find_files, kind_of
+from hf_bpe.counting._locations import Compression, File, Format, are_paths, file_kind, find_files
 
 Errors = Literal["strict", "replace", "bytes"]
 OnError = Literal["raise", "skip"]
@@ -123,12 +123,12 @@ class Shard:
     @property
     def format(self) -> Format:
         """The format of the file."""
-        return self.source.format or kind_of(self.name)[0] or "text"
+        return self.source.format or file_kind(self.name)[0] or "text"
 
     @property
     def compression(self) -> Compression | None:
         """The compression of the file."""
-        return kind_of(self.name)[1]
+        return file_kind(self.name)[1]
 
     @property
     def weight(self) -> Fraction:
@@ -222,16 +222,16 @@ def _shards_of_file(source: Source, file: File, shard_bytes: int) -> Iterator[Sh
     whole = Shard(source, file.name, file.size, file.version)
     if whole.format == "parquet" and whole.compression is not None:
         raise ValueError(f"{file.name}: Parquet is compressed inside; unpack the file, or give its format")
-    yield from parts_of(whole, shard_bytes)
+    yield from split_shard(whole, shard_bytes)
 
 
-def parts_of(shard: Shard, part_bytes: int) -> Iterator[Shard]:
+def split_shard(shard: Shard, part_bytes: int) -> Iterator[Shard]:
     """Yield a shard of a local file of text or JSON lines in ranges of at most `part_bytes` bytes, any other as it is.
 
     >>> from pathlib import Path
     >>> _ = Path("a.txt").write_text("low lower lowest")
     >>> [shard] = plan(["a.txt"])
-    >>> [(part.start, part.stop, part.size) for part in parts_of(shard, 10)]
+    >>> [(part.start, part.stop, part.size) for part in split_shard(shard, 10)]
     [(0, 10, 10), (10, None, 6)]
     """
     if not _is_splittable(shard) or shard.size is None or shard.size <= part_bytes:

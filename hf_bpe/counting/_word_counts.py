@@ -33,7 +33,7 @@ from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.shapes import Optional, Shape, check_shape
 from hf_bpe.core._model import check_special_tokens
 from hf_bpe.counting._native import merge_runs, read_words
-from hf_bpe.counting._runs import PIECE, FileRun, Run, RunMerger, gather, reader_of
+from hf_bpe.counting._runs import PIECE, FileRun, Run, RunMerger, gather, open_run
 from hf_bpe.counting._sources import exact_weight
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, AnyPattern, canonical_pattern, stored_pattern
@@ -155,7 +155,7 @@ class WordCounts:
         self._take(RunMerger.of(counts), settings, scale)
 
     @classmethod
-    def of_run(cls, merger: RunMerger, settings: Settings, scale: int, **about: Any) -> WordCounts:
+    def from_run(cls, merger: RunMerger, settings: Settings, scale: int, **about: Any) -> WordCounts:
         """Return the counts of a run, which is read to its end; see `_take` for the arguments."""
         counts = cls.__new__(cls)
         counts._take(merger, settings, scale, **about)
@@ -230,7 +230,7 @@ class WordCounts:
 
     def run(self) -> Run:
         """Return a reader of the sorted run from its beginning."""
-        return reader_of(self._run)
+        return open_run(self._run)
 
     # Derived counts.
 
@@ -262,15 +262,15 @@ class WordCounts:
         for counts in all_counts:
             skipped.update(counts.skipped)
         merger = merge_all([counts.run() for counts in all_counts], [int(factor * scale) for factor in factors])
-        return WordCounts.of_run(merger, self.settings, scale, sources=sources, skipped=skipped)
+        return WordCounts.from_run(merger, self.settings, scale, sources=sources, skipped=skipped)
 
     def prune(self, min_count: int) -> WordCounts:
         """Return the counts of the pre-tokens that occur at least `min_count` times.
 
         Training on them takes less memory, but merges that rare pre-tokens would have decided change.
         """
-        merger = merge_runs([self.run()], [1], least=check_int("min_count", min_count, 0) * self.scale)
-        return WordCounts.of_run(merger, self.settings, self.scale, sources=self.sources, skipped=self.skipped)
+        merger = merge_runs([self.run()], [1], minimum=check_int("min_count", min_count, 0) * self.scale)
+        return WordCounts.from_run(merger, self.settings, self.scale, sources=self.sources, skipped=self.skipped)
 
     # Files.
 
@@ -393,7 +393,7 @@ def merge_all(runs: Sequence[Run], multipliers: Sequence[int] | None = None, fol
     runs, multipliers = [*runs], [*(multipliers or [1] * len(runs))]
     while len(runs) > FAN_IN:
         merged = gather(merge_runs(runs[:FAN_IN], multipliers[:FAN_IN]), folder=folder)
-        runs = [*runs[FAN_IN:], reader_of(merged)]
+        runs = [*runs[FAN_IN:], open_run(merged)]
         multipliers = [*multipliers[FAN_IN:], 1]
     return merge_runs(runs, multipliers)
 

@@ -186,7 +186,7 @@ def prune(
     stays = _closed([*kept, *specials, *(i for i, token in model.vocab.items() if len(token) == 1)], parts)
     if counts is None:
         return _renumbered(model, stays)
-    replacements = dict(zip(words, _made_of(model, map(model.vocab.__getitem__, words)), strict=True))
+    replacements = dict(zip(words, _merged_ids(model, map(model.vocab.__getitem__, words)), strict=True))
     pruning = Pruning(parts, model.vocab.keys() - lost, stays, count_tokens(model, counts), replacements)
     if min_count is not None:
         min_count = check_int("min_count", min_count, 0)
@@ -275,7 +275,7 @@ def _with_same_ids(old: BPEModel, new: BPEModel) -> Edited:
     kept = {token_id: token_id for token_id in old.vocab if token_id in new.vocab}
     added = [token_id for token_id in new.vocab if token_id not in kept]
     specials = {*new.special_ids().values()}
-    sources = dict(zip(added, _made_of(old, [new.vocab[token_id] for token_id in added]), strict=True))
+    sources = dict(zip(added, _merged_ids(old, [new.vocab[token_id] for token_id in added]), strict=True))
     sources = {token_id: () if token_id in specials else old_ids for token_id, old_ids in sources.items()}
     return Edited(new, Remap(kept, sources, tuple(old.vocab.keys() - kept.keys())))
 
@@ -290,7 +290,7 @@ def _renumbered(model: BPEModel, ids: Collection[int]) -> Edited:
     return Edited(replace(model, vocab=vocab, merges=CheckedMerges(merges)), Remap(new_ids, {}, removed))
 
 
-def _made_of(model: BPEModel, tokens: Iterable[bytes]) -> list[tuple[int, ...]]:
+def _merged_ids(model: BPEModel, tokens: Iterable[bytes]) -> list[tuple[int, ...]]:
     """Return the ids that the merges make from each token's bytes, without missing bytes."""
     free = next(token_id for token_id in count() if token_id not in model.vocab)
     return [tuple(token_id for token_id in ids if token_id != free) for ids in merged(model, tokens, free)]

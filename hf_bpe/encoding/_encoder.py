@@ -63,7 +63,7 @@ class Options(NamedTuple):
     unknown_id: int | None = None
     dropout: Dropout | None = None
 
-    def of_text(self, index: int) -> Options:
+    def for_text(self, index: int) -> Options:
         """Return the options of one of the texts alone."""
         return self if self.dropout is None else self.at([self.dropout.place(index)])
 
@@ -148,11 +148,11 @@ class Encoder(Protocol):
 
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
         """Return the ids of each text."""
-        return [self.encode(text, options.of_text(index)) for index, text in enumerate(texts)]
+        return [self.encode(text, options.for_text(index)) for index, text in enumerate(texts)]
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
         """Return the number of ids of each text."""
-        return [len(self.encode(text, options.of_text(index))) for index, text in enumerate(texts)]
+        return [len(self.encode(text, options.for_text(index))) for index, text in enumerate(texts)]
 
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
         """Return the text of each row of ids, without skipped ids; `errors` is that of `bytes.decode`."""
@@ -214,7 +214,7 @@ class PythonEncoder(Encoder):
         self._words = words
         self._rebuild = rebuild
         self._added_tokens = added_tokens
-        self._splitter = splitter_of(added_tokens)
+        self._splitter = make_splitter(added_tokens)
         self._added_bytes = {token.id: token.content.encode() for token in added_tokens}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -249,7 +249,7 @@ class PythonEncoder(Encoder):
         return in_arrays(self.encode_batch(texts, options, threads))
 
     def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
-        rows = [self._encode_with_offsets(text, options.of_text(index)) for index, text in enumerate(texts)]
+        rows = [self._encode_with_offsets(text, options.for_text(index)) for index, text in enumerate(texts)]
         ids = [token_id for row, _ in rows for token_id in row]
         places = [place for _, row in rows for place in row]
         offsets = np.array([0, *accumulate(len(row) for row, _ in rows)], np.int64)
@@ -272,9 +272,9 @@ class PythonEncoder(Encoder):
                 at -= 1  # the prefix space has the position of the first character
             for pre_token, word_ids in self._words.pre_tokens(data, options.dropout, at):
                 part = next(parts)
-                begin, least = at + pre_token.start, max(at + pre_token.lowest, lowest)
+                begin, minimum = at + pre_token.start, max(at + pre_token.lowest, lowest)
                 places += [
-                    (max(begin + lo, least), max(begin + hi + 1, least + 1), part)
+                    (max(begin + lo, minimum), max(begin + hi + 1, minimum + 1), part)
                     for lo, hi in self._bytes_of_ids(pre_token.data, word_ids)
                 ]
                 ids += self._words.known(word_ids, options.unknown_id)
@@ -336,7 +336,7 @@ def in_arrays(rows: list[list[int]]) -> tuple[Ids, Numbers]:
     return np.concatenate([np.empty(0, np.uint32), *arrays]), offsets
 
 
-def splitter_of(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:
+def make_splitter(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:
     """Return a splitter for added tokens."""
     flags = ("special", "normalized", "lstrip", "rstrip", "single_word")
     return AddedTokenSplitter(
@@ -378,6 +378,6 @@ def characters_of_bytes(text: str) -> tuple[list[int], list[int]]:
     return [*begins, at], ends
 
 
-def tuples_of(added_tokens: Iterable[tuple[int, AddedToken]]) -> tuple[AddedTokenTuple, ...]:
+def as_tuples(added_tokens: Iterable[tuple[int, AddedToken]]) -> tuple[AddedTokenTuple, ...]:
     """Return added tokens as tuples."""
     return tuple(AddedTokenTuple.of(token_id, token) for token_id, token in added_tokens)

@@ -25,9 +25,9 @@ from hf_bpe.encoding._encoder import (
     TemplateIds,
     as_str,
     characters_of_bytes,
-    splitter_of,
+    make_splitter,
 )
-from hf_bpe.normalizers._apply import describe, normalizer_of, utf8
+from hf_bpe.normalizers._apply import describe, get_normalizer, utf8
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE
 
 Part = bytes | int
@@ -52,7 +52,7 @@ class NormalizingEncoder(Encoder):
 
     def __init__(self, raw: Encoder, rebuild: Rebuild, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> None:
         self._raw = raw.with_added_tokens(added_tokens)
-        self._normalizer = normalizer_of(raw.model.normalizer or "NFC")
+        self._normalizer = get_normalizer(raw.model.normalizer or "NFC")
         self._rebuild = rebuild
         self._added_tokens = added_tokens
         self._raw_tokens = tuple(token for token in added_tokens if not token.normalized)
@@ -111,7 +111,7 @@ class NormalizingEncoder(Encoder):
     def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
         if all(map(self._is_whole, texts)):
             return self._whole.encode_with_offsets(texts, options)
-        rows = [self._row_with_offsets(text, options.of_text(index)) for index, text in enumerate(texts)]
+        rows = [self._row_with_offsets(text, options.for_text(index)) for index, text in enumerate(texts)]
         offsets = np.array([0, *accumulate(len(ids) for ids, _ in rows)], np.int64)
         return np.concatenate([ids for ids, _ in rows]), offsets, np.concatenate([places for _, places in rows])
 
@@ -145,14 +145,14 @@ class NormalizingEncoder(Encoder):
                     places.append(place)
         # All in one batch, which threads may share.
         of_texts = options.at([] if options.dropout is None else [options.dropout.place(index) for index in whole])
-        of_whole = _rows_of(self._whole.encode_to_numpy([texts[index] for index in whole], of_texts, threads))
-        of_stretches = _rows_of(self._stretches.encode_to_numpy(stretches, options.at(places), threads))
+        of_whole = _split_rows(self._whole.encode_to_numpy([texts[index] for index in whole], of_texts, threads))
+        of_stretches = _split_rows(self._stretches.encode_to_numpy(stretches, options.at(places), threads))
 
-        def row_of(parts: list[Part]) -> Ids:
+        def make_row(parts: list[Part]) -> Ids:
             rows = [np.array([part], np.uint32) if isinstance(part, int) else next(of_stretches) for part in parts]
             return np.concatenate([np.empty(0, np.uint32), *rows])
 
-        return [next(of_whole) if each is None else row_of(each) for each in parts]
+        return [next(of_whole) if each is None else make_row(each) for each in parts]
 
     def _places(self, text: AnyText, parts: list[Part], options: Options, index: int) -> list[Place]:
         """Return the place of each part of a text for `Dropout`; all the same without dropout."""
@@ -180,7 +180,7 @@ class NormalizingEncoder(Encoder):
             ids, _, places = self._whole.encode_with_offsets([text], options)
             return ids, places
         repaired = as_str(text)
-        sizes = _sizes_of(repaired)
+        sizes = _character_sizes(repaired)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         all_ids, all_places = [np.empty(0, np.uint32)], [np.empty((0, 3), np.int64)]  # in bytes of the repaired text
         part = position = 0  # of the next part, and of its first byte in the normalized text
@@ -210,7 +210,7 @@ class NormalizingEncoder(Encoder):
 
     @cached_property
     def _splitter(self) -> AddedTokenSplitter:
-        return splitter_of(self._raw_tokens)
+        return make_splitter(self._raw_tokens)
 
     # Where text may be cut.
 
@@ -239,11 +239,11 @@ class NormalizingEncoder(Encoder):
             start = self._normalizer.last_segment(stretch, len(stretch) - width)
             data, begins, ends = self._normalizer.align_segments(stretch[start:])
             # A token that begins before the window is not seen there.
-            least = self._longest_normalized + _CHARACTER if start > 0 else 0
+            minimum = self._longest_normalized + _CHARACTER if start > 0 else 0
             cut = self._stretches.find_last_cut(data, options)
-            while cut > least and ends[cut - 1] > begins[cut]:  # inside a part that normalization changed
+            while cut > minimum and ends[cut - 1] > begins[cut]:  # inside a part that normalization changed
                 cut = self._stretches.find_last_cut(data[:cut], options)
-            if cut > least:
+            if cut > minimum:
                 return start + len(as_str(utf8(stretch[start:])[: begins[cut]]))
             if start == 0:
                 break
@@ -290,7 +290,7 @@ def normalized_tokens(tokens: tuple[AddedTokenTuple, ...], normalizer: str) -> d
     for token in sorted(tokens, key=lambda token: token.id):
         if not token.normalized:
             continue
-        content = normalizer_of(normalizer).apply(token.content)
+        content = get_normalizer(normalizer).apply(token.content)
         first = found.setdefault(content, token._replace(content=content)).id
         if not content:
             raise ValueError(
@@ -305,7 +305,7 @@ def normalized_tokens(tokens: tuple[AddedTokenTuple, ...], normalizer: str) -> d
     return found
 
 
-def _sizes_of(text: str) -> Numbers:
+def _character_sizes(text: str) -> Numbers:
     """Return the number of bytes of each character; a surrogate stands for one byte."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     sizes = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
@@ -313,6 +313,6 @@ def _sizes_of(text: str) -> Numbers:
     return sizes
 
 
-def _rows_of(encoded: tuple[Ids, Numbers]) -> Iterator[Ids]:
+def _split_rows(encoded: tuple[Ids, Numbers]) -> Iterator[Ids]:
     ids, offsets = encoded
     return iter(np.split(ids, offsets[1:-1]))

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 import numpy as np
 import regex
 
-from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options, splitter_of
-from hf_bpe.normalizers._apply import normalizer_of
+from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options, make_splitter
+from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._patterns import NAMES, WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 
@@ -40,8 +40,8 @@ class SettledCuts:
         tokens = tuple(added_tokens)
         name = encoder.model.normalizer
         self._encoder, self._options = encoder, options
-        self._normalizer = None if name is None else normalizer_of(name)
-        self._splitter = splitter_of(tokens)
+        self._normalizer = None if name is None else get_normalizer(name)
+        self._splitter = make_splitter(tokens)
         self._margin = max([_UNSURE, *(len(token.content) for token in tokens)])
         self._is_possible = (
             encoder.model.pattern in NAMES

@@ -34,7 +34,7 @@ class TokenFinder(Generic[Text]):
     def __init__(self, tokens: Iterable[Text]) -> None:
         self._tokens: list[Text] = [token for token in dict.fromkeys(tokens) if token]
         self.longest = max(map(len, self._tokens), default=0)
-        self._filter: re.Pattern[Text] | None = _filter_of(self._tokens)
+        self._filter: re.Pattern[Text] | None = _make_filter(self._tokens)
 
     def __reduce__(self) -> tuple[type[TokenFinder[Text]], tuple[list[Text]]]:
         return type(self), (self._tokens,)
@@ -106,7 +106,7 @@ class _Automaton:
         codes, more, fallbacks, tokens = self._codes, self._more_children, self._fallbacks, self._tokens
         found = []
         node, at = 0, len(text)
-        for code in reversed(_codes_of(text)):
+        for code in reversed(_code_points(text)):
             at -= 1
             while codes[node + 1] != code:
                 child = more[node].get(code) if node in more else None
@@ -129,7 +129,7 @@ class _Automaton:
 
     def _insert(self, token: str | bytes) -> int:
         """Insert a token and return its node."""
-        codes = _codes_of(token)[::-1]
+        codes = _code_points(token)[::-1]
         node = 0
         for depth, code in enumerate(codes):
             child = self._child(node, code)
@@ -165,11 +165,11 @@ class _Automaton:
         return child or 0
 
 
-def _codes_of(text: str | bytes) -> Sequence[int]:
+def _code_points(text: str | bytes) -> Sequence[int]:
     return text if isinstance(text, bytes) else array("I", text.encode("utf-32-le", "surrogatepass"))
 
 
-def _filter_of(tokens: Sequence[Text]) -> re.Pattern[Text] | None:
+def _make_filter(tokens: Sequence[Text]) -> re.Pattern[Text] | None:
     """Return an expression that matches where a token begins, and at few other positions; None without tokens."""
     if not tokens:
         return None

@@ -7,7 +7,7 @@ from typing import Any
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 from transformers.utils import logging
 
-from hf_bpe.fast._accelerated import class_of
+from hf_bpe.fast._accelerated import accelerated_class
 from hf_bpe.fast._tokenization_fast import BPETokenizerFast
 from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
@@ -45,7 +45,7 @@ def accelerate(tokenizer: Any) -> Any:
     name = f"{type(tokenizer).__name__} {tokenizer.name_or_path!r}"
     try:
         kind: Any = type(tokenizer)
-        other: Any = object.__new__(class_of(kind))
+        other: Any = object.__new__(accelerated_class(kind))
         # Settings are changed in place by transformers.
         settings = {
             key: value.copy() if type(value) in (dict, list) else value for key, value in vars(tokenizer).items()

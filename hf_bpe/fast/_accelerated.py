@@ -16,7 +16,7 @@ from hf_bpe.fast._tokenization_fast import BPETokenizerFast
 
 
 @cache
-def class_of(kind: Any) -> Any:
+def accelerated_class(kind: Any) -> Any:
     """Return the accelerated class of a class of fast tokenizers; it has the same name.
 
     Methods of the class come first, and those that they call of `PreTrainedTokenizerFast` are ours.
@@ -37,6 +37,6 @@ def __getattr__(name: str) -> Any:
     if not colon:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return class_of(reduce(getattr, path.split("."), importlib.import_module(module)))
+        return accelerated_class(reduce(getattr, path.split("."), importlib.import_module(module)))
     except ImportError as error:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {error}") from error

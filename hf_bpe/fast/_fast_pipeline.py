@@ -21,7 +21,7 @@ class FastPipeline(Pipeline):
     special_names = ()
 
     @classmethod
-    def of_backend(cls, backend: Tokenizer) -> tuple[FastPipeline, Definition]:
+    def from_backend(cls, backend: Tokenizer) -> tuple[FastPipeline, Definition]:
         """Return the pipeline of a backend, which is not verified yet, and its definition.
 
         Raises:

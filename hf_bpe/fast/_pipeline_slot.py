@@ -47,7 +47,7 @@ def verified_pipeline(backend: Tokenizer) -> FastPipeline:
     digest = hashlib.sha256(content.encode()).hexdigest()
     pipeline = _pipelines.get(digest)
     if pipeline is None:
-        pipeline, definition = FastPipeline.of_backend(backend)
+        pipeline, definition = FastPipeline.from_backend(backend)
         if digest not in _verified:
             verify_pipeline(pipeline, definition, backend)
             _verified.add(digest)

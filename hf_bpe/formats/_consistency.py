@@ -27,11 +27,15 @@ def contradictions(folder: Path) -> list[str]:
     listed = [token for token in content.get("added_tokens") or [] if isinstance(token, dict)]
     added = {str(token.get("content")): token.get("id") for token in listed}
     ids = {**(model["vocab"] if isinstance(model.get("vocab"), dict) else {}), **added}
-    found = [*_of_vocabulary(folder, model), *_of_added_tokens(folder, config, ids), *_of_names(folder, config)]
-    return [*found, *_of_model(folder, config, ids)]
+    found = [
+        *_vocabulary_contradictions(folder, model),
+        *_added_token_contradictions(folder, config, ids),
+        *_name_contradictions(folder, config),
+    ]
+    return [*found, *_model_contradictions(folder, config, ids)]
 
 
-def _of_vocabulary(folder: Path, model: Mapping[str, Any]) -> Iterator[str]:
+def _vocabulary_contradictions(folder: Path, model: Mapping[str, Any]) -> Iterator[str]:
     vocab, merges = model.get("vocab"), model.get("merges")
     if isinstance(vocab, dict) and (other := _read(folder / "vocab.json")):
         if differing := [token for token, token_id in other.items() if vocab.get(token, token_id) != token_id]:
@@ -51,7 +55,7 @@ def _of_vocabulary(folder: Path, model: Mapping[str, Any]) -> Iterator[str]:
             yield f"merges.txt has {len(lines)} merges and tokenizer.json {len(expected)}{where}"
 
 
-def _of_added_tokens(folder: Path, config: Mapping[str, Any], ids: Mapping[str, Any]) -> Iterator[str]:
+def _added_token_contradictions(folder: Path, config: Mapping[str, Any], ids: Mapping[str, Any]) -> Iterator[str]:
     decoder = config.get("added_tokens_decoder")
     of_config = {
         str(token.get("content")): int(token_id)
@@ -71,7 +75,7 @@ def _of_added_tokens(folder: Path, config: Mapping[str, Any], ids: Mapping[str, 
             yield f"{name} adds tokens that tokenizer.json lacks: {_some(new)}"
 
 
-def _of_names(folder: Path, config: Mapping[str, Any]) -> Iterator[str]:
+def _name_contradictions(folder: Path, config: Mapping[str, Any]) -> Iterator[str]:
     others = _read(folder / "special_tokens_map.json")
     for name in NAMED_TOKENS:
         token, other = _content(config.get(name)), _content(others.get(name))
@@ -79,7 +83,7 @@ def _of_names(folder: Path, config: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} is {token!r} in tokenizer_config.json and {other!r} in special_tokens_map.json"
 
 
-def _of_model(folder: Path, config: Mapping[str, Any], ids: Mapping[str, Any]) -> Iterator[str]:
+def _model_contradictions(folder: Path, config: Mapping[str, Any], ids: Mapping[str, Any]) -> Iterator[str]:
     for file in _MODEL_FILES:
         model = _read(folder / file)
         for name in ("bos_token", "eos_token", "pad_token"):

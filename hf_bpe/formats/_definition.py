@@ -112,6 +112,6 @@ def _with_template(settings: dict[str, Any]) -> dict[str, Any]:
     return settings if template is None else {**settings, "template": template}
 
 
-def written_out(token: AddedToken) -> dict[str, Any]:
+def token_to_json(token: AddedToken) -> dict[str, Any]:
     """Return content and flags of an added token as keyword arguments of `AddedToken`, which are JSON values."""
     return {"content": token.content, **{flag: getattr(token, flag) for flag in (*FLAGS, "special")}}

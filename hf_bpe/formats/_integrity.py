@@ -24,9 +24,9 @@ LAST = ("tokenizer.json", "vocab.json")
 _FILES = {"vocab_file": "vocab.json", "merges_file": "merges.txt", "tokenizer_file": "tokenizer.json"}
 
 
-def digests_of(folder: Path) -> dict[str, str]:
+def compute_digests(folder: Path) -> dict[str, str]:
     """Return name → digest of the files in a folder with vocabulary and merges."""
-    return {name: _digest_of(folder / name) for name in sorted(_FILES.values()) if (folder / name).is_file()}
+    return {name: _compute_digest(folder / name) for name in sorted(_FILES.values()) if (folder / name).is_file()}
 
 
 def check_complete(folder: Path) -> None:
@@ -55,7 +55,7 @@ def check_digests(config: Mapping[str, Any], files: Mapping[str, str | None], mo
     digests = config.get(DIGESTS) or {}
     for key, name in _FILES.items():
         path = files.get(key)
-        if path is None or name not in digests or _digest_of(Path(path)) == digests[name]:
+        if path is None or name not in digests or _compute_digest(Path(path)) == digests[name]:
             continue
         if key == "tokenizer_file" and (model is None or _holds(Path(path), model)):
             continue
@@ -78,7 +78,7 @@ def _holds(tokenizer_json: Path, model: BPEModel) -> bool:
     )
 
 
-def _digest_of(path: Path) -> str:
+def _compute_digest(path: Path) -> str:
     """Return a digest of a text file that ignores the kind of line ends, which Git may change."""
     digest = hashlib.sha256()
     with path.open(encoding="latin-1") as file:  # decodes every byte as one character

@@ -24,8 +24,8 @@ from hf_bpe.encoding._encoder import (
     Numbers,
     Options,
     TemplateIds,
+    as_tuples,
     is_skipped,
-    tuples_of,
 )
 from hf_bpe.encoding._factory import make_encoder, share_encoder
 from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source, ToTokens, TypeIds
@@ -115,12 +115,12 @@ class Pipeline:
     @cached_property
     def token_tuples(self) -> tuple[AddedTokenTuple, ...]:
         """The added tokens in the form that encoders take."""
-        return tuples_of(self.added_tokens.items())
+        return as_tuples(self.added_tokens.items())
 
     def encoder_without(self, is_left_out: Callable[[AddedToken], bool]) -> Encoder:
         """Return an encoder to which some added tokens are ordinary text."""
         kept = ((token_id, token) for token_id, token in self.added_tokens.items() if not is_left_out(token))
-        return self.base.with_added_tokens(tuples_of(kept))
+        return self.base.with_added_tokens(as_tuples(kept))
 
     @cached_property
     def splits(self) -> TokenSplits:

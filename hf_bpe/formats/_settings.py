@@ -75,7 +75,7 @@ class Setting(NamedTuple):
     feature: str = "settings"
 
 
-def _of_model(check: Check, json: tuple[type, ...], feature: str, decides_ids: bool = True) -> Setting:
+def _model_setting(check: Check, json: tuple[type, ...], feature: str, decides_ids: bool = True) -> Setting:
     return Setting(
         Owner.MODEL, check, json, is_saved=True, is_in_definition=False, decides_ids=decides_ids, feature=feature
     )
@@ -95,11 +95,11 @@ _ADDS = Setting(Owner.ALL, optional(check_flag), _FLAG + _NULL, is_in_definition
 NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 SETTINGS: dict[str, Setting] = {
-    "pattern": _of_model(lambda _, value: canonical_pattern(value), _STRING + _NULL, "pattern"),
-    "normalizer": _of_model(lambda _, value: canonical_normalizer(value), _STRING + _NULL, "normalizer"),
-    "ignore_merges": _of_model(check_flag, _FLAG, "ignore_merges"),
-    "drop_missing_bytes": _of_model(check_flag, _FLAG, "missing_bytes"),
-    "model_special_tokens": _of_model(optional(check_strs), _LIST + _NULL, "special_tokens", decides_ids=False),
+    "pattern": _model_setting(lambda _, value: canonical_pattern(value), _STRING + _NULL, "pattern"),
+    "normalizer": _model_setting(lambda _, value: canonical_normalizer(value), _STRING + _NULL, "normalizer"),
+    "ignore_merges": _model_setting(check_flag, _FLAG, "ignore_merges"),
+    "drop_missing_bytes": _model_setting(check_flag, _FLAG, "missing_bytes"),
+    "model_special_tokens": _model_setting(optional(check_strs), _LIST + _NULL, "special_tokens", decides_ids=False),
     "signature": Setting(Owner.MODEL, optional(check_str), _STRING, is_in_definition=False),
     "errors": _with_default(Owner.OURS, check_errors, _STRING, "replace"),
     "add_prefix_space": _with_default(Owner.OURS, check_flag, _FLAG + _NULL, False, "prefix_space", decides_ids=True),
@@ -131,7 +131,7 @@ CHECKS: dict[str, Check] = {name: each.check for name, each in SETTINGS.items() 
 """The checks of values."""
 
 
-def names_of(*owners: Owner) -> tuple[str, ...]:
+def setting_names(*owners: Owner) -> tuple[str, ...]:
     """Return the names of the settings of some owners."""
     return tuple(name for name, each in SETTINGS.items() if each.owner in owners)
 

@@ -20,10 +20,10 @@ from typing import Any, cast
 from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel, CheckedMerges, Merge, with_placeholders
-from hf_bpe.encoding._encoder import tuples_of
+from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._normalizing_encoder import normalized_tokens
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
-from hf_bpe.formats._definition import FLAGS, Definition, written_out
+from hf_bpe.formats._definition import FLAGS, Definition, token_to_json
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._native_readers import from_printable_all, join_merges, printable_vocab, read_model
 from hf_bpe.formats._post_processor import json_excerpt, post_processor, processor_settings
@@ -75,7 +75,9 @@ def render_tokenizer_json(definition: Definition) -> str:
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{"id": token_id, **written_out(token)} for token_id, token in definition.added_tokens.items()],
+        "added_tokens": [
+            {"id": token_id, **token_to_json(token)} for token_id, token in definition.added_tokens.items()
+        ],
         "normalizer": normalizer_json(model.normalizer),
         "pre_tokenizer": _pre_tokenizer(model.pattern, add_prefix_space),
         "post_processor": post_processor(definition, ids),
@@ -216,7 +218,7 @@ def _definition(
         _check_missing_bytes(data, added, model.merges)
         model = model.with_checked(drop_missing_bytes=data.get("unk_token") is None)
     if model.normalizer is not None:
-        normalized_tokens(tuples_of(added.tokens.items()), model.normalizer)  # checks them
+        normalized_tokens(as_tuples(added.tokens.items()), model.normalizer)  # checks them
     settings = {
         "add_prefix_space": add_prefix_space or None,
         "unk_token": data.get("unk_token") if data.get("unk_token") in added.ids else None,
@@ -369,7 +371,7 @@ def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
     if pre_tokenizer is None:
         raise ValueError(f"it has no pre-tokenizer, expected one with ByteLevel: {_USE_OTHER}")
     try:
-        chain = PreTokenizer.of_json(pre_tokenizer)
+        chain = PreTokenizer.from_json(pre_tokenizer)
         [*others, last] = chain.stages
         if not others and isinstance(last, ByteLevel) and last.add_prefix_space:  # a setting of BPETokenizer
             return canonical_pattern([replace(last, add_prefix_space=False)]), True

@@ -22,7 +22,7 @@ import regex
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.panics import panics_as_errors
-from hf_bpe.normalizers._growth import check_growth_of_text, growth_of
+from hf_bpe.normalizers._growth import check_growth_of_text, total_growth
 from hf_bpe.normalizers._names import Part, name_of_normalizer, parts_of_normalizer
 
 Numbers = npt.NDArray[np.int64]
@@ -56,11 +56,11 @@ def to_nfc(text: str) -> str:
     >>> to_nfc("e\u0301") == "\xe9"
     True
     """
-    return normalizer_of("NFC").apply(text)
+    return get_normalizer("NFC").apply(text)
 
 
 @lru_cache(maxsize=64)
-def normalizer_of(name: str) -> Normalizer:
+def get_normalizer(name: str) -> Normalizer:
     """Return what applies a canonical normalizer."""
     return Normalizer(name)
 
@@ -73,7 +73,7 @@ class Normalizer:
     Attributes:
         is_local: whether a segment of text is normalized in the same way wherever it stands.
 
-    >>> normalizer_of('{"type":"Lowercase"}').apply("LOW \udcff")
+    >>> get_normalizer('{"type":"Lowercase"}').apply("LOW \udcff")
     'low \udcff'
     """
 
@@ -90,7 +90,7 @@ class Normalizer:
         self._joined = regex.compile(joined)
         self._segment = regex.compile(rf"(?s:.){joined}*+")
         self._part = regex.compile(rf"(?:[\x00-\x7f](?!{joined}))++|(?s:.){joined}*+")
-        self._growth = growth_of(self._parts)
+        self._growth = total_growth(self._parts)
         self._known: dict[str, _Aligned] = {}  # the alignments of segments that were needed
 
     def apply(self, text: str) -> str:

@@ -13,12 +13,20 @@ from hf_bpe._utils.limits import MAX_GROWTH, MAX_NORMALIZED_BYTES, MAX_STAGES
 from hf_bpe.pretokenizers._regex.checks import may_be_empty
 from hf_bpe.pretokenizers._regex.parser import parse
 
-__all__ = ["Growth", "check_growth", "check_growth_of_text", "growth_of", "is_bounded"]
+__all__ = ["Growth", "check_growth", "check_growth_of_text", "is_bounded", "total_growth"]
 
 # How much longer the UTF-8 of a character can be: U+FDFA becomes 18 characters (Unicode Standard Annex #15).
-_OF_KIND = {"NFC": 3.0, "NFD": 3.0, "NFKC": 11.0, "NFKD": 11.0, "Lowercase": 1.5, "StripAccents": 1.0, "Strip": 1.0}
+_GROWTH_BY_KIND = {
+    "NFC": 3.0,
+    "NFD": 3.0,
+    "NFKC": 11.0,
+    "NFKD": 11.0,
+    "Lowercase": 1.5,
+    "StripAccents": 1.0,
+    "Strip": 1.0,
+}
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-_OF_OTHERS = 11.0  # kinds that hf_bpe refuses
+_GROWTH_OF_OTHERS = 11.0  # kinds that hf_bpe refuses
 
 
 class Growth(NamedTuple):
@@ -32,10 +40,10 @@ class Growth(NamedTuple):
         return Growth(self.factor * other.factor, self.factor * other.added + self.added)
 
 
-def growth_of(parts: Iterable[Mapping[str, Any]]) -> Growth:
+def total_growth(parts: Iterable[Mapping[str, Any]]) -> Growth:
     """Return the growth of normalizers that are applied one after the other, none of them a Sequence.
 
-    >>> growth_of([{"type": "Prepend", "prepend": "_"}, {"type": "NFC"}])
+    >>> total_growth([{"type": "Prepend", "prepend": "_"}, {"type": "NFC"}])
     Growth(factor=3.0, added=3.0)
     """
     *_, growth = Growth(), *_growths(parts)
@@ -48,10 +56,10 @@ def _growths(parts: Iterable[Mapping[str, Any]]) -> Iterator[Growth]:
     form = 1.0
     for part in parts:
         if part["type"] in _FORMS:  # several in a row give what one of them gives
-            form = max(form, _OF_KIND[part["type"]])
+            form = max(form, _GROWTH_BY_KIND[part["type"]])
             growth = Growth(form).after(before)
         else:
-            before = growth = _of_part(part).after(growth)
+            before = growth = _part_growth(part).after(growth)
             form = 1.0
         yield growth
 
@@ -95,15 +103,15 @@ def check_growth_of_text(growth: Growth, text: str) -> None:
     if growth.factor * 4 * len(text) + growth.added <= MAX_NORMALIZED_BYTES:  # without encoding it
         return
     size = len(text.encode())
-    most = growth.factor * size + growth.added
-    if most > max(size, MAX_NORMALIZED_BYTES):
+    maximum = growth.factor * size + growth.added
+    if maximum > max(size, MAX_NORMALIZED_BYTES):
         raise ValueError(
-            f"a text of {size:,} bytes could become {most:,.0f} bytes when it is normalized; expected at most "
+            f"a text of {size:,} bytes could become {maximum:,.0f} bytes when it is normalized; expected at most "
             f"{MAX_NORMALIZED_BYTES:,}: divide it into several texts"
         )
 
 
-def _of_part(part: Mapping[str, Any]) -> Growth:
+def _part_growth(part: Mapping[str, Any]) -> Growth:
     kind = part["type"]
     if kind == "Prepend":
         return Growth(added=len(part["prepend"].encode()))
@@ -114,7 +122,7 @@ def _of_part(part: Mapping[str, Any]) -> Growth:
             return Growth(max(1.0, content / len(text.encode())))
         # A match has a byte at least; matches of nothing are between all characters, and at the end.
         return Growth(1.0 + content, content) if _matches_nothing(text) else Growth(max(1.0, content))
-    return Growth(_OF_KIND.get(kind, _OF_OTHERS))
+    return Growth(_GROWTH_BY_KIND.get(kind, _GROWTH_OF_OTHERS))
 
 
 def _matches_nothing(expression: str) -> bool:

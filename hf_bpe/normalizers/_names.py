@@ -57,7 +57,7 @@ def canonical_normalizer(value: str | Mapping[str, Any] | None) -> str | None:
         value = {"type": value} if value in NAMES else _parsed(value)
     if not isinstance(value, Mapping):
         raise wrong_type("normalizer", "a str, a mapping or None", value)
-    parts = _parts_of(value)
+    parts = _parse_parts(value)
     check_growth(parts)
     if not parts:
         return None
@@ -110,7 +110,7 @@ def _parsed(text: str) -> Mapping[str, Any]:
     return content
 
 
-def _parts_of(content: Any) -> list[Part]:
+def _parse_parts(content: Any) -> list[Part]:
     parts: list[Part] = []
     waiting = [content]  # instead of recursion, for which JSON may be too deep
     while waiting:

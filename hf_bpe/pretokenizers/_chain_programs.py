@@ -71,11 +71,11 @@ def compile_chain(chain: PreTokenizer) -> ChainProgram:
     >>> compile_chain(PreTokenizer((Split("[a-z]+|[ \n]"), ByteLevel()))).cuts["b"]
     '\n '
     """
-    stages = tuple(_stages_of(chain))
+    stages = tuple(_compile_stages(chain))
     return ChainProgram(stages, _find_cuts(stages))
 
 
-def _stages_of(chain: PreTokenizer) -> Iterator[StageProgram]:
+def _compile_stages(chain: PreTokenizer) -> Iterator[StageProgram]:
     is_mapped = False
     for stage in chain.stages:
         if isinstance(stage, ByteLevel):

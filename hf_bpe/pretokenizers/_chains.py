@@ -68,7 +68,7 @@ class PreTokenizer:
         object.__setattr__(self, "stages", stages)
 
     @classmethod
-    def of_json(cls, content: Mapping[str, Any]) -> PreTokenizer:
+    def from_json(cls, content: Mapping[str, Any]) -> PreTokenizer:
         """Return the pre-tokenizer in a `tokenizer.json`.
 
         Raises:

@@ -38,7 +38,7 @@ def compile_natively(native: ModuleType, pattern: str) -> Chain | str:
     """Return the compiled chain of a canonical pattern, or the reason why there is none: both take long to find."""
     try:
         program = compile_chain(pre_tokenizer(pattern))
-        chain: Chain = native.Chain([*map(_Stage.of, program.stages)], _table_of(program))
+        chain: Chain = native.Chain([*map(_Stage.of, program.stages)], _pair_table(program))
     except ValueError as error:  # a TooComplexError, or the core's: too many classes of characters
         return str(error)
     return chain
@@ -72,7 +72,7 @@ class _Stage(NamedTuple):
         )
 
 
-def _table_of(program: ChainProgram) -> bytes:
+def _pair_table(program: ChainProgram) -> bytes:
     table = bytearray(128 * 128)
     for left, members in program.cuts.items():
         for right in members:

@@ -106,18 +106,18 @@ def _stored_pattern(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str,
     if isinstance(pattern, str) and not _LIKE_JSON.match(pattern):
         return None if pattern == "none" else _canonical_expression(pattern)
     try:
-        return _canonical_chain(_chain_of(pattern))
+        return _canonical_chain(_parse_chain(pattern))
     except (TypeError, ValueError) as error:
         raise type(error)(f"pattern: {str(error).removeprefix('pattern: ')}") from None
 
 
-def _chain_of(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, Any]) -> PreTokenizer:
+def _parse_chain(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, Any]) -> PreTokenizer:
     if isinstance(pattern, str):
         return _chain(pattern)
     if isinstance(pattern, PreTokenizer):
         return pattern
     if isinstance(pattern, Mapping):
-        return PreTokenizer.of_json(pattern)
+        return PreTokenizer.from_json(pattern)
     if isinstance(pattern, (list, tuple)):
         stages = tuple(pattern)
         with_bytes = stages if any(isinstance(stage, ByteLevel) for stage in stages) else (*stages, ByteLevel())
@@ -140,10 +140,10 @@ def _canonical_expression(pattern: str) -> str:
         check_expression(pattern)
     except ValueError as error:
         raise ValueError(f"pattern {pattern[:80]!r} cannot be used: {error}") from None
-    return _names_of_trees().get(_tree(pattern)) or _of_file(pattern)
+    return _names_of_trees().get(_tree(pattern)) or _as_file_expression(pattern)
 
 
-def _of_file(expression: str) -> str:
+def _as_file_expression(expression: str) -> str:
     return expression if is_clear(expression) else FileExpression(expression)
 
 
@@ -167,7 +167,7 @@ def _canonical_chain(chain: PreTokenizer) -> str | None:
             # Files of cl100k and of Llama 3, which cut identically, have one expression and differ in this only.
             return "cl100k" if (name, only.invert) == ("llama3", True) else name
         if only == Split(only.expression) and not _LIKE_A_NAME.fullmatch(only.expression):
-            return _of_file(only.expression)
+            return _as_file_expression(only.expression)
         return chain.canonical
     return _names_of_chains().get(_with_trees(chain), chain.canonical)
 
@@ -240,7 +240,7 @@ def _chain(pattern: str) -> PreTokenizer:
     if pattern in CHAINS:
         return CHAINS[pattern]
     try:
-        return PreTokenizer.of_json(json.loads(pattern))
+        return PreTokenizer.from_json(json.loads(pattern))
     except json.JSONDecodeError as error:
         raise ValueError(f"pattern {pattern[:80]!r}: expected the JSON of a pre-tokenizer: {error}") from None
 
@@ -317,7 +317,7 @@ def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
         for match in _SAFE_CUT.finditer(hide_newer(text)):
             yield match.start()
     elif pattern is not None:
-        for match in re.finditer(_safe_cut_of(pattern), text):
+        for match in re.finditer(_safe_cut(pattern), text):
             yield match.start()
 
 
@@ -328,14 +328,14 @@ def safe_cut_in_bytes(pattern: str | None) -> re.Pattern[bytes]:
     """
     if pattern in NAMES:
         return _SAFE_CUT_IN_BYTES
-    return re.compile((_NO_CUT if pattern is None else _safe_cut_of(pattern)).encode())
+    return re.compile((_NO_CUT if pattern is None else _safe_cut(pattern)).encode())
 
 
 _NO_CUT = "(?!)"
 
 
 @lru_cache(maxsize=64)
-def _safe_cut_of(pattern: str) -> str:
+def _safe_cut(pattern: str) -> str:
     """Return the expression of the places at which a pattern without a name allows cuts: between ASCII characters."""
     from hf_bpe.pretokenizers._chain_programs import compile_chain  # which named patterns do not need
     from hf_bpe.pretokenizers._regex.program import TooComplexError

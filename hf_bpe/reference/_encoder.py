@@ -68,7 +68,7 @@ class Encoder:
             ValueError: a byte has no token, `unknown_id` is None, and the model does not drop such bytes.
         """
         words = pre_tokenize(text, self.model.pattern)
-        return self.known([token_id for word in words for token_id in self._ids_of(word)], unknown_id)
+        return self.known([token_id for word in words for token_id in self._cached_ids(word)], unknown_id)
 
     def pre_tokens(
         self, text: bytes, dropout: Dropout | None = None, position: int = 0
@@ -84,11 +84,11 @@ class Encoder:
         """
         for token in cut_into_pre_tokens(text.decode("utf-8", "surrogateescape"), self.model.pattern):
             if dropout is None:
-                yield token, self._ids_of(token.data)
+                yield token, self._cached_ids(token.data)
             else:
                 yield token, self.encode_word_with_dropout(token.data, dropout, position + token.start)
 
-    def _ids_of(self, word: bytes) -> list[int]:
+    def _cached_ids(self, word: bytes) -> list[int]:
         """Return the ids of `encode_word`, from the cache if they are there."""
         ids = self._cache.get(word)
         if ids is None:
@@ -125,7 +125,7 @@ class Encoder:
         """
         if word in self._whole_words:
             return [self._whole_words[word]]
-        symbols, missing = self._symbols_of(word)
+        symbols, missing = self._byte_symbols(word)
         return [*merge_symbols(symbols, self._ranks), *missing]
 
     def encode_word_with_dropout(self, word: bytes, dropout: Dropout, position: int) -> list[int]:
@@ -134,10 +134,10 @@ class Encoder:
         As in `tokenizers`, `ignore_merges` has no effect.
         """
         number, start = dropout.place(0)
-        symbols, missing = self._symbols_of(word)
+        symbols, missing = self._byte_symbols(word)
         return [*merge_with_dropout(symbols, self._ranks, dropout.draws((number, start + position))), *missing]
 
-    def _symbols_of(self, word: bytes) -> tuple[list[int], list[int]]:
+    def _byte_symbols(self, word: bytes) -> tuple[list[int], list[int]]:
         """Return the symbols of the bytes of a word, and those of the bytes that the model drops."""
         symbols = [self._byte_ids[byte] for byte in word]
         if not self.model.drop_missing_bytes:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, get_args
 
-from hf_bpe._utils.arguments import MOST, Check, check_int, check_real, one_of, optional
+from hf_bpe._utils.arguments import MAX_INT64, Check, check_int, check_real, one_of, optional
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 TieBreak = Literal["lexicographic", "huggingface"]
 
 
-def _of_train(help: str, check: Check, *, minimum: int | None = None, record: str = "") -> dict[str, Any]:
+def _train_option(help: str, check: Check, *, minimum: int | None = None, record: str = "") -> dict[str, Any]:
     """Return the metadata of an option that `hf_bpe.train` and the commands that learn merges take.
 
     Args:
@@ -38,9 +38,9 @@ def _number_of_train(help: str, minimum: int, *, or_none: bool = False, record: 
     """Return the metadata of an option that is a whole number, or None as well."""
 
     def check(name: str, value: Any) -> int:
-        return check_int(name, value, minimum, MOST)
+        return check_int(name, value, minimum, MAX_INT64)
 
-    return _of_train(help, optional(check) if or_none else check, minimum=minimum, record=record)
+    return _train_option(help, optional(check) if or_none else check, minimum=minimum, record=record)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class LearningOptions:
 
     tie_break: TieBreak = field(
         default="lexicographic",
-        metadata=_of_train(
+        metadata=_train_option(
             "Of equally frequent pairs merge the greatest in byte order, or the choice of Hugging Face's trainer.",
             one_of(*get_args(TieBreak)),
             record="ties",
@@ -74,7 +74,7 @@ class LearningOptions:
     )
     length_penalty: float = field(
         default=0.0,
-        metadata=_of_train(
+        metadata=_train_option(
             "Prefer short tokens: subtract this for each byte of a pair from its number of occurrences.",
             lambda name, value: check_real(name, value, 0),
             minimum=0,

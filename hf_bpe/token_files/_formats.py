@@ -45,7 +45,7 @@ class TokenFormat(NamedTuple):
         max_ids: the most ids of a file.
         is_folder: whether the output is a folder, with fixed names of files.
         shard_tokens: the default size of a shard; None for one file.
-        index_of: returns the content of a JSON file about all shards, given what the writers said about each.
+        mds_index: returns the content of a JSON file about all shards, given what the writers said about each.
         holds_columns: whether `make` takes the names of columns of text, whose values the rows bring.
     """
 
@@ -57,7 +57,7 @@ class TokenFormat(NamedTuple):
     max_ids: int | None = None
     is_folder: bool = False
     shard_tokens: int | None = None
-    index_of: IndexOf | None = None
+    mds_index: IndexOf | None = None
     holds_columns: bool = False
 
 
@@ -76,12 +76,12 @@ def _only_16_bits(highest_id: int) -> np.dtype[Any]:
 
 FORMATS: dict[str, TokenFormat] = {
     "npy": TokenFormat((".npy", ".offsets.npy"), binary.NpyFiles, _smallest, appends_separator=False),
-    "megatron": TokenFormat((".bin", ".idx"), megatron.MegatronFiles, megatron.dtype_of),
+    "megatron": TokenFormat((".bin", ".idx"), megatron.MegatronFiles, megatron.megatron_dtype),
     "datatrove": TokenFormat((".ds", ".ds.index", ".ds.metadata"), datatrove.DatatroveFiles, _smallest),
     "nanogpt": TokenFormat((".bin",), binary.FlatFile, _only_16_bits, keeps_rows=False),
     "llm.c": TokenFormat((".bin",), binary.LlmcFile, _smallest, keeps_rows=False, max_ids=binary.MAX_LLMC_IDS),
     "mds": TokenFormat(
-        (".mds",), mds.MdsFile, lambda _: np.dtype("<u4"), is_folder=True, shard_tokens=1 << 24, index_of=mds.index_of
+        (".mds",), mds.MdsFile, lambda _: np.dtype("<u4"), is_folder=True, shard_tokens=1 << 24, mds_index=mds.mds_index
     ),
     "parquet": TokenFormat((".parquet",), arrow.ParquetFile, lambda _: np.dtype("<u4"), holds_columns=True),
     "arrow": TokenFormat((".arrow",), arrow.ArrowFile, lambda _: np.dtype("<u4"), holds_columns=True),
@@ -128,7 +128,7 @@ class Target:
     @property
     def about_all(self) -> list[Path]:
         """The files that describe all shards, which are written last."""
-        return [self.manifest, *([self.folder / _INDEX] if self.format.index_of else [])]
+        return [self.manifest, *([self.folder / _INDEX] if self.format.mds_index else [])]
 
     def shards_there(self) -> list[Path]:
         """Return files with names of numbered shards, which an earlier run may have left."""
@@ -150,6 +150,6 @@ class Target:
 
     def index(self, shards: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
         """Return the name and content of the file about all shards; None if the format has none."""
-        if self.format.index_of is None:
+        if self.format.mds_index is None:
             return None
-        return _INDEX, json.dumps(self.format.index_of(shards), sort_keys=True)
+        return _INDEX, json.dumps(self.format.mds_index(shards), sort_keys=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.arguments import MOST, check_path, check_sequence, check_strs
+from hf_bpe._utils.arguments import MAX_INT64, check_path, check_sequence, check_strs
 from hf_bpe._utils.tables import refuse_tables
 from hf_bpe.counting._sources import Shard, Source, plan
 from hf_bpe.encoding._encoder import Encoder, Options
@@ -20,7 +20,7 @@ from hf_bpe.token_files._encoding import Job, Packing
 from hf_bpe.token_files._formats import FORMATS, Target
 
 
-def shards_of(paths: Any) -> list[Shard]:
+def as_shards(paths: Any) -> list[Shard]:
     """Return the files that `encode_files` is given, each whole."""
     if not isinstance(paths, (str, os.PathLike, Source)):
         refuse_tables("paths", paths, "paths of files")
@@ -34,10 +34,10 @@ def shards_of(paths: Any) -> list[Shard]:
             raise TypeError(f"paths: expected a Source of a path, got one of {type(source.data).__name__}")
         if source.weight != 1 or source.max_document_bytes is not None:
             raise ValueError("paths: weight and max_document_bytes of a Source are only for counting")
-    return plan(sources, shard_bytes=MOST) if sources else []
+    return plan(sources, shard_bytes=MAX_INT64) if sources else []
 
 
-def job_of(
+def make_job(
     pipeline: Pipeline,
     sources: list[Shard],
     output: Path,

@@ -80,12 +80,12 @@ class MdsFile(TokenWriter):
         self._sizes.close()
 
 
-def index_of(shards: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def mds_index(shards: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the content of `index.json`."""
     return {"version": 2, "shards": [*shards]}
 
 
 def _sample(ids: Ids) -> bytes:
-    mark, kind = next((mark, kind) for most, mark, kind in _SHAPES if len(ids) < most)
+    mark, kind = next((mark, kind) for maximum, mark, kind in _SHAPES if len(ids) < maximum)
     array = bytes([mark]) + np.array([len(ids)], kind).tobytes() + ids.tobytes()
     return struct.pack("<I", len(array)) + array

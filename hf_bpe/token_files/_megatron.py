@@ -20,7 +20,7 @@ _MAX_LENGTH = 2**31 - 1
 _COUNTED = 1 << 20
 
 
-def dtype_of(highest_id: int) -> np.dtype[Any]:
+def megatron_dtype(highest_id: int) -> np.dtype[Any]:
     """Return the type that Megatron chooses for a vocabulary with this highest id."""
     return np.dtype("<u2" if highest_id + 1 < _FEWEST_FOR_32_BITS else "<i4")
 

@@ -74,11 +74,11 @@ def _pack_within(documents: Iterable[Chunk], length: int) -> Iterator[Chunk]:
         # A document that ends at the beginning after a full sequence has been cut there already.
         found = found if begun else found[found > 0]
         if len(ids) or len(found):
-            yield Chunk(ids, found, _of_sequences(values, len(ids), ends, found))
+            yield Chunk(ids, found, _document_values(values, len(ids), ends, found))
         begun = int(sizes[-1] % length)
 
 
-def _of_sequences(values: Sequence[Values], size: int, ends: Numbers, found: Numbers) -> Sequence[Values]:
+def _document_values(values: Sequence[Values], size: int, ends: Numbers, found: Numbers) -> Sequence[Values]:
     """Return the values of the documents that hold the sequences of a chunk, given where both end."""
     if not values:
         return ()

@@ -80,9 +80,11 @@ class ShardWriter:
                 writer.append(chunk)
                 tokens += len(chunk.ids)
                 rows += len(chunk.ends)
-                most = self._target.format.max_ids
-                if most is not None and tokens > most:
-                    raise ValueError(f"got a file of more than {most} ids, the limit of this format; give shard_tokens")
+                maximum = self._target.format.max_ids
+                if maximum is not None and tokens > maximum:
+                    raise ValueError(
+                        f"got a file of more than {maximum} ids, the limit of this format; give shard_tokens"
+                    )
                 chunk = next(left, None) if rest is None else None
             details = dict(writer.finish())
             files = {name: (staging / name).stat().st_size for name in names}

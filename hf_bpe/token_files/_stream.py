@@ -125,7 +125,7 @@ class PieceStream:
 
     def _pieces(self) -> Generator[Piece, None, None]:
         left = range(self._start.unit, len(self._units))
-        known = {unit: self._folder.of_unit(unit, self._first_of(unit)) for unit in left}
+        known = {unit: self._folder.unit_pieces(unit, self._first_kept(unit)) for unit in left}
         for piece in (piece for pieces in known.values() for piece in pieces):
             piece.check(self._folder.dtype)
         first = next(iter(known[self._start.unit]), None) if self._log.records else None
@@ -158,8 +158,8 @@ class PieceStream:
             for unit in left:
                 while unit not in done:
                     done.add(next(results))
-                yield from self._folder.of_unit(unit, self._first_of(unit))
+                yield from self._folder.unit_pieces(unit, self._first_kept(unit))
 
-    def _first_of(self, unit: int) -> int:
+    def _first_kept(self, unit: int) -> int:
         """Return the number of the first piece that is kept of a unit."""
         return self._start.piece if unit == self._start.unit else 0

@@ -54,7 +54,7 @@ def _special_without_name(tokens: Mapping[int, Any], settings: Mapping[str, Any]
     return [token.content for token in tokens.values() if token.special and token.content not in named]
 
 
-def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
+def changed_settings(tokenizer: Tokenizer) -> dict[str, Any]:
     """Return the settings of a tokenizer that are not the default."""
     settings = {**tokenizer.init_kwargs, **{name: getattr(tokenizer, name) for name in (*PERSISTENT, "chat_template")}}
     settings["model_max_length"] = tokenizer.model_max_length if tokenizer.model_max_length < _NO_LIMIT else None
@@ -69,7 +69,7 @@ def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
     }
 
 
-def arguments_of(definition: Definition, model: BPEModel, others: Mapping[str, Any]) -> dict[str, Any]:
+def constructor_arguments(definition: Definition, model: BPEModel, others: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `BPETokenizer` for a definition and the model that runs, overridden by others."""
     tokens = {**definition.added_tokens, **others.get("added_tokens_decoder", {})}
     settings = {**definition.settings, **others}

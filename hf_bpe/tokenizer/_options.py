@@ -192,7 +192,7 @@ def hint_at_roles(tokenizer: Any) -> None:
         )
 
 
-def with_options_of(other: Callable[..., Any]) -> Callable[[Function], Function]:
+def with_options_from(other: Callable[..., Any]) -> Callable[[Function], Function]:
     """Return a decorator that adds another function's keyword arguments to a signature, for help and completion."""
 
     def decorate(function: Function) -> Function:

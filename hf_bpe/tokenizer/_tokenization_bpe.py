@@ -24,7 +24,7 @@ from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats._definition import END_OF_TEXT
 from hf_bpe.formats._integrity import check_complete
 from hf_bpe.formats._setting_checks import check_special_tokens, check_token
-from hf_bpe.formats._settings import CHECKS, SETTINGS, Owner, Settings, names_of
+from hf_bpe.formats._settings import CHECKS, SETTINGS, Owner, Settings, setting_names
 from hf_bpe.formats._template import Template
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, check_config
 from hf_bpe.formats._tokenizer_json import check_prefix_space
@@ -49,7 +49,7 @@ from hf_bpe.tokenizer._options import (
     check_settings,
     check_training,
     hint_at_roles,
-    with_options_of,
+    with_options_from,
 )
 from hf_bpe.tokenizer._pipeline_cache import PipelineCache
 from hf_bpe.tokenizer._saving.folders import HUB_ARGUMENTS, needs_conversion
@@ -141,7 +141,7 @@ class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, Savin
             "signature": signature,
         }
         model, printable_vocab = find_model(model, (vocab_file, merges_file), of_model, added_tokens.values())
-        own = {name: kwargs.pop(name) for name in names_of(Owner.OURS) if name in kwargs}
+        own = {name: kwargs.pop(name) for name in setting_names(Owner.OURS) if name in kwargs}
         template, adds_bos, adds_eos = own.pop("template", None), *(kwargs.pop(name, None) for name in _BOS_EOS_FLAGS)
         check_prefix_space(model.pattern, own.get("add_prefix_space", False))
         empty_id = printable_vocab.pop("", None)  # of vocab.json
@@ -151,7 +151,7 @@ class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, Savin
         self._pipeline_cache = PipelineCache()
         self._base = make_encoder(model)
         self._template: Template | None = None
-        for name in names_of(Owner.OURS):
+        for name in setting_names(Owner.OURS):
             if name != "template":  # its tokens are not known yet
                 setattr(self, name, own.get(name, SETTINGS[name].default))
         self.decoder, self.encoder = tokens, vocab
@@ -189,7 +189,7 @@ class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, Savin
             self.init_kwargs.pop(name, None)
 
     @classmethod
-    @with_options_of(train)
+    @with_options_from(train)
     @checked(special_tokens=check_special_tokens, **CHECKS)
     def train(
         cls,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hf_bpe._native_core import native_core, require_core
-from hf_bpe.counting._native import HasRun, run_of
+from hf_bpe.counting._native import HasRun, run_factory
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference import _trainer as reference
 from hf_bpe.reference._options import LearningOptions
@@ -44,7 +44,7 @@ def learn_merges(
         words = dict(counts.items())
         return reference.learn_merges(words, max_merges=max_merges, initial=initial, progress=progress, **vars(options))
     merges: list[tuple[bytes, bytes]] = native.learn_merges(
-        run_of(counts),
+        run_factory(counts),
         options,
         initial=[*initial],
         # There are never that many merges, and no pair has such a count.
@@ -70,8 +70,8 @@ def learn_parity_merges(
     """
     native = require_core("several languages")
     merges, chosen = native.learn_parity_merges(
-        [*map(run_of, languages)],
-        [*map(run_of, dev)],
+        [*map(run_factory, languages)],
+        [*map(run_factory, dev)],
         options.learning,
         max_merges=min(options.max_merges, 2**32),  # there are never that many
         global_merges=min(options.global_merges, 2**32),
@@ -105,7 +105,7 @@ def training_bytes(
     """
     native = require_core("estimates of memory")
     needed: int = native.training_bytes(
-        run_of(counts),
+        run_factory(counts),
         [*initial],
         max_merges=min(max_merges, 2**32),
         parts=native_pattern(native, parts),

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hf_bpe._native_core import require_core
-from hf_bpe._utils.arguments import MOST, check_int, check_mapping, check_real, short_repr, wrong_type
+from hf_bpe._utils.arguments import MAX_INT64, check_int, check_mapping, check_real, short_repr, wrong_type
 from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe.core._model import Merge
 from hf_bpe.core._provenance import shortened
@@ -64,10 +64,10 @@ class Parity:
             if check_real(f"parity.ratios[{name!r}]", ratio, 0) == 0:
                 raise ValueError(f"parity.ratios[{name!r}]: expected more than 0, got 0")
         if self.window is not None:
-            check_int("parity.window", self.window, 1, MOST)
+            check_int("parity.window", self.window, 1, MAX_INT64)
         if check_real("parity.alpha", self.alpha, 0) == 0:
             raise ValueError("parity.alpha: expected more than 0, got 0")
-        check_int("parity.global_merges", self.global_merges, 0, MOST)
+        check_int("parity.global_merges", self.global_merges, 0, MAX_INT64)
 
     def check_languages(self, languages: Sequence[str]) -> None:
         """Raise a ValueError unless `dev` and `ratios` have exactly these languages."""

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from hf_bpe._native_core import require_core
-from hf_bpe._utils.arguments import MOST, check_flag, check_int, wrong_type
+from hf_bpe._utils.arguments import MAX_INT64, check_flag, check_int, wrong_type
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import name_of_pattern, shortened
 from hf_bpe.counting._sources import TextSource, plan
@@ -62,10 +62,10 @@ class Superwords:
         if self.is_sequence and not self.all_after:
             raise ValueError("superwords.after: expected at least one number of merges, got none")
         for number in self.all_after:
-            check_int("superwords.after", number, 0, MOST)
+            check_int("superwords.after", number, 0, MAX_INT64)
         object.__setattr__(self, "pattern", canonical_pattern(self.pattern))
         if self.max_words is not None:
-            check_int("superwords.max_words", self.max_words, 1, MOST)
+            check_int("superwords.max_words", self.max_words, 1, MAX_INT64)
         object.__setattr__(self, "colon_space", check_flag("superwords.colon_space", self.colon_space))
 
     @property

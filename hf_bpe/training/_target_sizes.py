@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from hf_bpe._utils.arguments import MOST, check_int, short_repr
+from hf_bpe._utils.arguments import MAX_INT64, check_int, short_repr
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import learned
 
@@ -27,10 +27,10 @@ class Goal:
         self._is_total = vocab_size is not None
         self.is_sequence = isinstance(given, (list, tuple, range))
         self._sizes: list[int] = [*given] if isinstance(given, (list, tuple, range)) else [given]  # type: ignore[list-item]
-        name, least = ("vocab_size", 1) if self._is_total else ("num_merges", 0)
+        name, minimum = ("vocab_size", 1) if self._is_total else ("num_merges", 0)
         if not self._sizes:
             raise ValueError(f"{name}: expected at least one size, got {given!r}")
-        self._sizes = [check_int(name, size, least, MOST) for size in self._sizes]
+        self._sizes = [check_int(name, size, minimum, MAX_INT64) for size in self._sizes]
 
     def check_room(self, base: BPEModel) -> None:
         """Raise a ValueError if a size is too small for the base model."""
@@ -60,13 +60,13 @@ class Goal:
         merges = learn(wanted)
         if not self._is_total:
             return [grow(base, merges[:size]) for size in self._sizes]
-        most = max(self._sizes)
-        largest = grow(base, merges, most)
-        while largest.vocab_size < most and len(merges) == wanted:  # some merges made existing tokens
-            wanted += most - largest.vocab_size
+        maximum = max(self._sizes)
+        largest = grow(base, merges, maximum)
+        while largest.vocab_size < maximum and len(merges) == wanted:  # some merges made existing tokens
+            wanted += maximum - largest.vocab_size
             merges = learn(wanted)
-            largest = grow(base, merges, most)
-        return [largest if size == most else grow(base, merges, size) for size in self._sizes]
+            largest = grow(base, merges, maximum)
+        return [largest if size == maximum else grow(base, merges, size) for size in self._sizes]
 
 
 def base_model(

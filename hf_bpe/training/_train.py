@@ -204,10 +204,10 @@ def train(
     _refuse_printable_twins(settings.special_tokens)
     goal = Goal(vocab_size, num_merges)
     if initial_alphabet == "bytes":
-        least = base_model(range(256), settings.special_tokens, settings.pattern, initial)
-        goal.check_room(least)
+        minimum = base_model(range(256), settings.special_tokens, settings.pattern, initial)
+        goal.check_room(minimum)
         if superwords is not None:
-            superwords.check_goal(goal, least)
+            superwords.check_goal(goal, minimum)
     text_of_pieces = None if superwords is None else superwords.source(input)
     memory = None if max_memory is None else parse_bytes(max_memory, "max_memory")
 

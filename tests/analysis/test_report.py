@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, count, train
 from hf_bpe.analysis import compare, report
 from hf_bpe.analysis._report.figures import RENYI_ORDER, efficiency
-from hf_bpe.analysis._report.scripts import SCRIPTS, kind_of
+from hf_bpe.analysis._report.scripts import SCRIPTS, classify
 from hf_bpe.analysis._show import merge_tree
 from hf_bpe.encoding import unreachable
 from hf_bpe.encoding._encoder import Options
@@ -271,7 +271,7 @@ class TestScripts:
         letters = [char for char in letters if unicodedata.category(char).startswith("L")]
         assert len(letters) > 20
         for char in letters:
-            assert SCRIPTS[kind_of(f" 1{char}".encode()).script] == script
+            assert SCRIPTS[classify(f" 1{char}".encode()).script] == script
 
     @pytest.mark.parametrize(
         ("word", "script", "is_word"),
@@ -283,12 +283,12 @@ class TestScripts:
         ],
     )
     def test_words_without_letters_and_rare_scripts_have_their_own_groups(self, word, script, is_word):
-        kind = kind_of(word.encode())
+        kind = classify(word.encode())
         assert (SCRIPTS[kind.script], kind.is_word, kind.characters) == (script, is_word, len(word))
 
     @given(st.binary(max_size=8))
     def test_invalid_bytes_count_as_one_character_each(self, data):
-        assert kind_of(data).characters == len(data.decode("utf-8", "surrogateescape"))
+        assert classify(data).characters == len(data.decode("utf-8", "surrogateescape"))
 
 
 class TestGroups:

@@ -18,7 +18,7 @@ from hf_bpe._utils.visible import plain
 from hf_bpe._version import __version__
 from hf_bpe.analysis import compare, report
 from hf_bpe.analysis._report.contents_of_comparison import tables_of_comparison
-from hf_bpe.analysis._report.series import DARK, LIGHT, SHAPES, lanes, offset_of, shape_of
+from hf_bpe.analysis._report.series import DARK, LIGHT, SHAPES, lane_offset, lanes, series_shape
 from hf_bpe.analysis._report.tables import Lines, Table, as_html, as_text, shortened
 from support.colors import SEEN_BY, contrast, difference
 from support.profiles import by_profile
@@ -335,7 +335,7 @@ class TestSeries:
             assert contrast(colors["dim"], colors["page"]) > 4.5
 
     def test_color_and_shape_are_unique_among_64(self):
-        assert len({(number % 8, shape_of(number)) for number in range(64)}) == 64
+        assert len({(number % 8, series_shape(number)) for number in range(64)}) == 64
 
     @given(st.lists(st.floats(0, 10), max_size=9), st.floats(0.1, 2))
     def test_dots_of_a_lane_do_not_touch(self, values, room):
@@ -344,4 +344,4 @@ class TestSeries:
             placed = sorted(value for value, other in zip(values, chosen, strict=True) if other == lane)
             assert all(after >= before + room for before, after in itertools.pairwise(placed))
         assert {*chosen} == {*range(len({*chosen}))}
-        assert len({offset_of(lane) for lane in {*chosen}}) == len({*chosen})
+        assert len({lane_offset(lane) for lane in {*chosen}}) == len({*chosen})

@@ -20,7 +20,7 @@ from hf_bpe.conversion._llama_cpp import (
 )
 from hf_bpe.conversion._llama_cpp_peer import peer
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
-from hf_bpe.encoding._encoder import Options, tuples_of
+from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS
 from hf_bpe.pretokenizers import to_printable
@@ -31,7 +31,7 @@ gguf = pytest.importorskip("gguf", reason="writing GGUF files needs the package 
 
 
 def encode_all(definition, texts):
-    encoder = make_encoder(definition.model, tuples_of(definition.added_tokens.items()))
+    encoder = make_encoder(definition.model, as_tuples(definition.added_tokens.items()))
     return encoder.encode_batch([*texts], Options(), 1)
 
 

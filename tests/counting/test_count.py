@@ -45,7 +45,7 @@ def documents_of(source, specials=(), pattern=None, piece_bytes=1 << 20):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_count_tables, "_PIECE_BYTES", piece_bytes)
         texts = [text for shard in plan(source) for batch in read(shard, **options) for text in batch.texts]
-        return [document for text in texts for document in _count_tables.documents_of(text, settings)]
+        return [document for text in texts for document in _count_tables.split_documents(text, settings)]
 
 
 @given(st.lists(texts, min_size=1, max_size=4), patterns)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_bpe import Source, plan
-from hf_bpe.counting._locations import kind_of
+from hf_bpe.counting._locations import file_kind
 from hf_bpe.counting._sources import Shard
 
 fsspec = pytest.importorskip("fsspec")
@@ -265,7 +265,7 @@ def test_a_float_weighs_what_python_prints_for_it(weight):
     ],
 )
 def test_the_name_tells_format_and_compression(name, kind):
-    assert kind_of(name) == kind
+    assert file_kind(name) == kind
 
 
 def test_a_shard_knows_how_its_file_is_read(here):

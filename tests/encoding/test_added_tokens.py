@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.encoding import _added_tokens as added_tokens
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
-from hf_bpe.encoding._encoder import Options, PythonEncoder, tuples_of
+from hf_bpe.encoding._encoder import Options, PythonEncoder, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR
@@ -104,10 +104,10 @@ def test_overlapping_tokens_are_found_where_tokenizers_finds_them(native, case, 
 
     model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [], pattern=None)
     encoder = native.Encoder(model, make_encoder, model.vocab, [], None, chunk_bytes=chunk_bytes)
-    encoder = encoder.with_added_tokens(tuples_of(added.items()))
+    encoder = encoder.with_added_tokens(as_tuples(added.items()))
     options = Options(split_special_tokens)
     assert encoder.encode(text, options) == encoder.encode_batch([text], options, 2)[0] == expected
-    python = PythonEncoder(WordsEncoder(model), make_encoder, tuples_of(added.items()))
+    python = PythonEncoder(WordsEncoder(model), make_encoder, as_tuples(added.items()))
     for each in (encoder, python):
         blocks = encode_blocks(each, [text, text], options, 1, block_bytes=chunk_bytes)
         assert [i for block in blocks for i in block.tolist()] == theirs.encode(text + text).ids

@@ -227,7 +227,7 @@ def test_places_count_bytes_of_normalized_text(name, texts, probability):
     raw = make_encoder(model, (token,))
     options = Options(dropout=dropout(probability))
     rows = encoder.encode_batch(texts, options, 2)
-    assert [encoder.encode(text, options.of_text(index)) for index, text in enumerate(texts)] == rows
+    assert [encoder.encode(text, options.for_text(index)) for index, text in enumerate(texts)] == rows
     ids, ends, _ = encoder.encode_with_offsets(texts, options)
     assert [ids[begin:end].tolist() for begin, end in pairwise(ends)] == rows
     # The normalized text, with its added tokens as in the raw text, gives the same ids without normalization.

@@ -22,7 +22,7 @@ from hf_bpe.encoding._encoder import (
     Padding,
     PythonEncoder,
     WordsMergedInPython,
-    tuples_of,
+    as_tuples,
 )
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._streaming import encode_blocks
@@ -217,7 +217,7 @@ def test_blocks_of_any_size_give_the_ids_of_the_whole(native, data, tokens, opti
 def test_text_is_not_cut_before_tokens_that_others_take_a_part_of(normalized, raw, text, following):
     tokens = [AddedToken(normalized, normalized=True), AddedToken(**raw, normalized=False)]
     model = BPEModel({**{byte: bytes([byte]) for byte in range(256)}, 256: b"xo"}, [(b"x", b"o")])
-    encoder = make_encoder(model, tuples_of(enumerate(tokens, 300)))
+    encoder = make_encoder(model, as_tuples(enumerate(tokens, 300)))
     cut = encoder.find_last_cut(text.encode(), Options())
     ids = encoder.encode(text[:cut], Options()) + encoder.encode(text[cut:] + following, Options())
     assert ids == encoder.encode(text + following, Options())

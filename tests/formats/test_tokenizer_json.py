@@ -273,7 +273,7 @@ def test_chains_are_read_and_written_as_they_are(tmp_path, parts):
     content = pre_tokenizer(*parts)
     content["pre_tokenizer"]["pretokenizers"] = parts
     pattern, add_prefix_space = read(tmp_path, content)
-    assert PreTokenizer.of_json(json.loads(pattern)).to_json() == content["pre_tokenizer"]
+    assert PreTokenizer.from_json(json.loads(pattern)).to_json() == content["pre_tokenizer"]
     assert not add_prefix_space
     written = json.loads(render_tokenizer_json(Definition(BPEModel({0: b"a"}, [], pattern=pattern), {}, {})))
     assert written["pre_tokenizer"] == content["pre_tokenizer"]

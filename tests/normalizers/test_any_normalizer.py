@@ -14,13 +14,13 @@ from tokenizers import AddedToken, Tokenizer, normalizers
 import hf_bpe.encoding._normalizing_encoder
 from hf_bpe import BPEModel, train
 from hf_bpe.counting import NormalizedTexts
-from hf_bpe.encoding._encoder import Options, tuples_of
+from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._tokenizer_json import render_tokenizer_json
 from hf_bpe.normalizers import canonical_normalizer
-from hf_bpe.normalizers._apply import normalizer_of
+from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.normalizers._names import parts_of_normalizer
 from support.profiles import by_profile, thorough
 from support.strategies import decomposed_fragments
@@ -84,7 +84,7 @@ def pair_of(model, tokens, *, prefix=False):
     known = model.printable_vocab()
     added = dict(enumerate((token for token in tokens if token.content not in known), max(model.vocab) + 1))
     try:
-        encoder = make_encoder(model, tuples_of(added.items()))
+        encoder = make_encoder(model, as_tuples(added.items()))
     except ValueError as error:
         assert UNDEFINED.search(str(error))  # noqa: PT017
         assume(False)
@@ -156,7 +156,7 @@ def test_characters_have_the_ids_of_tokenizers(name, form):
 
 @thorough
 def test_segments_stay_segments_under_every_local_normalizer():
-    segments = normalizer_of('{"type":"NFKC"}')
+    segments = get_normalizer('{"type":"NFKC"}')
     starts = [char for char in map(chr, range(0x110000)) if segments.last_segment("a" + char, 1) == 1]
     assert len(starts) > 1_000_000
     for name in LOCAL:
@@ -228,16 +228,16 @@ def test_lone_surrogates_are_replaced_first():
 def test_tokens_that_become_equal_are_refused_by_name():
     tokens = [AddedToken("<S>"), AddedToken("<s>")]
     with pytest.raises(ValueError, match=r"'<S>' and '<s>' become equal by the normalizer Lowercase.*normalized=False"):
-        make_encoder(BPEModel(BYTES, [], normalizer="Lowercase"), tuples_of(enumerate(tokens, 300)))
+        make_encoder(BPEModel(BYTES, [], normalizer="Lowercase"), as_tuples(enumerate(tokens, 300)))
     tokens[0] = AddedToken("<S>", normalized=False)
-    encoder = make_encoder(BPEModel(BYTES, [], normalizer="Lowercase"), tuples_of(enumerate(tokens, 300)))
+    encoder = make_encoder(BPEModel(BYTES, [], normalizer="Lowercase"), as_tuples(enumerate(tokens, 300)))
     assert encoder.encode("<S><s>", Options()) == [300, 301]
 
 
 def test_token_that_becomes_empty_is_refused_by_name():
     strip = {"type": "Strip", "strip_left": True, "strip_right": True}
     with pytest.raises(ValueError, match=r"added token ' ' becomes empty by the normalizer Strip"):
-        make_encoder(BPEModel(BYTES, [], normalizer=strip), tuples_of([(300, AddedToken(" "))]))
+        make_encoder(BPEModel(BYTES, [], normalizer=strip), as_tuples([(300, AddedToken(" "))]))
 
 
 @pytest.mark.parametrize("expression", ["^", "a?", r"\b"])
@@ -266,7 +266,7 @@ def test_texts_are_normalized_except_for_special_tokens():
 
 
 def test_encoder_of_any_normalizer_is_pickled():
-    encoder = make_encoder(BPEModel(BYTES, [], normalizer="Lowercase"), tuples_of([(300, AddedToken("<T>"))]))
+    encoder = make_encoder(BPEModel(BYTES, [], normalizer="Lowercase"), as_tuples([(300, AddedToken("<T>"))]))
     assert pickle.loads(pickle.dumps(encoder)).encode("A<t>", Options()) == [97, 300]
 
 

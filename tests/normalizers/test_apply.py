@@ -15,11 +15,11 @@ from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
 import hf_bpe.encoding._normalizing_encoder
 from hf_bpe import BPEModel, BPETokenizer, count, train
 from hf_bpe.counting import NormalizedTexts
-from hf_bpe.encoding._encoder import Options, tuples_of
+from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.normalizers import to_nfc
-from hf_bpe.normalizers._apply import normalizer_of
+from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.tokenizer._saving.verify_folder import verify_folder
 from support.profiles import by_profile
 from support.samples import CORPUS, SPECIALS, reload
@@ -160,7 +160,7 @@ def test_methods_of_an_encoder_give_the_same_ids(model, tokens, texts, options, 
 
 
 def encoder_of(model, tokens):
-    return make_encoder(model, tuples_of(enumerate(tokens, 2000)))
+    return make_encoder(model, as_tuples(enumerate(tokens, 2000)))
 
 
 def joining_model(pattern):
@@ -345,7 +345,7 @@ def test_places_are_those_of_tokenizers_for_any_text(text):
     string.normalize(normalizers.NFC().normalize)
     pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated").pre_tokenize(string)
     parts = string.get_splits("original", "byte")
-    data, begins, ends = normalizer_of("NFC").align(text)
+    data, begins, ends = get_normalizer("NFC").align(text)
     assert data == "".join(char for char, _, _ in parts).encode()
     expected = [place for char, place, _ in parts for _ in char.encode()]
     assert [*zip(begins.tolist(), ends.tolist(), strict=True)] == expected

@@ -12,8 +12,8 @@ from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe._utils.limits import MAX_GROWTH, MAX_STAGES
 from hf_bpe.normalizers import _growth as _normalizer_growth
 from hf_bpe.normalizers import canonical_normalizer
-from hf_bpe.normalizers._apply import normalizer_of
-from hf_bpe.normalizers._growth import growth_of
+from hf_bpe.normalizers._apply import get_normalizer
+from hf_bpe.normalizers._growth import total_growth
 from hf_bpe.normalizers._names import NAMES, parts_of_normalizer
 from support.patience import PATIENCE
 
@@ -47,7 +47,7 @@ BOMB = sequence(*[DOUBLING] * 28)
 )
 def test_normalizer_within_the_limits_is_taken(normalizer):
     assert canonical_normalizer(normalizer)
-    growth = growth_of(parts_of_normalizer(canonical_normalizer(normalizer)))
+    growth = total_growth(parts_of_normalizer(canonical_normalizer(normalizer)))
     assert sum(growth) <= MAX_GROWTH
 
 
@@ -86,12 +86,12 @@ def parts():
 
 @given(st.lists(parts(), min_size=1, max_size=5), st.text(st.sampled_from("aéÅİ ▁ﷺȺ\U0001d160"), max_size=12))
 def test_no_text_grows_more_than_is_computed(parts, text):
-    growth = growth_of(parts)
+    growth = total_growth(parts)
     if sum(growth) > MAX_GROWTH:
         return
     name = canonical_normalizer(sequence(*parts))
     try:
-        new = normalizer_of(name).apply(text)
+        new = get_normalizer(name).apply(text)
     except ValueError:  # an expression matches nothing at the beginning
         return
     assert len(new.encode()) <= growth.factor * len(text.encode()) + growth.added

@@ -9,7 +9,7 @@ from tokenizers import normalizers
 
 import hf_bpe.normalizers._apply
 from hf_bpe.normalizers import canonical_normalizer, to_nfc
-from hf_bpe.normalizers._apply import normalizer_of
+from hf_bpe.normalizers._apply import get_normalizer
 from support.profiles import by_profile
 from support.strategies import decomposed_fragments
 
@@ -18,7 +18,7 @@ normalize = normalizers.NFC().normalize_str
 
 
 def is_joined(char):
-    return normalizer_of("NFC").last_segment("a" + char, 1) == 0
+    return get_normalizer("NFC").last_segment("a" + char, 1) == 0
 
 
 @pytest.fixture(scope="module", params=["unicodedata", "unicodedata2"], autouse=True)
@@ -47,7 +47,7 @@ fragments_of_lines = st.one_of(decomposed_fragments, st.sampled_from([*" \n\u030
 @given(st.lists(fragments_of_lines, max_size=15).map("".join), st.sampled_from([*FORMS]))
 def test_words_and_lines_are_normalized_as_the_whole_text_is(text, name):
     kind = canonical_normalizer({"type": "Sequence", "normalizers": json.loads(name)} if "[" in name else name)
-    assert normalizer_of(kind).apply(text) == FORMS[name].normalize_str(text)
+    assert get_normalizer(kind).apply(text) == FORMS[name].normalize_str(text)
 
 
 @given(st.lists(decomposed_fragments, max_size=10).map("".join))

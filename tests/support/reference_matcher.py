@@ -50,17 +50,17 @@ def ends(node, text, at):
 
 
 def _repeated(node, text, at):
-    if node.most == 0:
+    if node.maximum == 0:
         yield at
         return
-    fewer = None if node.most is None else node.most - 1
-    rest = Repeat(node.body, max(node.least - 1, 0), fewer, node.is_greedy)
-    if node.least == 0 and not node.is_greedy:
+    fewer = None if node.maximum is None else node.maximum - 1
+    rest = Repeat(node.body, max(node.minimum - 1, 0), fewer, node.is_greedy)
+    if node.minimum == 0 and not node.is_greedy:
         yield at
     for end in ends(node.body, text, at):
         # A turn that matches nothing ends the loop.
-        yield from [end] if end == at and node.least == 0 else ends(rest, text, end)
-    if node.least == 0 and node.is_greedy:
+        yield from [end] if end == at and node.minimum == 0 else ends(rest, text, end)
+    if node.minimum == 0 and node.is_greedy:
         yield at
 
 

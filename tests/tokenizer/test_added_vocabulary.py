@@ -10,7 +10,7 @@ from tokenizers import AddedToken, Tokenizer
 from transformers.tokenization_python import PreTrainedTokenizer
 
 from hf_bpe import BPETokenizer
-from hf_bpe.encoding._encoder import tuples_of
+from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.formats import _pipeline
 from support.profiles import by_profile
 
@@ -24,7 +24,7 @@ def make_tokenizer(**settings):
 def state(tokenizer):
     """Return what is known of the added and special tokens."""
     return {
-        "tokens": tuples_of(tokenizer.added_tokens_decoder.items()),
+        "tokens": as_tuples(tokenizer.added_tokens_decoder.items()),
         "ids": tokenizer.get_added_vocab(),
         "special": tokenizer.all_special_tokens,
         "extra": [*map(str, tokenizer.extra_special_tokens)],
@@ -90,7 +90,7 @@ def test_adding_a_token_neither_reads_the_vocabulary_nor_makes_an_encoder(monkey
     tokenizer = make_tokenizer()
     tokenizer.encoder = Unread(tokenizer.encoder)
     made = []
-    monkeypatch.setattr(_pipeline, "tuples_of", lambda items: made.append(len(items)) or tuples_of(items))
+    monkeypatch.setattr(_pipeline, "as_tuples", lambda items: made.append(len(items)) or as_tuples(items))
     for number in range(50):
         assert tokenizer.add_tokens(f"<{number}>", special_tokens=special) == 1
     assert len(tokenizer) == 262 + 50
@@ -105,7 +105,7 @@ def test_a_tokenizer_is_loaded_with_its_added_tokens_at_the_cost_of_one_encoder(
     tokenizer.add_tokens([f"<{number}>" for number in range(50)])
     tokenizer.save_pretrained(tmp_path)
     made = []
-    monkeypatch.setattr(_pipeline, "tuples_of", lambda items: made.append(1) or tuples_of(items))
+    monkeypatch.setattr(_pipeline, "as_tuples", lambda items: made.append(1) or as_tuples(items))
     loaded = BPETokenizer.from_pretrained(tmp_path)
     loaded.encode("<7>low")
     loaded.encode("<8>low")

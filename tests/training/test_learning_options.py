@@ -5,7 +5,7 @@ import subprocess
 import sys
 from dataclasses import fields
 
-from hf_bpe.counting._native import run_of
+from hf_bpe.counting._native import run_factory
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference._options import TRAIN_CHECKS, LearningKeywords, LearningOptions
 from support import oracle
@@ -156,7 +156,7 @@ def test_native_core_reads_every_option(native):
 
     words = {b"low": 2}
     (merge,) = native.learn_merges(
-        run_of(words),
+        run_factory(words),
         Options(),
         initial=[],
         max_merges=1,

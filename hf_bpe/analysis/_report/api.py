@@ -18,9 +18,9 @@ from hf_bpe.analysis._report.documents import Comparison, Report
 from hf_bpe.analysis._report.figures import Figures, whole, with_parity
 from hf_bpe.analysis._report.measuring import BYTES, TOKENS, Measure, Totals, measure
 from hf_bpe.analysis._report.scripts import LATIN, SCRIPTS, UNNAMED
-from hf_bpe.analysis._report.texts import CountingOptions, Cut, Texts, count_group, groups_of, sizes_of_files
+from hf_bpe.analysis._report.texts import CountingOptions, Cut, Texts, count_group, group_texts, sizes_of_files
 from hf_bpe.analysis._show import merge_tree
-from hf_bpe.analysis._tokenizers import AnyTokenizer, pipeline_of
+from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._provenance import short_digest
 from hf_bpe.formats._pipeline import Pipeline
@@ -141,10 +141,10 @@ def _reports(
     translations: bool,
     options: CountingOptions,
 ) -> list[Report]:
-    pipelines = [*map(pipeline_of, tokenizers)]
+    pipelines = [*map(as_pipeline, tokenizers)]
     names = _unique_names(map(_name, tokenizers)) if names is None else names
     specials = [*dict.fromkeys(special for pipeline in pipelines for special in _special_tokens(pipeline))]
-    groups = groups_of(texts)
+    groups = group_texts(texts)
     if reference is not None and reference not in groups:
         raise ValueError(f"reference: expected one of {', '.join(map(repr, groups))}, got {reference!r}")
     measures = [Measure(pipeline.model, options.num_workers or default_threads()) for pipeline in pipelines]
@@ -159,7 +159,7 @@ def _reports(
     first = next(iter(groups)) if reference is None else reference
     files = sizes_of_files(groups.values())
     return [
-        _report_of(
+        _make_report(
             name,
             pipeline.model,
             {group: all_totals[group][number] for group in groups},
@@ -172,7 +172,7 @@ def _reports(
     ]
 
 
-def _report_of(
+def _make_report(
     name: str,
     model: BPEModel,
     all_totals: Mapping[str, Totals],

@@ -14,7 +14,7 @@ from hf_bpe.analysis._report.markdown import as_markdown
 from hf_bpe.analysis._report.page import fragment, page
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
 from hf_bpe.analysis._report.tables import AsRich, Table, as_text
-from hf_bpe.analysis._report.views import lines_of, tables_of
+from hf_bpe.analysis._report.views import result_lines, result_tables
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,7 +29,7 @@ class _Rendering:
 
     def tables(self: _Results) -> list[Table]:  # type: ignore[misc]
         """Return the tables to show."""
-        return tables_of(self)
+        return result_tables(self)
 
     def to_html(  # type: ignore[misc]
         self: _Results, path: str | os.PathLike[str] | None = None, *, command: str = ""
@@ -53,16 +53,16 @@ class _Rendering:
 
     def to_markdown(self: _Results) -> str:  # type: ignore[misc]
         """Return the tables as Markdown."""
-        return as_markdown(lines_of(self), tables_of(self))
+        return as_markdown(result_lines(self), result_tables(self))
 
     def _repr_html_(self: _Results) -> str:  # type: ignore[misc]
         return fragment(self)
 
     def __rich__(self: _Results) -> RenderableType:  # type: ignore[misc]
-        return AsRich(lines_of(self), tables_of(self), self.trees)
+        return AsRich(result_lines(self), result_tables(self), self.trees)
 
     def __str__(self: _Results) -> str:  # type: ignore[misc]
-        return as_text(lines_of(self), tables_of(self), self.trees)
+        return as_text(result_lines(self), result_tables(self), self.trees)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from hf_bpe._utils.visible import printable
-from hf_bpe.analysis._report.tables import Lines, Table, note_of
+from hf_bpe.analysis._report.tables import Lines, Table, table_note
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
@@ -24,7 +24,7 @@ def as_markdown(lines: Lines, tables: Sequence[Table]) -> str:
         rule = ["---" if number in table.left else "--:" for number in range(len(table.columns))]
         rows = [cells[0], rule, *cells[1:]]
         blocks.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
-        blocks.append(escape(note_of(table, "bold: the best of a row")))
+        blocks.append(escape(table_note(table, "bold: the best of a row")))
     blocks.append("\n".join(f"    {_in_one_line(line)}" for line in lines.foot))
     return "\n\n".join(filter(None, blocks))
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hf_bpe.analysis._report.scripts import SCRIPTS, kinds_of
+from hf_bpe.analysis._report.scripts import SCRIPTS, classify_all
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._encoder import Options
@@ -61,7 +61,7 @@ class Measure:
             totals: the totals for a vocabulary of this size.
             words: pre-tokens.
             counts: how often each occurs.
-            kinds: the result of `kinds_of` for the words.
+            kinds: the result of `classify_all` for the words.
         """
         ids, offsets = self._encoder.encode_to_numpy([*words], Options(unknown_id=self._unknown), self._threads)
         lengths = np.diff(offsets)
@@ -78,6 +78,6 @@ def measure(counts: WordCounts, measures: Sequence[Measure], all_totals: Sequenc
     """Add counts to the totals of each model; properties of the words are computed once for all models."""
     for words, numbers in counts.batches():
         weights = np.array(numbers, np.float64) / counts.scale
-        kinds = kinds_of(words)
+        kinds = classify_all(words)
         for model, totals in zip(measures, all_totals, strict=True):
             model.add(totals, words, weights, kinds)

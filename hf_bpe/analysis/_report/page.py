@@ -9,9 +9,9 @@ from itertools import groupby
 from hf_bpe.analysis._report.contents import BETTER, MEANINGS, about, key_figures, other_figures
 from hf_bpe.analysis._report.pictures import draw
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
-from hf_bpe.analysis._report.series import DARK, LIGHT, icon_of
+from hf_bpe.analysis._report.series import DARK, LIGHT, series_icon
 from hf_bpe.analysis._report.tables import Table, as_html
-from hf_bpe.analysis._report.views import citations_of, files_of, made, summary_of, tables_of
+from hf_bpe.analysis._report.views import made, result_citations, result_files, result_summary, result_tables
 
 
 def _colors(colors: tuple[str, ...]) -> str:
@@ -106,7 +106,7 @@ body.hf-report main { max-width: 68rem; margin: 0 auto; padding: 2.4rem clamp(1r
 
 def page(shown: ReportValues | ComparisonValues, command: str = "") -> str:
     """Return a whole page with pictures; raise an ImportError if matplotlib is not installed."""
-    tables = tables_of(shown)
+    tables = result_tables(shown)
     is_report = isinstance(shown, ReportValues)
     sections = [*_sections(shown, [table for table in tables[is_report:] if not _is_list(table)])]
     lists = "".join(_titled(table) for table in tables if _is_list(table))
@@ -126,7 +126,7 @@ def page(shown: ReportValues | ComparisonValues, command: str = "") -> str:
 def fragment(shown: ReportValues | ComparisonValues) -> str:
     """Return the tables as an HTML fragment, for example for a notebook."""
     trees = (f"<div><h2>Merges of token {tree.id}</h2>{tree._repr_html_()}</div>" for tree in shown.trees)
-    parts = [*map(_titled, tables_of(shown)), *trees]
+    parts = [*map(_titled, result_tables(shown)), *trees]
     return (
         f'<div class="hf-report"><style>{_STYLE}</style><h1>{escape(shown.title)}</h1>{_summary(shown)}'
         f'<section><div class="columns">{"".join(parts)}</div></section></div>'
@@ -161,7 +161,7 @@ def _head(shown: ReportValues | ComparisonValues) -> str:
 
 
 def _summary(shown: ReportValues | ComparisonValues) -> str:
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary_of(shown))
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in result_summary(shown))
     return f'<ul class="summary">{items}</ul>' if items else ""
 
 
@@ -198,15 +198,15 @@ def _section(shown: ReportValues | ComparisonValues, table: Table) -> str:
 
 
 def _foot(shown: ReportValues | ComparisonValues, command: str) -> str:
-    files = files_of(shown)
+    files = result_files(shown)
     lines = [
         escape(made(shown)) + (f": <code>{escape(command)}</code>" if command else ""),
         f"Files: {escape(files)}" if files else "",
-        *map(escape, citations_of(shown)),
+        *map(escape, result_citations(shown)),
     ]
     return f"<footer><section>{''.join(f'<p>{line}</p>' for line in lines if line)}</section></footer>"
 
 
 def _legend(comparison: ComparisonValues) -> str:
-    items = "".join(f"<li>{icon_of(number)}{escape(name)}</li>" for number, name in enumerate(comparison.names))
+    items = "".join(f"<li>{series_icon(number)}{escape(name)}</li>" for number, name in enumerate(comparison.names))
     return f'<ul class="legend" aria-label="Legend">{items}</ul>'

@@ -17,7 +17,7 @@ from hf_bpe.analysis._report.contents import binned, length_name, shown_groups, 
 from hf_bpe.analysis._report.figures import Figures
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
 from hf_bpe.analysis._report.scripts import UNNAMED
-from hf_bpe.analysis._report.series import STAND_INS, color_of, lanes, offset_of, shape_of, size_of
+from hf_bpe.analysis._report.series import STAND_INS, lane_offset, lanes, series_color, series_shape, series_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,7 +135,7 @@ def _rows(
 
 
 def _bar(axes: Axes, place: float, value: float) -> None:
-    axes.barh(place, value, height=0.56 * _ROW, color=color_of(0))
+    axes.barh(place, value, height=0.56 * _ROW, color=series_color(0))
     _write(axes, f"{value:.2f}", (value, place), (4, 0), va="center", color=_INK)
 
 
@@ -144,13 +144,13 @@ def _dots(axes: Axes, place: float, row: Mapping[int, float], of_dots: Sequence[
     if row:
         axes.plot([min(row.values()), max(row.values())], [place, place], color=_LINE, linewidth=2.5)
     for (number, value), lane in zip(row.items(), of_dots, strict=True):
-        axes.plot([value], [place + _LANE * offset_of(lane)], **_marked(number))
+        axes.plot([value], [place + _LANE * lane_offset(lane)], **_marked(number))
 
 
 def _marked(number: int) -> dict[str, Any]:
     """Return the settings that draw the shape of a tokenizer."""
     edge = {"markeredgecolor": _PAGE, "markeredgewidth": 0.5}
-    return {"marker": shape_of(number), "markersize": size_of(number), "color": color_of(number), **edge}
+    return {"marker": series_shape(number), "markersize": series_size(number), "color": series_color(number), **edge}
 
 
 def _compression_curve(reports: Sequence[ReportValues]) -> _Drawing | None:
@@ -160,7 +160,7 @@ def _compression_curve(reports: Sequence[ReportValues]) -> _Drawing | None:
         if 1 < len(report.compression_curves) <= _MAX_LINES:
             dim = {"color": _DIM, "linewidth": 0.9}
             lines = [(name, curve, dim) for name, curve in report.compression_curves.items()]
-        lines.append(("all", report.compression_curve, {"color": color_of(0), "linewidth": 2.2}))
+        lines.append(("all", report.compression_curve, {"color": series_color(0), "linewidth": 2.2}))
     else:
         lines = [
             (report.name, report.compression_curve, {"linewidth": 1.4, "markevery": [-1], **_marked(number)})
@@ -231,12 +231,12 @@ def _lengths(reports: Sequence[ReportValues]) -> _Drawing | None:
 
     def paint(axes: Axes) -> None:
         if len(columns) == 1:
-            axes.bar(bins, columns[0], width=0.72, color=color_of(0))
+            axes.bar(bins, columns[0], width=0.72, color=series_color(0))
             axes.plot(bins, vocabulary, color=_INK, linewidth=1, marker="o", markersize=3.5)
             top = 1.05 * max(*columns[0], *vocabulary)
             axes.set_ylim(top=top)
             for line, (name, color) in enumerate(
-                [("bars: of the text", color_of(0)), ("line: of the vocabulary", _INK)]
+                [("bars: of the text", series_color(0)), ("line: of the vocabulary", _INK)]
             ):
                 _write(axes, name, (bins[-1] + 0.4, top), (0, -6 - 14 * line), ha="right", va="top", color=color)
         else:

@@ -250,9 +250,9 @@ class ComparisonValues:
             others = set().union(*ordinary[:number], *ordinary[number + 1 :])
             alone = [i for i in report._ordinary if report.model.vocab[i] not in others]
             used = sum(map(report._count, alone))
-            most = sorted(alone, key=lambda i: (-report._count(i), i))[:_LISTED]
+            maximum = sorted(alone, key=lambda i: (-report._count(i), i))[:_LISTED]
             share = used / report.total.tokens if report.total.tokens else None
-            found.append(OnlyIn(report.name, len(alone), share, tuple(map(report.token, most))))
+            found.append(OnlyIn(report.name, len(alone), share, tuple(map(report.token, maximum))))
         return tuple(found)
 
     def as_json(self) -> dict[str, Any]:

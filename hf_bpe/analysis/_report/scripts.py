@@ -48,12 +48,12 @@ class Kind(NamedTuple):
     script: int
 
 
-def kind_of(word: bytes) -> Kind:
+def classify(word: bytes) -> Kind:
     r"""Return the properties of a pre-token.
 
-    >>> kind_of(" caf\xe9".encode())
+    >>> classify(" caf\xe9".encode())
     Kind(characters=5, is_word=True, script=1)
-    >>> kind_of(b" 42"), SCRIPTS[0]
+    >>> classify(b" 42"), SCRIPTS[0]
     (Kind(characters=3, is_word=True, script=0), 'no letter')
     """
     if word.isascii():
@@ -64,16 +64,16 @@ def kind_of(word: bytes) -> Kind:
     seen = hide_newer(text)
     letter = _LETTER.search(seen)
     if letter is not None:
-        return Kind(len(text), True, _script_of(letter[0]))
+        return Kind(len(text), True, _script_index(letter[0]))
     return Kind(len(text), _LETTER_OR_NUMBER.search(seen) is not None, 0)
 
 
-def kinds_of(words: Sequence[bytes]) -> npt.NDArray[np.int64]:
+def classify_all(words: Sequence[bytes]) -> npt.NDArray[np.int64]:
     """Return an array with a row for each pre-token: its number of bytes, then the fields of `Kind`."""
-    return np.array([(len(word), *kind_of(word)) for word in words], np.int64).reshape(-1, 4)
+    return np.array([(len(word), *classify(word)) for word in words], np.int64).reshape(-1, 4)
 
 
 @lru_cache(maxsize=1 << 16)
-def _script_of(letter: str) -> int:
+def _script_index(letter: str) -> int:
     match = _SCRIPT.match(letter)
     return _OTHER if match is None else match.lastindex

@@ -17,32 +17,32 @@ STAND_INS = tuple(f"#0400{number:02x}" for number in range(len(LIGHT)))
 """The colors as drawn, which become variables of the page's style sheet."""
 
 
-def color_of(number: int) -> str:
+def series_color(number: int) -> str:
     """Return the color to draw a series with."""
     return STAND_INS[number % len(STAND_INS)]
 
 
-def shape_of(number: int) -> str:
+def series_shape(number: int) -> str:
     """Return the shape of a series; color and shape together are unique among 64."""
     return SHAPES[(number + number // len(SHAPES)) % len(SHAPES)]
 
 
-def size_of(number: int) -> float:
+def series_size(number: int) -> float:
     """Return the size of a series' shape in points; shapes of one size do not look equally large."""
-    return {"*": 9.0, "D": 5.5, "s": 6.0}.get(shape_of(number), 7.0)
+    return {"*": 9.0, "D": 5.5, "s": 6.0}.get(series_shape(number), 7.0)
 
 
-def icon_of(number: int) -> str:
+def series_icon(number: int) -> str:
     """Return the shape of a series as a small SVG image, for a legend."""
     from matplotlib.markers import MarkerStyle
 
-    marker = MarkerStyle(shape_of(number))
+    marker = MarkerStyle(series_shape(number))
     path = marker.get_path().transformed(marker.get_transform())
     steps = []
     for points, code in path.iter_segments(curves=True):
         letter = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}[int(code)]
         steps.append(letter + ("" if letter == "Z" else " ".join(f"{value:.3g}" for value in points)))
-    scale = size_of(number) / 7
+    scale = series_size(number) / 7
     color = f"var(--c{number % len(STAND_INS)})"
     return (
         '<svg class="shape" viewBox="-.7 -.7 1.4 1.4" aria-hidden="true">'
@@ -66,10 +66,10 @@ def lanes(values: Sequence[float], room: float) -> list[int]:
     return chosen
 
 
-def offset_of(lane: int) -> int:
+def lane_offset(lane: int) -> int:
     """Return the distance of a lane from the middle: lanes are in turns below and above it.
 
-    >>> [*map(offset_of, range(5))]
+    >>> [*map(lane_offset, range(5))]
     [0, 1, -1, 2, -2]
     """
     return (lane + 1) // 2 * (1 if lane % 2 else -1)

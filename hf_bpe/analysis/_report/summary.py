@@ -43,9 +43,9 @@ def summary_of_comparison(comparison: ComparisonValues) -> list[str]:
     """Return what a comparison says, in sentences."""
     ranked = sorted(comparison.reports, key=lambda report: report.total.tokens)
     best = ranked[0]
-    said = [_of_total(ranked)] if best.total.tokens else []
+    said = [_summarize_total(ranked)] if best.total.tokens else []
     if len(best.groups) > 1:
-        said += _of_groups(comparison)
+        said += _summarize_groups(comparison)
     lacking: dict[tuple[str, ...], list[str]] = {}
     for report in comparison.reports:
         wide = [script for script in _scripts(report) if script.bytes > _WIDE * script.characters]
@@ -57,7 +57,7 @@ def summary_of_comparison(comparison: ComparisonValues) -> list[str]:
     return said
 
 
-def _of_total(ranked: Sequence[ReportValues]) -> str:
+def _summarize_total(ranked: Sequence[ReportValues]) -> str:
     best, others = ranked[0], [ranked[1], *ranked[2:][-1:]]
     if best.total.tokens == ranked[1].total.tokens:
         alike = [report.name for report in ranked if report.total.tokens == best.total.tokens]
@@ -66,7 +66,7 @@ def _of_total(ranked: Sequence[ReportValues]) -> str:
     return f"{best.name} takes the fewest tokens, {number(best.total.tokens)}: {_join(fewer)}."
 
 
-def _of_groups(comparison: ComparisonValues) -> list[str]:
+def _summarize_groups(comparison: ComparisonValues) -> list[str]:
     """Return which tokenizer is best on which texts, where no other is as good."""
     won: dict[str, list[str]] = {}
     for place, group in enumerate(comparison.reports[0].groups):

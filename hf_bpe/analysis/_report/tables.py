@@ -87,7 +87,7 @@ class AsRich:
             yield heading(table.title)
             for columns in _parts(table, options.max_width):
                 yield _rich_table(table, columns)
-            if note := note_of(table, f"{_BEST} the best of a row"):
+            if note := table_note(table, f"{_BEST} the best of a row"):
                 yield Text(printable(note), style="dim")
         for tree in self.trees:
             yield heading(f"Merges of token {tree.id}")
@@ -144,7 +144,7 @@ def _rich_table(table: Table, columns: Sequence[int]) -> RichTable:
     return shown
 
 
-def note_of(table: Table, of_best: str) -> str:
+def table_note(table: Table, of_best: str) -> str:
     """Return the note of a table, with what marks the best of a row if anything is marked."""
     return "; ".join(part for part in (table.note, of_best if table.best else "") if part)
 
@@ -176,7 +176,7 @@ def as_html(table: Table) -> str:
         f"<tr{' class=strong' if number in table.strong else ''}>{cells(row, 'td', number)}</tr>"
         for number, row in enumerate(table.rows)
     ]
-    said = note_of(table, "bold: the best of a row")
+    said = table_note(table, "bold: the best of a row")
     note = f'<p class="note">{html.escape(said)}</p>' if said else ""
     region = f'class="scroll" role="region" aria-label="{html.escape(table.title)}" tabindex="0"'
     return f"<div {region}><table>{head}<tbody>{''.join(rows)}</tbody></table></div>{note}"

@@ -11,7 +11,7 @@ from hf_bpe.counting._readers import Skipped, read
 from hf_bpe.counting._sources import Shard, Source, TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._safe_cuts import cut_into_documents
-from hf_bpe.normalizers._apply import normalizer_of
+from hf_bpe.normalizers._apply import get_normalizer
 
 Texts = TextSource | WordCounts
 """Text as `hf_bpe.train` takes it, or counts of it."""
@@ -37,7 +37,7 @@ class CountingOptions(NamedTuple):
     show_progress: bool = False
 
 
-def groups_of(texts: Texts | Mapping[str, Texts]) -> dict[str, Group]:
+def group_texts(texts: Texts | Mapping[str, Texts]) -> dict[str, Group]:
     """Return the groups of texts by their names.
 
     A mapping gives the groups; two to forty files are one group each; anything else is one group.
@@ -129,7 +129,7 @@ class _NormalizedTexts:
     def __iter__(self) -> Iterator[bytes]:
         shard, cut, specials = self._arguments
         skipped = Skipped()
-        normalizer = normalizer_of(cut.normalizer or "NFC")
+        normalizer = get_normalizer(cut.normalizer or "NFC")
         # At a safe cut nothing composes with the text after it, because that is white space. But what strips or
         # replaces text must see all of it between two special tokens.
         pattern = cut.pattern if normalizer.is_local else None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
-from hf_bpe.encoding._encoder import Options, tuples_of
+from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats._definition import Definition
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE
@@ -68,7 +68,7 @@ def stress_texts(definition: Definition) -> list[str]:
     texts = [*map(known, STRESS_TEXTS), *("".join(around[start : start + 8]) for start in range(0, len(around), 8))]
     if is_whole:
         return texts
-    encoder = make_encoder(definition.model, tuples_of(definition.added_tokens.items()))
+    encoder = make_encoder(definition.model, as_tuples(definition.added_tokens.items()))
     as_text, prefix_space = (bool(definition.setting(name)) for name in ("split_special_tokens", "add_prefix_space"))
     options = Options(as_text, prefix_space)
 

@@ -76,8 +76,8 @@ def _walk(node: Node, state: _State) -> _State:
             return state
         case Alternation(branches):
             return min(_walk(branch, state) for branch in branches)
-        case Repeat(body, _, most, is_greedy):
-            if most is None and is_greedy and body in _DOTS and state is _State.CONDITION:
+        case Repeat(body, _, maximum, is_greedy):
+            if maximum is None and is_greedy and body in _DOTS and state is _State.CONDITION:
                 raise _LateStartError
             return _walk(body, state)
 
@@ -104,8 +104,8 @@ def may_be_empty(node: Node) -> bool:
             return all(map(may_be_empty, parts))
         case Alternation(branches):
             return any(map(may_be_empty, branches))
-        case Repeat(body, least, _, _):
-            return least == 0 or may_be_empty(body)
+        case Repeat(body, minimum, _, _):
+            return minimum == 0 or may_be_empty(body)
         case Atomic(body):
             return may_be_empty(body)
         case LookAround() | Anchor():
@@ -147,7 +147,7 @@ def _certain_of_sequence(parts: tuple[Node, ...]) -> CharacterSet:
     found: CharacterSet | None = None
     for part in parts:
         body = part.body if isinstance(part, Atomic) else part
-        if isinstance(body, Repeat) and not body.least:
+        if isinstance(body, Repeat) and not body.minimum:
             if isinstance(part, Atomic) and found is None:
                 taken = union_of(taken, body.body.characters if isinstance(body.body, OneOf) else ANYTHING)
         elif found is None:

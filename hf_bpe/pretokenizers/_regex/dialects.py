@@ -428,5 +428,5 @@ class _Reader:
 
 
 def _is_descending(times: str) -> bool:
-    least, most = times[1:-1].split(",")
-    return int(least or 0) > int(most)
+    minimum, maximum = times[1:-1].split(",")
+    return int(minimum or 0) > int(maximum)

@@ -70,7 +70,7 @@ def parse(expression: str) -> Node:
             it and its column.
 
     >>> parse("[ab]?")
-    Repeat(body=OneOf(characters=Ranges(ranges=((97, 98),))), least=0, most=1, is_greedy=True)
+    Repeat(body=OneOf(characters=Ranges(ranges=((97, 98),))), minimum=0, maximum=1, is_greedy=True)
     """
     check_pattern_length(len(expression))
     try:
@@ -272,29 +272,29 @@ class _Parser(ExpressionReader):
             start = self.position
             if match := _INTERVAL.match(self.text, start):
                 self.position = match.end()
-                least, most, is_possessive = _limits(match)
+                minimum, maximum, is_possessive = _limits(match)
                 is_lazy = not is_possessive and match[0].find(",") >= 0 and self.take("?")
             elif self.peek() and self.peek() in "*+?":
-                least, most = _SIMPLE[self.next()]
+                minimum, maximum = _SIMPLE[self.next()]
                 is_lazy = self.take("?")
                 is_possessive = not is_lazy and self.take("+")
             else:
                 return node
-            if max(least, most or 0) > _MAX_REPETITIONS:
+            if max(minimum, maximum or 0) > _MAX_REPETITIONS:
                 self.fail(f"a repetition of over {_MAX_REPETITIONS}; expected fewer", start)
             if was_once:
                 self.fail("a repetition after {1}; expected one of them", start)
             if is_no_target(node):
                 self.fail("a repetition of an anchor, a look-around or nothing; expected characters before it", start)
-            if may_be_empty(node) and (least > 1 or (most or 0) > 1):
+            if may_be_empty(node) and (minimum > 1 or (maximum or 0) > 1):
                 self.fail("a counted repetition of what may be empty; expected *, + or ?", start)
-            if options.looks_behind and (is_possessive or least != most or not least):
+            if options.looks_behind and (is_possessive or minimum != maximum or not minimum):
                 self._unsupported("a repetition of varying length in a look-behind", start)
             self._stacked += isinstance(node, Repeat | Atomic)
             if self._stacked > MAX_DEPTH:
                 self.fail(f"more than {MAX_DEPTH} repetitions of repetitions; expected fewer", start)
-            was_once = (least, most) == (1, 1)
-            node = Repeat(node, least, most, not is_lazy)
+            was_once = (minimum, maximum) == (1, 1)
+            node = Repeat(node, minimum, maximum, not is_lazy)
             if is_possessive:
                 node = Atomic(node)
 
@@ -310,13 +310,13 @@ def _limits(match: re.Match[str]) -> tuple[int, int | None, bool]:
     """Return the limits of an interval, and whether it is possessive, as {3,2} is in Oniguruma."""
     if match[4]:
         return 0, _number(match[4]), False
-    least = _number(match[1])
+    minimum = _number(match[1])
     if not match[2]:
-        return least, least, False
+        return minimum, minimum, False
     if not match[3]:
-        return least, None, False
-    most = _number(match[3])
-    return min(least, most), max(least, most), most < least
+        return minimum, None, False
+    maximum = _number(match[3])
+    return min(minimum, maximum), max(minimum, maximum), maximum < minimum
 
 
 def _number(digits: str) -> int:

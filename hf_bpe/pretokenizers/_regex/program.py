@@ -161,19 +161,19 @@ class _Compiler:
                 return following
             case Alternation(branches):
                 return self._choose(self.compile(branch, following) for branch in branches)
-            case Repeat(body, least, most, is_greedy) if most is None:
+            case Repeat(body, minimum, maximum, is_greedy) if maximum is None:
                 loop, turn = self._loop(body, is_greedy, following)
-                if least > 0 and not may_be_empty(body):  # the last of the required turns is one of the loop
-                    return self.compile(Sequence((body,) * (least - 1)), turn)
-                return self.compile(Sequence((body,) * least), loop)
-            case Repeat(body, least, most, is_greedy):
-                assert most is not None
+                if minimum > 0 and not may_be_empty(body):  # the last of the required turns is one of the loop
+                    return self.compile(Sequence((body,) * (minimum - 1)), turn)
+                return self.compile(Sequence((body,) * minimum), loop)
+            case Repeat(body, minimum, maximum, is_greedy):
+                assert maximum is not None
                 after = following
-                for _ in range(most - least):
+                for _ in range(maximum - minimum):
                     following = self._either(self.compile(body, following), after, is_greedy)
-                return self.compile(Sequence((body,) * least), following)
+                return self.compile(Sequence((body,) * minimum), following)
             case Atomic(body):
-                if_empty = following if may_be_empty(body) else self._nowhere()  # which may be in a loop
+                if_empty = following if may_be_empty(body) else self._dead_state()  # which may be in a loop
                 return self.add(Instruction(Opcode.ATOMIC, self._body(body), following, if_empty))
             case LookAround(body, is_ahead, is_negated):
                 return self._look(body, is_ahead, is_negated, following)
@@ -197,13 +197,13 @@ class _Compiler:
                 return unmoved
             case Alternation(branches):
                 return self._choose(self.compile_unmoved(branch, unmoved, moved) for branch in branches)
-            case Repeat(body, least, most, is_greedy):
-                if least > 0:
-                    rest = Repeat(body, least - 1, None if most is None else most - 1, is_greedy)
+            case Repeat(body, minimum, maximum, is_greedy):
+                if minimum > 0:
+                    rest = Repeat(body, minimum - 1, None if maximum is None else maximum - 1, is_greedy)
                     return self.compile_unmoved(Sequence((body, rest)), unmoved, moved)
-                if most == 0:
+                if maximum == 0:
                     return unmoved
-                again = self.compile(Repeat(body, 0, None if most is None else most - 1, is_greedy), moved)
+                again = self.compile(Repeat(body, 0, None if maximum is None else maximum - 1, is_greedy), moved)
                 return self._either(self.compile_unmoved(body, unmoved, again), unmoved, is_greedy)
             case Atomic(body):
                 return self.add(Instruction(Opcode.ATOMIC, self._body(body), moved, unmoved))
@@ -230,7 +230,7 @@ class _Compiler:
     def _body(self, body: Node) -> int:
         return self.compile(body, self.add(Instruction(Opcode.ACCEPT)))
 
-    def _nowhere(self) -> int:
+    def _dead_state(self) -> int:
         return self.add(Instruction(Opcode.CHARACTER, self.test(NOTHING)))
 
     def _check(self, before: CharacterTest, after: CharacterTest, following: int) -> int:
@@ -310,8 +310,8 @@ def _branches(node: Node) -> list[Node]:
             return _at_most([each for branch in branches for each in _branches(branch)])
         case Sequence(parts):
             return _joined(map(_branches, parts))
-        case Repeat(body, least, most, _) if least == most:
-            return _joined([_branches(body)] * least)
+        case Repeat(body, minimum, maximum, _) if minimum == maximum:
+            return _joined([_branches(body)] * minimum)
         case _:
             raise TooComplexError("a look-behind of varying length has no program")
 
@@ -337,8 +337,8 @@ def _length(node: Node) -> int | None:
         case Sequence(parts):
             lengths = [*map(_length, parts)]
             return None if None in lengths else sum(each for each in lengths if each is not None)
-        case Repeat(body, least, most, _) if least == most and (length := _length(body)) is not None:
-            return least * length
+        case Repeat(body, minimum, maximum, _) if minimum == maximum and (length := _length(body)) is not None:
+            return minimum * length
         case Atomic(body):
             return _length(body)
         case Alternation(branches) if len(found := {_length(branch) for branch in branches}) == 1:
@@ -367,8 +367,8 @@ def simplified(node: Node) -> Node:
                 else:
                     joined.append(branch)
             return joined[0] if len(joined) == 1 else Alternation(tuple(joined))
-        case Repeat(body, least, most, is_greedy):
-            return Repeat(simplified(body), least, most, is_greedy)
+        case Repeat(body, minimum, maximum, is_greedy):
+            return Repeat(simplified(body), minimum, maximum, is_greedy)
         case LookAround(body, is_ahead, is_negated):
             return LookAround(simplified(body), is_ahead, is_negated)
         case Atomic(body):
@@ -384,16 +384,16 @@ def _as_possessive(body: Node) -> Node:
             return body
         case Sequence(parts) if all(isinstance(part, OneOf) for part in parts):
             return body
-        case Repeat(OneOf() as one, least, most, is_greedy):
-            if not is_greedy or most == least:
-                return Repeat(one, least, least, True)
+        case Repeat(OneOf() as one, minimum, maximum, is_greedy):
+            if not is_greedy or maximum == minimum:
+                return Repeat(one, minimum, minimum, True)
             is_over = LookAround(one, is_ahead=True, is_negated=True)
-            rest: Node = Sequence((Repeat(one, 0, None, True), is_over)) if most is None else Sequence(())
-            if most is not None:
-                if most - least > _MAX_DEPTH:
+            rest: Node = Sequence((Repeat(one, 0, None, True), is_over)) if maximum is None else Sequence(())
+            if maximum is not None:
+                if maximum - minimum > _MAX_DEPTH:
                     return Atomic(body)
-                for _ in range(most - least):
+                for _ in range(maximum - minimum):
                     rest = Alternation((Sequence((one, rest)), is_over))
-            return Sequence((Repeat(one, least, least, True), rest))
+            return Sequence((Repeat(one, minimum, minimum, True), rest))
         case _:
             return Atomic(body)

@@ -76,10 +76,10 @@ class ExpressionReader:
         self.position += 1
         return char
 
-    def take_while(self, members: str, most: int) -> str:
+    def take_while(self, members: str, maximum: int) -> str:
         """Pass up to `most` characters of `members`."""
         start = self.position
-        while self.position - start < most and (char := self.peek()) and char in members:
+        while self.position - start < maximum and (char := self.peek()) and char in members:
             self.position += 1
         return self.text[start : self.position]
 

@@ -95,8 +95,8 @@ def _expanded_size(node: Node) -> int:
     match node:
         case Sequence(parts) | Alternation(parts):
             return 1 + sum(map(_expanded_size, parts))
-        case Repeat(body, least, most, _):
-            turns = max(least, 1) if most == 1 or isinstance(body, OneOf) else least + 1
+        case Repeat(body, minimum, maximum, _):
+            turns = max(minimum, 1) if maximum == 1 or isinstance(body, OneOf) else minimum + 1
             return 1 + turns * _expanded_size(body)
         case Atomic(body) | LookAround(body, _, _):
             return 1 + _expanded_size(body)
@@ -116,15 +116,15 @@ class _Writer:
         """Return an expression, which may need parentheses around it before a repetition."""
         match node:
             case OneOf(characters):
-                return self._one_of(characters)
+                return self._character_class(characters)
             case Sequence(parts):
                 return "".join(
                     self._grouped(part) if isinstance(part, Alternation) else self.written(part) for part in parts
                 )
             case Alternation(branches):
                 return "|".join(map(self.written, branches))
-            case Repeat(body, least, most, is_greedy):
-                return f"{self._grouped(body)}{_times(least, most)}{'' if is_greedy else '?'}"
+            case Repeat(body, minimum, maximum, is_greedy):
+                return f"{self._grouped(body)}{_times(minimum, maximum)}{'' if is_greedy else '?'}"
             case Atomic(body):
                 return f"(?>{self.written(body)})"
             case LookAround(body, is_ahead, is_negated):
@@ -138,13 +138,13 @@ class _Writer:
 
     def _words_at(self, before: bool, after: bool) -> str:
         """Return an expression of the places that have a word character before and after them, or have none."""
-        word = [self._one_of(LONE_WORD) for _ in range(2)]
+        word = [self._character_class(LONE_WORD) for _ in range(2)]
         return f"(?<{'=' if before else '!'}{word[0]})(?{'=' if after else '!'}{word[1]})"
 
     def _grouped(self, node: Node) -> str:
         return self.written(node) if isinstance(node, OneOf | Atomic) else f"(?:{self.written(node)})"
 
-    def _one_of(self, members: CharacterSet) -> str:
+    def _character_class(self, members: CharacterSet) -> str:
         """Return an expression of one character."""
         if (written := self._classes.get(members)) is None:
             written = self._classes[members] = self._class(members)
@@ -225,9 +225,9 @@ def _has(members: Ranges, code: int) -> bool:
     return any(first <= code <= last for first, last in members.ranges)
 
 
-def _times(least: int, most: int | None) -> str:
-    simple = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((least, most))
-    return simple or (f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}")
+def _times(minimum: int, maximum: int | None) -> str:
+    simple = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((minimum, maximum))
+    return simple or (f"{{{minimum}}}" if minimum == maximum else f"{{{minimum},{'' if maximum is None else maximum}}}")
 
 
 def _character(code: int) -> str:

@@ -104,8 +104,8 @@ class Repeat:
     """`least` to `most` repetitions (None for no limit), at first as many (greedy) or as few (lazy) as possible."""
 
     body: Node
-    least: int
-    most: int | None
+    minimum: int
+    maximum: int | None
     is_greedy: bool
 
 

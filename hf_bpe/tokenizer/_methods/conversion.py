@@ -39,14 +39,14 @@ class ConversionMethods(TokenizerState):
     @property
     def definition(self) -> Definition:
         """The definition of this tokenizer: model, added tokens and settings that are not the default."""
-        return Definition(self.model, self._added_tokens_decoder, converting.settings_of(self))
+        return Definition(self.model, self._added_tokens_decoder, converting.changed_settings(self))
 
     @classmethod
     @checked(definition=converting.check_definition)
     def from_definition(cls, definition: Definition, **kwargs: Any) -> Self:
         """Create a tokenizer from a definition; `kwargs` override its settings."""
         pipeline = Pipeline.of(definition)  # whose encoder the constructor shares as long as it is here
-        return cls(**converting.arguments_of(definition, pipeline.model, check_settings(kwargs)))
+        return cls(**converting.constructor_arguments(definition, pipeline.model, check_settings(kwargs)))
 
     @checked(edited=converting.check_edited)
     def with_model(self, edited: Edited) -> tuple[Self, Remap]:

@@ -10,7 +10,7 @@ from hf_bpe._utils.arguments import checked
 from hf_bpe.counting._sources import Source
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.token_files._encoding import EncodedFiles, encode_sources
-from hf_bpe.token_files._jobs import job_of, shards_of
+from hf_bpe.token_files._jobs import as_shards, make_job
 from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer._bulk import threads_of
 from hf_bpe.tokenizer._methods.state import TokenizerState
@@ -101,9 +101,9 @@ class FileMethods(TokenizerState):
         ['corpus.bin', 'corpus.idx']
         """
         workers = threads_of(num_workers)
-        job = job_of(
+        job = make_job(
             self.pipeline,
-            shards_of(paths),
+            as_shards(paths),
             Path(output),
             format=format,
             separator=separator,

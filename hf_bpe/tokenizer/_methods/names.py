@@ -14,11 +14,11 @@ def name_as_own(owner: type, base: type) -> None:
     """
     for part in owner.__mro__[1 : owner.__mro__.index(base)]:
         for name, value in vars(part).items():
-            for function in _functions_of(value):
+            for function in _underlying_functions(value):
                 function.__module__, function.__qualname__ = owner.__module__, f"{owner.__qualname__}.{name}"
 
 
-def _functions_of(value: Any) -> Iterator[FunctionType]:
+def _underlying_functions(value: Any) -> Iterator[FunctionType]:
     """Yield the functions of a method or property, and those that decorators have wrapped."""
     for function in (value.fget, value.fset) if isinstance(value, property) else (getattr(value, "__func__", value),):
         while isinstance(function, FunctionType):

@@ -22,7 +22,7 @@ from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._reading import read_bytes
-from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS, Owner, names_of
+from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS, Owner, setting_names
 from hf_bpe.formats._tokenizer_config import check_added_tokens, check_config, check_special_tokens_map
 from hf_bpe.formats._tokenizer_json import (
     added_tokens_of_json,
@@ -32,9 +32,9 @@ from hf_bpe.formats._tokenizer_json import (
 )
 from hf_bpe.pretokenizers._byte_level import to_printable
 
-_MODEL_SETTINGS = {*names_of(Owner.MODEL)}
+_MODEL_SETTINGS = {*setting_names(Owner.MODEL)}
 # What PreTrainedTokenizerFast ignores.
-_OWN_SETTINGS = {*names_of(Owner.MODEL, Owner.OURS, Owner.PYTHON)}
+_OWN_SETTINGS = {*setting_names(Owner.MODEL, Owner.OURS, Owner.PYTHON)}
 _DECIDE_IDS = {name for name, setting in SETTINGS.items() if setting.decides_ids}
 # These classes take add_prefix_space from `tokenizer.json`; other classes build their own pre-tokenizer.
 _BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPETokenizer")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.files import staged_folder
 from hf_bpe.formats._features import without_missing_features
-from hf_bpe.formats._integrity import LAST, check_digests, digests_of
+from hf_bpe.formats._integrity import LAST, check_digests, compute_digests
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS, FOLDER_FEATURES
 from hf_bpe.formats._tokenizer_json import render_tokenizer_json
 from hf_bpe.tokenizer._saving.existing_files import warn_of_existing_files
@@ -114,7 +114,7 @@ def _finish_config(tokenizer: Tokenizer, folder: Path, portable: bool) -> None:
         config["auto_map"] = auto_map
     config.pop("model", None)  # stored in the other files
     config["signature"] = tokenizer.model.signature
-    config[DIGESTS] = digests_of(folder)
+    config[DIGESTS] = compute_digests(folder)
     text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     path.write_text(text, encoding="utf-8", newline="\n")
 
