@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
+from hf_bpe.core._model import MODEL_OPTIONS
 from hf_bpe.formats._definition import Definition, token_to_json
 from hf_bpe.formats._format import Hints
 from hf_bpe.formats._reading import read_json_object
+from hf_bpe.formats._settings import SETTINGS
 from hf_bpe.pretokenizers._patterns import is_chain, pattern_expression, stored_pattern
 
 WHOLE_TEXT = r"(?s:.+)"
@@ -34,9 +36,7 @@ _KIND = "hf_bpe sidecar"
 _TYPES: dict[str, tuple[type, ...]] = {
     "pattern": (str, type(None)),
     "special_tokens": (dict,),
-    "ignore_merges": (bool,),
-    "normalizer": (str, type(None)),
-    "drop_missing_bytes": (bool,),
+    **{name: SETTINGS[name].json for name in MODEL_OPTIONS},
     "signature": (str,),
     "added_tokens": (dict,),
     "settings": (dict,),
@@ -44,20 +44,21 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class Sidecar(NamedTuple):
-    """The content of a sidecar."""
+    """The content of a sidecar; `options` are those of the model."""
 
     pattern: str | None
     special_tokens: dict[str, int]
-    ignore_merges: bool
-    normalizer: str | None
-    drop_missing_bytes: bool
+    options: dict[str, Any]
     signature: str
     added_tokens: dict[int, AddedToken]
     settings: dict[str, Any]
 
     def complete(self, definition: Definition) -> Definition:
-        """Return a definition with the sidecar's settings, after the reader has used pattern and special tokens."""
-        model = replace(definition.model, normalizer=self.normalizer, drop_missing_bytes=self.drop_missing_bytes)
+        """Return a definition with the sidecar's settings.
+
+        The reader has used pattern and special tokens, and knows by the file itself whether merges are ignored.
+        """
+        model = replace(definition.model, **{**self.options, "ignore_merges": definition.model.ignore_merges})
         return Definition(model.with_signature(self.signature), self.added_tokens, self.settings)
 
 
@@ -74,9 +75,7 @@ def write_sidecar(definition: Definition, path: Path) -> None:
         "pattern": model.pattern,
         "pat_str": None if is_chain(model.pattern) else pattern_expression(model.pattern) or WHOLE_TEXT,
         "special_tokens": model.special_ids(),
-        "ignore_merges": model.ignore_merges,
-        "normalizer": model.normalizer,
-        "drop_missing_bytes": model.drop_missing_bytes,
+        **model.options,
         "signature": model.signature,
         "added_tokens": {token_id: token_to_json(token) for token_id, token in definition.added_tokens.items()},
         "settings": definition.json_settings,
@@ -117,9 +116,7 @@ def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
     return Sidecar(
         pattern,
         content["special_tokens"],
-        content["ignore_merges"],
-        content["normalizer"],
-        content["drop_missing_bytes"],
+        {name: content[name] for name in MODEL_OPTIONS},
         content["signature"],
         added,
         content["settings"],

@@ -129,7 +129,7 @@ def read(path: Path, hints: Hints) -> Definition:
         pairs = [(tokens[first], tokens[second]) for first, second, _ in merges]
         if sidecar is None:
             return Definition(BPEModel(vocab, pairs, tuple(specials), canonical_pattern(hints.pattern)))
-        model = BPEModel(vocab, pairs, tuple(specials), sidecar.pattern, sidecar.ignore_merges)
+        model = BPEModel(vocab, pairs, tuple(specials), sidecar.pattern, sidecar.options["ignore_merges"])
         return sidecar.complete(Definition(model))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{vocab_file}: {error}") from None

@@ -21,6 +21,7 @@ from hf_bpe.conversion._recover_merges import recover_merges
 from hf_bpe.conversion._sidecar import SIDECAR_FEATURES, WHOLE_TEXT, read_sidecar, write_sidecar
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._features import FEATURES
 from hf_bpe.formats._format import Format, Hints, PatternNeeded, Peer
 from hf_bpe.formats._reading import read_bytes
 from hf_bpe.pretokenizers._patterns import pattern_expression
@@ -199,6 +200,9 @@ def _peer(path: Path, definition: Definition) -> Peer:
     return Peer(f"tiktoken {version}", lambda texts, _: encoding.encode_batch(texts, allowed_special="all"))
 
 
+# Of what decides ids only this: with the rest, other readers of the ranks would encode differently.
+_IN_SIDECAR = frozenset({"pattern", "special_tokens", "bos_eos", "template"})
+
 FORMAT = Format(
     name="tiktoken",
     what="a .tiktoken rank file",
@@ -208,12 +212,7 @@ FORMAT = Format(
     read=_read,
     write=_write,
     has_chains=False,
-    # Other readers of the ranks, who do not know the sidecar, would encode differently with the rest.
-    sidecar=SIDECAR_FEATURES
-    & {
-        *("pattern", "special_tokens", "trim_offsets", "bos_eos", "template", "unused_tokens", "names"),
-        *("chat_template", "settings"),
-    },
+    sidecar=_IN_SIDECAR | {name for name in SIDECAR_FEATURES if not FEATURES[name].decides_ids},
     peer=_peer,
     suffix=".tiktoken",
     other_suffixes=frozenset({".model"}),  # Llama 3 calls its rank file tokenizer.model

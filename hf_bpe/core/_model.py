@@ -26,6 +26,10 @@ MAX_TOKEN_BYTES = 1 << 26
 """The largest total size in bytes of a model's tokens. The largest vocabularies in use have about 2 million bytes."""
 
 
+MODEL_OPTIONS = ("ignore_merges", "normalizer", "drop_missing_bytes")
+"""The fields that decide ids besides tokens, merges and pattern, and are rarely set."""
+
+
 class CheckedMerges(list[Merge]):
     """A list of merges that its creator has already checked: distinct merges of ordinary tokens of a vocabulary.
 
@@ -114,6 +118,11 @@ class BPEModel:
         return len(self.vocab)
 
     @property
+    def options(self) -> dict[str, bool | str | None]:
+        """The values of `MODEL_OPTIONS`, by name, for what stores or compares them all."""
+        return {name: getattr(self, name) for name in MODEL_OPTIONS}
+
+    @property
     def lacks_bytes(self) -> bool:
         """Whether the vocabulary is missing tokens for some bytes."""
         return [*map(len, self.vocab.values())].count(1) < 256
@@ -132,10 +141,8 @@ class BPEModel:
             "special_tokens": self.special_tokens,
             "pattern": self.pattern,
             "unicode": UNICODE_VERSION,
-            # Rare fields are hashed only if they are set, so that the fingerprints of other models never change.
-            **({"ignore_merges": True} if self.ignore_merges else {}),
-            **({"normalizer": self.normalizer} if self.normalizer else {}),
-            **({"drop_missing_bytes": True} if self.drop_missing_bytes else {}),
+            # Options are hashed only if they are set, so that the fingerprints of other models never change.
+            **{name: value for name, value in self.options.items() if value},
         }
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -162,7 +169,7 @@ class BPEModel:
         """
         if signature is None or not check_str("signature", signature) or self.origin:
             return self
-        return self.with_checked(origin=parse_origin(signature))
+        return self.with_checked(origin=parse_origin(signature, MODEL_OPTIONS))
 
     def with_checked(self, **fields: object) -> BPEModel:
         """Return the model with other fields, except vocabulary, merges and special tokens; they are not checked.
@@ -243,12 +250,10 @@ class BPEModel:
 
     def __repr__(self) -> str:
         specials = [*self.special_tokens[:3], *(["…"] if len(self.special_tokens) > 3 else [])]
+        options = "".join(f"{name}={value!r}, " for name, value in self.options.items() if value)
         return (
-            f"BPEModel(vocab_size={self.vocab_size}, merges={len(self.merges)}, "
-            f"special_tokens={specials}, "
-            f"pattern={self.pattern!r}, {'ignore_merges=True, ' if self.ignore_merges else ''}"
-            f"{f'normalizer={self.normalizer!r}, ' if self.normalizer else ''}"
-            f"{'drop_missing_bytes=True, ' if self.drop_missing_bytes else ''}fingerprint={self.fingerprint[:12]!r})"
+            f"BPEModel(vocab_size={self.vocab_size}, merges={len(self.merges)}, special_tokens={specials}, "
+            f"pattern={self.pattern!r}, {options}fingerprint={self.fingerprint[:12]!r})"
         )
 
     def _repr_html_(self) -> str:

@@ -8,7 +8,7 @@ merges only.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from hf_bpe.pretokenizers._patterns import NAMES, UNICODE_VERSION, is_chain
@@ -20,7 +20,7 @@ Origin = tuple[tuple[str, str], ...]
 
 _VERSION = "hf_bpe"
 _MERGES = "merges"
-_TOLD_BY_MODEL = ("unicode", "pattern", "vocab", "specials", "ignore_merges", "normalizer", "drop_missing_bytes")
+_TOLD_BY_MODEL = ("unicode", "pattern", "vocab", "specials")
 
 
 def make_signature(model: Model) -> str:
@@ -36,9 +36,7 @@ def make_signature(model: Model) -> str:
         "vocab": str(model.vocab_size),
         **{name: value for name, value in origin if name not in (_VERSION, "counts", _MERGES)},
         "specials": str(len(model.special_tokens)),
-        **({"ignore_merges": "yes"} if model.ignore_merges else {}),
-        **({"normalizer": _name_of_normalizer(model.normalizer)} if model.normalizer else {}),
-        **({"drop_missing_bytes": "yes"} if model.drop_missing_bytes else {}),
+        **{name: _name_of_option(value) for name, value in model.options.items() if value},
         **{name: values[name] for name in ("counts", _MERGES) if name in values},
     }
     return "|".join([f"{_VERSION} {values[_VERSION]}", *(f"{name}={value}" for name, value in parts.items())])
@@ -51,21 +49,27 @@ def name_of_pattern(pattern: str | None) -> str:
     return f"{'chain' if is_chain(pattern) else 'regex'}:{short_digest(pattern.encode())}"
 
 
-def _name_of_normalizer(normalizer: str) -> str:
-    return normalizer if normalizer.isalnum() else f"json:{short_digest(normalizer.encode())}"
+def _name_of_option(value: bool | str) -> str:
+    if isinstance(value, bool):
+        return "yes"
+    return value if value.isalnum() else f"json:{short_digest(value.encode())}"
 
 
-def parse_origin(signature: str) -> Origin:
+def parse_origin(signature: str, options: Collection[str]) -> Origin:
     """Return the origin of merges in a signature; empty if the text is not a signature.
 
-    >>> parse_origin("hf_bpe 0.1|pattern=gpt2|vocab=300|ties=lexicographic|specials=0|merges=sha256:00")
+    Args:
+        signature: the signature.
+        options: the names of the options that a signature tells, which are the model's and not of its merges.
+
+    >>> parse_origin("hf_bpe 0.1|pattern=gpt2|vocab=300|ties=lexicographic|specials=0|merges=sha256:00", ())
     (('hf_bpe', '0.1'), ('ties', 'lexicographic'), ('merges', 'sha256:00'))
     """
     if not (signature.isascii() and signature.isprintable()):  # because it will be printed
         return ()
     first, *rest = signature.split("|")
     pairs = [first.partition(" ")[::2], *(part.partition("=")[::2] for part in rest)]
-    origin = tuple(pair for pair in pairs if pair[0] not in _TOLD_BY_MODEL)
+    origin = tuple(pair for pair in pairs if pair[0] not in (*_TOLD_BY_MODEL, *options))
     return origin if pairs[0][0] == _VERSION and origin[-1][0] == _MERGES else ()
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import (
+    Check,
     check_int,
     check_keywords,
     check_mapping,
@@ -86,11 +87,15 @@ def check_model_max_length(name: str, value: Any) -> Any:
     return value if isinstance(value, float) and value >= 0 else check_int(name, value, 0)
 
 
-def check_trim_offsets(name: str, value: Any) -> bool | str:
-    """Return the value if it is a bool or "prefix"."""
-    if value is not True and value is not False and value != "prefix":
-        raise ValueError(f"{name}: expected True, False or 'prefix', got {short_repr(value)}")
-    return value  # type: ignore[no-any-return]
+def flag_or(choice: str) -> Check:
+    """Return a check for a bool or one string."""
+
+    def check(name: str, value: Any) -> bool | str:
+        if value is not True and value is not False and value != choice:
+            raise ValueError(f"{name}: expected True, False or {choice!r}, got {short_repr(value)}")
+        return value  # type: ignore[no-any-return]
+
+    return check
 
 
 def check_unused_tokens(name: str, value: object) -> dict[str, int]:

@@ -20,8 +20,8 @@ from hf_bpe.formats._setting_checks import (
     check_model_max_length,
     check_template,
     check_token,
-    check_trim_offsets,
     check_unused_tokens,
+    flag_or,
 )
 from hf_bpe.normalizers._names import canonical_normalizer
 from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
@@ -103,7 +103,7 @@ SETTINGS: dict[str, Setting] = {
     "signature": Setting(Owner.MODEL, optional(check_str), _STRING, is_in_definition=False),
     "errors": _with_default(Owner.OURS, check_errors, _STRING, "replace"),
     "add_prefix_space": _with_default(Owner.OURS, check_flag, _FLAG + _NULL, False, "prefix_space", decides_ids=True),
-    "trim_offsets": _with_default(Owner.OURS, check_trim_offsets, _FLAG + _STRING, False, "trim_offsets"),
+    "trim_offsets": _with_default(Owner.OURS, flag_or("prefix"), _FLAG + _STRING, False, "trim_offsets"),
     "template": _with_default(Owner.OURS, None, _OBJECT + _NULL, None, "template"),
     "unused_tokens": _with_default(Owner.OURS, optional(check_unused_tokens), _OBJECT + _NULL, {}, "unused_tokens"),
     **dict.fromkeys(NAMED_TOKENS, _TOKEN),

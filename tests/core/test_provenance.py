@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, train
 from hf_bpe.conversion import _formats as formats
+from hf_bpe.core._model import MODEL_OPTIONS
 from hf_bpe.core._provenance import parse_origin
 from support.strategies import corpora, models
 
@@ -154,7 +155,7 @@ def test_other_text_gives_no_origin(line):
     model = train(TEXTS, 258)
     plain = BPEModel(model.vocab, model.merges)
     assert plain.with_signature(line).signature == plain.signature
-    assert parse_origin(line) in ((), (("hf_bpe", "0.1"), ("merges", "")))
+    assert parse_origin(line, MODEL_OPTIONS) in ((), (("hf_bpe", "0.1"), ("merges", "")))
 
 
 @pytest.mark.parametrize("sign", ["\x1b[2J", "\n", "\u202e", "\ud800"])
