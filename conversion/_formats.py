@@ -175,6 +175,7 @@ def write(
     folder, last = (path.parent, (path.name,)) if chosen.is_file else (path, chosen.last)
     with staged_folder(folder, last) as staging:
         staged = staging / path.name if chosen.is_file else staging
+        assert chosen.write is not None  # as of all FORMATS
         chosen.write(reduced, staged)
         if verify:
             original = None if against is None or drop else side_of_file(*against, definition)

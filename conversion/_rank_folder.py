@@ -122,10 +122,6 @@ def _content(token: object) -> str | None:
     return token if isinstance(token, str) else None
 
 
-def _write(definition: Definition, path: Path) -> None:
-    raise NotImplementedError  # `write` refuses it before
-
-
 def _peer(path: Path, definition: Definition) -> Peer:
     file = rank_file(path)
     assert file is not None
@@ -136,9 +132,7 @@ FORMAT = Format(
     name="tiktoken-folder",
     what="a folder with a rank file and tokenizer_config.json",
     is_file=False,
-    carries=frozenset(),
     matches=_matches,
     read=_read,
-    write=_write,
     peer=_peer,
 )

@@ -120,10 +120,6 @@ def _read(path: Path, hints: Hints) -> Definition:
     return definition
 
 
-def _write(definition: Definition, path: Path) -> None:
-    raise NotImplementedError  # `write` refuses it before
-
-
 def _peer(path: Path, definition: Definition) -> Peer:
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
@@ -149,9 +145,7 @@ FORMAT = Format(
     name="tekken",
     what="a tekken.json of Mistral",
     is_file=True,
-    carries=frozenset(),
     matches=_matches,
     read=_read,
-    write=_write,
     peer=_peer,
 )

@@ -69,7 +69,7 @@ def _suggestion(name: str, known: list[str]) -> str:
 
 
 def check_int(name: str, value: Any, minimum: int | None = None, maximum: int | None = None) -> int:
-    """Return the value as an int between `least` and `most`.
+    """Return the value as an int between `minimum` and `maximum`.
 
     >>> check_int("stride", 3, 0)
     3
@@ -107,7 +107,7 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def check_real(name: str, value: Any, minimum: float) -> float:
-    """Return the value as a finite float that is at least `least`."""
+    """Return the value as a finite float that is at least `minimum`."""
     if isinstance(value, bool) or not (hasattr(type(value), "__float__") or hasattr(type(value), "__index__")):
         raise wrong_type(name, "a number", value)
     try:
@@ -203,7 +203,7 @@ def each(check: Check) -> Check:
 
 
 def at_least(minimum: int) -> Check:
-    """Return a check for an int of at least `least`."""
+    """Return a check for an int of at least `minimum`."""
     return lambda name, value: check_int(name, value, minimum)
 
 

@@ -31,7 +31,7 @@ class RunMerger:
     Args:
         runs: any number of runs.
         multipliers: the factor for the counts of each run.
-        least: the smallest sum of a word that is kept.
+        minimum: the smallest sum of a word that is kept.
 
     Raises, also while it is read:
         ValueError: a run is damaged; the message says how, not which run.

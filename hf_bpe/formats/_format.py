@@ -73,11 +73,11 @@ class Format:
         name: the name for users.
         what: a short description.
         is_file: whether it is one file rather than a folder.
-        carries: names of FEATURES that its files carry; "pattern" may be left to `patterns`.
         matches: (path, first bytes of a file) → whether the content has this format.
         read: (path, hints) → definition. Raises OSError, and ValueError with the location of an error.
         write: (definition, path) → files at or in that path, which is in a folder of its own. Raises ValueError for
-            properties beyond FEATURES that it cannot carry, such as an order of ids.
+            properties beyond FEATURES that it cannot carry, such as an order of ids. None if the format is only read.
+        carries: names of FEATURES that its files carry; "pattern" may be left to `patterns`.
         patterns: the canonical patterns that it can carry, None for any pattern.
         has_chains: whether any pattern includes chains of stages, and not only what is one expression.
         sidecar: names of FEATURES that only our reader restores, from a sidecar file.
@@ -92,10 +92,10 @@ class Format:
     name: str
     what: str
     is_file: bool
-    carries: frozenset[str]
     matches: Callable[[Path, bytes], bool]
     read: Callable[[Path, Hints], Definition]
-    write: Callable[[Definition, Path], None]
+    write: Callable[[Definition, Path], None] | None = None
+    carries: frozenset[str] = frozenset()
     patterns: frozenset[str | None] | None = None
     has_chains: bool = True
     sidecar: frozenset[str] = frozenset()

@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache, partial
-from typing import Any
+from functools import lru_cache
 
 import regex
 
-from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.pretokenizers._named_patterns import PATTERNS
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from hf_bpe.pretokenizers._stages import Span, cut
@@ -18,10 +16,11 @@ from hf_bpe.pretokenizers._stages import Span, cut
 Left = Callable[[], float | None]
 """What returns the seconds that are left, None for no limit, or raises a TimeoutError."""
 
-_LONG = 1 << 20  # characters from which on Ctrl-C must work between matches
+_LONG = 1 << 20  # characters from which on Ctrl-C must work between matches, as it does not in findall
 _TIMED_OUT = ("regex timed out",)  # what `regex` gives its TimeoutError
 _SECONDS = 20.0  # for any text, however short
-_SECONDS_PER_CHARACTER = 2e-5  # a hundred times the cost of the named patterns
+# A hundred times the cost of the named patterns: `regex` counts the time of all threads of the process.
+_SECONDS_PER_CHARACTER = 2e-5
 _NAMED = frozenset(PATTERNS.values())
 
 
@@ -45,7 +44,7 @@ class Matcher:
             compiled, needs_mask = _compiled(expression)
             if compiled.groups == 0 and (not needs_mask or hide_newer(text) is text):
                 with self._in_time(expression) as left:
-                    pieces: list[str] = _within(left, compiled.findall, text)
+                    pieces: list[str] = compiled.findall(text, timeout=left())
                 if sum(map(len, pieces)) == len(text) and "" not in pieces:
                     return pieces
         return [text[start:stop] for start, stop in cut(text, self.find(expression, text), "Isolated")]
@@ -68,22 +67,17 @@ class Matcher:
             yield lambda: None
             return
         if self._deadline is None:
-            self._deadline = time.monotonic() + self._seconds
+            self._deadline = time.monotonic() + seconds_for(self._text)
         try:
             yield self._left
         except TimeoutError as error:
             if error.args != _TIMED_OUT:  # raised by a signal handler of the caller
                 raise
             raise ValueError(
-                f"pattern {expression[:80]!r} took over {self._seconds:.0f} s for a text of {len(self._text)} "
-                "characters; expected an expression that backtracks little, such as a+ or (?>aa|a)+ instead of "
-                "(?:a|aa)+"
+                f"pattern {expression[:80]!r} took over {seconds_for(self._text):.0f} s for a text of "
+                f"{len(self._text)} characters; expected an expression that backtracks little, such as a+ or (?>aa|a)+ "
+                "instead of (?:a|aa)+"
             ) from None
-
-    @cached_property
-    def _seconds(self) -> float:
-        """The time limit in seconds."""
-        return seconds_for(self._text)
 
     def _left(self) -> float:
         assert self._deadline is not None
@@ -109,39 +103,14 @@ def check_expression(expression: str) -> None:
         parse(expression)
 
 
-def _within(left: Left, match: Callable[..., Any], *args: Any) -> Any:
-    """Return what matching returns in the seconds that are left.
-
-    The seconds of `regex` are those of all processors that the process uses, so threads that work at the same time use
-    them up sooner. Then it gets twice as many, as long as there is time left.
-
-    Args:
-        left: returns the seconds that are left.
-        match: a method of `regex`, which may be called again.
-        args: its arguments but for `timeout`.
-    """
-    seconds = left()
-    while True:
-        try:
-            return match(*args, timeout=seconds)
-        except TimeoutError as error:
-            if seconds is None or error.args != _TIMED_OUT:
-                raise
-            left()  # raises an error if there are none
-            seconds *= 2
-
-
 def find_matches(text: str, compiled: regex.Pattern[str], left: Left) -> list[Span]:
     """Return the spans of the matches that `tokenizers` finds; `left` returns the seconds left, None for no limit."""
-    if len(text) < _LONG:
-        spans: list[Span] = _within(left, partial(_spans, compiled), text)
-        if all(start < stop for start, stop in spans):
-            return spans
+    spans = [match.span() for match in compiled.finditer(text, timeout=left())]
+    if all(start < stop for start, stop in spans):
+        return spans
     spans = []
     position, last = 0, -1
-    while position <= len(text):
-        if (match := _within(left, compiled.search, text, position)) is None:
-            break
+    while position <= len(text) and (match := compiled.search(text, position, timeout=left())) is not None:
         start, stop = match.span()
         if start == stop == last:  # unlike finditer, skip an empty match at the end of another
             position += 1
@@ -149,10 +118,6 @@ def find_matches(text: str, compiled: regex.Pattern[str], left: Left) -> list[Sp
         spans.append((start, stop))
         position = last = stop
     return spans
-
-
-def _spans(compiled: regex.Pattern[str], text: str, timeout: float | None) -> list[Span]:
-    return [match.span() for match in compiled.finditer(text, timeout=timeout)]
 
 
 @lru_cache(maxsize=64)

@@ -77,7 +77,7 @@ class ExpressionReader:
         return char
 
     def take_while(self, members: str, maximum: int) -> str:
-        """Pass up to `most` characters of `members`."""
+        """Pass up to `maximum` characters of `members`."""
         start = self.position
         while self.position - start < maximum and (char := self.peek()) and char in members:
             self.position += 1

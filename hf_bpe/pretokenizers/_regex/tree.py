@@ -101,7 +101,7 @@ class Alternation:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """`least` to `most` repetitions (None for no limit), at first as many (greedy) or as few (lazy) as possible."""
+    """From `minimum` to `maximum` repetitions (None: no limit), first the most (greedy) or the fewest (lazy)."""
 
     body: Node
     minimum: int
