@@ -53,6 +53,14 @@ def pytest_collection_modifyitems(config, items):
     left_out.deselect(config, items)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _unsynced():
+    """Leave files to the system, which keeps them whatever becomes of a process; disks take their time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def test_data():
     folder = os.environ.get("HF_BPE_TEST_DATA")

@@ -123,16 +123,25 @@ NEEDS_CORE = {
 def test_commands_that_need_the_core_say_so_in_one_line(tmp_path):
     (tmp_path / "text.txt").write_text("low lower")
     BPETokenizer.train(["low lower"], 258).save_pretrained(tmp_path / "saved")
-    for arguments, what in [
-        ("train text.txt -o new --vocab-size 258 --max-memory 1GB", "counts in limited memory"),
-        ("encode saved text.txt -o ids.npy", "token files"),
-        ("report saved text.txt", "reports"),
-    ]:
-        code = f"import sys; sys.argv[1:] = {arguments.split()!r}; import hf_bpe.cli; hf_bpe.cli.main()"
-        ran = run(code, "reference", tmp_path)
-        assert ran.returncode == 1
-        assert ran.stderr.splitlines()[-1].startswith(f"hf-bpe: error: {what} need the native core of hf_bpe")
-        assert "Traceback" not in ran.stderr
+    commands = {
+        "train text.txt -o new --vocab-size 258 --max-memory 1GB": "counts in limited memory",
+        "encode saved text.txt -o ids.npy": "token files",
+        "report saved text.txt": "reports",
+    }
+    code = f"""
+import sys, hf_bpe.cli
+for arguments in {[*commands]}:
+    sys.argv[1:] = arguments.split()
+    try:
+        hf_bpe.cli.main()
+    except SystemExit as ended:
+        print(ended.code)"""
+    ran = run(code, "reference", tmp_path)
+    assert ran.stdout == "1\n" * len(commands)
+    assert "Traceback" not in ran.stderr
+    errors = [line for line in ran.stderr.splitlines() if line.startswith("hf-bpe: error: ")]
+    for said, what in zip(errors, commands.values(), strict=True):
+        assert said.startswith(f"hf-bpe: error: {what} need the native core of hf_bpe")
 
 
 @pytest.mark.parametrize("choice", ["reference", None])

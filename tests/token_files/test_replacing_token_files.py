@@ -31,14 +31,6 @@ FORMS = {
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def unsynced():
-    """Leave files to the system, which keeps them whatever becomes of a process."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
-
-
 @pytest.fixture(scope="module")
 def tokenizer():
     return BPETokenizer.train([*OLD, *NEW], num_merges=12, special_tokens=[END])
@@ -131,11 +123,12 @@ def killed_before(number):
 
 @needs_fork
 @pytest.mark.parametrize("work", [None, "work"])
-def test_replacement_killed_at_any_step_is_finished_by_the_next(corpus, work):
+def test_replacement_killed_at_any_step_is_finished_by_the_next(corpus, work, request):
     options = {} if work is None else {"work_dir": corpus.folder / work}
     saved = corpus.folder.parent / f"{corpus.folder.name}.saved"
     shutil.copytree(corpus.folder, saved)
-    for number in itertools.count(Random(0).randrange(3), by_profile(quick=3, thorough=1)):
+    every = by_profile(quick=8, thorough=1)  # of steps, and others for each form
+    for number in itertools.count(Random(request.node.callspec.id).randrange(every), every):
 
         def replace_and_be_killed(number=number):
             killed_before(number)

@@ -28,14 +28,6 @@ END = "<|endoftext|>"
 CORPUS = ["low low low lower lower widest widest newest newest 你好 你好 42 42!" + END]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def unsynced():
-    """Leave files to the system, which keeps them whatever becomes of a process."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
-
-
 @pytest.fixture(scope="module")
 def tokenizer():
     return BPETokenizer.train(CORPUS, num_merges=15, special_tokens=[END, "<|begin|>"])

@@ -10,6 +10,7 @@ from hf_bpe import BPETokenizer
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS
 from hf_bpe.tokenizer._saving import save as saving
 from support import commands
+from support.profiles import thorough
 
 TEXTS = [*STRESS_TEXTS, "", " ", " x", "  low  lower \n", "low<s> low</s>  "]
 ROBERTA = {"type": "RobertaProcessing", "sep": ["</s>", 257], "cls": ["<s>", 256], "trim_offsets": True}
@@ -56,7 +57,9 @@ def assert_same_offsets(folder, out):
 
 
 @pytest.mark.filterwarnings("ignore:padding and truncation are ignored")  # Florence's file has both
-@pytest.mark.parametrize("name", ["florence", "gpt_neox", "olmo"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("florence", marks=thorough), "gpt_neox", pytest.param("olmo", marks=thorough)]
+)
 def test_offsets_of_real_folders_are_those_of_the_fast_class(test_data, tmp_path, name):
     assert_same_offsets(test_data / "tokenizers" / name, tmp_path)
 
