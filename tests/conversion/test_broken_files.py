@@ -1,6 +1,7 @@
 """Files that are damaged, or something else: each is refused in one line that says where, and nothing is written."""
 
 import base64
+import dataclasses
 import json
 import os
 import pickle
@@ -8,10 +9,16 @@ import re
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from hf_bpe import BPETokenizer
+from hf_bpe import BPETokenizer, train
+from hf_bpe.conversion import Definition
+from hf_bpe.conversion import _formats as formats
 from hf_bpe.formats import _tokenizer_json as tokenizer_json
 from support.commands import error, run
+from support.profiles import by_profile
+from support.strategies import damaged
 
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -271,6 +278,41 @@ def test_damaged_file_is_refused_with_its_location_and_nothing_is_written(whole,
 def refusal_by_inspect(source):
     """Return the error of `inspect`; before it, what transformers makes of the folder is printed, if it loads it."""
     return run("inspect", source, code=1).stderr.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory):
+    """Return a folder to damage, and format → path and files of a tokenizer there."""
+    folder = tmp_path_factory.mktemp("damaged")
+    model = train(["low lower lowest newest 你好\t\n"] * 3, num_merges=9)
+    specials = {300: b"<|x|>", 301: b"</s>"}
+    model = dataclasses.replace(model, vocab=model.vocab | specials, special_tokens=("<|x|>", "</s>"))
+    found = {}
+    for name, path in (("gpt2", "gpt2"), ("text", "text"), *((FILES[suffix], f"x{suffix}") for suffix in FILES)):
+        before = {*folder.rglob("*")}
+        formats.write(Definition(model), folder / path, format=name, verify=False)
+        new = [file for file in folder.rglob("*") if file.is_file() and file not in before and file.suffix != ".vocab"]
+        found[name] = folder / path, {file: file.read_bytes() for file in new}
+    return found
+
+
+FILES = {".gguf": "gguf", ".model": "minbpe", ".json": "tokenizer.json", ".tiktoken": "tiktoken"}
+
+
+@pytest.mark.filterwarnings("ignore")  # of what is dropped or set aside
+@pytest.mark.parametrize("name", ["gpt2", "text", *FILES.values()])
+@settings(max_examples=by_profile(quick=15, thorough=200))
+@given(data=st.data())
+def test_a_damaged_file_is_refused_with_its_name_or_is_another_model(contents, name, data):
+    path, files = contents[name]
+    file = data.draw(st.sampled_from(sorted(files)))
+    for each, content in files.items():
+        each.write_bytes(data.draw(damaged(content)) if each == file else content)
+    try:
+        message = f"{path}: {formats.read(path, format=name) and 'read'}"
+    except ValueError as error:
+        message = str(error)
+    assert re.fullmatch(rf"{re.escape(str(path.parent))}[^\n]*", message)
 
 
 @pytest.mark.parametrize("name", [VOCAB, MERGES, JSON, RANKS])
