@@ -25,7 +25,7 @@ def is_joined(char):
 def any_unicode(request):
     """Recognize normalized text by the Unicode of this Python, and by a newer one."""
     with pytest.MonkeyPatch.context() as patch:
-        newer = pytest.importorskip(request.param, reason="what newer Pythons know is in the package unicodedata2")
+        newer = pytest.importorskip(request.param, reason="what newer Pythons know needs unicodedata2")
         patch.setattr(
             hf_bpe.normalizers._apply,
             "are_normalized",

@@ -1,4 +1,4 @@
-"""Which tests a run leaves out and why, and the few lines about it at the end.
+"""Which tests a run leaves out and why, and the line about it at the end.
 
 What the profile or the environment leaves out is deselected rather than skipped: it is thousands of tests, and a few
 options make them run.
@@ -10,7 +10,6 @@ import importlib.util
 import inspect
 import os
 import re
-import textwrap
 from collections import Counter
 
 import pytest
@@ -90,7 +89,7 @@ class PassedTests:
 
 
 class Summary:
-    """Writes at the end what was left out, why tests were skipped, and, if one has failed, which took longest."""
+    """Writes at the end what was left out or skipped and why, and, if a test has failed, which took longest."""
 
     def __init__(self, config):
         self.config, self.left_out = config, Counter()
@@ -105,10 +104,9 @@ class Summary:
 
     def pytest_terminal_summary(self, terminalreporter, exitstatus):
         parts = [f"{self.left_out[why]:,} {how}" for why, how in HOW_TO_RUN.items() if self.left_out[why]]
+        parts += summary_of_skips(skip_reason(report) for report in terminalreporter.getreports("skipped"))
         if parts:
             terminalreporter.write_line(f"left out: {', '.join(parts)}")
-        for line in lines_of_skips(skip_reason(report) for report in terminalreporter.getreports("skipped")):
-            terminalreporter.write_line(line)
         if exitstatus == pytest.ExitCode.TESTS_FAILED:
             calls = [each for kind in ("passed", "failed") for each in terminalreporter.getreports(kind)]
             calls.sort(key=lambda report: -report.duration)
@@ -116,8 +114,8 @@ class Summary:
                 terminalreporter.write_line(f"slowest: {report.duration:.1f} s, {report.nodeid}")
 
 
-def lines_of_skips(reasons):
-    """Return what the last lines of a run say of skipped tests, by the packages that they need and by other reasons."""
+def summary_of_skips(reasons):
+    """Yield what the last line of a run says of skipped tests, by the packages that they need and by other reasons."""
     packages, others = Counter(), Counter()
     for why in reasons:
         found = _NEEDS_PACKAGE.search(why)
@@ -125,11 +123,11 @@ def lines_of_skips(reasons):
             others[why] += 1
         else:
             packages[next(filter(None, found.groups())).split(".")[0]] += 1
-    for counter, what in ((packages, "because a package is missing"), (others, "for other reasons")):
+    for counter, what, most in ((packages, "for want of a package", 4), (others, "for other reasons", 1)):
         if counter:
-            shown = ", ".join(f"{why} ({number:,})" for why, number in counter.most_common())
-            text = f"skipped {what}: {sum(counter.values()):,}: {shown}"
-            yield from textwrap.wrap(text, 118, subsequent_indent="  ", break_long_words=False)
+            shown = [why for why, _ in counter.most_common(most)]
+            more = [f"{len(counter) - most} more, see -rs"] if len(counter) > most else []
+            yield f"{sum(counter.values()):,} {what} ({', '.join([*shown, *more])})"
 
 
 _NEEDS_PACKAGE = re.compile(

@@ -268,7 +268,7 @@ def test_threads_that_use_a_tokenizer_see_it_with_all_of_what_another_adds_or_no
 
 @pytest.fixture
 def hash_of():
-    pytest.importorskip("datasets", reason="fingerprints are those of datasets")
+    pytest.importorskip("datasets", reason="a fingerprint needs datasets")
     from datasets.fingerprint import Hasher
 
     return Hasher.hash
@@ -362,7 +362,7 @@ def test_the_fingerprint_is_the_same_in_another_process(tokenizer, tmp_path, has
 
 
 def test_datasets_map_in_processes_gives_the_ids_and_finds_them_again(tokenizer, expected, tmp_path, monkeypatch):
-    datasets = pytest.importorskip("datasets", reason="this is about datasets")
+    datasets = pytest.importorskip("datasets", reason="Dataset.map needs datasets")
     datasets.Dataset.from_dict({"text": TEXTS}).save_to_disk(tmp_path / "data")
 
     def encode():
@@ -395,7 +395,7 @@ class Encoded:
 
 @pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=thorough)])
 def test_workers_of_a_data_loader_give_the_ids(tokenizer, start):
-    torch = pytest.importorskip("torch", reason="data loaders are torch's")
+    torch = pytest.importorskip("torch", reason="a data loader needs torch")
     if start not in multiprocessing.get_all_start_methods():
         pytest.skip(f"this system cannot {start}")
     wanted = tokenizer(TEXTS, padding="max_length", max_length=40)["input_ids"]  # before the workers are forked
