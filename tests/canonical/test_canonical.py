@@ -14,7 +14,7 @@ from tokenizers import AddedToken
 from hf_bpe import BPEModel, BPETokenizer
 from support import strategies
 from support.cases import case
-from support.profiles import by_profile
+from support.profiles import by_profile, thorough
 
 MERGES = [
     ("l", "o"),
@@ -134,7 +134,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", [*[*REFUSED][:3], pytest.param("mistral_nemo", marks=thorough)])
 def test_real_models_without_known_masks_refuse_by_name(name, test_data):
     tokenizer = BPETokenizer.from_pretrained(test_data / "tokenizers" / name)
     ids = tokenizer.encode("The quick brown fox jumps over the laz", add_special_tokens=False)

@@ -157,9 +157,9 @@ def test_real_patterns_split_runs_of_characters(test_data):
     texts = [run * (100_000 // len(run)) for run in runs] + ["".join(rng.choice(runs, 100_000))]
     patterns = set()
     for path in sorted(test_data.glob("tokenizers/*/tokenizer.json")):
-        content = json.loads(path.read_text("utf-8"))
+        _, _, rest = path.read_text("utf-8").partition('"pre_tokenizer":')  # without the vocabulary, which takes long
         with suppress(ValueError):  # not byte-level
-            patterns.add(canonical_pattern(json.dumps(content["pre_tokenizer"])))
+            patterns.add(canonical_pattern(json.dumps(json.JSONDecoder().raw_decode(rest.lstrip())[0])))
     assert len(patterns) > 5
     for pattern in patterns:
         chain = compile_natively(native_core(), pattern)

@@ -155,7 +155,7 @@ def test_replacement_killed_at_random_times_is_finished(corpus, work):
     saved = corpus.folder.parent / f"{corpus.folder.name}.saved"
     shutil.copytree(corpus.folder, saved)
     random = Random(1)
-    for _ in range(by_profile(quick=3, thorough=10)):
+    for _ in range(by_profile(quick=1, thorough=10)):
         start = time.monotonic()
         corpus.replace(**options)
         duration = time.monotonic() - start

@@ -57,9 +57,8 @@ def assert_same_offsets(folder, out):
 
 
 @pytest.mark.filterwarnings("ignore:padding and truncation are ignored")  # Florence's file has both
-@pytest.mark.parametrize(
-    "name", [pytest.param("florence", marks=thorough), "gpt_neox", pytest.param("olmo", marks=thorough)]
-)
+@thorough  # the contract suite compares the offsets of these folders, too
+@pytest.mark.parametrize("name", ["florence", "gpt_neox", "olmo"])
 def test_offsets_of_real_folders_are_those_of_the_fast_class(test_data, tmp_path, name):
     assert_same_offsets(test_data / "tokenizers" / name, tmp_path)
 
