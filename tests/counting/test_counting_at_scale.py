@@ -146,6 +146,19 @@ print(counts.fingerprint, int(peak) * 1024)
     assert found["100MB"][1] < 100_000_000 < found[""][1]
 
 
+def test_counts_get_half_of_the_memory(monkeypatch):
+    given, make = [], counting.make_count_table
+
+    def recorded(settings, num_workers, memory):
+        given.append(memory)
+        return make(settings, num_workers, memory)
+
+    monkeypatch.setattr(counting, "_room", lambda limit: 64 << 20)
+    monkeypatch.setattr(counting, "make_count_table", recorded)
+    assert dict(count(["low low"], max_memory="1GB", num_workers=1).items()) == {b"low": 1, b" low": 1}
+    assert given == [32 << 20]
+
+
 def test_too_little_memory_is_refused():
     with pytest.raises(
         ValueError, match=r"max_memory: 10.0 MB is too little: this process already uses .* give at least"

@@ -320,6 +320,9 @@ def test_exceptions_of_progress_propagate_and_its_numbers_grow(native):
         calls.clear()
         assert counter.add([text], check_utf8=False, progress=calls.append) == (None, None)
         assert calls == sorted(calls)
+        counter.drain()  # whatever was counted before the exception
+        counter.add([b"low lower low"], check_utf8=False, progress=None)
+        assert words_of(counter) == [(b" low", 1), (b" lower", 1), (b"low", 1)]
 
 
 def test_a_second_thread_is_refused(native):

@@ -123,6 +123,16 @@ def test_a_look_behind_has_up_to_1000_alternatives_of_different_lengths():
         compile_expression(expression.format("(?:a|bc)" * 10))
 
 
+def test_what_regex_would_take_long_to_compile_is_refused():
+    write(parse("(?:" * 15 + "ab" + ")++" * 15))
+    with pytest.raises(ValueError, match="nested repetitions that the package regex expands to over 262144 nodes"):
+        write(parse("(?:" * 16 + "ab" + ")++" * 16))
+    spelled_out = r"[ʕ\p{N}]"
+    assert len(write(parse(spelled_out + r"\p{L}" * 50)).expression) > 450_000
+    with pytest.raises(ValueError, match="its classes are over 500000 characters long"):
+        write(parse(spelled_out + r"\p{L}" * 60))
+
+
 UNDER_I = r"""
 s  k  i  I  µ  é  \x{73}  \x73  [s]  [a-z]  [^a-r]  [i]  s+  's|'t  (?:s|t)t  s(?-i:s)  [^\0-r]  s(?=k)
 (?:'s|'t|'re|'ve|'m|'ll|'d)

@@ -368,5 +368,5 @@ def test_timeout_of_the_caller_is_not_taken_for_that_of_an_expression(prefix):
 
 
 def test_time_for_an_expression_grows_with_the_text():
-    assert seconds_for("") >= 10
-    assert seconds_for("a" * 10**7) >= 100
+    assert 10 <= seconds_for("") <= 60
+    assert 100 <= seconds_for("a" * 10**7) <= 1000
