@@ -8,12 +8,10 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, train
-from hf_bpe.conversion import FEATURES, Definition, Hints
+from hf_bpe.conversion import Definition, Hints
 from hf_bpe.conversion._text import FORMAT, MERGES_FILE, VOCAB_FILE, escape, unescape
-from hf_bpe.formats import Piece, Template
 from support.strategies import any_bytes, models
 
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -75,33 +73,6 @@ def rows(model):
 
 
 # What we write
-
-
-def test_everything_that_a_tokenizer_may_have_is_carried(tmp_path):
-    tokens = {
-        256: AddedToken("<s>", lstrip=True, special=True, normalized=False),
-        300: AddedToken("\tnew\n", rstrip=True, single_word=True, special=False, normalized=True),
-    }
-    settings = {
-        "bos_token": "<s>",
-        "add_prefix_space": True,
-        "trim_offsets": True,
-        "chat_template": "{{ x }}",
-        "split_special_tokens": True,
-    }
-    settings["unused_tokens"] = {"▁": 999}
-    settings["template"] = Template((Piece("A", True), Piece("<s>")), (Piece("A", True), Piece("B", True, 1)))
-    vocab = dict(enumerate([*BYTES, b"<s>", b"xyz"]))
-    del vocab[255]
-    model = BPEModel(vocab, [], ("<s>",), "gpt2", True, "NFC", drop_missing_bytes=True)
-    definition = Definition(model, tokens, {**settings, "padding_side": "left", "pad_token": "<s>"})
-    # A template is either one of bos_token and eos_token or another.
-    unused = [name for name, feature in FEATURES.items() if not feature.is_used(definition)]
-    assert unused == ["bos_eos"]
-    assert FORMAT.missing(definition) == {}
-    read = FORMAT.read(write(definition, tmp_path / "x"), Hints())
-    assert (read.model, read.settings) == (definition.model, definition.settings)
-    assert [*map(repr, read.added_tokens.items())] == [*map(repr, definition.added_tokens.items())]
 
 
 @given(any_bytes)
