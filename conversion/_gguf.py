@@ -278,10 +278,10 @@ def _checked_pre_tokenizer(definition: Definition) -> str:
     name = pre_tokenizer_name(model.pattern, model.ignore_merges if lost else None)
     if name is None:
         if lost and pre_tokenizer_name(model.pattern, None) is not None:
-            how = "with" if model.ignore_merges else "without"
+            lookup = "with" if model.ignore_merges else "without"
             raise ValueError(
                 f"token {lost[0]}, {model.vocab[lost[0]]!r}, is made by no merges, so it is only met as a whole word; "
-                f"llama.cpp has no name for the pattern {model.pattern!r} {how} whole-word lookup"
+                f"llama.cpp has no name for the pattern {model.pattern!r} {lookup} whole-word lookup"
             )
         raise ValueError(f"llama.cpp has no name for the pattern {model.pattern!r}")
     if PRE_TOKENIZERS[name].ignore_merges:

@@ -105,8 +105,8 @@ def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
     try:
         pattern = stored_pattern(content["pattern"])
         added = {int(i): AddedToken(**token) for i, token in content["added_tokens"].items()}
-        if odd := [token_id for token_id in content["special_tokens"].values() if type(token_id) is not int]:
-            raise ValueError(f"special_tokens: expected ids, got {odd[0]!r:.80}")
+        if wrong := [token_id for token_id in content["special_tokens"].values() if type(token_id) is not int]:
+            raise ValueError(f"special_tokens: expected ids, got {wrong[0]!r:.80}")
     except (ValueError, TypeError, AttributeError, LookupError) as error:
         raise ValueError(f"{file}: {error!r}" if type(error) is not ValueError else f"{file}: {error}") from None
     try:

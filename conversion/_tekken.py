@@ -78,8 +78,8 @@ def _special_tokens(listed: Any, version: Any, number: int) -> dict[str, int]:
             raise ValueError(f"special_tokens: expected a list in version {version!r:.20}, got none")
         listed = [{"rank": rank, "token_str": token} for rank, token in enumerate(_FORMER)]
     tokens = [token["token_str"] for token in listed]
-    if odd := [token for rank, token in enumerate(listed) if token["rank"] != rank or type(token["rank"]) is not int]:
-        raise ValueError(f"special_tokens: expected ranks from 0 without a gap, got {odd[0]!r:.80}")
+    if wrong := [token for rank, token in enumerate(listed) if token["rank"] != rank or type(token["rank"]) is not int]:
+        raise ValueError(f"special_tokens: expected ranks from 0 without a gap, got {wrong[0]!r:.80}")
     if len(tokens) > number:
         raise ValueError(f"special_tokens: expected at most {number}, got {len(tokens)}")
     tokens += [f"<SPECIAL_{rank}>" for rank in range(len(tokens), number)]

@@ -161,12 +161,12 @@ def merge_ranks(model: BPEModel, parts: Mapping[int, tuple[int, int]]) -> dict[i
 
 def _unreachable(model: BPEModel, token_id: int) -> tuple[str, tuple[int, ...]]:
     """Return the kind of a token that no merges make, and the tokens that merges make from its bytes."""
-    how = "only as a whole pre-token" if model.ignore_merges else "unreachable"
+    occurrence = "only as a whole pre-token" if model.ignore_merges else "unreachable"
     encoder = make_encoder(replace(model, pattern=None, ignore_merges=False, normalizer=None))
     try:
-        return f"{how}: merges make these", tuple(encoder.encode(model.vocab[token_id], Options()))
+        return f"{occurrence}: merges make these", tuple(encoder.encode(model.vocab[token_id], Options()))
     except ValueError:
-        return f"{how}: the vocabulary is missing a byte of it", ()
+        return f"{occurrence}: the vocabulary is missing a byte of it", ()
 
 
 def _find(tokens: Mapping[int, bytes], token: int | str | bytes, model: BPEModel) -> int:

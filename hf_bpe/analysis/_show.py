@@ -217,8 +217,8 @@ class Shown:
             spans.append("<br>" if b"\n" in (token.data if self.has_ids else token.data[-1:]) else "<wbr>")
         kind = ' class="ids"' if self.has_ids else ""
         facts = "id, bytes and merge" if self.unit == "token" else "bytes"
-        how = f" Point at a {self.unit}, tap it, or press Tab, to see its {facts}." if self.tokens else ""
-        return f"<p>{escape(self.summary)}.{how}</p>\n{self._legend()}<div{kind}>{''.join(spans)}</div>"
+        hint = f" Point at a {self.unit}, tap it, or press Tab, to see its {facts}." if self.tokens else ""
+        return f"<p>{escape(self.summary)}.{hint}</p>\n{self._legend()}<div{kind}>{''.join(spans)}</div>"
 
     def _legend(self) -> str:
         """Return the meanings of the signs that are shown, as HTML."""

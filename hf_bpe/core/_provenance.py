@@ -20,7 +20,7 @@ Origin = tuple[tuple[str, str], ...]
 
 _VERSION = "hf_bpe"
 _MERGES = "merges"
-_TOLD_BY_MODEL = ("unicode", "pattern", "vocab", "specials")
+_PARTS_OF_MODEL = ("unicode", "pattern", "vocab", "specials")
 
 
 def make_signature(model: Model) -> str:
@@ -69,13 +69,13 @@ def parse_origin(signature: str, options: Collection[str]) -> Origin:
         return ()
     first, *rest = signature.split("|")
     pairs = [first.partition(" ")[::2], *(part.partition("=")[::2] for part in rest)]
-    origin = tuple(pair for pair in pairs if pair[0] not in (*_TOLD_BY_MODEL, *options))
+    origin = tuple(pair for pair in pairs if pair[0] not in (*_PARTS_OF_MODEL, *options))
     return origin if pairs[0][0] == _VERSION and origin[-1][0] == _MERGES else ()
 
 
-def learned(how: Origin, merges: Sequence[tuple[bytes, bytes]]) -> Origin:
-    """Return the origin of learned merges: how they were learned, and their digest."""
-    return ((_VERSION, version()), *how, (_MERGES, merges_digest(merges)))
+def learned(options: Origin, merges: Sequence[tuple[bytes, bytes]]) -> Origin:
+    """Return the origin of learned merges: the options with which they were learned, and their digest."""
+    return ((_VERSION, version()), *options, (_MERGES, merges_digest(merges)))
 
 
 def origin_of_first(merges: Sequence[tuple[bytes, bytes]], model: Model) -> Origin:

@@ -69,7 +69,7 @@ class NormalizingEncoder(Encoder):
 
     @property
     def model(self) -> BPEModel:
-        """As `Encoder` says, here and below."""
+        """The model, without added tokens; see `Encoder` for all methods."""
         return self._raw.model
 
     @property

@@ -155,12 +155,12 @@ def _read_merges(
         merges = CheckedMerges(read.merges)
         merges.ids = read.ids
         return merges, read.is_used
-    odd = _read_odd_merges(path, decode(path, content), dict(zip(entries, tokens, strict=True)))
-    used = {*starmap(add, odd), *chain.from_iterable(odd)}
-    return odd, bytes(token in used for token in tokens)
+    irregular = _read_irregular_merges(path, decode(path, content), dict(zip(entries, tokens, strict=True)))
+    used = {*starmap(add, irregular), *chain.from_iterable(irregular)}
+    return irregular, bytes(token in used for token in tokens)
 
 
-def _read_odd_merges(path: Path, text: str, tokens: dict[str, bytes | None]) -> list[tuple[bytes, bytes]]:
+def _read_irregular_merges(path: Path, text: str, tokens: dict[str, bytes | None]) -> list[tuple[bytes, bytes]]:
     """Read irregular merges and name the first malformed line; return merges that only the model can refuse."""
     # Only these end a line: str.splitlines would also split at characters that occur in merges of other vocabularies.
     lines = text.replace("\r\n", "\n").split("\n")

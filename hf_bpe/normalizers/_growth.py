@@ -16,15 +16,7 @@ from hf_bpe.pretokenizers._regex.parser import parse
 __all__ = ["Growth", "check_growth", "check_growth_of_text", "is_bounded", "total_growth"]
 
 # How much longer the UTF-8 of a character can be: U+FDFA becomes 18 characters (Unicode Standard Annex #15).
-_GROWTH_BY_KIND = {
-    "NFC": 3.0,
-    "NFD": 3.0,
-    "NFKC": 11.0,
-    "NFKD": 11.0,
-    "Lowercase": 1.5,
-    "StripAccents": 1.0,
-    "Strip": 1.0,
-}
+_GROWTH = {"NFC": 3.0, "NFD": 3.0, "NFKC": 11.0, "NFKD": 11.0, "Lowercase": 1.5, "StripAccents": 1.0, "Strip": 1.0}
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 _GROWTH_OF_OTHERS = 11.0  # kinds that hf_bpe refuses
 
@@ -56,7 +48,7 @@ def _growths(parts: Iterable[Mapping[str, Any]]) -> Iterator[Growth]:
     form = 1.0
     for part in parts:
         if part["type"] in _FORMS:  # several in a row give what one of them gives
-            form = max(form, _GROWTH_BY_KIND[part["type"]])
+            form = max(form, _GROWTH[part["type"]])
             growth = Growth(form).after(before)
         else:
             before = growth = _part_growth(part).after(growth)
@@ -122,7 +114,7 @@ def _part_growth(part: Mapping[str, Any]) -> Growth:
             return Growth(max(1.0, content / len(text.encode())))
         # A match has a byte at least; matches of nothing are between all characters, and at the end.
         return Growth(1.0 + content, content) if _matches_nothing(text) else Growth(max(1.0, content))
-    return Growth(_GROWTH_BY_KIND.get(kind, _GROWTH_OF_OTHERS))
+    return Growth(_GROWTH.get(kind, _GROWTH_OF_OTHERS))
 
 
 def _matches_nothing(expression: str) -> bool:

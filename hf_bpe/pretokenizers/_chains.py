@@ -58,8 +58,8 @@ class PreTokenizer:
 
     def __post_init__(self) -> None:
         stages = tuple(self.stages)
-        if odd := [stage for stage in stages if not isinstance(stage, Stage)]:
-            raise TypeError(f"stages: expected stages such as Split or ByteLevel, got {odd[0]!r:.80}")
+        if wrong := [stage for stage in stages if not isinstance(stage, Stage)]:
+            raise TypeError(f"stages: expected stages such as Split or ByteLevel, got {wrong[0]!r:.80}")
         if (number := sum(isinstance(stage, ByteLevel) for stage in stages)) != 1:
             raise ValueError(f"stages: expected one ByteLevel, got {number}; without it, tokens are not made of bytes")
         if len(stages) > MAX_STAGES:

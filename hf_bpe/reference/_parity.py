@@ -71,7 +71,7 @@ def learn_parity_merges(
 
     Args:
         languages: pre-token → number of occurrences, for each language.
-        dev: the same of parallel texts, as many; or none.
+        dev: the pre-tokens of parallel texts, for each language; empty for none.
         options: how to learn.
         progress: called with the number of merges learned, after each.
 

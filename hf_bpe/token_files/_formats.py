@@ -30,7 +30,7 @@ from hf_bpe.token_files._writer import TokenWriter
 
 _INDEX = "index.json"
 
-IndexOf = Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Any]]
+MakeIndex = Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Any]]
 
 
 class TokenFormat(NamedTuple):
@@ -45,7 +45,7 @@ class TokenFormat(NamedTuple):
         max_ids: the most ids of a file.
         is_folder: whether the output is a folder, with fixed names of files.
         shard_tokens: the default size of a shard; None for one file.
-        mds_index: returns the content of a JSON file about all shards, given what the writers said about each.
+        make_index: returns the content of a JSON file about all shards, given what the writers said about each.
         holds_columns: whether `make` takes the names of columns of text, whose values the rows bring.
     """
 
@@ -57,7 +57,7 @@ class TokenFormat(NamedTuple):
     max_ids: int | None = None
     is_folder: bool = False
     shard_tokens: int | None = None
-    mds_index: IndexOf | None = None
+    make_index: MakeIndex | None = None
     holds_columns: bool = False
 
 
@@ -81,7 +81,12 @@ FORMATS: dict[str, TokenFormat] = {
     "nanogpt": TokenFormat((".bin",), binary.FlatFile, _only_16_bits, keeps_rows=False),
     "llm.c": TokenFormat((".bin",), binary.LlmcFile, _smallest, keeps_rows=False, max_ids=binary.MAX_LLMC_IDS),
     "mds": TokenFormat(
-        (".mds",), mds.MdsFile, lambda _: np.dtype("<u4"), is_folder=True, shard_tokens=1 << 24, mds_index=mds.mds_index
+        (".mds",),
+        mds.MdsFile,
+        lambda _: np.dtype("<u4"),
+        is_folder=True,
+        shard_tokens=1 << 24,
+        make_index=mds.make_index,
     ),
     "parquet": TokenFormat((".parquet",), arrow.ParquetFile, lambda _: np.dtype("<u4"), holds_columns=True),
     "arrow": TokenFormat((".arrow",), arrow.ArrowFile, lambda _: np.dtype("<u4"), holds_columns=True),
@@ -128,7 +133,7 @@ class Target:
     @property
     def about_all(self) -> list[Path]:
         """The files that describe all shards, which are written last."""
-        return [self.manifest, *([self.folder / _INDEX] if self.format.mds_index else [])]
+        return [self.manifest, *([self.folder / _INDEX] if self.format.make_index else [])]
 
     def shards_there(self) -> list[Path]:
         """Return files with names of numbered shards, which an earlier run may have left."""
@@ -150,6 +155,6 @@ class Target:
 
     def index(self, shards: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
         """Return the name and content of the file about all shards; None if the format has none."""
-        if self.format.mds_index is None:
+        if self.format.make_index is None:
             return None
-        return _INDEX, json.dumps(self.format.mds_index(shards), sort_keys=True)
+        return _INDEX, json.dumps(self.format.make_index(shards), sort_keys=True)

@@ -80,7 +80,7 @@ class MdsFile(TokenWriter):
         self._sizes.close()
 
 
-def mds_index(shards: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def make_index(shards: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the content of `index.json`."""
     return {"version": 2, "shards": [*shards]}
 
