@@ -13,9 +13,10 @@ from support.commands import TEXT, error, run
 
 
 @pytest.fixture(scope="module")
-def cl100k_folder(text):
-    run("train", text, "-o", text.parent / "cl100k", "--vocab-size", 280, "--pattern", "cl100k")
-    return text.parent / "cl100k"
+def cl100k_folder(text, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("converting") / "cl100k"
+    run("train", text, "-o", folder, "--vocab-size", 280, "--pattern", "cl100k")
+    return folder
 
 
 def ranks_file(path, tokens=()):
