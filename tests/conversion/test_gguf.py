@@ -112,11 +112,12 @@ def test_unset_settings_stay_unset_when_read(path):
     assert read(path, Hints()).settings == {"chat_template": "{{ a }}"}
 
 
-def test_add_bos_is_always_written(path):
+def test_what_llama_cpp_would_assume_otherwise_is_always_written(path):
     write(Definition(replace(LOW, pattern="llama3"), settings={"bos_token": "<s>"}), path)
     metadata = read_metadata(path, "tokenizer.ggml.")
     assert metadata["tokenizer.ggml.pre"] == "llama-bpe"
     assert metadata["tokenizer.ggml.add_bos_token"] is False
+    assert metadata["tokenizer.ggml.add_space_prefix"] is False
     assert "add_bos_token" not in read(path, Hints()).settings
 
 
