@@ -14,10 +14,11 @@ from operator import itemgetter
 from typing import cast
 
 from hf_bpe._utils.arguments import check_sequence, check_str, short_repr, wrong_type
+from hf_bpe.core._characters import Characters, check_characters
 from hf_bpe.core._provenance import Origin, make_signature, origin_of_first, parse_origin
 from hf_bpe.normalizers._names import canonical_normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
-from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, canonical_pattern
+from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, canonical_pattern, metaspace_of
 
 Merge = tuple[bytes, bytes]
 """The two parts that become one token."""
@@ -43,11 +44,12 @@ class CheckedMerges(list[Merge]):
 
 @dataclass(frozen=True, repr=False)
 class BPEModel:
-    """A byte-level BPE model: a frozen value, valid by construction.
+    """A BPE model, of bytes or of characters: a frozen value, valid by construction.
 
     Args:
         vocab: id → bytes of every token, special tokens included (as UTF-8). Ids may have any order and gaps. All
-            tokens together have at most `MAX_TOKEN_BYTES` bytes.
+            tokens together have at most `MAX_TOKEN_BYTES` bytes. With `characters` these are the UTF-8 of the tokens'
+            text, in which `▁` stands for a space, and `<0x0A>` for a byte.
         merges: the merged pairs in the order of their ranks. Two pairs may make the same token.
         special_tokens: tokens that are never split and never made by a merge; stored in the order of their ids.
         pattern: how text is cut into pre-tokens, as `hf_bpe.pretokenizers.canonical_pattern` takes it; stored as
@@ -57,6 +59,8 @@ class BPEModel:
             this name.
         normalizer: what is done to text before it is split, as `hf_bpe.normalizers.canonical_normalizer` takes it;
             stored as it returns it: "NFC", the JSON of another normalizer, or None.
+        characters: the alphabet of a model in the manner of SentencePiece, whose merges begin with characters; None for
+            bytes. The pattern is then None or a `hf_bpe.pretokenizers.Metaspace`.
         drop_missing_bytes: drop bytes that have no token, as `tokenizers` does for a model without `unk_token`; the
             bytes on either side become neighbors. False for a vocabulary that has all bytes.
         origin: how the merges were learned, as recorded by `train` for `signature`. Models that differ only in it are
@@ -84,6 +88,7 @@ class BPEModel:
     ignore_merges: bool = False
     normalizer: str | None = None
     drop_missing_bytes: bool = False
+    characters: Characters | None = None
     origin: Origin = field(default=(), compare=False)
     # For encoders, which need not find the tokens of merges then. `replace` and pickle leave it out.
     _merge_ids: bytes | None = field(default=None, init=False, repr=False, compare=False)
@@ -95,8 +100,11 @@ class BPEModel:
         ids = _checked_ids(self.vocab)
         is_in_order = [*self.vocab] == [*ids.values()]
         vocab = dict(self.vocab) if is_in_order else dict(zip(ids.values(), ids, strict=True))
-        specials = sorted(check_special_tokens(self.special_tokens), key=lambda special: ids.get(special.encode(), -1))
-        _check_special_tokens_in(specials, ids)
+        check_characters(self.characters)
+        are_bytes = self.characters is None
+        given = check_special_tokens(self.special_tokens, are_bytes=are_bytes)
+        specials = sorted(given, key=lambda special: ids.get(special.encode(), -1))
+        _check_special_tokens_in(specials, ids, are_bytes=are_bytes)
         set_field = object.__setattr__  # the only way to set a field of a frozen dataclass
         set_field(self, "vocab", vocab)
         set_field(self, "_merge_ids", getattr(self.merges, "ids", None))
@@ -105,6 +113,11 @@ class BPEModel:
         set_field(self, "special_tokens", tuple(specials))
         set_field(self, "_special_ids", {special: ids[special.encode()] for special in specials})
         set_field(self, "pattern", canonical_pattern(self.pattern))
+        if self.pattern is not None and (metaspace_of(self.pattern) is None) != are_bytes:
+            expected = "one that is not Metaspace" if are_bytes else "None or a Metaspace, as the model has characters"
+            raise ValueError(f"pattern {self.pattern[:80]!r}: expected {expected}")
+        if self.characters is not None:
+            self.characters.check(ids, self.merges)
         for name in ("ignore_merges", "drop_missing_bytes"):
             if not isinstance(getattr(self, name), bool):
                 raise wrong_type(name, "True or False", getattr(self, name))
@@ -124,8 +137,8 @@ class BPEModel:
 
     @property
     def lacks_bytes(self) -> bool:
-        """Whether the vocabulary is missing tokens for some bytes."""
-        return [*map(len, self.vocab.values())].count(1) < 256
+        """Whether the vocabulary is missing tokens for some bytes; never with `characters`, which say what becomes."""
+        return self.characters is None and [*map(len, self.vocab.values())].count(1) < 256
 
     @property
     def refuses_bytes(self) -> bool:
@@ -143,6 +156,7 @@ class BPEModel:
             "unicode": UNICODE_VERSION,
             # Options are hashed only if they are set, so that the fingerprints of other models never change.
             **{name: value for name, value in self.options.items() if value},
+            **({"characters": vars(self.characters)} if self.characters else {}),
         }
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -229,11 +243,15 @@ class BPEModel:
     def printable_vocab(self) -> dict[str, int]:
         """Return the content of `vocab.json`: printable form of each token (special tokens unchanged) → id.
 
+        With `characters` that is the text of each token.
+
         >>> BPEModel({0: b"a", 2: b" "}, []).printable_vocab()
         {'a': 0, 'Ġ': 2}
         """
         if self._printable_vocab is not None:
             return dict(self._printable_vocab)
+        if self.characters is not None:
+            return {token.decode(): token_id for token_id, token in self.vocab.items()}
         specials = {special.encode(): special for special in self.special_tokens}
         texts = [specials.get(token) or to_printable(token) for token in self.vocab.values()]
         return dict(zip(texts, self.vocab, strict=True))
@@ -251,6 +269,7 @@ class BPEModel:
     def __repr__(self) -> str:
         specials = [*self.special_tokens[:3], *(["…"] if len(self.special_tokens) > 3 else [])]
         options = "".join(f"{name}={value!r}, " for name, value in self.options.items() if value)
+        options += f"characters={self.characters!r}, " if self.characters else ""
         return (
             f"BPEModel(vocab_size={self.vocab_size}, merges={len(self.merges)}, special_tokens={specials}, "
             f"pattern={self.pattern!r}, {options}fingerprint={self.fingerprint[:12]!r})"
@@ -318,8 +337,8 @@ def refuse_roles(special_tokens: object) -> None:
         )
 
 
-def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
-    """Return the special tokens as a list if they are valid for some model.
+def check_special_tokens(special_tokens: Iterable[str], *, are_bytes: bool = True) -> list[str]:
+    """Return the special tokens as a list if they are valid for some model, of bytes or of characters.
 
     Raises:
         TypeError: a single str instead of an iterable, or an element that is not a str.
@@ -346,7 +365,10 @@ def check_special_tokens(special_tokens: Iterable[str]) -> list[str]:
             encoded = special.encode()
         except UnicodeEncodeError:
             raise ValueError(f"special token {special!r} holds a lone surrogate, so it has no UTF-8 form") from None
-        as_token = from_printable(special)
+        as_token = from_printable(special) if are_bytes else None
+        if not are_bytes:
+            specials[special] = None
+            continue
         if len(encoded) == 1 or (as_token is not None and len(as_token) == 1):
             byte = encoded if len(encoded) == 1 else as_token
             raise ValueError(f"special token {special!r} is how vocab.json writes the byte {byte!r}; choose another")
@@ -395,12 +417,12 @@ def _check_sizes(ids: Mapping[bytes, int]) -> None:
         )
 
 
-def _check_special_tokens_in(specials: list[str], ids: Mapping[bytes, int]) -> None:
+def _check_special_tokens_in(specials: list[str], ids: Mapping[bytes, int], *, are_bytes: bool) -> None:
     encoded = {special.encode() for special in specials}
     for special in specials:
         if special.encode() not in ids:
             raise ValueError(f"special token {special!r} is not in the vocabulary")
-        twin = from_printable(special)
+        twin = from_printable(special) if are_bytes else None
         if twin is not None and twin in ids and twin not in encoded:
             raise ValueError(
                 f"special token {special!r} is how vocab.json writes token {ids[twin]}, {twin!r}; choose another"

@@ -20,7 +20,7 @@ Origin = tuple[tuple[str, str], ...]
 
 _VERSION = "hf_bpe"
 _MERGES = "merges"
-_PARTS_OF_MODEL = ("unicode", "pattern", "vocab", "specials")
+_PARTS_OF_MODEL = ("unicode", "pattern", "vocab", "specials", "characters")
 
 
 def make_signature(model: Model) -> str:
@@ -37,6 +37,7 @@ def make_signature(model: Model) -> str:
         **{name: value for name, value in origin if name not in (_VERSION, "counts", _MERGES)},
         "specials": str(len(model.special_tokens)),
         **{name: _name_of_option(value) for name, value in model.options.items() if value},
+        **({"characters": "bytes" if model.characters.byte_fallback else "unk"} if model.characters else {}),
         **{name: values[name] for name in ("counts", _MERGES) if name in values},
     }
     return "|".join([f"{_VERSION} {values[_VERSION]}", *(f"{name}={value}" for name, value in parts.items())])

@@ -58,6 +58,11 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
         ValueError: the native core cannot split by the pattern, or the model has too many tokens.
     """
     native = native_core()
+    if model.characters is not None:
+        from hf_bpe.encoding._python_characters import PythonCharacterEncoder
+        from hf_bpe.reference._characters import CharacterEncoder
+
+        return PythonCharacterEncoder(CharacterEncoder(model), make_encoder)
     if native is None:
         # Imports numpy, which `import hf_bpe` does not need.
         from hf_bpe.encoding._encoder import PythonEncoder, WordsMergedInPython

@@ -28,7 +28,7 @@ from hf_bpe.encoding._encoder import (
     make_splitter,
 )
 from hf_bpe.normalizers._apply import describe, get_normalizer, utf8
-from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+from hf_bpe.pretokenizers._patterns import WHITE_SPACE, metaspace_of
 
 Part = bytes | int
 """A segment of normalized text, or the id of an added token."""
@@ -61,6 +61,8 @@ class NormalizingEncoder(Encoder):
         self._whole = raw.with_added_tokens((*self._raw_tokens, *normalized.values()))
         # An encoder has one token for each content. If tokens of both kinds share one, all text is encoded in segments.
         self._is_clear = normalized.keys().isdisjoint(token.content for token in self._raw_tokens)
+        metaspace = metaspace_of(raw.model.pattern)
+        self._tells_starts = metaspace is not None and metaspace.prepend_scheme == "first"
         self._longest_raw = max((len(token.content) for token in self._raw_tokens), default=0)
         self._longest_normalized = max((len(content.encode()) for content in normalized), default=0)
 
@@ -87,8 +89,8 @@ class NormalizingEncoder(Encoder):
             return self._whole.encode(text, options)
         places = self._places(text, parts, options, 0)
         rows = [
-            [part] if isinstance(part, int) else self._stretches.encode(part, options.at([place]))
-            for part, place in zip(parts, places, strict=True)
+            [part] if isinstance(part, int) else self._stretches.encode(part, options.at([place]).behind(number > 0))
+            for number, (part, place) in enumerate(zip(parts, places, strict=True))
         ]
         return [token_id for row in rows for token_id in row]
 
@@ -136,23 +138,44 @@ class NormalizingEncoder(Encoder):
         whole = [index for index, each in enumerate(parts) if each is None]
         stretches: list[AnyText] = []
         places: list[Place] = []
+        starts: list[bool] = []  # whether the stretch is the beginning of a text
         for index, each in enumerate(parts):
             if each is None:
                 continue
-            for part, place in zip(each, self._places(texts[index], each, options, index), strict=True):
+            for number, (part, place) in enumerate(
+                zip(each, self._places(texts[index], each, options, index), strict=True)
+            ):
                 if isinstance(part, bytes):
                     stretches.append(part)
                     places.append(place)
+                    starts.append(number == 0)
         # All in one batch, which threads may share.
         of_texts = options.at([] if options.dropout is None else [options.dropout.place(index) for index in whole])
         of_whole = _split_rows(self._whole.encode_to_numpy([texts[index] for index in whole], of_texts, threads))
-        of_stretches = _split_rows(self._stretches.encode_to_numpy(stretches, options.at(places), threads))
+        of_stretches = self._encode_stretches(stretches, starts, options.at(places), threads)
 
         def make_row(parts: list[Part]) -> Ids:
             rows = [np.array([part], np.uint32) if isinstance(part, int) else next(of_stretches) for part in parts]
             return np.concatenate([np.empty(0, np.uint32), *rows])
 
         return [next(of_whole) if each is None else make_row(each) for each in parts]
+
+    def _encode_stretches(
+        self, stretches: list[AnyText], starts: list[bool], options: Options, threads: int
+    ) -> Iterator[Ids]:
+        if not self._tells_starts:
+            return _split_rows(self._stretches.encode_to_numpy(stretches, options, threads))
+        of_starts, of_others = (
+            _split_rows(
+                self._stretches.encode_to_numpy(
+                    [text for text, is_start in zip(stretches, starts, strict=True) if is_start is wanted],
+                    options.behind(not wanted),
+                    threads,
+                )
+            )
+            for wanted in (True, False)
+        )
+        return (next(of_starts if is_start else of_others) for is_start in starts)
 
     def _places(self, text: AnyText, parts: list[Part], options: Options, index: int) -> list[Place]:
         """Return the place of each part of a text for `Dropout`; all the same without dropout."""
@@ -190,7 +213,7 @@ class NormalizingEncoder(Encoder):
                 position += int(offsets[stop] - offsets[start])
             else:
                 data, begins, ends = self._normalizer.align(repaired[start:stop])
-                ids, _, places = self._stretches.encode_with_offsets([data], options.after(position))
+                ids, _, places = self._stretches.encode_with_offsets([data], options.after(position).behind(start > 0))
                 position += len(data)
                 places[:, 0] = offsets[start] + begins[places[:, 0]]
                 places[:, 1] = offsets[start] + ends[places[:, 1] - 1]

@@ -64,3 +64,7 @@ class AddedVocabulary:
             is_special = token.special or (before is not None and before.special)
             self.tokens[token_id] = as_special(token) if is_special else token
             self.ids[token.content] = token_id
+
+    def id_of(self, token: str) -> int | None:
+        """Return the id of an added token or of a token of the model; None if there is no such token."""
+        return self.ids.get(token, self._vocab.get(token))

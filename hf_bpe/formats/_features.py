@@ -66,6 +66,10 @@ def _without_template(definition: Definition) -> Definition:
     return _without_settings(definition, ["template"])
 
 
+def _refuse_to_drop_characters(definition: Definition) -> Definition:
+    raise ValueError("drop: the alphabet of characters cannot be dropped, as tokens of bytes have no equivalent")
+
+
 def _without_flags(definition: Definition) -> Definition:
     tokens = {token_id: _plain(token) for token_id, token in definition.added_tokens.items()}
     return replace(definition, added_tokens=tokens)
@@ -101,6 +105,13 @@ FEATURES: dict[str, Feature] = {
         "readers would split text by another pattern and get other ids",
         True,
         lambda definition: definition,  # `Format.reduce` knows which pattern readers use instead
+    ),
+    "characters": Feature(
+        lambda definition: definition.model.characters is not None,
+        "an alphabet of characters, in the manner of SentencePiece",
+        "readers would take the tokens for tokens of bytes and get other ids",
+        True,
+        _refuse_to_drop_characters,
     ),
     "special_tokens": Feature(
         lambda definition: bool(definition.model.special_tokens),
@@ -178,6 +189,7 @@ FEATURES: dict[str, Feature] = {
         "readers would refuse text with such bytes, or put another token in their place",
         True,
     ),
+    "decoding": _settings_feature("decoding", "the decoder", "readers would decode ids to other text", False),
     "unused_tokens": _settings_feature(
         "unused_tokens",
         "tokens that no text is encoded to",

@@ -17,7 +17,8 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS
 from hf_bpe.formats._tokenizer_json import read_tokenizer_json
 
-# Required files: fast tokenizers need the first, BPETokenizer and readers of GPT-2's files the second.
+# Required files: fast tokenizers need the first, and BPETokenizer for characters; BPETokenizer for bytes and readers of
+# GPT-2's files the second.
 LAST = ("tokenizer.json", "vocab.json")
 
 # transformers' key of a file → its name.
@@ -31,11 +32,12 @@ def compute_digests(folder: Path) -> dict[str, str]:
 
 def check_complete(folder: Path) -> None:
     """Raise a ValueError if files are missing because a save was interrupted."""
-    if waiting := interrupted_save(folder, LAST[-1]):
-        raise ValueError(
-            f"{folder}: a save into this folder was interrupted before it put {LAST[-1]} in place; save the tokenizer "
-            f"again, or move what is left in {waiting.parent} into the folder"
-        )
+    for name in reversed(LAST):
+        if waiting := interrupted_save(folder, name):
+            raise ValueError(
+                f"{folder}: a save into this folder was interrupted before it put {name} in place; save the tokenizer "
+                f"again, or move what is left in {waiting.parent} into the folder"
+            )
 
 
 def check_digests(config: Mapping[str, Any], files: Mapping[str, str | None], model: BPEModel | None) -> None:

@@ -25,7 +25,7 @@ def from_printable_all(texts: list[str]) -> list[bytes | None]:
 def printable_vocab(model: BPEModel) -> dict[str, int]:
     """Return `BPEModel.printable_vocab` of a model."""
     native = native_core()
-    if native is None or model._printable_vocab is not None:
+    if native is None or model._printable_vocab is not None or model.characters is not None:
         return model.printable_vocab()
     specials = {special.encode(): special for special in model.special_tokens}
     return dict(zip(native.to_printable([*model.vocab.values()], specials), model.vocab, strict=True))

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from hf_bpe.encoding._encoder import (
     is_skipped,
 )
 from hf_bpe.encoding._factory import make_encoder, share_encoder
+from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source, ToTokens, TypeIds
 from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._randomness import NOT_RANDOM, Randomness
@@ -35,6 +37,8 @@ from hf_bpe.encoding._stochastok import TokenSplits
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS
 from hf_bpe.formats._template import Template, template_ids
+from hf_bpe.formats._text_decoder import CharacterDecodeStream, TextDecoder, shows_normalized_contents
+from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._byte_level import to_printable
 
 if TYPE_CHECKING:
@@ -57,7 +61,7 @@ class Pipeline:
         added_tokens: id → token that is found in text before it is split; never changed.
         template: the special tokens that are added to sequences.
         names: names of special tokens, such as `unk_token` → their content.
-        split_special_tokens, add_prefix_space, trim_offsets, errors, unused_tokens: see `BPETokenizer`.
+        split_special_tokens, add_prefix_space, trim_offsets, errors, unused_tokens, decoding: see `BPETokenizer`.
 
     >>> from hf_bpe import train
     >>> pipeline = Pipeline.of(Definition(train(["low lower"], vocab_size=258, special_tokens=["<s>"])))
@@ -75,6 +79,7 @@ class Pipeline:
     trim_offsets: bool | str = False
     errors: str = "replace"
     unused_tokens: dict[str, int] = field(default_factory=dict)
+    decoding: str | None = None
 
     @classmethod
     def of(cls, definition: Definition) -> Self:
@@ -94,7 +99,7 @@ class Pipeline:
         """Return a pipeline with other values of some arguments, which shares what does not depend on them."""
         other = replace(self, **changes)
         if other.base is self.base and other.added_tokens is self.added_tokens:
-            shared = ("encoder", "token_tuples", "splits", "ids")
+            shared = ("encoder", "token_tuples", "splits", "ids", "text_decoder", "shown_contents")
             vars(other).update({name: vars(self)[name] for name in shared if name in vars(self)})
         return other
 
@@ -178,7 +183,15 @@ class Pipeline:
         """Return the ids of one or two sequences with the special tokens of the template."""
         if self.template is None:
             return [token_id for sequence in sequences for token_id in sequence]
-        return self.template.build(sequences, self.ids)
+        return self.template.build(sequences, self._ids_of_template)
+
+    @cached_property
+    def _ids_of_template(self) -> dict[str, int]:
+        """The ids of the template's tokens, of which some may be tokens of the model that are not added tokens."""
+        tokens = [] if self.template is None else self.template.tokens
+        if all(token in self.ids for token in tokens):
+            return self.ids
+        return {**self.model.printable_vocab(), **self.ids}
 
     def encode(self, texts: Sequence[AnyText], add_special_tokens: bool = False) -> list[list[int]]:
         """Return the ids of each text."""
@@ -231,6 +244,9 @@ class Pipeline:
     def to_tokens(self, ids: Iterable[int]) -> list[str]:
         """Return the printable token of each id."""
         added, vocab = self.added_tokens, self.model.vocab
+        if self.model.characters is not None:
+            shown = self.shown_contents
+            return [shown[each] if each in shown else vocab[each].decode() for each in ids]
         return [added[each].content if each in added else to_printable(vocab[each]) for each in ids]
 
     # Decoding.
@@ -246,7 +262,10 @@ class Pipeline:
 
     @cached_property
     def _special_ids(self) -> bytes:
-        flagged = (token_id for token_id, token in self.added_tokens.items() if token.special)
+        # `tokenizers` looks the content that it shows up among those of special tokens.
+        contents = {token.content for token in self.added_tokens.values() if token.special}
+        shown = self.shown_contents
+        flagged = (i for i, token in self.added_tokens.items() if token.special and shown[i] in contents)
         named = (token_id for token_id in map(self.id_of_name, self.special_names) if token_id is not None)
         ids = {*flagged, *named}
         is_special = bytearray(max(ids, default=-1) + 1)
@@ -262,40 +281,91 @@ class Pipeline:
             skip_special_tokens: leave special tokens out.
             name: the name of the argument in messages.
         """
+        skipped, decoder = self.skipped(skip_special_tokens), self.text_decoder
+        if decoder is not None and self.errors == "replace":
+            try:
+                return decoder.texts(rows, skipped)
+            except INVALID_ID_ERRORS:
+                return [*chain.from_iterable(decoder.texts([self._known_ids(name, row, skipped)], b"") for row in rows)]
+        if decoder is not None:
+            decoded = (self.decode_bytes(row, skip_special_tokens, name=name) for row in rows)
+            return [data.decode("utf-8", self.errors) for data in decoded]
         try:
-            return self.encoder.decode_batch([*rows], self.skipped(skip_special_tokens), self.errors)
+            return self.encoder.decode_batch([*rows], skipped, self.errors)
         except INVALID_ID_ERRORS:
             decoded = (self.decode_untrusted(name, row, skip_special_tokens) for row in rows)
             return [data.decode("utf-8", self.errors) for data in decoded]
 
     def decode_bytes(self, ids: Any, skip_special_tokens: bool = False, *, name: str = "ids") -> bytes:
         """Return exactly the bytes of ids."""
+        skipped, decoder = self.skipped(skip_special_tokens), self.text_decoder
         try:
-            return self.encoder.decode(ids, self.skipped(skip_special_tokens))
+            return self.encoder.decode(ids, skipped) if decoder is None else decoder.row_bytes(ids, skipped)
         except INVALID_ID_ERRORS:
             return self.decode_untrusted(name, ids, skip_special_tokens)
 
     def decode_untrusted(self, name: str, ids: Any, skip_special_tokens: bool) -> bytes:
         """Return the bytes of ids of which the encoder does not know some, with `unk_token` outside the vocabulary."""
+        known = self._known_ids(name, ids, self.skipped(skip_special_tokens))
+        if self.text_decoder is not None:
+            return self.text_decoder.row_bytes(known, b"")
+        unused = {i: text for text, i in self.unused_tokens.items()}
+        parts: list[bytes] = []
+        waiting: list[int] = []
+        for token_id in known:
+            if token_id in unused:  # as `tokenizers` decodes a token that is not made of bytes
+                parts += [self.encoder.decode(waiting, b""), unused[token_id].encode()]
+                waiting = []
+            else:
+                waiting.append(token_id)
+        return b"".join([*parts, self.encoder.decode(waiting, b"")])
+
+    def _known_ids(self, name: str, ids: Any, skipped: bytes) -> list[int]:
+        """Return ids without those that are skipped, and with `unk_token` outside the vocabulary."""
         if not isinstance(ids, (list, tuple)):
             raise wrong_type(name, "a row of ids", ids)
-        skipped, unused = self.skipped(skip_special_tokens), {i: text for text, i in self.unused_tokens.items()}
-        parts: list[bytes] = []
         known: list[int] = []
+        unused = {*self.unused_tokens.values()}
         for at, each in enumerate(ids):
             token_id = check_int(f"{name}[{at}]", each)
             if is_skipped(token_id, skipped):
                 continue
-            if token_id in self.model.vocab or token_id in self.added_tokens:
+            if token_id in self.model.vocab or token_id in self.added_tokens or token_id in unused:
                 known.append(token_id)
-            elif token_id in unused:  # as `tokenizers` decodes a token that is not made of bytes
-                parts += [self.encoder.decode(known, b""), unused[token_id].encode()]
-                known = []
             elif self._unknown_id is not None:
                 known.append(self._unknown_id)  # not skipped, although it is a special token
             else:
                 logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
-        return b"".join([*parts, self.encoder.decode(known, b"")])
+        return known
+
+    @cached_property
+    def text_decoder(self) -> TextDecoder | None:
+        """What decodes ids if tokens are of characters; None if the encoder joins bytes."""
+        if self.decoding is None:
+            return None
+        others = {token_id: text for text, token_id in self.unused_tokens.items()}
+        return TextDecoder(self.decoding, self.model, others | self.shown_contents)
+
+    @cached_property
+    def shown_contents(self) -> dict[int, str]:
+        """The contents of added tokens as `tokenizers` shows and decodes them: normalized, if it searches them so."""
+        contents = {token_id: token.content for token_id, token in self.added_tokens.items()}
+        if self.model.characters is None or self.model.normalizer is None or not shows_normalized_contents():
+            return contents
+        apply = get_normalizer(self.model.normalizer).apply
+        normalized = {token_id for token_id, token in self.added_tokens.items() if token.normalized}
+        return {i: apply(content) if i in normalized else content for i, content in contents.items()}
+
+    def character_stream(self, skip_special_tokens: bool = False) -> CharacterDecodeStream | None:
+        """Return a streaming decoder; None if the encoder joins bytes, which a `DecodeStream` decodes."""
+        if self.text_decoder is None:
+            return None
+        skipped = self.skipped(skip_special_tokens)
+
+        def known(ids: Any) -> list[int]:
+            return self._known_ids("token_ids", [ids] if type(ids) is int else as_lists("token_ids", ids), skipped)
+
+        return CharacterDecodeStream(self.text_decoder, known, self.errors, str(self.decoding))
 
 
 PIPELINE_SETTINGS = tuple(each.name for each in fields(Pipeline) if each.name in SETTINGS and each.name != "template")

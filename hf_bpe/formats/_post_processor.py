@@ -130,15 +130,15 @@ _TRIMMING = ("ByteLevel", "RobertaProcessing")
 
 def _checked(token: str, token_id: int, added: AddedVocabulary) -> str:
     """Return the token if it has this id."""
-    if token not in added.ids or token_id != added.ids[token]:
-        raise ValueError(f"it adds {token!r} as the id {token_id}; expected an added token, with its own id")
+    if added.id_of(token) != token_id:
+        raise ValueError(f"it adds {token!r} as the id {token_id}; expected a token with its own id")
     return token
 
 
-def json_excerpt(part: Any) -> str:
-    """Return a part of a `tokenizer.json` for a message, shortened."""
+def json_excerpt(part: Any, most: int | None = 200) -> str:
+    """Return a part of a `tokenizer.json` for a message, shortened to a number of characters if it is given."""
     text = json.dumps(part, ensure_ascii=False)
-    return text if len(text) <= 200 else text[:200] + "…"
+    return text if most is None or len(text) <= most else text[:most] + "…"
 
 
 def _names(template: Template, added: AddedVocabulary) -> dict[str, str]:
@@ -146,5 +146,5 @@ def _names(template: Template, added: AddedVocabulary) -> dict[str, str]:
     before, after = template.special_tokens(1)
     bos, eos = next(iter(before), None), next(iter(after), None)
     tokens = {name: token for name, token in (("bos_token", bos), ("eos_token", eos)) if token is not None}
-    are_special = all(added.tokens[added.ids[token]].special for token in tokens.values())
+    are_special = all(token in added.ids and added.tokens[added.ids[token]].special for token in tokens.values())
     return tokens if are_special and template.bos_eos(bos, eos) is not None else {}

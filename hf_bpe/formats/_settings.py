@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import Check, check_flag, check_str, check_strs, one_of, optional
+from hf_bpe.formats._decoding import canonical_decoding
 from hf_bpe.formats._setting_checks import (
     check_added_tokens,
     check_errors,
@@ -104,6 +105,9 @@ SETTINGS: dict[str, Setting] = {
     "errors": _with_default(Owner.OURS, check_errors, _STRING, "replace"),
     "add_prefix_space": _with_default(Owner.OURS, check_flag, _FLAG + _NULL, False, "prefix_space", decides_ids=True),
     "trim_offsets": _with_default(Owner.OURS, flag_or("prefix"), _FLAG + _STRING, False, "trim_offsets"),
+    "decoding": _with_default(
+        Owner.OURS, lambda _, value: canonical_decoding(value), _STRING + _NULL, None, "decoding"
+    ),
     "template": _with_default(Owner.OURS, None, _OBJECT + _NULL, None, "template"),
     "unused_tokens": _with_default(Owner.OURS, optional(check_unused_tokens), _OBJECT + _NULL, {}, "unused_tokens"),
     **dict.fromkeys(NAMED_TOKENS, _TOKEN),
@@ -157,6 +161,7 @@ class Settings(TypedDict, total=False):
     errors: str
     add_prefix_space: bool
     trim_offsets: bool | str
+    decoding: str | Mapping[str, Any] | None
     template: Template | Mapping[str, Any] | None
     unused_tokens: Mapping[str, int] | None
     bos_token: str | AddedToken | None

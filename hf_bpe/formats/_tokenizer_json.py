@@ -23,6 +23,8 @@ from hf_bpe.core._model import BPEModel, CheckedMerges, Merge, with_placeholders
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._normalizing_encoder import normalized_tokens
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
+from hf_bpe.formats._character_model import definition_of_characters, is_of_characters
+from hf_bpe.formats._decoding import decoding_json
 from hf_bpe.formats._definition import FLAGS, Definition, token_to_json
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._native_readers import from_printable_all, join_merges, printable_vocab, read_model
@@ -33,8 +35,8 @@ from hf_bpe.normalizers._names import canonical_normalizer, normalizer_json
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._hub_spellings import hub_pre_tokenizer
-from hf_bpe.pretokenizers._patterns import canonical_pattern
-from hf_bpe.pretokenizers._stages import ByteLevel
+from hf_bpe.pretokenizers._patterns import canonical_pattern, pre_tokenizer
+from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace
 from hf_bpe.reference._encoder import pre_tokenize
 
 # `tokenizers` itself splits with the expression of GPT-2 if ByteLevel has use_regex.
@@ -45,7 +47,7 @@ _USE_OTHER = "it is not byte-level BPE; load it with PreTrainedTokenizerFast of 
 TOKENIZER_JSON_FEATURES = frozenset(
     {
         *("pattern", "special_tokens", "flags", "added_tokens", "prefix_space", "trim_offsets", "bos_eos", "template"),
-        *("normalizer", "ignore_merges", "missing_bytes", "unused_tokens"),
+        *("normalizer", "ignore_merges", "missing_bytes", "unused_tokens", "characters", "decoding"),
     }
 )
 """Names of the FEATURES that a `tokenizer.json` carries."""
@@ -68,7 +70,10 @@ def render_tokenizer_json(definition: Definition) -> str:
     ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
     names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
     vocab = with_placeholders({**model.printable_vocab(), **definition.unused_tokens}, names)
+    characters, decoding = model.characters, definition.setting("decoding")
     unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
+    if characters is not None:
+        unk_token = characters.unk_token
     if unk_token is not None and unk_token not in vocab:  # `tokenizers` searches it only here
         vocab.update({token: token_id for token, token_id in ids.items() if token_id <= ids.get(unk_token, -1)})
     content: dict[str, Any] = {
@@ -79,17 +84,17 @@ def render_tokenizer_json(definition: Definition) -> str:
             {"id": token_id, **token_to_json(token)} for token_id, token in definition.added_tokens.items()
         ],
         "normalizer": normalizer_json(model.normalizer),
-        "pre_tokenizer": _pre_tokenizer(model.pattern, add_prefix_space),
-        "post_processor": post_processor(definition, ids),
-        "decoder": ByteLevel(add_prefix_space=True, use_regex=True).to_json(),
+        "pre_tokenizer": _pre_tokenizer(model.pattern, add_prefix_space, characters is None),
+        "post_processor": post_processor(definition, {**vocab, **ids}),
+        "decoder": decoding_json(decoding) if decoding else ByteLevel(add_prefix_space=True, use_regex=True).to_json(),
         "model": {
             "type": "BPE",
             "dropout": None,
             "unk_token": unk_token,
             "continuing_subword_prefix": None,
             "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
+            "fuse_unk": characters is not None and characters.fuse_unk,
+            "byte_fallback": characters is not None and characters.byte_fallback,
             "ignore_merges": model.ignore_merges,
             # Special tokens are listed here with their ids; otherwise `tokenizers` moves them to the end.
             "vocab": {},
@@ -209,6 +214,8 @@ def _definition(
 ) -> Definition:
     data = content["model"]
     of_file = added_tokens_of_json(content) if of_file is None else of_file
+    if is_of_characters(content):
+        return definition_of_characters(content, added or of_file, padding_and_truncation(content))
     pattern, add_prefix_space = _pattern_and_prefix_space(content.get("pre_tokenizer"))
     _check_decoder(content.get("decoder"))
     added = of_file if added is None else added
@@ -373,6 +380,8 @@ def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
     try:
         chain = PreTokenizer.from_json(pre_tokenizer)
         [*others, last] = chain.stages
+        if isinstance(last, Metaspace):
+            raise ValueError("expected one with ByteLevel, as the decoder is")
         if not others and isinstance(last, ByteLevel) and last.add_prefix_space:  # a setting of BPETokenizer
             return canonical_pattern([replace(last, add_prefix_space=False)]), True
         return canonical_pattern(chain), False
@@ -415,7 +424,9 @@ def check_prefix_space(pattern: str | None, add_prefix_space: bool) -> None:
         )
 
 
-def _pre_tokenizer(pattern: str | None, add_prefix_space: bool) -> dict[str, Any]:
+def _pre_tokenizer(pattern: str | None, add_prefix_space: bool, of_bytes: bool) -> dict[str, Any] | None:
+    if not of_bytes:
+        return None if pattern is None else pre_tokenizer(pattern).to_json()
     chain = hub_pre_tokenizer(pattern)
     if add_prefix_space:
         chain = PreTokenizer((ByteLevel(add_prefix_space=True, use_regex=pattern == _BUILT_IN),))

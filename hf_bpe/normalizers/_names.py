@@ -98,6 +98,31 @@ def name_of_normalizer(normalizer: str | None) -> str:
     return ", ".join(part["type"] for part in parts_of_normalizer(normalizer)) or "none"
 
 
+def leaves_no_space(normalizer: str | None) -> bool:
+    """Return whether text certainly has no space after a canonical normalizer: it replaces them, and makes none later.
+
+    >>> leaves_no_space('{"type":"Replace","pattern":{"String":" "},"content":"▁"}')
+    True
+    """
+    is_left = True
+    for part in parts_of_normalizer(normalizer):
+        made = str(part.get("content", part.get("prepend", "")))
+        if part["type"] == "Replace" and part["pattern"] == {"String": " "}:
+            is_left = " " in made
+        elif part["type"] not in ("Replace", "Prepend", "Strip") or " " in made:
+            is_left = True
+    return not is_left
+
+
+def keeps_beginning(normalizer: str | None) -> bool:
+    """Return whether something certainly remains of the first character of any text after a canonical normalizer."""
+    return all(
+        part["type"] not in ("Strip", "StripAccents", "Replace")
+        or (part["type"] == "Replace" and "String" in part["pattern"] and part["content"] != "")
+        for part in parts_of_normalizer(normalizer)
+    )
+
+
 def _parsed(text: str) -> Mapping[str, Any]:
     names = ", ".join(map(repr, (None, *NAMES)))
     expected = f"normalizer: expected one of {names} or the JSON of a normalizer, got {short_repr(text)}"

@@ -9,20 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.limits import MAX_STAGES, check_pattern_length
 from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
 from hf_bpe.pretokenizers._named_patterns import PATTERNS
-from hf_bpe.pretokenizers._stages import ByteLevel, FindMatches, Split, Stage, stage_of_json
+from hf_bpe.pretokenizers._stages import ByteLevel, FindMatches, Metaspace, Split, Stage, stage_of_json
 
 
 class PreToken(NamedTuple):
     """A pre-token and its place.
 
     Attributes:
-        data: its bytes.
+        data: its bytes, in which a `Metaspace` has written spaces as another character.
         start: the position in the text of its first byte; one less if that is a space that a stage put before it.
         lowest: the position of the first byte that is not such a space.
     """
@@ -43,10 +44,11 @@ class PreTokenizer:
     """A chain of stages.
 
     Args:
-        stages: the stages in their order, of which one is a `ByteLevel`.
+        stages: the stages in their order, of which one is a `ByteLevel`; or a `Metaspace` alone, for models whose
+            alphabet is characters.
 
     Raises:
-        ValueError: there is not exactly one `ByteLevel`, or the chain is too long.
+        ValueError: there is neither exactly one `ByteLevel` nor only a `Metaspace`, or the chain is too long.
 
     >>> from hf_bpe.pretokenizers import ByteLevel, Digits, canonical_pattern, split
     >>> chain = PreTokenizer((Digits(individual_digits=True), ByteLevel(use_regex=True)))
@@ -60,7 +62,10 @@ class PreTokenizer:
         stages = tuple(self.stages)
         if wrong := [stage for stage in stages if not isinstance(stage, Stage)]:
             raise TypeError(f"stages: expected stages such as Split or ByteLevel, got {wrong[0]!r:.80}")
-        if (number := sum(isinstance(stage, ByteLevel) for stage in stages)) != 1:
+        if any(isinstance(stage, Metaspace) for stage in stages):
+            if len(stages) > 1:
+                raise ValueError(f"stages: expected a Metaspace alone, got {len(stages)} stages")
+        elif (number := sum(isinstance(stage, ByteLevel) for stage in stages)) != 1:
             raise ValueError(f"stages: expected one ByteLevel, got {number}; without it, tokens are not made of bytes")
         if len(stages) > MAX_STAGES:
             raise ValueError(f"stages: expected at most {MAX_STAGES}, got {len(stages)}")
@@ -105,6 +110,8 @@ class PreTokenizer:
 
     def _pieces(self, text: str, find: FindMatches) -> tuple[list[_Piece], bool]:
         """Return the pieces of a text, and whether they are in printable characters."""
+        if isinstance(self.stages[0], Metaspace):
+            return _with_metaspace(text, self.stages[0]), False
         pieces, is_mapped = [_Piece(text, 0, 0)] if text else [], False
         for stage in self.stages:
             if not isinstance(stage, ByteLevel):
@@ -145,6 +152,16 @@ def _bytes(text: str) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # other lone surrogates, which encoders have replaced
         return text.encode("utf-8", "surrogatepass")
+
+
+def _with_metaspace(text: str, stage: Metaspace) -> list[_Piece]:
+    puts, texts = stage.apply(text, is_first=True) if text else (False, [])
+    starts = [*([-1] if puts else []), *accumulate((len(_bytes(char)) for char in text), initial=0)]
+    ends = accumulate(map(len, texts))
+    return [
+        _Piece(each, starts[end - len(each)], max(starts[end - len(each)], 0))
+        for each, end in zip(texts, ends, strict=True)
+    ]
 
 
 def _with_space(piece: _Piece) -> _Piece:

@@ -28,9 +28,9 @@ from hf_bpe.pretokenizers._matching import Matcher, check_expression
 from hf_bpe.pretokenizers._named_patterns import PATTERNS, SPELLINGS
 from hf_bpe.pretokenizers._regex.dialects import FileExpression, check_is_clear, is_clear
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
-from hf_bpe.pretokenizers._stages import ByteLevel, Digits, Split, Stage
+from hf_bpe.pretokenizers._stages import ByteLevel, Digits, Metaspace, Split, Stage
 
-AnyPattern = str | PreTokenizer | Sequence[Stage] | Mapping[str, Any] | None
+AnyPattern = str | PreTokenizer | Metaspace | Sequence[Stage] | Mapping[str, Any] | None
 """What names a way to cut text: see `canonical_pattern`."""
 
 UNICODE_VERSION = "16.0"
@@ -102,7 +102,7 @@ def stored_pattern(pattern: AnyPattern) -> str | None:
         raise ValueError("pattern: nested too deeply for the rest of the stack; expected fewer levels") from None
 
 
-def _stored_pattern(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, Any]) -> str | None:
+def _stored_pattern(pattern: str | PreTokenizer | Metaspace | Sequence[Stage] | Mapping[str, Any]) -> str | None:
     if isinstance(pattern, str) and not _LIKE_JSON.match(pattern):
         return None if pattern == "none" else _canonical_expression(pattern)
     try:
@@ -111,7 +111,7 @@ def _stored_pattern(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str,
         raise type(error)(f"pattern: {str(error).removeprefix('pattern: ')}") from None
 
 
-def _parse_chain(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, Any]) -> PreTokenizer:
+def _parse_chain(pattern: str | PreTokenizer | Metaspace | Sequence[Stage] | Mapping[str, Any]) -> PreTokenizer:
     if isinstance(pattern, str):
         return _chain(pattern)
     if isinstance(pattern, PreTokenizer):
@@ -120,8 +120,10 @@ def _parse_chain(pattern: str | PreTokenizer | Sequence[Stage] | Mapping[str, An
         return PreTokenizer.from_json(pattern)
     if isinstance(pattern, (list, tuple)):
         stages = tuple(pattern)
-        with_bytes = stages if any(isinstance(stage, ByteLevel) for stage in stages) else (*stages, ByteLevel())
-        return PreTokenizer(with_bytes)
+        is_complete = any(isinstance(stage, (ByteLevel, Metaspace)) for stage in stages)
+        return PreTokenizer(stages if is_complete else (*stages, ByteLevel()))
+    if isinstance(pattern, Metaspace):
+        return PreTokenizer((pattern,))
     raise TypeError(
         "expected a name, a regular expression, a PreTokenizer, a list of stages, their JSON, or None; got "
         f"{type(pattern).__name__}"
@@ -157,6 +159,8 @@ def _canonical_chain(chain: PreTokenizer) -> str | None:
     if chain in _NAMES_OF_CHAINS:
         return _NAMES_OF_CHAINS[chain]
     *others, last = chain.stages
+    if isinstance(last, Metaspace):
+        return chain.canonical
     if not others and last in _BUILT_IN:
         return _BUILT_IN[last]
     only = others[0] if len(others) == 1 and last == ByteLevel() else None
@@ -256,6 +260,14 @@ def pre_tokenizer(pattern: str | None) -> PreTokenizer:
     if pattern is None or pattern == "gpt2":
         return PreTokenizer((ByteLevel(use_regex=pattern is not None),))
     return PreTokenizer((Split(str(PATTERNS.get(pattern, pattern))), ByteLevel()))
+
+
+def metaspace_of(pattern: str | None) -> Metaspace | None:
+    """Return the `Metaspace` that a canonical pattern is; None if it is another."""
+    if pattern is None or '"Metaspace"' not in pattern or not is_chain(pattern):
+        return None
+    first = _chain(pattern).stages[0]
+    return first if isinstance(first, Metaspace) else None
 
 
 def is_chain(pattern: str | None) -> TypeGuard[str]:

@@ -125,7 +125,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value, choices = getattr(self, field.name), BEHAVIORS if field.name == "behavior" else None
+            value, choices = getattr(self, field.name), _CHOICES.get(field.name)
             expected = {"bool": bool, "str": str}[str(field.type)]
             if type(value) is not expected or (choices and value not in choices):
                 what = f"one of {', '.join(choices)}" if choices else expected.__name__
@@ -255,18 +255,64 @@ class ByteLevel(Stage):
         }
 
 
+@dataclass(frozen=True)
+class Metaspace(Stage):
+    """Write each space as a character of its own, and cut before it; for models whose alphabet is characters.
+
+    Attributes:
+        replacement: the character.
+        prepend_scheme: "always" to put one before each piece that does not begin with it, "first" to do so only at the
+            beginning of a text, "never".
+        split: cut before each of these characters.
+    """
+
+    replacement: str = "▁"
+    prepend_scheme: str = "always"
+    split: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.replacement) != 1:
+            raise ValueError(f"Metaspace: replacement: expected one character, got {self.replacement!r:.80}")
+
+    def as_split(self) -> Split:
+        """Raise a ValueError: no `Split` writes spaces as another character."""
+        raise ValueError("Metaspace is for models whose alphabet is characters; expected a pattern for bytes")
+
+    def apply(self, text: str, *, is_first: bool) -> tuple[bool, list[str]]:
+        """Return whether a character is put before a piece of text, and the pieces that the result is cut into.
+
+        >>> Metaspace().apply("a  b", is_first=True)
+        (True, ['▁a', '▁', '▁b'])
+        """
+        text = text.replace(" ", self.replacement)
+        puts = self.prepend_scheme == "always" or (self.prepend_scheme == "first" and is_first)
+        puts = puts and not text.startswith(self.replacement)
+        text = self.replacement + text if puts else text
+        if not self.split:
+            return puts, [text]
+        first, *others = text.split(self.replacement)
+        return puts, [first, *(self.replacement + each for each in others)][first == "" :]
+
+
+_CHOICES = {"behavior": BEHAVIORS, "prepend_scheme": ("always", "first", "never")}
+
 STAGES: dict[str, type[Stage]] = {
     stage.__name__: stage
-    for stage in (Split, Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, ByteLevel)
+    for stage in (Split, Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, ByteLevel, Metaspace)
 }
-_OPTIONAL: dict[str, Any] = {"Punctuation": {"behavior": "Isolated"}, "ByteLevel": {"use_regex": True}}
+_OPTIONAL: dict[str, Any] = {
+    "Punctuation": {"behavior": "Isolated"},
+    "ByteLevel": {"use_regex": True},
+    "Metaspace": {"prepend_scheme": "always", "split": True},
+}
 
 
 def stage_of_json(content: Mapping[str, Any]) -> Stage:
     """Return the stage in a part of a `tokenizer.json`; entries that `tokenizers` ignores are ignored.
 
     Raises:
-        ValueError: the part is malformed, or of a type that byte-level BPE does not need.
+        ValueError: the part is malformed, or of a type that BPE does not need.
     """
     kind = content.get("type")
     if kind not in STAGES:
@@ -278,6 +324,8 @@ def stage_of_json(content: Mapping[str, Any]) -> Stage:
             raise ValueError(f'Split: pattern: expected {{"Regex": …}} or {{"String": …}}, got {pattern!r:.80}')
         [(form, expression)] = pattern.items()
         given |= {"expression": expression, "is_literal": form == "String"}
+    if kind == "Metaspace" and content.get("add_prefix_space") is False and given["prepend_scheme"] != "never":
+        raise ValueError(f"Metaspace: add_prefix_space is false, and prepend_scheme is {given['prepend_scheme']!r}")
     names = [field.name for field in fields(STAGES[kind])]
     if missing := [name for name in names if name not in given]:
         raise ValueError(f"{kind}: expected {missing[0]}, got {json.dumps(content, ensure_ascii=False):.200}")

@@ -15,7 +15,7 @@ def merge_symbols(symbols: list[int], ranks: Mapping[Pair, tuple[int, int]]) -> 
     heap holds (rank, position of the left part); an entry may be stale.
 
     Args:
-        symbols: ids of tokens; -1 - byte for a byte that has none.
+        symbols: ids of tokens; negative numbers for what merges with nothing.
         ranks: pair → its rank, and the id that it becomes.
     """
     end = len(symbols)
@@ -27,7 +27,7 @@ def merge_symbols(symbols: list[int], ranks: Mapping[Pair, tuple[int, int]]) -> 
         if found is not None:
             heap.append((found[0], left))
     heapq.heapify(heap)
-    dropped = -1 - 256  # neither an id nor a byte
+    dropped = -1 << 62  # neither an id nor a negative number that is given
     while heap:
         rank, left = heapq.heappop(heap)
         right = following[left]

@@ -83,6 +83,8 @@ class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, Savin
             "gpt2" and None.
         trim_offsets: leave white space at the ends of tokens out of their offsets, as a `tokenizer.json` may ask;
             "prefix" keeps one space at the beginning of a text.
+        decoding: how tokens of characters become text: the decoder of a `tokenizer.json`, as JSON or parsed; None for
+            tokens of bytes, which are joined.
         template: the special tokens that are added to sequences: a `hf_bpe.formats.Template` or its JSON form, or
             None.
         unused_tokens: token → id of entries that no text is encoded to, because they are not made of bytes or empty,

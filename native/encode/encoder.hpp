@@ -27,6 +27,7 @@ struct EncodingOptions {
   bool add_prefix_space = false;            // before each segment of text that does not begin with a space
   std::optional<std::uint32_t> unknown_id;  // the id of bytes without a token
   std::optional<Dropout> dropout;           // BPE-dropout, with as many texts as are encoded
+  bool continued = false;                   // nothing is put before the first segment, for models of characters
   unsigned threads = 1;
 };
 

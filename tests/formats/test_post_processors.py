@@ -114,8 +114,8 @@ def test_settings_of_post_processors_are_saved(tmp_path):
         ({"type": "Sequence", "processors": [{"type": "BertProcessing", **ENDS}] * 2}, "is not one of Template"),
         ({"type": "BertProcessing", **ENDS, "cls": ["[CLS]", 7]}, r"it adds '\[CLS\]' as the id 7; expected"),
         (
-            {"type": "BertProcessing", **ENDS, "sep": ["low", 265]},
-            "it adds 'low' as the id 265; expected an added token",
+            {"type": "BertProcessing", **ENDS, "sep": ["low", 264]},
+            "it adds 'low' as the id 264; expected a token with its own id",
         ),
         (
             {

@@ -82,9 +82,7 @@ def test_sequences_in_another_order_are_refused():
 
 
 def test_a_template_of_tokens_that_there_are_not_is_refused(tokenizer):
-    with pytest.raises(
-        ValueError, match="template: '<x>' is not a special or added token of this tokenizer; add it first"
-    ):
+    with pytest.raises(ValueError, match="template: '<x>' is not a token of this tokenizer; add it first"):
         tokenizer.template = Template.of_bos_eos("<x>", None)
     assert tokenizer.template is None
 

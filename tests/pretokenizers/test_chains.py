@@ -144,7 +144,11 @@ def test_one_stage_is_the_pattern_that_it_names():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"type": "Metaspace"}, "pre-tokenizer 'Metaspace': expected one of Split, "),
+        ({"type": "BertPreTokenizer"}, "pre-tokenizer 'BertPreTokenizer': expected one of Split, "),
+        ({"type": "Metaspace"}, "Metaspace: expected replacement, got"),
+        ({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "last"}, "prepend_scheme: expected one of"),
+        ({"type": "Metaspace", "replacement": "▁▁"}, "replacement: expected one character"),
+        ({"type": "Metaspace", "replacement": "▁", "add_prefix_space": False}, "add_prefix_space is false"),
         ({"type": "Digits"}, "Digits: expected individual_digits, got"),
         ({"type": "Digits", "individual_digits": 1}, "Digits: individual_digits: expected bool, got 1"),
         ({"type": "Punctuation", "behavior": "isolated"}, "Punctuation: behavior: expected one of Removed, "),
@@ -218,6 +222,7 @@ def test_fingerprints_tell_chains_apart():
         "WhitespaceSplit",
         "CharDelimiterSplit",
         "ByteLevel",
+        "Metaspace",
     }
 
 

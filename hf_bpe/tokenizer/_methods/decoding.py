@@ -52,15 +52,23 @@ class DecodingMethods(TokenizerState):
         **kwargs: Any,
     ) -> str:
         is_cleaned = check_flag("clean_up_tokenization_spaces", clean_up_tokenization_spaces)
-        text = self.decode_bytes(token_ids, skip_special_tokens=skip_special_tokens).decode("utf-8", self.errors)
+        skips = check_flag("skip_special_tokens", skip_special_tokens)
+        if self.decoding is not None:
+            ids = [token_ids] if type(token_ids) is int else token_ids
+            [text] = self.pipeline.decode([ids], skips, name="token_ids")
+        else:
+            text = self.decode_bytes(token_ids, skip_special_tokens=skips).decode("utf-8", self.errors)
         return clean_up_tokenization(self, text) if is_cleaned else text
 
     def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
         """Return a streaming decoder, which returns text as soon as its UTF-8 is complete; see `DecodeStream`."""
-        return DecodeStream(self.decode_bytes, self.errors, skip_special_tokens)
+        stream = self.pipeline.character_stream(check_flag("skip_special_tokens", skip_special_tokens))
+        return stream or DecodeStream(self.decode_bytes, self.errors, skip_special_tokens)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
         """Return the text of printable tokens."""
+        if (decoder := self.pipeline.text_decoder) is not None:
+            return decoder.string(check_strs("tokens", tokens))
         added, known, vocab = self._added_tokens_encoder, self.encoder, self.model.vocab
         pieces = []
         for token in check_strs("tokens", tokens):
@@ -72,13 +80,14 @@ class DecodingMethods(TokenizerState):
 
     def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
         """Return the printable token of an id, or those of several; `unk_token` for an id without a token."""
-        added, known, unknown = self._added_tokens_decoder, self.decoder, self.unk_token
+        known, unknown = self.decoder, self.unk_token
+        added = self.pipeline.shown_contents
         ids = as_lists("ids", ids)
         if isinstance(ids, int):
-            return added[ids].content if ids in added else known.get(ids, unknown)
+            return added[ids] if ids in added else known.get(ids, unknown)
         skipped = self.pipeline.skipped(check_flag("skip_special_tokens", skip_special_tokens))
         return [
-            added[token_id].content if token_id in added else known.get(token_id, unknown)
+            added[token_id] if token_id in added else known.get(token_id, unknown)
             for token_id in check_ids("ids", ids)
             if not is_skipped(token_id, skipped)
         ]

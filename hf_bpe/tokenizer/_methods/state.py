@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 class TokenizerState(CheckedTokenizer):
     """The attributes of a tokenizer, which the constructor of BPETokenizer sets; the base of all its methods."""
 
+    decoding: str | None
     _base: Encoder  # of the model, without added tokens
     _template: Template | None
     _pipeline_cache: PipelineCache
@@ -92,9 +93,8 @@ class TokenizerState(CheckedTokenizer):
     @property
     def bpe_ranks(self) -> dict[tuple[str, str], int]:
         """Printable pair → rank, as in GPT-2's Python tokenizer; transformers' converters read it."""
-        return {
-            (to_printable(first), to_printable(second)): rank for rank, (first, second) in enumerate(self.model.merges)
-        }
+        shown = to_printable if self.model.characters is None else bytes.decode
+        return {(shown(first), shown(second)): rank for rank, (first, second) in enumerate(self.model.merges)}
 
     @property
     def vocab_size(self) -> int:

@@ -23,11 +23,11 @@ class TemplateMethods(TokenizerState):
     def template(self, value: Template | Mapping[str, Any] | None) -> None:
         template = as_template(value)
         if missing := [
-            token for token in (template.tokens if template else []) if token not in self._added_tokens_encoder
+            token
+            for token in (template.tokens if template else [])
+            if token not in self._added_tokens_encoder and token not in self.encoder
         ]:
-            raise ValueError(
-                f"template: {missing[0]!r} is not a special or added token of this tokenizer; add it first"
-            )
+            raise ValueError(f"template: {missing[0]!r} is not a token of this tokenizer; add it first")
         self._template = template
 
     @property

@@ -1,8 +1,9 @@
 """Folders of tokenizers for `from_pretrained`: which files are used, and how other loaders interpret them.
 
-A folder that BPETokenizer has saved names its pattern in `tokenizer_config.json` and is read from `vocab.json` and
-`merges.txt`. Any other folder is read from its `tokenizer.json` with the result of `PreTrainedTokenizerFast` of
-transformers: `tokenizer.json` decides how text is encoded, and the other files name and add tokens.
+A folder that BPETokenizer has saved for tokens of bytes names its pattern in `tokenizer_config.json` and is read from
+`vocab.json` and `merges.txt`. Any other folder is read from its `tokenizer.json` with the result of
+`PreTrainedTokenizerFast` of transformers: `tokenizer.json` decides how text is encoded, and the other files name and
+add tokens.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._reading import read_bytes
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS, Owner, setting_names
-from hf_bpe.formats._tokenizer_config import check_added_tokens, check_config, check_special_tokens_map
+from hf_bpe.formats._tokenizer_config import DIGESTS, check_added_tokens, check_config, check_special_tokens_map
 from hf_bpe.formats._tokenizer_json import (
     added_tokens_of_json,
     definition_of_json,
@@ -35,6 +36,7 @@ from hf_bpe.pretokenizers._byte_level import to_printable
 _MODEL_SETTINGS = {*setting_names(Owner.MODEL)}
 # What PreTrainedTokenizerFast ignores.
 _OWN_SETTINGS = {*setting_names(Owner.MODEL, Owner.OURS, Owner.PYTHON)}
+_KEPT_OF_CHARACTERS = {"errors", *setting_names(Owner.PYTHON)}
 _DECIDE_IDS = {name for name, setting in SETTINGS.items() if setting.decides_ids}
 # These classes take add_prefix_space from `tokenizer.json`; other classes build their own pre-tokenizer.
 _BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPETokenizer")
@@ -171,6 +173,8 @@ class Folder:
     def _settings_of_tokenizer_json(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         assert self.content is not None
         ignored = _OWN_SETTINGS - self.given | {"vocab_file", "merges_file"}
+        if DIGESTS in self.config and "pattern" not in self.config:  # BPETokenizer saved it, for characters
+            ignored -= _KEPT_OF_CHARACTERS
         settings = padding_and_truncation(self.content)
         settings.pop("model_max_length", None)  # transformers does not read it from there
         settings |= {name: value for name, value in kwargs.items() if name not in ignored}

@@ -17,6 +17,7 @@ from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.files import staged_folder
 from hf_bpe.formats._features import without_missing_features
 from hf_bpe.formats._integrity import LAST, check_digests, compute_digests
+from hf_bpe.formats._settings import Owner, setting_names
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS, FOLDER_FEATURES
 from hf_bpe.formats._tokenizer_json import render_tokenizer_json
 from hf_bpe.tokenizer._saving.existing_files import warn_of_existing_files
@@ -113,6 +114,10 @@ def _finish_config(tokenizer: Tokenizer, folder: Path, portable: bool) -> None:
     if auto_map:
         config["auto_map"] = auto_map
     config.pop("model", None)  # stored in the other files
+    if tokenizer.model.characters is not None:  # the folder is read from tokenizer.json, which says the same
+        for name in (*setting_names(Owner.MODEL), *setting_names(Owner.OURS)):
+            if name != "errors":
+                config.pop(name, None)
     config["signature"] = tokenizer.model.signature
     config[DIGESTS] = compute_digests(folder)
     text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

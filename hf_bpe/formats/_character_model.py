@@ -1,0 +1,137 @@
+"""Models of a `tokenizer.json` whose alphabet is characters, in the manner of SentencePiece."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tokenizers import AddedToken
+
+from hf_bpe.core._characters import BYTE_TOKENS, Characters
+from hf_bpe.core._model import BPEModel, Merge
+from hf_bpe.encoding._encoder import as_tuples
+from hf_bpe.encoding._normalizing_encoder import normalized_tokens
+from hf_bpe.formats._added_vocabulary import AddedVocabulary
+from hf_bpe.formats._decoding import canonical_decoding
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._post_processor import json_excerpt, processor_settings
+from hf_bpe.normalizers._names import canonical_normalizer, keeps_beginning, leaves_no_space
+from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.pretokenizers._stages import stage_of_json
+
+
+def is_of_characters(content: Mapping[str, Any]) -> bool:
+    """Return whether neither the pre-tokenizer nor the decoder of a `tokenizer.json` makes bytes of text."""
+    return not any('"ByteLevel"' in json_excerpt(content.get(name), None) for name in ("pre_tokenizer", "decoder"))
+
+
+def definition_of_characters(content: Mapping[str, Any], added: AddedVocabulary, more: Mapping[str, Any]) -> Definition:
+    """Return the definition in the content of a `tokenizer.json`.
+
+    Args:
+        content: the parsed JSON.
+        added: all added tokens.
+        more: further settings.
+
+    Raises:
+        ValueError: the file has a part that cannot be represented; the message names it.
+    """
+    model, unused = _model(content, added.tokens)
+    if model.normalizer is not None:
+        normalized_tokens(as_tuples(added.tokens.items()), model.normalizer)  # checks them
+    unk_token = content["model"].get("unk_token")
+    settings = {
+        "unk_token": unk_token if unk_token in added.ids else None,
+        "unused_tokens": {text: i for text, i in unused.items() if i not in added.tokens} or None,
+        "decoding": _decoding(content.get("decoder")),
+        **processor_settings(content.get("post_processor"), added),
+        **more,
+    }
+    return Definition(model, added.tokens, settings)
+
+
+def _decoding(decoder: Any) -> str | None:
+    if decoder is None:
+        raise ValueError("it has no decoder, so that tokenizers puts spaces between tokens; expected one")
+    try:
+        return canonical_decoding(decoder)
+    except ValueError as error:
+        raise ValueError(f"its decoder {json_excerpt(decoder)}: {error}") from None
+
+
+def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple[BPEModel, dict[str, int]]:
+    """Return the model, and text → id of entries to which no text is encoded."""
+    data = content["model"]
+    ids: dict[str, int] = data["vocab"]
+    normalizer = canonical_normalizer(content.get("normalizer"))
+    pattern = _pattern(content.get("pre_tokenizer"), normalizer)
+    falls_back = bool(data.get("byte_fallback")) and any(token.decode() in ids for token in BYTE_TOKENS)
+    unk_token = data.get("unk_token")
+    characters = Characters(falls_back, unk_token, bool(data.get("fuse_unk")))
+    merges = [_merge(rank, merge, ids) for rank, merge in enumerate(data["merges"])]
+    made = {token for first, second in merges for token in (first, second, first + second)}
+    alphabet = {unk_token, *(token.decode() for token in BYTE_TOKENS)} if falls_back else {unk_token}
+    vocab: dict[int, bytes] = {}
+    specials: list[str] = []
+    unused: dict[str, int] = {}
+    for text, token_id in {**ids, **{token.content: i for i, token in added.items()}}.items():
+        token = text.encode()
+        is_added, is_of_file = added.get(token_id), text in ids
+        is_ordinary = is_of_file and (len(text) == 1 or text in alphabet or token in made)
+        if not text:
+            unused[text] = token_id
+        elif is_added is not None and is_added.special and token not in made and len(text) > 1:
+            specials.append(text)
+            vocab[token_id] = token
+        elif is_ordinary or (is_added is None and text.strip("<>") != f"|unused_{token_id}|"):
+            vocab[token_id] = token
+    model = BPEModel(
+        vocab,
+        merges,
+        tuple(specials),
+        pattern,
+        ignore_merges=bool(data.get("ignore_merges")),
+        normalizer=normalizer,
+        characters=characters,
+    )
+    return model, unused
+
+
+def _pattern(pre_tokenizer: Any, normalizer: str | None) -> str | None:
+    if pre_tokenizer is None:
+        return None
+    shown = json_excerpt(pre_tokenizer)
+    parts = pre_tokenizer["pretokenizers"] if pre_tokenizer["type"] == "Sequence" else [pre_tokenizer]
+    # Gemma's Split at spaces finds none, because its normalizer has replaced them.
+    kept = [part for part in parts if not (_splits_at_spaces(part) and leaves_no_space(normalizer))]
+    if not kept:
+        return None
+    if len(kept) == 1 and kept[0]["type"] == "Metaspace":
+        if kept[0].get("prepend_scheme") == "first" and not keeps_beginning(normalizer):
+            raise ValueError(
+                f"its pre-tokenizer {shown} treats the beginning of a text differently, and its normalizer may "
+                "remove that; expected a normalizer that does not, or another prepend_scheme"
+            )
+        try:
+            return canonical_pattern([stage_of_json(kept[0])])
+        except ValueError as error:
+            raise ValueError(f"its pre-tokenizer {shown}: {error}") from None
+    raise ValueError(
+        f"its pre-tokenizer {shown} has no ByteLevel, and is neither Metaspace nor a Split at spaces that the "
+        "normalizer has replaced: it is neither byte-level BPE nor in the manner of SentencePiece; load it with "
+        "PreTrainedTokenizerFast of transformers"
+    )
+
+
+def _splits_at_spaces(part: Mapping[str, Any]) -> bool:
+    return part["type"] == "Split" and part["pattern"] == {"String": " "} and not part.get("invert", False)
+
+
+def _merge(rank: int, merge: Any, ids: Mapping[str, int]) -> Merge:
+    parts = merge.split(" ") if isinstance(merge, str) else merge
+    if not isinstance(parts, list) or len(parts) != 2:
+        raise ValueError(f"model: merge {rank}: expected two tokens, got {merge!r:.80}")
+    for part in parts:
+        if part not in ids:
+            raise ValueError(f"model: merge {rank}: {part!r:.80} is not a token of the vocabulary")
+    return parts[0].encode(), parts[1].encode()

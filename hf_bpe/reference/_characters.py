@@ -1,0 +1,111 @@
+"""Encoding with an alphabet of characters, in the manner of SentencePiece, in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hf_bpe.core._characters import Characters
+from hf_bpe.core._model import BPEModel
+from hf_bpe.pretokenizers._patterns import metaspace_of
+from hf_bpe.reference._merging import merge_symbols
+
+
+class SizedId(NamedTuple):
+    """An id, and how many bytes of its piece it stands for."""
+
+    id: int
+    size: int
+
+
+class Piece(NamedTuple):
+    """A pre-token.
+
+    Attributes:
+        text: its text, with spaces as the model writes them.
+        start: the index in the given text of its first character; -1 if that was put before the text.
+        ids: its ids.
+    """
+
+    text: str
+    start: int
+    ids: list[SizedId]
+
+
+class CharacterEncoder:
+    """Encode normalized text, without added tokens, with a model that has `characters`.
+
+    Source: `models/bpe/model.rs` and `pre_tokenizers/metaspace.rs` of tokenizers 0.23.
+
+    Raises:
+        ValueError: the model has no `characters`.
+
+    >>> from hf_bpe.core import BPEModel
+    >>> vocab = {0: b"<unk>", 1: b"l", 2: b"o", 3: b"lo"}
+    >>> model = BPEModel(vocab, [(b"l", b"o")], pattern=None, characters=Characters(False, "<unk>", fuse_unk=True))
+    >>> CharacterEncoder(model).encode("loxyo")
+    [3, 0, 2]
+    """
+
+    def __init__(self, model: BPEModel) -> None:
+        if model.characters is None:
+            raise ValueError("model: expected one with characters, got one of bytes")
+        self.model = model
+        self._characters: Characters = model.characters
+        self._metaspace = metaspace_of(model.pattern)
+        self._ids = ids = {token.decode(): token_id for token_id, token in model.vocab.items()}
+        self._ranks = {
+            (ids[first.decode()], ids[second.decode()]): (rank, ids[(first + second).decode()])
+            for rank, (first, second) in enumerate(model.merges)
+        }
+
+    def encode(self, text: str, *, is_first: bool = True) -> list[int]:
+        """Return the ids of a text, see `pieces`."""
+        return [token_id for piece in self.pieces(text, is_first=is_first) for token_id, _ in piece.ids]
+
+    def pieces(self, text: str, *, is_first: bool = True) -> Iterator[Piece]:
+        """Cut a text into pre-tokens, and encode each.
+
+        Args:
+            text: the text; U+DC80 to U+DCFF stand for invalid bytes.
+            is_first: whether it is the beginning of the whole text, and not what follows an added token.
+        """
+        puts, texts = False, [text] if text else []
+        if self._metaspace is not None and text:
+            puts, texts = self._metaspace.apply(text, is_first=is_first)
+        start = -1 if puts else 0
+        for each in texts:
+            yield Piece(each, start, self.encode_piece(each))
+            start += len(each)
+
+    def encode_piece(self, text: str) -> list[SizedId]:
+        """Return the ids of a pre-token.
+
+        Characters in the vocabulary are symbols that merge. All others are negative numbers, which merge with nothing:
+        -1 - the place of their id and size in a list.
+        """
+        if self.model.ignore_merges and text.encode("utf-8", "surrogateescape") in self.model.whole_words():
+            return [SizedId(self._ids[text], len(text.encode()))]
+        symbols: list[int] = []
+        others: list[SizedId] = []
+        was_unknown = False
+        for char in text:
+            data = char.encode("utf-8", "surrogateescape")
+            new: list[SizedId] = []
+            is_known = char in self._ids
+            is_unknown = not is_known and not self._characters.byte_fallback
+            if is_known:
+                symbols.append(self._ids[char])
+            elif not is_unknown:
+                new = [SizedId(self._ids[f"<0x{byte:02X}>"], 1) for byte in data]
+            elif was_unknown and self._characters.fuse_unk:
+                others[-1] = others[-1]._replace(size=others[-1].size + len(data))
+            else:
+                new = [SizedId(self._ids[str(self._characters.unk_token)], len(data))]
+            for each in new:
+                others.append(each)
+                symbols.append(-len(others))
+            was_unknown = is_unknown
+        merged = merge_symbols(symbols, self._ranks)
+        vocab = self.model.vocab
+        return [SizedId(each, len(vocab[each])) if each >= 0 else others[-1 - each] for each in merged]

@@ -1,0 +1,81 @@
+"""Decoding of tokens to text with a chain of decoders, in plain Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_BYTE = re.compile(r"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")  # as Rust reads a number of two digits
+
+
+def decode_tokens(decoders: Sequence[Mapping[str, Any]], tokens: Sequence[str]) -> str:
+    """Return the text of tokens.
+
+    Each decoder makes other tokens of them; those that the last one makes are joined.
+
+    Source: `decoders/` and `normalizers/replace.rs` of tokenizers 0.23.
+
+    Args:
+        decoders: Replace of a string, ByteFallback, Fuse, Strip and Metaspace, as in a `tokenizer.json`.
+        tokens: the tokens.
+
+    >>> replace = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+    >>> decode_tokens([replace, {"type": "ByteFallback"}], ["▁caf", "<0xC3>", "<0xA9>", "<0xFF>"])
+    ' café��'
+    """
+    texts = [*tokens]
+    for decoder in decoders:
+        match decoder["type"]:
+            case "Replace":
+                texts = [text.replace(decoder["pattern"]["String"], decoder["content"]) for text in texts]
+            case "ByteFallback":
+                texts = _with_bytes(texts)
+            case "Fuse":
+                texts = ["".join(texts)]
+            case "Strip":
+                texts = [_stripped(text, decoder["content"], decoder["start"]) for text in texts]
+            case "Metaspace":
+                texts = _with_spaces(texts, decoder["replacement"], decoder["prepend_scheme"] != "never")
+            case kind:
+                raise ValueError(f"decoder {kind!r}: expected Replace, ByteFallback, Fuse, Strip or Metaspace")
+    return "".join(texts)
+
+
+def is_byte(token: str) -> int | None:
+    """Return the byte that ByteFallback takes a token for; None if it is text."""
+    match = _BYTE.fullmatch(token)
+    return int(match[1], 16) if match else None
+
+
+def _with_bytes(tokens: Sequence[str]) -> list[str]:
+    """Join tokens of bytes side by side; each byte becomes U+FFFD if they are not all together UTF-8."""
+    texts: list[str] = []
+    run: list[int] = []
+    for token in [*tokens, ""]:
+        byte = is_byte(token)
+        if byte is not None:
+            run.append(byte)
+            continue
+        if run:
+            try:
+                texts.append(bytes(run).decode())
+            except UnicodeDecodeError:
+                texts += ["\ufffd"] * len(run)
+            run = []
+        texts.append(token)
+    return texts[:-1]
+
+
+def _stripped(text: str, content: str, start: int) -> str:
+    """Remove up to `start` characters that are `content` from the beginning."""
+    while start > 0 and text.startswith(content):
+        text, start = text[len(content) :], start - 1
+    return text
+
+
+def _with_spaces(tokens: Sequence[str], replacement: str, leaves_out: bool) -> list[str]:
+    """Write a space for each `replacement`, or nothing in the first token if `leaves_out`."""
+    return [
+        token.replace(replacement, "" if number == 0 and leaves_out else " ") for number, token in enumerate(tokens)
+    ]

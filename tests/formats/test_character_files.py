@@ -1,0 +1,69 @@
+"""Files in the manner of SentencePiece, compared with `tokenizers`."""
+
+import json
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.formats._tokenizer_json import definition_of_json
+from support.character_files import files, texts
+
+_COLUMNS = ("ids", "offsets", "word_ids", "type_ids", "special_tokens_mask")
+
+
+def _load(content):
+    """Return the tokenizers of both, or leave out a file that is refused by name."""
+    try:
+        definition = definition_of_json(content)
+        pipeline = Pipeline.of(definition)
+    except ValueError as error:
+        known = ("becomes empty by", "become equal by", "and its normalizer may remove that")
+        assume(not any(part in str(error) for part in known))
+        raise
+    return Tokenizer.from_str(json.dumps(content)), pipeline
+
+
+@given(files(), st.lists(texts, min_size=1, max_size=4), st.booleans())
+def test_ids_offsets_words_equal_tokenizers(content, samples, adds):
+    theirs, ours = _load(content)
+    for rows in ([(text,) for text in samples], [(text, samples[0]) for text in samples]):
+        expected = theirs.encode_batch([row if len(row) > 1 else row[0] for row in rows], add_special_tokens=adds)
+        for row, one, other in zip(rows, expected, ours.encodings(rows, adds), strict=True):
+            for name in _COLUMNS:
+                assert getattr(other, name) == getattr(one, name), (name, row)
+
+
+@given(files(), st.data())
+def test_decoded_text_equals_tokenizers(content, data):
+    theirs, ours = _load(content)
+    size = theirs.get_vocab_size(with_added_tokens=True)
+    rows = data.draw(st.lists(st.lists(st.integers(0, size - 1), max_size=8), min_size=1, max_size=6))
+    for skips in (False, True):
+        expected = [theirs.decode(row, skip_special_tokens=skips) for row in rows]
+        got = ours.decode(rows, skips)
+        assert got == expected, (got, expected)
+        for row, text in zip(rows, expected, strict=True):
+            if not ours.text_decoder.is_by_tokens:
+                with pytest.raises(ValueError, match="several tokens at once"):
+                    ours.character_stream(skips)
+                continue
+            stream = ours.character_stream(skips)
+            streamed = "".join(map(stream.step, row)) + stream.finish()
+            assert streamed == text, (streamed, text)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"decoder": None}, "has no decoder"),
+        ({"decoder": {"type": "CTC", "pad_token": "", "word_delimiter_token": "", "cleanup": True}}, "'CTC'"),
+        ({"pre_tokenizer": {"type": "WhitespaceSplit"}}, "neither Metaspace"),
+    ],
+)
+@given(files=files(normalizers=(None,)))
+def test_unknown_parts_are_refused_by_name(change, message, files):
+    with pytest.raises(ValueError, match=message):
+        definition_of_json({**files, **change})
