@@ -229,13 +229,14 @@ def from_printable(texts: list[str]) -> list[bytes | None]:
 def to_printable(tokens: list[bytes], kept: dict[bytes, str]) -> list[str]:
     """Return `hf_bpe.pretokenizers.to_printable` of each token, or the text that `kept` has for it."""
 
-def join_merges(merges: bytes, ids: list[int], firsts: list[str], seconds: list[str]) -> str | None:
-    """Return the text of merges: for each the text of its first part and of its second; None if ids are large.
+def join_merges(merges: bytes, ids: list[int], texts: list[str], before: str, between: str, after: str) -> str | None:
+    """Return the text of merges: for each the texts of both parts; None if ids are large.
 
     Args:
         merges: the ids of the first part, the second part and the result of each, in 32 bits each.
         ids: the ids of tokens.
-        firsts, seconds: the texts of these tokens as a first and as a second part.
+        texts: the texts of these tokens.
+        before, between, after: what stands before the first part, between the parts, and after the second.
     """
 
 def read_merges(
@@ -269,6 +270,14 @@ def read_model(
     Returns:
         The text with `{}` and `[]` in their places, which is valid JSON if and only if the text is; the result of
         `read_vocab`, and that of `read_merges`. None if either is missing or irregular.
+    """
+
+def read_model_ids(text: bytes) -> tuple[bytes, dict[str, int], bytes] | None:
+    """Read a `tokenizer.json` like `read_model`, and make no objects of tokens and merges.
+
+    Returns:
+        The text as in `read_model`; printable token → id; the ids of both parts and the result of each merge, in 32
+        bits. None where `read_model` returns None.
     """
 
 class RunMerger(hf_bpe.counting._runs.RunMerger):

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from hf_bpe._native_core import native_core
 from hf_bpe.pretokenizers._patterns import NAMES, UNICODE_VERSION, is_chain
 
 Model = Any  # a BPEModel, whose module imports this one
@@ -27,7 +28,7 @@ def make_signature(model: Model) -> str:
     """Return the signature of a model; see `BPEModel.signature`."""
     origin = _origin_if_true(model) or (
         (_VERSION, version()),
-        (_MERGES, merges_digest(model.merges)),
+        (_MERGES, _model_digest(model)),
     )
     values = dict(origin)
     parts = {
@@ -114,4 +115,15 @@ def _origin_if_true(model: Model) -> Origin:
     """Return the origin of a model if it describes the merges that the model has, else an empty origin."""
     if not model.origin:
         return ()
-    return model.origin if model.origin[-1] == (_MERGES, merges_digest(model.merges)) else ()
+    return model.origin if model.origin[-1] == (_MERGES, _model_digest(model)) else ()
+
+
+def _model_digest(model: Model) -> str:
+    """Return the digest of the merges of a model."""
+    native = native_core()
+    if native is not None and model._merge_ids is not None:  # `repr` takes as many waits for memory as there are merges
+        shown = [*map(repr, model.vocab.values())]
+        text = native.join_merges(model._merge_ids, [*model.vocab], shown, "(", ", ", "), ")
+        if text is not None:
+            return short_digest(f"[{text.removesuffix(', ')}]".encode())
+    return merges_digest(model.merges)

@@ -6,6 +6,7 @@ caller, which reads all files, reports what is wrong.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,20 +32,21 @@ def printable_vocab(model: BPEModel) -> dict[str, int]:
     return dict(zip(native.to_printable([*model.vocab.values()], specials), model.vocab, strict=True))
 
 
-def join_merges(model: BPEModel, firsts: Sequence[str], seconds: Sequence[str]) -> str:
-    """Return the merges of a model as text: for each the text of its first part, then that of its second.
+def join_merges(model: BPEModel, texts: Sequence[str], before: str, between: str, after: str) -> str:
+    """Return the merges of a model as text: for each the texts of both parts.
 
     Args:
         model: the model.
-        firsts, seconds: the texts of the tokens of its vocabulary, in that order, as a first and as a second part.
+        texts: the texts of the tokens of its vocabulary, in that order.
+        before, between, after: what stands before the first part, between the parts, and after the second.
     """
     native = native_core()
     if native is not None and model._merge_ids is not None:  # many merges in Python are as many waits for memory
-        text: str | None = native.join_merges(model._merge_ids, [*model.vocab], [*firsts], [*seconds])
+        text: str | None = native.join_merges(model._merge_ids, [*model.vocab], [*texts], before, between, after)
         if text is not None:
             return text
-    first_of, second_of = (dict(zip(model.vocab.values(), texts, strict=True)) for texts in (firsts, seconds))
-    return "".join(first_of[first] + second_of[second] for first, second in model.merges)
+    text_of = dict(zip(model.vocab.values(), texts, strict=True))
+    return "".join(f"{before}{text_of[first]}{between}{text_of[second]}{after}" for first, second in model.merges)
 
 
 # Files are read natively if they are regular: without native core or for any other file, these return None, and the
@@ -102,3 +104,18 @@ def read_model(content: bytes) -> ModelOfFile | None:
         return None
     rest, ids, tokens, merges = model
     return ModelOfFile(rest, ids, tokens, MergesOfFile(*merges))
+
+
+def read_model_ids(content: bytes) -> tuple[bytes, dict[str, int], bytes] | None:
+    """Read a `tokenizer.json` to compare it: return `rest` and `ids` of `ModelOfFile`, and `ids` of its merges."""
+    native = native_core()
+    return None if native is None else native.read_model_ids(content)
+
+
+def merge_ids(model: BPEModel) -> bytes:
+    """Return the merges of a model as `ids` of `MergesOfFile`."""
+    if model._merge_ids is not None:
+        return model._merge_ids
+    ids = {token: token_id for token_id, token in model.vocab.items()}
+    tokens = ((first, second, first + second) for first, second in model.merges)
+    return array("I", [ids[token] for merge in tokens for token in merge]).tobytes()

@@ -69,7 +69,8 @@ def render_tokenizer_json(definition: Definition) -> str:
     check_prefix_space(model.pattern, add_prefix_space)
     ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
     names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
-    vocab = with_placeholders({**model.printable_vocab(), **definition.unused_tokens}, names)
+    printable = printable_vocab(model)
+    vocab = with_placeholders({**printable, **definition.unused_tokens}, names)
     characters, decoding = model.characters, definition.setting("decoding")
     unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
     if characters is not None:
@@ -101,15 +102,26 @@ def render_tokenizer_json(definition: Definition) -> str:
             "merges": [],
         },
     }
-    return _with_vocab_and_merges(json.dumps(content, ensure_ascii=False, indent=2), vocab, model) + "\n"
+    return _with_vocab_and_merges(json.dumps(content, ensure_ascii=False, indent=2), vocab, printable, model) + "\n"
 
 
-def _with_vocab_and_merges(text: str, vocab: Mapping[str, int], model: BPEModel) -> str:
-    """Return the text of `json.dumps` with vocabulary and merges, which it would write slowly when it indents."""
-    quoted = [*map(_quote, printable_vocab(model))]
-    firsts = [f"\n      [\n        {text},\n        " for text in quoted]
-    merges = join_merges(model, firsts, [f"{text}\n      ]," for text in quoted]).removesuffix(",")
-    entries = [f"      {_quote(text)}: {token_id}" for text, token_id in vocab.items()]
+def _with_vocab_and_merges(text: str, vocab: Mapping[str, int], printable: Mapping[str, int], model: BPEModel) -> str:
+    """Return the text of `json.dumps` with vocabulary and merges, which it would write slowly when it indents.
+
+    Args:
+        text: the text, with an empty vocabulary and no merges.
+        vocab: the vocabulary.
+        printable: the part of it that is the model's, in the order of its tokens.
+        model: the model.
+    """
+    quoted = [*map(_quote, printable)]
+    if model.characters is None:  # strings, which every version of `tokenizers` reads, and faster than pairs
+        merges = join_merges(model, [text[1:-1] for text in quoted], '\n      "', " ", '",')
+    else:  # whose parts may have spaces
+        merges = join_merges(model, quoted, "\n      [\n        ", ",\n        ", "\n      ],")
+    merges = merges.removesuffix(",")
+    keys = quoted if [*vocab] == [*printable] else map(_quote, vocab)
+    entries = [f"      {key}: {token_id}" for key, token_id in zip(keys, vocab.values(), strict=True)]
     head, empty, tail = text.rpartition('"vocab": {},\n    "merges": []')  # the last one, as the model is last
     assert empty
     in_braces = ["{\n", ",\n".join(entries), "\n    }"] if entries else ["{}"]

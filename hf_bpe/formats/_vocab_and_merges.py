@@ -127,7 +127,7 @@ def render_gpt2(model: BPEModel) -> tuple[str, str]:
     """Return the content of `vocab.json` and of `merges.txt`."""
     # A blank line would break the Rust reader; there is none, as no token is empty and no printable form has a space.
     vocab = printable_vocab(model)
-    merges = join_merges(model, [f"{text} " for text in vocab], [f"{text}\n" for text in vocab])
+    merges = join_merges(model, [*vocab], "", " ", "\n")
     entries = ", ".join(f"{quote(text)}: {token_id}" for text, token_id in vocab.items())  # as json.dumps, but faster
     return f"{{{entries}}}", f"{_HEADER}\n{merges}"
 

@@ -107,10 +107,11 @@ struct Texts {
   std::vector<std::size_t> ends;
 };
 
-// The text of merges: for each merge the text of its first part and that of its second, which `firsts` and `seconds`
-// have for each of the tokens with `ids`. Merges are ids of both parts and of the result, as in merges_of.
-Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const Integers& ids, const Strings& firsts,
-                                            const Strings& seconds) {
+// The text of merges: for each merge the texts of both parts, which `texts` has for each of the tokens with `ids`, with
+// what comes before, between and after them. Merges are ids of both parts and of the result, as in merges_of.
+Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const Integers& ids, const Strings& texts,
+                                            const std::string& before, const std::string& between,
+                                            const std::string& after) {
   const Held held_ids = items_of(ids.value, "ids");
   std::vector<std::uint32_t> places;
   for (std::size_t i = 0; i < held_ids.size(); ++i) {
@@ -119,7 +120,7 @@ Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const Integ
     if (id >= places.size()) places.resize(id + 1, kMaxIds);
     places[id] = static_cast<std::uint32_t>(i);
   }
-  const Texts texts[2] = {Texts(firsts, held_ids.size()), Texts(seconds, held_ids.size())};
+  const Texts text_of(texts, held_ids.size());
   std::vector<std::uint32_t> merged(merges.size() / sizeof(std::uint32_t));
   std::memcpy(merged.data(), merges.c_str(), merged.size() * sizeof(std::uint32_t));
   std::string joined;
@@ -127,12 +128,23 @@ Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const Integ
     for (std::size_t side = 0; side < 2; ++side) {
       const std::uint32_t id = merged[i + side];
       if (id >= places.size() || places[id] == kMaxIds) throw nb::value_error("merges: an id is not among the ids");
-      joined += texts[side][places[id]];
+      joined.append(side == 0 ? before : between).append(text_of[places[id]]);
     }
+    joined += after;
   }
   nb::object text = nb::steal(PyUnicode_DecodeUTF8(joined.data(), static_cast<Py_ssize_t>(joined.size()), nullptr));
   if (!text.is_valid()) throw nb::python_error();
   return text;
+}
+
+// The ids of the tokens of each merge in 32 bits each.
+nb::object ids_of(const MergesFile& file, const std::vector<std::uint32_t>& ids) {
+  std::vector<std::uint32_t> merged;
+  merged.reserve(3 * file.merges.size());
+  for (const auto& [first, second, result] : file.merges) {
+    for (const std::uint32_t number : {first, second, result}) merged.push_back(ids[number]);
+  }
+  return bytes_from({reinterpret_cast<const char*>(merged.data()), merged.size() * sizeof(std::uint32_t)});
 }
 
 // Merges as tuples of the objects in `tokens`; a byte for each token, 1 if it is used; and the ids of the tokens of
@@ -143,8 +155,6 @@ nb::tuple merges_of(const MergesFile& file, const Held& tokens, const std::vecto
   }
   nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(file.merges.size())));
   if (!list.is_valid()) throw nb::python_error();
-  std::vector<std::uint32_t> merged;
-  merged.reserve(3 * file.merges.size());
   const GcPause pause;
   for (std::size_t i = 0; i < file.merges.size(); ++i) {
     const auto [first, second, result] = file.merges[i];
@@ -152,11 +162,8 @@ nb::tuple merges_of(const MergesFile& file, const Held& tokens, const std::vecto
     if (pair == nullptr) throw nb::python_error();
     PyObject_GC_UnTrack(pair);  // bytes form no cycles; as the collector itself would, but later
     PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), pair);
-    for (const std::uint32_t number : {first, second, result}) merged.push_back(ids[number]);
   }
-  const auto* all = reinterpret_cast<const char*>(merged.data());
-  return nb::make_tuple(list, bytes_from({file.is_used.data(), file.is_used.size()}),
-                        bytes_from({all, merged.size() * sizeof(std::uint32_t)}));
+  return nb::make_tuple(list, bytes_from({file.is_used.data(), file.is_used.size()}), ids_of(file, ids));
 }
 
 // `tokens` may have None in place of tokens that no merge has.
@@ -184,7 +191,7 @@ bool are_distinct(std::vector<std::uint32_t> ids) {
 // Printable token → id, and the tokens as bytes, None for those that are none. Irregular if an entry is not UTF-8, or
 // two have the same text or id.
 struct Vocab {
-  explicit Vocab(const VocabJson& vocab) {
+  explicit Vocab(const VocabJson& vocab, bool with_tokens = true) {
     const std::size_t size = vocab.entries.size();
     ids.reserve(size);
     for (const VocabJson::Entry& entry : vocab.entries) {
@@ -198,13 +205,13 @@ struct Vocab {
       nb::object id = nb::steal(PyLong_FromUnsignedLong(entry.id));
       if (!id.is_valid() || PyDict_SetItem(entries.ptr(), text.ptr(), id.ptr()) != 0) throw nb::python_error();
       ids.push_back(entry.id);
-      tokens.append(entry.token.empty() ? nb::object(nb::none()) : bytes_from(entry.token));
+      if (with_tokens) tokens.append(entry.token.empty() ? nb::object(nb::none()) : bytes_from(entry.token));
     }
     is_regular = entries.size() == size && are_distinct(ids);
   }
 
   nb::dict entries;
-  nb::list tokens;
+  nb::list tokens;  // empty if they were not asked for
   std::vector<std::uint32_t> ids;
   bool is_regular = false;
 };
@@ -220,27 +227,42 @@ Typed<nb::object, "tuple[dict[str, int], list[bytes | None]] | None"> read_vocab
   return read.is_regular ? nb::object(nb::make_tuple(read.entries, read.tokens)) : nb::none();
 }
 
+// A tokenizer.json without its vocabulary and merges.
+nb::object rest_of(std::string_view text, const ModelJson& model) {
+  const auto [first, second] =
+      std::minmax(model.vocab_part, model.merges_part, [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  const bool is_vocab_first = model.vocab_part.begin == first.begin;
+  std::string rest(text.substr(0, first.begin));
+  rest.append(is_vocab_first ? "{}" : "[]").append(text.substr(first.end, second.begin - first.end));
+  rest.append(is_vocab_first ? "[]" : "{}").append(text.substr(second.end));
+  return bytes_from(rest);
+}
+
+std::optional<ModelJson> parse_model(std::string_view text) {
+  const nb::gil_scoped_release no_gil;
+  return read_model_json(text);
+}
+
 Typed<nb::object,
       "tuple[bytes, dict[str, int], list[bytes | None], "
       "tuple[list[tuple[bytes, bytes]], bytes, bytes]] | None">
 read_model_of(const nb::bytes& content) {
   const std::string_view text(content.c_str(), content.size());
-  std::optional<ModelJson> model;
-  {
-    const nb::gil_scoped_release no_gil;
-    model = read_model_json(text);
-  }
+  const std::optional<ModelJson> model = parse_model(text);
   if (!model) return nb::none();
   const Vocab vocab(model->vocab);
   if (!vocab.is_regular) return nb::none();
-  const auto [first, second] = std::minmax(model->vocab_part, model->merges_part,
-                                           [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  const bool is_vocab_first = model->vocab_part.begin == first.begin;
-  std::string rest(text.substr(0, first.begin));
-  rest.append(is_vocab_first ? "{}" : "[]").append(text.substr(first.end, second.begin - first.end));
-  rest.append(is_vocab_first ? "[]" : "{}").append(text.substr(second.end));
-  return nb::make_tuple(bytes_from(rest), vocab.entries, vocab.tokens,
+  return nb::make_tuple(rest_of(text, *model), vocab.entries, vocab.tokens,
                         merges_of(model->merges, items_of(vocab.tokens, "tokens"), vocab.ids));
+}
+
+Typed<nb::object, "tuple[bytes, dict[str, int], bytes] | None"> read_model_ids(const nb::bytes& content) {
+  const std::string_view text(content.c_str(), content.size());
+  const std::optional<ModelJson> model = parse_model(text);
+  if (!model) return nb::none();
+  const Vocab vocab(model->vocab, false);
+  if (!vocab.is_regular) return nb::none();
+  return nb::make_tuple(rest_of(text, *model), vocab.entries, ids_of(model->merges, vocab.ids));
 }
 
 }  // namespace
@@ -250,13 +272,14 @@ void bind_files(nb::module_& module) {
              "Return what `hf_bpe.pretokenizers.from_printable` does of each text.");
   module.def("to_printable", &to_printable, "tokens"_a, "kept"_a,
              "Return `hf_bpe.pretokenizers.to_printable` of each token, or the text that `kept` has for it.");
-  module.def("join_merges", &join_merges, "merges"_a, "ids"_a, "firsts"_a, "seconds"_a,
-             R"(Return the text of merges: for each the text of its first part and of its second; None if ids are large.
+  module.def("join_merges", &join_merges, "merges"_a, "ids"_a, "texts"_a, "before"_a, "between"_a, "after"_a,
+             R"(Return the text of merges: for each the texts of both parts; None if ids are large.
 
 Args:
     merges: the ids of the first part, the second part and the result of each, in 32 bits each.
     ids: the ids of tokens.
-    firsts, seconds: the texts of these tokens as a first and as a second part.
+    texts: the texts of these tokens.
+    before, between, after: what stands before the first part, between the parts, and after the second.
 )");
   module.def("read_merges", &read_merges_of, "text"_a, "tokens"_a, "ids"_a,
              R"(Read the content of a `merges.txt`.
@@ -283,6 +306,13 @@ Returns:
 Returns:
     The text with `{}` and `[]` in their places, which is valid JSON if and only if the text is; the result of
     `read_vocab`, and that of `read_merges`. None if either is missing or irregular.
+)");
+  module.def("read_model_ids", &read_model_ids, "text"_a,
+             R"(Read a `tokenizer.json` like `read_model`, and make no objects of tokens and merges.
+
+Returns:
+    The text as in `read_model`; printable token → id; the ids of both parts and the result of each merge, in 32
+    bits. None where `read_model` returns None.
 )");
 }
 

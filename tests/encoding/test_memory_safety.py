@@ -341,10 +341,14 @@ def test_wrong_arguments_are_refused_by_name(native, model, native_encoder):
         (lambda: native.read_merges(b"", ["a"], [1]), TypeError, "tokens: expected bytes"),
         (lambda: native.read_merges(b"", [b"a"], []), ValueError, "ids: expected one for each token"),
         (lambda: native.read_merges(b"", [b"a"], [-1]), TypeError, "ids: expected an int from 0"),
-        (lambda: native.join_merges(b"", [1], [], ["a"]), ValueError, "texts: expected one for each id"),
-        (lambda: native.join_merges(b"", [1], ["a"], [b"a"]), TypeError, "texts: expected str"),
-        (lambda: native.join_merges(ids_of(1, 2, 3), [1], ["a"], ["a"]), ValueError, "an id is not among the ids"),
-        (lambda: native.join_merges(ids_of(1, 2**31, 3), [1], ["a"], ["a"]), ValueError, "an id is not among the ids"),
+        (lambda: native.join_merges(b"", [1], [], "", "", ""), ValueError, "texts: expected one for each id"),
+        (lambda: native.join_merges(b"", [1], [b"a"], "", "", ""), TypeError, "texts: expected str"),
+        (lambda: native.join_merges(ids_of(1, 2, 3), [1], ["a"], "", "", ""), ValueError, "an id is not among the ids"),
+        (
+            lambda: native.join_merges(ids_of(1, 2**31, 3), [1], ["a"], "", "", ""),
+            ValueError,
+            "an id is not among the ids",
+        ),
         (lambda: native.find_last_cut(b"", None, ["a"]), TypeError, "special_tokens: expected bytes"),
     ]:
         with pytest.raises(error, match=message):

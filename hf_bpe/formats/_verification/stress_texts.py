@@ -82,9 +82,17 @@ def stress_texts(definition: Definition) -> list[str]:
     return [*filter(is_encoded, texts)]
 
 
-def vocabulary_texts(definition: Definition) -> list[str]:
-    """Return texts of all tokens that are text, once with several tokens per line and once with one."""
-    decoded = (token.decode("utf-8", "surrogateescape") for token in definition.model.vocab.values())
+def vocabulary_texts(definition: Definition, max_tokens: int | None = None) -> list[str]:
+    """Return texts of tokens that are text, once with several tokens per line and once with one.
+
+    Args:
+        definition: the tokenizer.
+        max_tokens: use at most as many tokens, at regular intervals of a larger vocabulary; None for all tokens.
+    """
+    chosen = [*definition.model.vocab.values()]
+    if max_tokens is not None and len(chosen) > max_tokens:
+        chosen = chosen[:: -(-len(chosen) // max_tokens)] if max_tokens else []
+    decoded = (token.decode("utf-8", "surrogateescape") for token in chosen)
     tokens = [text for text in decoded if text.isascii() or not _NOT_UTF8.search(text)]
     groups = [tokens[start : start + _TOKENS_A_TEXT] for start in range(0, len(tokens), _TOKENS_A_TEXT)]
     knows_newline = b"\n" in definition.model.vocab.values() or _knows_all(definition)

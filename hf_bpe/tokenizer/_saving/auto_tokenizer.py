@@ -199,7 +199,7 @@ def _compare(folder: Path, tokenizer: Any, definition: Definition | None) -> tup
         return None, None
     chosen = side_of_loaded(tokenizer, type(tokenizer).__name__)
     first, second = (Side(side.name, side.peer, definition) for side in (of_file, chosen))
-    mismatch = find_mismatch(first, second, tries_vocabulary=definition is not None)
+    mismatch = find_mismatch(first, second, max_tokens=0 if definition is None else None)
     if mismatch is None:
         return None, SAME
     return mismatch, SAME_IN_TEXT if mismatch.added else OTHERS

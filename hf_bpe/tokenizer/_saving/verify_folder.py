@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer
 
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.formats._verification.mismatch import check_ids, check_offsets, check_side
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
+from hf_bpe.formats._verification.stress_texts import stress_texts
+from hf_bpe.tokenizer._saving.loaded_file import LoadedFile
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._protocol import Tokenizer as OwnTokenizer
-_HEAD_BYTES = 1 << 18
 
 
 def verify_folder(
@@ -53,23 +53,35 @@ def verify_folder(
     """
     expected = side_of_loaded(tokenizer, "the tokenizer")
     vocabulary, checked = tokenizer.get_vocab(), None
-    for name, load in _loaders(Path(folder), tokenizer):
+    loaders = _Loaders(Path(folder), tokenizer)
+    for name, load in loaders.items():
         try:
             with panics_as_errors():
                 loaded = load()
         except Exception as error:  # `tokenizers` raises no narrower class
             raise ValueError(f"{name} cannot load the folder: {error}. {_ADVICE}") from error
+        file = loaders.file_of(loaded) if name == _OF_TOKENIZERS else None
         try:
+            # PreTrainedTokenizerFast has the vocabulary and the offsets of its tokenizers.Tokenizer.
             backend = getattr(loaded, "_tokenizer", loaded)
-            if backend is not checked:  # PreTrainedTokenizerFast has the vocabulary of its tokenizers.Tokenizer
+            is_checked, checked = backend is checked, backend
+            if not is_checked and not (file is not None and file.has_vocabulary_of(tokenizer)):
                 _check_vocabulary(name, vocabulary, loaded.get_vocab())
-            checked = backend
+            if file is not None:
+                file.check_merges(name, tokenizer.model)
             written = side_of_loaded(loaded, name)
             # Other libraries have no definition; this one shows the bytes of ids.
             written = replace(written, definition=written.definition or expected.definition)
             # The model that BPETokenizer loads is equal, and both others load the vocabulary of tokenizer.json, which
             # `tokenizers` encodes faster.
-            check_side(name, expected, written, files, tries_vocabulary=name == _OF_TOKENIZERS)
+            max_tokens = None if name == _OF_TOKENIZERS else 0
+            max_tokens = _TOKENS_OF_PROVEN if file is not None else max_tokens
+            check_side(name, expected, written, files, max_tokens=max_tokens, has_checked_offsets=is_checked)
+            _check_texts(name, tokenizer, loaded)
+            if isinstance(loaded, Tokenizer):
+                _check_equal(name, _flags(tokenizer.definition.added_tokens), _flags(loaded.get_added_tokens_decoder()))
+            else:
+                _check_settings(name, tokenizer, loaded)
             if original is not None and name == _OF_TRANSFORMERS:
                 check_ids(name, original, written, files)
                 check_offsets(name, original, written)
@@ -79,79 +91,108 @@ def verify_folder(
 
 _OF_TOKENIZERS = "tokenizers.Tokenizer.from_file"
 _OF_TRANSFORMERS = "PreTrainedTokenizerFast.from_pretrained"
+_SETTINGS_OF_ALL = ("padding_side", "truncation_side", "model_max_length", "chat_template", "split_special_tokens")
+_SETTINGS = (*_SETTINGS_OF_ALL, "add_prefix_space", "errors", "clean_up_tokenization_spaces")
+_TOKENS_OF_PROVEN = 1 << 12  # of a vocabulary that `tokenizers` is proven to have loaded with all merges
 _ADVICE = "Change what is named here, or, to have the folder all the same, save with verify=False"
 
 
-def _loaders(folder: Path, tokenizer: OwnTokenizer) -> Iterator[tuple[str, Callable[[], Any]]]:
-    from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
+class _Loaders:
+    """What loads a folder.
 
-    path = folder / "tokenizer.json"
+    Args:
+        folder: the folder.
+        tokenizer: the tokenizer that was saved in it.
+    """
 
-    @cache
-    def load_with_transformers() -> Any:
-        # AutoTokenizer falls back to this class if it does not know ours.
-        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+    def __init__(self, folder: Path, tokenizer: OwnTokenizer) -> None:
+        self._folder = folder
+        self._tokenizer = tokenizer
+        self._path = folder / "tokenizer.json"
 
-    def load_with_tokenizers() -> Tokenizer:
-        with suppress(Exception):  # reported when it is this loader's turn
-            backend: Tokenizer = load_with_transformers().backend_tokenizer
-            if _is_as_in_file(backend, path) and backend.encode_special_tokens == tokenizer.split_special_tokens:
+    def items(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """Yield the name of each loader, and the loader."""
+        ours = type(self._tokenizer)
+        yield f"{ours.__name__}.from_pretrained", lambda: ours.from_pretrained(self._folder, local_files_only=True)
+        yield _OF_TOKENIZERS, self._load_with_tokenizers
+        yield _OF_TRANSFORMERS, lambda: self._loaded_with_transformers
+
+    def file_of(self, backend: Tokenizer) -> LoadedFile | None:
+        """Return `tokenizer.json` as a `tokenizers.Tokenizer` has loaded it; None if it cannot be compared."""
+        with suppress(Exception), panics_as_errors():  # encoding tells what is wrong
+            return self._shared_file if backend is self._shared_backend else LoadedFile(self._path, backend)
+        return None
+
+    def _load_with_tokenizers(self) -> Tokenizer:
+        treats_specials_as_text = self._tokenizer.split_special_tokens
+        with suppress(Exception), panics_as_errors():  # reported when it is this loader's turn
+            backend = self._shared_backend
+            if backend.encode_special_tokens == treats_specials_as_text and self._shared_file.is_unchanged():
                 return backend
-        loaded = Tokenizer.from_file(str(path))
-        loaded.encode_special_tokens = tokenizer.split_special_tokens  # which the file does not store
+        loaded = Tokenizer.from_file(str(self._path))
+        loaded.encode_special_tokens = treats_specials_as_text  # which the file does not store
         return loaded
 
-    ours = type(tokenizer)
-    yield f"{ours.__name__}.from_pretrained", lambda: ours.from_pretrained(folder, local_files_only=True)
-    yield _OF_TOKENIZERS, load_with_tokenizers
-    yield _OF_TRANSFORMERS, load_with_transformers
+    @cached_property
+    def _loaded_with_transformers(self) -> Any:
+        from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
+        # AutoTokenizer falls back to this class if it does not know ours.
+        return PreTrainedTokenizerFast.from_pretrained(self._folder, local_files_only=True)
 
-def _is_as_in_file(loaded: Tokenizer, path: Path) -> bool:
-    """Return whether a tokenizer that was loaded from a `tokenizer.json` of ours has not been changed since.
+    @cached_property
+    def _shared_backend(self) -> Tokenizer:
+        """The backend of PreTrainedTokenizerFast, which need not be loaded twice if it is as in the file."""
+        backend: Tokenizer = self._loaded_with_transformers.backend_tokenizer
+        return backend
 
-    Its vocabulary and merges cannot be changed. Everything else is compared with what `tokenizers` reads from the file
-    without these two, which come last in it.
-    """
-    marker = b'\n    "vocab": {\n'
-    head = b""
-    with path.open("rb") as file:
-        while marker not in head and (block := file.read(_HEAD_BYTES)):
-            head += block
-    head, vocab, _ = head.partition(marker)
-    if not vocab:
-        return False
-    content = json.loads(head + b'"vocab": {}, "merges": []}}')
-    added = {token.pop("id"): AddedToken(**token) for token in content["added_tokens"]}
-    of_file = Tokenizer.from_str(json.dumps({**content, "added_tokens": []}))
-
-    def parts(tokenizer: Tokenizer) -> list[Any]:
-        stages = tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.post_processor, tokenizer.decoder
-        model = [getattr(tokenizer.model, name) for name in _OPTIONS_OF_BPE]
-        states = [stage and json.loads(stage.__getstate__()) for stage in stages]
-        states = [None if state == _NO_TEMPLATE else state for state in states]
-        return [*states, tokenizer.padding, tokenizer.truncation, *model]
-
-    def written(tokens: Mapping[int, AddedToken]) -> dict[int, Any]:
-        return {token_id: token.__getstate__() for token_id, token in tokens.items()}
-
-    return parts(loaded) == parts(of_file) and written(loaded.get_added_tokens_decoder()) == written(added)
-
-
-# What transformers puts in the place of no post-processor.
-_NO_TEMPLATE = {
-    "type": "TemplateProcessing",
-    "single": [{"Sequence": {"id": "A", "type_id": 0}}],
-    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
-    "special_tokens": {},
-}
-_OPTIONS_OF_BPE = (
-    *("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"),
-    *("fuse_unk", "byte_fallback", "ignore_merges"),
-)
+    @cached_property
+    def _shared_file(self) -> LoadedFile:
+        return LoadedFile(self._path, self._shared_backend)
 
 
 def _check_vocabulary(name: str, expected: Mapping[str, int], got: Mapping[str, int]) -> None:
     for token in [*expected, *got] if expected != got else ():
         if expected.get(token) != got.get(token):
             raise ValueError(f"{name} gives token {token!r} the id {got.get(token)}, expected {expected.get(token)}")
+
+
+def _check_texts(name: str, tokenizer: Any, loaded: Any) -> None:
+    """Raise a ValueError if the ids of a stress text are decoded to another text."""
+    ours = {"clean_up_tokenization_spaces": False}
+    options = {} if isinstance(loaded, Tokenizer) else ours
+    for ids in tokenizer.encode_to_lists(stress_texts(tokenizer.definition)):
+        try:
+            tokenizer.decode_bytes(ids).decode()
+        except UnicodeDecodeError:  # what becomes of other bytes is a setting of BPETokenizer
+            continue
+        expected = tokenizer.decode(ids, skip_special_tokens=False, **ours)
+        if (text := loaded.decode(ids, skip_special_tokens=False, **options)) != expected:
+            raise ValueError(f"{name} decodes {ids} to {text!r}, expected {expected!r}")
+
+
+def _check_settings(name: str, tokenizer: OwnTokenizer, loaded: Any) -> None:
+    """Raise a ValueError if a setting, a named token or a flag of an added token is another.
+
+    Args:
+        name: the name of the loader.
+        tokenizer: the tokenizer that was saved.
+        loaded: what the loader gives: BPETokenizer or PreTrainedTokenizerFast.
+    """
+    settings = _SETTINGS if type(loaded) is type(tokenizer) else _SETTINGS_OF_ALL
+
+    def values(each: Any) -> dict[str, Any]:
+        named = {setting: token and str(token) for setting, token in each._special_tokens_map.items()}
+        return {setting: getattr(each, setting) for setting in settings} | named | _flags(each.added_tokens_decoder)
+
+    _check_equal(name, values(tokenizer), values(loaded))
+
+
+def _flags(tokens: Mapping[int, AddedToken]) -> dict[str, Any]:
+    return {f"added token {token_id}": token.__getstate__() for token_id, token in tokens.items()}
+
+
+def _check_equal(name: str, expected: Mapping[str, Any], got: Mapping[str, Any]) -> None:
+    for what in {**expected, **got}:
+        if got.get(what) != expected.get(what):
+            raise ValueError(f"{name} gives {what} {got.get(what)!r:.200}, expected {expected.get(what)!r:.200}")
