@@ -1,7 +1,9 @@
 """`hf-bpe inspect` of folders: what AutoTokenizer loads, whether its ids are those of the file, and contradictions."""
 
+import importlib
 import json
 import socket
+import sys
 import warnings
 
 import pytest
@@ -13,6 +15,7 @@ from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe._native_core import native_core
 from support.commands import error, run
 from support.families import FAMILIES, tokenizer_json
+from support.processes import run_code
 from support.samples import make_tokenizer
 from support.transformers_features import needs_class_of_its_own
 
@@ -20,6 +23,8 @@ from support.transformers_features import needs_class_of_its_own
 CORRECTS_LLAMA = Version(transformers.__version__) >= Version("5.22")
 LLAMA_2 = {"tokenizer_class": "LlamaTokenizer"}
 AS_LLAMA_2 = ("TokenizersBackend", "same") if CORRECTS_LLAMA else ("LlamaTokenizer", "other")
+GPT2 = {"tokenizer_class": "GPT2Tokenizer"}
+AUTO = "transformers.models.auto.tokenization_auto"
 FAST = {"tokenizer_class": "PreTrainedTokenizerFast"}
 
 
@@ -108,7 +113,13 @@ def test_special_tokens_that_only_auto_tokenizer_adds_are_told_apart_from_other_
     ],
 )
 @pytest.mark.parametrize("load", ["from_pretrained", "convert_from"])
-def test_loading_warns_of_a_class_of_transformers_with_other_ids(tmp_path, model, family, config, loads, load):
+@pytest.mark.parametrize("is_imported", [True, False], ids=["AutoTokenizer imported", "not imported"])
+def test_loading_warns_of_a_class_of_transformers_with_other_ids(
+    tmp_path, monkeypatch, model, family, config, loads, load, is_imported
+):
+    importlib.import_module(AUTO)
+    if not is_imported:
+        monkeypatch.delitem(sys.modules, AUTO)
     path = folder_of(tmp_path / "x", tokenizer_json(FAMILIES[family], model), config)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -117,6 +128,13 @@ def test_loading_warns_of_a_class_of_transformers_with_other_ids(tmp_path, model
     assert [f"AutoTokenizer loads it as {loads}, which gives other ids" in text for text in found] == [True] * bool(
         loads
     )
+
+
+@pytest.mark.parametrize(("config", "imports_it"), [(FAST, False), (GPT2, False), (None, False), ({}, True)])
+def test_loading_imports_auto_tokenizer_only_to_ask_it(tmp_path, model, config, imports_it):
+    path = folder_of(tmp_path / "x", tokenizer_json(FAMILIES["GPT-2"], model), config)
+    code = f"from hf_bpe import BPETokenizer\nBPETokenizer.from_pretrained(sys.argv[1])\nprint({AUTO!r} in sys.modules)"
+    assert run_code(code.replace("print(", "print(json.dumps(") + ")", path) is imports_it
 
 
 @needs_class_of_its_own("qwen2")

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from hf_bpe.pretokenizers._byte_level import to_printable
 
 TOKENIZER_FILE = "tokenizer.json"
 MODEL_CONFIG_FILE = "config.json"
+_READING_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
 SAME, SAME_IN_TEXT, OTHERS = "same", "same in text, other special tokens added", "other"
 
 
@@ -132,7 +135,12 @@ def warn_of_another_class(folder: Path, content: Mapping[str, Any]) -> None:
     Warns:
         UserWarning: with the name of the class and the first text with other ids.
     """
-    if not any((folder / name).is_file() for name in (CONFIG_FILE, MODEL_CONFIG_FILE)) or _keeps(folder, content):
+    if not any((folder / name).is_file() for name in (CONFIG_FILE, MODEL_CONFIG_FILE)):
+        return
+    named = _named_class(folder)
+    if named is not None and _keeps(folder, content, partial(named.from_pretrained, local_files_only=True)):
+        return
+    if _keeps(folder, content, load_with_auto_tokenizer) is not False:  # None if it cannot load the folder
         return
     chosen = auto_tokenizer_choice(folder)
     if chosen.ids == OTHERS:
@@ -144,8 +152,32 @@ def warn_of_another_class(folder: Path, content: Mapping[str, Any]) -> None:
         )
 
 
-def _keeps(folder: Path, content: Mapping[str, Any]) -> bool:
-    """Return whether the class that AutoTokenizer chooses keeps what splits text; True if it cannot load the folder."""
+def _named_class(folder: Path) -> Any:
+    """Return the class of transformers that AutoTokenizer chooses if it goes by tokenizer_config.json alone.
+
+    To ask it, AutoTokenizer must be imported, which takes more than a second where torch is installed. None if it has
+    been, or if a type of model or code of the folder may decide.
+    """
+    import transformers
+
+    config = _read(folder / CONFIG_FILE)
+    name = config.get("tokenizer_class")
+    decides = not (folder / MODEL_CONFIG_FILE).is_file() and "auto_map" not in config and isinstance(name, str)
+    if not decides or "transformers.models.auto.tokenization_auto" in sys.modules:
+        return None
+    if name in _READING_CLASSES:
+        return transformers.PreTrainedTokenizerFast
+    return getattr(transformers, _bare(name), None) if _bare(name).endswith("Tokenizer") else None
+
+
+def _keeps(folder: Path, content: Mapping[str, Any], load: Callable[[Path], Any]) -> bool | None:
+    """Return whether the class that AutoTokenizer chooses keeps what splits text; None if `load` fails.
+
+    Args:
+        folder: the folder.
+        content: the content of its `tokenizer.json`.
+        load: loads a folder as this class.
+    """
     from tokenizers import Tokenizer
 
     model = content["model"]
@@ -160,9 +192,10 @@ def _keeps(folder: Path, content: Mapping[str, Any]) -> bool:
             for name in (CONFIG_FILE, MODEL_CONFIG_FILE):
                 if (folder / name).is_file():
                     shutil.copy(folder / name, copy)
-            chosen = load_with_auto_tokenizer(Path(copy))
+            with panics_as_errors():
+                chosen = load(Path(copy))
     except Exception:  # transformers' classes raise any kind of error; there may be no room for temporary files
-        return True
+        return None
     backend = getattr(chosen, "backend_tokenizer", None)
     return backend is not None and _parts(backend.to_str()) == _parts(Tokenizer.from_str(text).to_str())
 
