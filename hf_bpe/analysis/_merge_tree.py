@@ -10,11 +10,12 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.style import Style
 from rich.text import Text
 
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import LIGHT, fold, fragment, html_of_token, page, pieces, plain
-from hf_bpe.core._model import BPEModel
+from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.encoding._merge_trees import parts_of_tokens
+from hf_bpe.encoding._merge_trees import last_pair
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 if TYPE_CHECKING:
@@ -132,41 +133,89 @@ def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> 
     token_id = _find(tokens, token, model)
     if token_id not in model.vocab:
         return MergeTree(token_id, tokens[token_id], "added token")
-    parts, special = parts_of_tokens(model), {*model.special_ids().values()}
-    ranks = merge_ranks(model, parts)
-    children: dict[int, tuple[int, ...]] = {**parts}
-    kinds = {each: f"merge {rank}" for each, rank in ranks.items()} | dict.fromkeys(special, "special token")
-    if token_id not in kinds and len(tokens[token_id]) > 1:
-        kinds[token_id], children[token_id] = _unreachable(model, token_id)
-    needed = [token_id]
-    for each in needed:  # grows during the loop
-        needed += {*children.get(each, ())} - {*needed}
-    trees: dict[int, MergeTree] = {}
-    for each in sorted(needed, key=lambda each: len(tokens[each])):  # parts are shorter than their result
-        made_of = tuple(trees[part] for part in children.get(each, ()))
-        trees[each] = MergeTree(each, tokens[each], kinds.get(each, "byte"), made_of)
-    return trees[token_id]
+    return MergeTrees(model).tree(token_id)
 
 
-def merge_ranks(model: BPEModel, parts: Mapping[int, tuple[int, int]]) -> dict[int, int]:
-    """Return the rank of the merge that makes each token from its parts.
+class MergeTrees:
+    """The merge trees of a model's tokens, each made when it is asked for.
 
-    Args:
-        model: a model.
-        parts: the result of `parts_of_tokens` for the model.
+    The index of all merges is made on first use, which takes a second or less; `parts_of_tokens` has all parts at once
+    and takes several times as long.
+
+    >>> from hf_bpe import train
+    >>> trees = MergeTrees(train(["low low low lower lowest"], vocab_size=260))
+    >>> trees.rank(258), trees.rank(32)
+    (1, None)
     """
-    ranks = {merge: rank for rank, merge in enumerate(model.merges)}
-    return {token_id: ranks[model.vocab[first], model.vocab[second]] for token_id, (first, second) in parts.items()}
 
+    def __init__(self, model: BPEModel) -> None:
+        self._model = model
+        self._encoder = make_encoder(model)
+        self._special_ids = {*model.special_ids().values()}
 
-def _unreachable(model: BPEModel, token_id: int) -> tuple[str, tuple[int, ...]]:
-    """Return the kind of a token that no merges make, and the tokens that merges make from its bytes."""
-    occurrence = "only as a whole pre-token" if model.ignore_merges else "unreachable"
-    encoder = make_encoder(replace(model, pattern=None, ignore_merges=False, normalizer=None))
-    try:
-        return f"{occurrence}: merges make these", tuple(encoder.encode(model.vocab[token_id], Options()))
-    except ValueError:
-        return f"{occurrence}: the vocabulary is missing a byte of it", ()
+    def tree(self, token_id: int) -> MergeTree:
+        """Return the merge tree of a token of the vocabulary."""
+        vocab, special = self._model.vocab, token_id in self._special_ids
+        children: dict[int, tuple[int, ...]] = {}
+        kinds = {token_id: "special token"} if special else {}
+        needed = [token_id]
+        for each in needed:  # grows during the loop
+            rank = None if special else self.rank(each)
+            if rank is not None:
+                kinds[each], children[each] = f"merge {rank}", self._parts(rank)
+            elif each == token_id and not special and len(vocab[each]) > 1:
+                kinds[each], children[each] = self._unreachable(each)
+            needed += {*children.get(each, ())} - {*needed}
+        trees: dict[int, MergeTree] = {}
+        for each in sorted(needed, key=lambda each: len(vocab[each])):  # parts are shorter than their result
+            made_of = tuple(trees[part] for part in children.get(each, ()))
+            trees[each] = MergeTree(each, vocab[each], kinds.get(each, "byte"), made_of)
+        return trees[token_id]
+
+    def rank(self, token_id: int) -> int | None:
+        """Return the rank of the last merge that makes a token from its bytes; None if no merges make it."""
+        token = self._model.vocab[token_id]
+        ranks = self._ranks_by_result.get(token)
+        if ranks is None or token_id in self._special_ids or not self._is_reachable(token):
+            return None
+        if len(ranks) == 1:
+            return ranks[0]
+        pair = last_pair(token, lambda first, second: self._ranks.get((first, second)))
+        assert pair is not None  # or it would be unreachable
+        return self._ranks[pair]
+
+    def _is_reachable(self, token: bytes) -> bool:
+        ids, _ = self._encoder.merge_words([token], 0)
+        return len(ids) == 1
+
+    def _parts(self, rank: int) -> tuple[int, int]:
+        first, second = self._model.merges[rank]
+        return self._ids[first], self._ids[second]
+
+    def _unreachable(self, token_id: int) -> tuple[str, tuple[int, ...]]:
+        """Return the kind of a token that no merges make, and the tokens that merges make from its bytes."""
+        model = self._model
+        occurrence = "only as a whole pre-token" if model.ignore_merges else "unreachable"
+        encoder = make_encoder(replace(model, pattern=None, ignore_merges=False, normalizer=None))
+        try:
+            return f"{occurrence}: merges make these", tuple(encoder.encode(model.vocab[token_id], Options()))
+        except ValueError:
+            return f"{occurrence}: the vocabulary is missing a byte of it", ()
+
+    @cached_property
+    def _ids(self) -> dict[bytes, int]:
+        return {token: token_id for token_id, token in self._model.vocab.items()}
+
+    @cached_property
+    def _ranks(self) -> dict[Merge, int]:
+        return {merge: rank for rank, merge in enumerate(self._model.merges)}
+
+    @cached_property
+    def _ranks_by_result(self) -> dict[bytes, list[int]]:
+        ranks: dict[bytes, list[int]] = {}
+        for rank, (first, second) in enumerate(self._model.merges):
+            ranks.setdefault(first + second, []).append(rank)
+        return ranks
 
 
 def _find(tokens: Mapping[int, bytes], token: int | str | bytes, model: BPEModel) -> int:

@@ -16,12 +16,11 @@ from rich.text import Text
 from hf_bpe._utils.arguments import check_int, wrong_type
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import LIGHT, fragment, html_of_pieces, legend, page, pieces, plain
-from hf_bpe.analysis._merge_tree import MergeTree, merge_ranks, merge_tree
+from hf_bpe.analysis._merge_tree import MergeTree, MergeTrees, merge_tree
 from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.encoding._encoder import AnyText, as_str
-from hf_bpe.encoding._merge_trees import parts_of_tokens
 from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._patterns import pre_tokens as pre_tokens_of
 
@@ -235,12 +234,14 @@ class Shown:
         whole = _whole_characters(data, begin, end)
         facts += [f"of {plain(whole)}"] if whole != token.data else []
         facts += ["added token"] if token.is_added else []
-        facts += [f"merge {self._ranks[token.id]}"] if self.unit == "token" and token.id in self._ranks else []
+        is_of_model = self.unit == "token" and token.id in self._model.vocab
+        rank = self._merge_trees.rank(token.id) if is_of_model else None
+        facts += [] if rank is None else [f"merge {rank}"]
         return ", ".join(facts)
 
     @cached_property
-    def _ranks(self) -> dict[int, int]:
-        return merge_ranks(self._model, parts_of_tokens(self._model))
+    def _merge_trees(self) -> MergeTrees:
+        return MergeTrees(self._model)
 
 
 def _whole_characters(data: bytes, begin: int, end: int) -> bytes:
