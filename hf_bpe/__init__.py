@@ -39,7 +39,7 @@ __all__ = [
     "unpatch_transformers",
 ]
 
-_SUBMODULES = ("analysis", "conversion", "distributed", "editing")
+_SUBMODULES = ("analysis", "conversion", "distributed", "editing", "playground")
 
 # These import transformers, or are not needed by most programs.
 __getattr__, __dir__ = lazy_exports(

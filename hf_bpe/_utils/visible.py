@@ -24,7 +24,7 @@ _JOINS = regex.compile(r"\p{M}")
 # separators; also bytes of file names that are not text.
 _UNPRINTABLE = regex.compile(r"[[\p{Cc}\p{Cs}\p{Bidi_Control}\p{Zl}\p{Zp}]--[\n\t]]", regex.VERSION1)
 
-_STYLE = """
+STYLE = """
 .hf-bpe { font-family: ui-monospace, "DejaVu Sans Mono", monospace; line-height: 1.75; overflow-wrap: anywhere;
   --faint: #0009; --faint: light-dark(#0009, #fffd) }
 .hf-bpe :is(bdi, .box) { color: black; color: light-dark(black, white); border-radius: .2em; padding: .12em .05em;
@@ -171,7 +171,7 @@ def html_in_color(shown: Iterable[Piece], color: int) -> str:
 
 def fragment(content: str) -> str:
     """Return HTML for notebooks, with its style."""
-    return f'<div class="hf-bpe"><style>{_STYLE}</style>\n{content}\n</div>'
+    return f'<div class="hf-bpe"><style>{STYLE}</style>\n{content}\n</div>'
 
 
 def page(title: str, content: str) -> str:

@@ -145,7 +145,7 @@ class MergeTrees:
     >>> from hf_bpe import train
     >>> trees = MergeTrees(train(["low low low lower lowest"], vocab_size=260))
     >>> trees.rank(258), trees.rank(32)
-    (1, None)
+    (2, None)
     """
 
     def __init__(self, model: BPEModel) -> None:

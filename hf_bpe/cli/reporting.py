@@ -22,12 +22,11 @@ from hf_bpe.cli.sources import (
     reads_text,
     refuse_source_options,
 )
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, tokenizer_name
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, load_several, tokenizer_name
 from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:
     from hf_bpe.analysis import Comparison, Report
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 _GROUP_HELP = "A text source with a group name; a NAME may be given several times. Repeat the option for more."
 _COUNTS_HELP = "A counts file with the tokenizer's pattern, instead of text. Repeat the option for more."
@@ -119,7 +118,7 @@ def compare(
 
     form = _form(as_json, markdown)
     _check_page(html, force)
-    tokenizers = _loaded(folders, pattern)
+    tokenizers = load_several(folders, pattern)
     with _texts(context, on or [], group or [], counts or [], "--on SOURCE") as texts:
         found = compared(
             tokenizers,
@@ -156,15 +155,6 @@ def _texts(
                 raise typer.BadParameter(f"{path.name!r} is already the name of another text", param_hint="'--counts'")
             texts[path.name] = WordCounts.load(path)
         yield texts
-
-
-def _loaded(folders: Sequence[str], pattern: str) -> dict[str, BPETokenizer]:
-    """Return the tokenizers by their names, or by their paths if names are equal."""
-    names = [*map(tokenizer_name, folders)]
-    if len({*folders}) < len(folders):
-        raise typer.BadParameter("a tokenizer is given twice", param_hint="'FOLDER'")
-    paths = names if len({*names}) == len(names) else folders
-    return {name: load(folder, pattern, is_one_of_several=True) for name, folder in zip(paths, folders, strict=True)}
 
 
 def _check_page(html: Path | None, force: bool) -> None:

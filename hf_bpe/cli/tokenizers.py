@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from hf_bpe.cli.messages import phase, warnings_said
 from hf_bpe.cli.options import SPLIT, option
@@ -63,6 +66,20 @@ def load(source: str, pattern: str = "auto", *, is_one_of_several: bool = False)
             return tokenizer_type.convert_from(path)
         except PatternNeeded:
             return tokenizer_type.convert_from(path, pattern=pattern)
+
+
+def load_several(sources: Sequence[str], pattern: str = "auto") -> dict[str, BPETokenizer]:
+    """Load several tokenizers, by their names, or by their paths if names are equal.
+
+    Args:
+        sources: the paths, each of which is the argument FOLDER of a command.
+        pattern: the split pattern for files that do not store it.
+    """
+    names = [*map(tokenizer_name, sources)]
+    if len({*sources}) < len(sources):
+        raise typer.BadParameter("a tokenizer is given twice", param_hint="'FOLDER'")
+    paths = names if len({*names}) == len(names) else sources
+    return {name: load(source, pattern, is_one_of_several=True) for name, source in zip(paths, sources, strict=True)}
 
 
 def tokenizer_name(source: str) -> str:

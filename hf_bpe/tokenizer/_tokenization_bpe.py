@@ -59,6 +59,8 @@ from hf_bpe.training._train import TrainingOptions, train
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
+    from hf_bpe.playground import Playground
+
 _BOS_EOS_FLAGS = ("add_bos_token", "add_eos_token")
 
 
@@ -263,6 +265,28 @@ class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, Savin
         from hf_bpe.analysis._notebook import html_of_tokenizer  # only needed in notebooks
 
         return html_of_tokenizer(self)
+
+    def playground(self, text: str = "", *, port: int = 0) -> Playground:
+        """Serve a page on this machine where one types and sees the tokens; a notebook shows it in a frame.
+
+        The page is there until `close()` of the result, or until Python ends. Only browsers on the machine that runs
+        Python reach it. `hf_bpe.playground.Playground` shows several tokenizers side by side.
+
+        Args:
+            text: the text that the page begins with.
+            port: the port to listen on; 0 for a free one.
+
+        Raises:
+            OSError: the port is in use.
+
+        >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258)
+        >>> page = tokenizer.playground("lower")  # at the end of a cell without `page =`, to see it
+        >>> page.close()
+        """
+        from hf_bpe.playground import Playground  # only needed when somebody looks
+
+        name = Path(self.name_or_path or type(self).__name__).name
+        return Playground({name: self}, text=text, port=port)
 
     # Loading.
 

@@ -25,8 +25,20 @@ from support.patience import PATIENCE
 
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
 # In the order of --help.
-COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "show", "tree", "report", "compare"]
-COMMANDS += ["truncate", "extend", "prune", "add-special-tokens", "pad", "convert", "inspect", "verify", "help"]
+COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "show", "tree", "playground"]
+COMMANDS += [
+    "report",
+    "compare",
+    "truncate",
+    "extend",
+    "prune",
+    "add-special-tokens",
+    "pad",
+    "convert",
+    "inspect",
+    "verify",
+    "help",
+]
 
 
 @pytest.fixture(autouse=True)

@@ -23,6 +23,7 @@ COMMANDS = {
     "convert": ["convert {folder} {new} --to tokenizer.json", "convert {text} {new}"],
     "inspect": ["inspect {folder}", "inspect {folder} --json", "inspect {text}"],
     "verify": ["verify {folder} {folder} {text}", "verify {folder} {other} {text}"],
+    "playground": ["playground {missing}", "playground {folder} {folder}"],
     "report": ["report {folder} {text}", "report {folder} {text} --json"],
     "compare": ["compare {folder} {other} --on {text}", "compare {folder} {folder}"],
     "truncate": ["truncate {folder} -o {new} --vocab-size 290", "truncate {missing} -o {new} --vocab-size 9"],

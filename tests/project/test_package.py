@@ -38,12 +38,17 @@ def test_types_and_conversion_are_installed():
     assert resources.files("hf_bpe.conversion").joinpath("_gguf.py").is_file()
 
 
+def test_the_page_of_the_playground_is_installed():
+    folder = resources.files("hf_bpe.playground").joinpath("static")
+    assert {"index.html", "playground.css", "playground.js", "icon.svg"} <= {file.name for file in folder.iterdir()}
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error():
     assert not hasattr(hf_bpe, "no_such_name")
 
 
 def test_public_modules_are_attributes_once_they_are_used():
-    names = ("analysis", "conversion", "distributed", "editing")
+    names = ("analysis", "conversion", "distributed", "editing", "playground")
     code = (
         f"import sys, hf_bpe; names = {names};"
         "print(any(f'hf_bpe.{name}' in sys.modules for name in names), {*names} <= {*dir(hf_bpe)});"

@@ -1,0 +1,79 @@
+"""Chats as text: rendered by a tokenizer's template, and divided into what each turn adds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hf_bpe.playground._views import Part
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+_MAX_RENDERED = 20_000_000  # characters of all beginnings of a chat; a longer chat is not divided
+
+
+def render_turns(
+    tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], add_generation_prompt: bool
+) -> tuple[str, list[Part]]:
+    """Return the text that a tokenizer's template makes of messages, and its division into turns.
+
+    A turn ends where the text of the messages up to it ends. Templates may begin the last turn in another way than
+    those before it (Qwen 3 adds an empty thought); then its end is found by its content and what follows. A turn whose
+    end is not found, or which the template refuses to end with, is joined with the next one.
+
+    Raises:
+        ValueError: the tokenizer has no template, or that refuses the messages.
+    """
+    if not getattr(tokenizer, "chat_template", None):
+        raise ValueError("this tokenizer has no chat template")
+    text = _render(tokenizer, messages, add_generation_prompt)
+    if len(text) * len(messages) > _MAX_RENDERED:
+        return text, [Part(f"all {len(messages)} turns", 0)]
+    parts: list[Part] = []
+    start, waiting = 0, []
+    for number, message in enumerate(messages, 1):
+        waiting.append(f"{number} · {message['role']}")
+        is_whole = number == len(messages) and not add_generation_prompt
+        end = len(text) if is_whole else _end_of(tokenizer, messages[:number], text, start)
+        if end >= start:
+            parts.append(Part(", ".join(waiting), start))
+            start, waiting = end, []
+    if waiting or start < len(text):
+        parts.append(Part(", ".join([*waiting, "generation prompt"] if add_generation_prompt else waiting), start))
+    return text, parts
+
+
+def _end_of(tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], text: str, start: int) -> int:
+    """Return where the last of some messages ends in the text of a chat; -1 if unknown.
+
+    Args:
+        tokenizer: the tokenizer with the template.
+        messages: the first messages of the chat.
+        text: the text of the chat.
+        start: where the last of these messages begins in the text.
+    """
+    try:
+        beginning = _render(tokenizer, messages, False)
+    except ValueError:
+        return -1
+    if text.startswith(beginning):
+        return len(beginning)
+    content = messages[-1]["content"].strip()
+    at = beginning.rfind(content) if content else -1
+    if at < 0:
+        return -1
+    ending = beginning[at:]
+    found = text.find(ending, start)
+    return -1 if found < 0 else found + len(ending)
+
+
+def _render(tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], add_generation_prompt: bool) -> str:
+    try:
+        return str(
+            tokenizer.apply_chat_template(
+                [*map(dict, messages)], tokenize=False, add_generation_prompt=add_generation_prompt
+            )
+        )
+    except Exception as error:  # a template is a program and may raise anything
+        raise ValueError(f"the chat template refuses these messages: {error or type(error).__name__}") from error

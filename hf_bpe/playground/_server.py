@@ -1,0 +1,239 @@
+"""The server of the page: for this machine only, and only for whoever has its whole address.
+
+Other programs and other users of the machine can connect to it, and other sites can make a browser do so. What they
+would need is the secret in the path. Beside it, the name of the host is checked, which a site that gives its own name
+the address of this machine (DNS rebinding) cannot choose, and so is the origin of a request, which a browser tells. No
+answer holds markup made from text, and the page may run no script but the server's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import logging
+import os
+import secrets
+import socket
+import socketserver
+import threading
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import resources
+from typing import Any
+
+from hf_bpe._utils.visible import STYLE
+from hf_bpe.playground._requests import MAX_BODY, REQUESTS, BadRequest, Reply, answer, json_reply
+from hf_bpe.playground._views import View
+
+logger = logging.getLogger(__name__)
+
+ADDRESS = "127.0.0.1"
+
+_HOSTS = (ADDRESS, "localhost")
+_MAX_CONNECTIONS = 64
+_MAX_DRAINED = 32 << 20  # bytes of a refused body that are read, so that the client reads why
+_BLOCK = 1 << 16
+_SECONDS = 60  # that a connection may wait
+
+_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_FILES = (
+    *("index.html", "playground.css", "icon.svg", "playground.js"),
+    *("requests.js", "links.js", "chats.js", "panes.js", "tokens.js", "details.js"),
+)
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+    "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors "
+)
+# Notebooks on this machine, and those of Visual Studio Code.
+_FRAMES = "http://localhost:* http://127.0.0.1:* vscode-webview:"
+
+
+class Server(ThreadingHTTPServer):
+    """The server of some tokenizers.
+
+    Args:
+        views: the tokenizers.
+        port: the port to listen on; 0 for a free one.
+        in_frames: whether pages of other servers on this machine, as a notebook, may show the page in a frame.
+
+    Raises:
+        OSError: the port is in use.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = os.name == "posix"  # on Windows two programs would have the port
+    request_queue_size = 64
+
+    def __init__(self, views: Sequence[View], port: int = 0, *, in_frames: bool = False) -> None:
+        self.views = views
+        self.secret = secrets.token_urlsafe(24)
+        self.files = _read_files()
+        self.policy = _POLICY + (_FRAMES if in_frames else "'none'")
+        self._connections: set[Any] = set()
+        self._lock = threading.Lock()  # of the connections
+        super().__init__((ADDRESS, port), _Handler)
+        port = self.server_address[1]
+        self.hosts = frozenset(f"{host}:{port}" for host in _HOSTS)
+        self.origins = frozenset(f"http://{host}" for host in self.hosts)
+        self.url = f"http://{ADDRESS}:{port}/{self.secret}/"
+
+    def server_bind(self) -> None:
+        """Bind without looking up the name of the machine, as HTTPServer does."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Begin a connection, or close it if there are too many."""
+        with self._lock:
+            is_free = len(self._connections) < _MAX_CONNECTIONS
+            if is_free:
+                self._connections.add(request)
+        if is_free:
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def close_request(self, request: Any) -> None:
+        """End a connection."""
+        with self._lock:
+            self._connections.discard(request)
+        super().close_request(request)
+
+    def server_close(self) -> None:
+        """Stop listening, and end the connections that browsers keep."""
+        super().server_close()
+        with self._lock:
+            for each in self._connections:
+                with contextlib.suppress(OSError):  # it has ended already
+                    each.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Log the errors of a connection, but not that it has ended."""
+        logger.debug("a connection of the playground ended", exc_info=True)
+
+
+def _read_files() -> Mapping[str, Reply]:
+    folder = resources.files("hf_bpe.playground") / "static"
+    contents = {name: folder.joinpath(name).read_bytes() for name in _FILES}
+    contents["tokens.css"] = STYLE.encode()
+    contents[""] = contents.pop("index.html")
+    return {
+        name: Reply(f"{_TYPES[name.rpartition('.')[2] or 'html']}; charset=utf-8", content)
+        for name, content in contents.items()
+    }
+
+
+class _Refusal(Exception):
+    """A status and a message instead of an answer."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers the requests of one connection."""
+
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "hf-bpe", ""
+    timeout = _SECONDS
+    disable_nagle_algorithm = True  # or a small answer waits for an acknowledgment
+    wbufsize = _BLOCK  # head and content in one packet; BaseHTTPRequestHandler flushes after each answer
+
+    def do_GET(self) -> None:
+        self._respond(self._file)
+
+    def do_POST(self) -> None:
+        self._respond(self._answer)
+
+    def _respond(self, find: Any) -> None:
+        status, close = HTTPStatus.OK, self.command == "POST"
+        try:
+            self._check_host()
+            name = self._check_secret()
+            reply = find(name)
+            close = False
+        except _Refusal as refusal:
+            status, reply = refusal.status, json_reply({"error": str(refusal)})
+        except BadRequest as error:
+            status, reply = HTTPStatus.BAD_REQUEST, json_reply({"error": str(error)})
+        except ValueError as error:
+            status, reply = HTTPStatus.UNPROCESSABLE_ENTITY, json_reply({"error": str(error)})
+        except OSError:
+            raise  # the connection has ended
+        except Exception as error:
+            logger.exception("the playground failed to answer %s", self.command)
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+            reply = json_reply({"error": f"{type(error).__name__}: {error}"})
+        self.close_connection = self.close_connection or close  # a body that was not read is no request
+        self._send(status, reply)
+
+    def _check_host(self) -> None:
+        given = self.headers.get_all("Host") or []
+        if len(given) != 1 or given[0] not in self.server.hosts:
+            raise _Refusal(HTTPStatus.FORBIDDEN, "expected the Host that this server's address has")
+
+    def _check_secret(self) -> str:
+        """Return what follows the secret in the path."""
+        empty, secret, *rest = [*self.path.split("/", 2), ""]
+        is_right = hmac.compare_digest(secret.encode("latin-1", "replace"), self.server.secret.encode())
+        if not is_right or empty or len(rest) < 2:
+            message = "expected the secret part of the address; open the address that was printed as a whole"
+            raise _Refusal(HTTPStatus.FORBIDDEN, message)
+        return rest[0]
+
+    def _file(self, name: str) -> Reply:
+        if name not in self.server.files:
+            raise _Refusal(HTTPStatus.NOT_FOUND, "there is no such page")
+        return self.server.files[name]
+
+    def _answer(self, name: str) -> Reply:
+        if self.headers.get("Origin") not in self.server.origins:
+            raise _Refusal(HTTPStatus.FORBIDDEN, "expected the Origin of this server's own page")
+        if self.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+            raise _Refusal(HTTPStatus.FORBIDDEN, "expected a request of this server's own page")
+        if self.headers.get_content_type() != "application/json":
+            raise _Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "expected application/json")
+        if name not in REQUESTS:
+            raise _Refusal(HTTPStatus.NOT_FOUND, "there is no such request")
+        return answer(self.server.views, name, self._body())
+
+    def _body(self) -> bytes:
+        length = self.headers.get("Content-Length", "")
+        if "Transfer-Encoding" in self.headers or not (length.isascii() and length.isdigit() and len(length) < 16):
+            raise _Refusal(HTTPStatus.LENGTH_REQUIRED, "expected a Content-Length")
+        size = int(length)
+        if size > MAX_BODY:
+            for start in range(0, min(size, _MAX_DRAINED), _BLOCK):
+                self.rfile.read(min(_BLOCK, size - start))
+            raise _Refusal(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{size:,} bytes are too many; the most is {MAX_BODY:,} bytes"
+            )
+        body = self.rfile.read(size)
+        if len(body) < size:
+            raise ConnectionError("the connection ended within a request")
+        return body
+
+    def _send(self, status: HTTPStatus, reply: Reply) -> None:
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": reply.content_type,
+            "Content-Length": str(len(reply.content)),
+            "Content-Security-Policy": self.server.policy,
+            "Cache-Control": "no-store",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Referrer-Policy": "same-origin",
+            "X-Content-Type-Options": "nosniff",
+        }.items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(reply.content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Log no requests: they hold the secret."""

@@ -1,0 +1,225 @@
+"""A tokenizer as the page sees it: ids of a text in chunks that are drawn one by one, and facts about single tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hf_bpe._utils.cached_property import cached_property
+from hf_bpe._utils.visible import pieces
+from hf_bpe.analysis._merge_tree import MergeTree, MergeTrees
+from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
+from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._encoder import Ids, as_str
+from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.pretokenizers._byte_level import to_printable
+
+_CHUNK = 200  # tokens after which a chunk ends at the next line break
+_MAX_CHUNK = 1000  # tokens after which it ends anyway
+_MAX_NODES = 1000  # of a merge tree that are sent
+
+
+class Part(NamedTuple):
+    """A part of a text with a heading: a turn of a chat.
+
+    Attributes:
+        name: the heading, empty for none.
+        start: the first character of the part.
+    """
+
+    name: str
+    start: int
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The ids of a text.
+
+    Attributes:
+        ids: all ids.
+        num_bytes: number of bytes of the text.
+        is_exact: whether the ids, without those of the template, decode to the text.
+        parts: (name, index of its first id) of each part.
+        chunks: (index after the last id, bytes, line breaks) of each chunk; no chunk crosses the beginning of a part.
+    """
+
+    ids: Ids
+    num_bytes: int
+    is_exact: bool
+    parts: tuple[tuple[str, int], ...]
+    chunks: list[tuple[int, int, int]]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all but the ids, as JSON."""
+        return {
+            "tokens": len(self.ids),
+            "bytes": self.num_bytes,
+            "exact": self.is_exact,
+            "parts": self.parts,
+            "chunks": self.chunks,
+        }
+
+
+class View:
+    """A tokenizer with a name, and the tables that the page needs; methods may run in several threads.
+
+    The pipeline of a tokenizer is asked for in each call, so tokens that are added meanwhile are found.
+
+    >>> from hf_bpe import train
+    >>> view = View("low", train(["low low low"], vocab_size=258))
+    >>> view.encode("low lower").ids.tolist()
+    [257, 32, 257, 101, 114]
+    >>> view.tokens([257])
+    [{'id': 257, 'bytes': '6c6f77', 'name': 'low', 'added': False, 'pieces': [Piece(text='low', is_sign=False)]}]
+    """
+
+    def __init__(self, name: str, tokenizer: AnyTokenizer) -> None:
+        self.name = name
+        self.tokenizer = tokenizer
+        pipeline = as_pipeline(tokenizer)
+        self._of_model = pipeline if isinstance(tokenizer, BPEModel) else None
+        self._tables = _Tables(pipeline)
+
+    def _current(self) -> _Tables:
+        """Return the tables of the pipeline as it is now."""
+        pipeline = self._of_model or as_pipeline(self.tokenizer)
+        tables = self._tables
+        if tables.pipeline is not pipeline:  # two threads may both make them, with the same result
+            tables = self._tables = _Tables(pipeline)
+        return tables
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the page shows before any text, as JSON."""
+        pipeline = self._current().pipeline
+        return {
+            "name": self.name,
+            "size": len({*pipeline.model.vocab} | {*pipeline.added_tokens}),
+            "chat": bool(getattr(self.tokenizer, "chat_template", None)),
+            "adds": any(pipeline.template_ids(1)),
+        }
+
+    def encode(
+        self,
+        text: str,
+        parts: Sequence[Part] = (),
+        *,
+        split_special_tokens: bool | None = None,
+        add_special_tokens: bool = False,
+    ) -> Encoded:
+        """Encode a text.
+
+        Args:
+            text: the text.
+            parts: the parts of the text, in their order; all tokens are in one of them, if there are any.
+            split_special_tokens: whether special tokens in the text are ordinary text; None for the setting.
+            add_special_tokens: add those of the template.
+
+        Raises:
+            ValueError: a byte has no token.
+        """
+        tables = self._current()
+        pipeline = tables.pipeline
+        options = pipeline.options(split_special_tokens)
+        if len(parts) > 1:
+            ids, _, places = pipeline.encoder.encode_with_offsets([text], options)
+            starts = np.searchsorted(places[:, 0], [part.start for part in parts]).tolist()
+        else:
+            ids, _ = pipeline.encode_to_numpy([text], options, 1)
+            starts = [0] * len(parts)
+        data = as_str(text).encode()
+        is_exact = pipeline.decode_bytes(ids) == data
+        if add_special_tokens:
+            before, after = pipeline.template_ids(1)
+            ids = np.concatenate([np.array(before, np.uint32), ids, np.array(after, np.uint32)])
+        named = tuple((part.name, start) for part, start in zip(parts, starts, strict=True))
+        return Encoded(ids, len(data), is_exact, named, tables.chunks(ids, starts))
+
+    def tokens(self, ids: Sequence[int]) -> list[dict[str, Any]]:
+        """Return what is shown of tokens: bytes in hexadecimal, the form in vocab.json, and the visible pieces.
+
+        Raises:
+            ValueError: an id has no token.
+        """
+        tables = self._current()
+        return [tables.token(token_id) for token_id in ids]
+
+    def tree(self, token_id: int) -> dict[str, Any]:
+        """Return the merge tree of a token as a list of nodes with depths, each followed by its parts.
+
+        Raises:
+            ValueError: there is no such token.
+        """
+        tables = self._current()
+        if token_id in tables.pipeline.model.vocab:
+            tree = tables.trees.tree(token_id)
+        else:
+            tree = MergeTree(token_id, tables.bytes_of(token_id), "added token")
+        nodes: list[dict[str, Any]] = []
+        left = [(0, tree)]
+        while left and len(nodes) < _MAX_NODES:
+            depth, node = left.pop()
+            nodes.append({"depth": depth, "id": node.id, "kind": node.kind, "pieces": pieces(node.data)})
+            left += [(depth + 1, part) for part in reversed(node.parts)]
+        return {"nodes": nodes, "cut": bool(left)}
+
+
+class _Tables:
+    """What is made once of a pipeline."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+
+    @cached_property
+    def trees(self) -> MergeTrees:
+        return MergeTrees(self.pipeline.model)
+
+    def bytes_of(self, token_id: int) -> bytes:
+        """Return the bytes of a token."""
+        token = self.pipeline.model.vocab.get(token_id)
+        if token is not None:
+            return token
+        if token_id not in self.pipeline.added_tokens:
+            raise ValueError(f"there is no token with the id {token_id}")
+        return self.pipeline.added_tokens[token_id].content.encode()
+
+    def token(self, token_id: int) -> dict[str, Any]:
+        """Return what is shown of a token."""
+        data, is_added = self.bytes_of(token_id), token_id in self.pipeline.added_tokens
+        return {
+            "id": token_id,
+            "bytes": data.hex(),
+            "name": data.decode() if is_added else to_printable(data),
+            "added": is_added,
+            "pieces": pieces(data),
+        }
+
+    @cached_property
+    def _sizes_and_ends(self) -> tuple[Any, Any]:
+        """The number of bytes of each id, and whether it ends a line."""
+        added = {token_id: token.content.encode() for token_id, token in self.pipeline.added_tokens.items()}
+        tokens = {**added, **self.pipeline.model.vocab}
+        sizes = np.zeros(max(tokens, default=0) + 1, np.int64)
+        ends = np.zeros(len(sizes), np.bool_)
+        ids = np.fromiter(tokens, np.int64, len(tokens))
+        sizes[ids] = np.fromiter(map(len, tokens.values()), np.int64, len(tokens))
+        ends[ids] = np.fromiter((token.endswith(b"\n") for token in tokens.values()), np.bool_, len(tokens))
+        return sizes, ends
+
+    def chunks(self, ids: Ids, starts: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Return the chunks of ids, see `Encoded`; a chunk begins at each of `starts`."""
+        if len(ids) == 0:
+            return []
+        sizes, ends = self._sizes_and_ends
+        line_ends = np.flatnonzero(ends[ids]) + 1
+        bounds = [0]
+        for limit in [*sorted({*starts} - {0, len(ids)}), len(ids)]:
+            while bounds[-1] < limit:
+                at = np.searchsorted(line_ends, bounds[-1] + _CHUNK)
+                end = int(line_ends[at]) if at < len(line_ends) else len(ids)
+                bounds.append(min(end, bounds[-1] + _MAX_CHUNK, limit))
+        num_bytes = np.add.reduceat(sizes[ids], bounds[:-1])
+        num_lines = np.diff(np.searchsorted(line_ends, bounds, "right"))
+        return [*zip(bounds[1:], num_bytes.tolist(), num_lines.tolist(), strict=True)]

@@ -1,0 +1,62 @@
+"""`hf-bpe playground`."""
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from support.commands import PROGRAM, error
+from support.patience import PATIENCE
+
+
+def start(*args):
+    command = [*PROGRAM, "playground", *map(str, args), "--no-browser"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows sends no signals to processes")
+@pytest.mark.parametrize(
+    ("ending", "code", "said"), [(signal.SIGINT, 0, "ended"), (signal.SIGTERM, 143, "error: terminated")]
+)
+def test_the_first_line_is_the_address_until_a_signal_ends_it(folder, ending, code, said):
+    with start(folder) as process:
+        try:
+            url = process.stdout.readline().rstrip("\n")
+            with urllib.request.urlopen(url, timeout=PATIENCE) as page:
+                assert b"<title>Playground" in page.read()
+            process.send_signal(ending)
+            out, err = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert out == ""
+    first, last = err.splitlines()
+    assert first == "hf-bpe: this address works on this machine until Ctrl-C"
+    assert last.startswith(f"hf-bpe: {said}")
+    assert process.returncode == code
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no script is a browser on Windows")
+def test_a_browser_is_opened_at_the_address(folder, tmp_path):
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!{sys.executable}\nimport sys\nopen({str(tmp_path / "opened")!r}, "w").write(sys.argv[1])\n')
+    browser.chmod(0o755)
+    command = [*PROGRAM, "playground", str(folder), "--text", "low"]
+    environment = {**os.environ, "BROWSER": str(browser)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8", env=environment) as process:
+        try:
+            url = process.stdout.readline().rstrip("\n")
+            while not (tmp_path / "opened").is_file() or not (tmp_path / "opened").read_text():
+                assert process.poll() is None
+        finally:
+            process.kill()
+    assert (tmp_path / "opened").read_text() == url
+    assert "/#1." in url
+
+
+def test_what_is_wrong_is_said_before_anything_is_served(folder):
+    assert error("playground", "nothing").startswith("no file or folder 'nothing'")
+    assert "given twice" in error("playground", folder, folder, code=2)
+    assert "--port" in error("playground", folder, "--port", "70000", code=2)

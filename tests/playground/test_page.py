@@ -1,0 +1,251 @@
+"""The page in a browser: what is typed, and what is then seen."""
+
+import json
+
+import pytest
+
+from hf_bpe.playground import Playground
+from support.chromium import Chromium
+from support.samples import make_tokenizer
+
+TEMPLATE = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|endoftext|>{% endfor %}"
+READY = "document.activeElement.id === 'text'"
+SHOWN = (
+    "[...document.querySelectorAll('.pane')].map((pane) => [...pane.querySelectorAll('bdi')].map((b) => b.innerText))"
+)
+COUNTS = "[...document.querySelectorAll('.counts')].map((each) => each.innerText)"
+SIGNS = str.maketrans({" ": "·", "\n": "↵"})
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    tokenizer = make_tokenizer()
+    tokenizer.chat_template = TEMPLATE
+    return tokenizer
+
+
+@pytest.fixture(scope="module")
+def playground(tokenizer):
+    with Playground({"sample": tokenizer, "model": tokenizer.model}, in_frames=False) as playground:
+        yield playground
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with Chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(chromium, playground):
+    """Return the browser with an empty page, which must end without an error."""
+    chromium.events.clear()
+    chromium.open(playground.url)
+    chromium.wait_for(READY)
+    yield chromium
+    assert chromium.problems() == []
+
+
+def tokens_of(tokenizer, text):
+    """Return the tokens as they are shown, for text of printable characters."""
+    return [tokenizer.decode([each]).translate(SIGNS) for each in tokenizer.encode(text, add_special_tokens=False)]
+
+
+def wait_for_tokens(page, expected):
+    page.wait_for(f"JSON.stringify({SHOWN}[0]) === JSON.stringify({json.dumps(expected)})")
+
+
+def test_tokens_of_what_is_typed_are_seen(page, tokenizer):
+    page.type("lowest\nnew")
+    wait_for_tokens(page, tokens_of(tokenizer, "lowest\nnew"))
+    page.press("Backspace")
+    page.press("Backspace")
+    text = "lowest\nn"
+    wait_for_tokens(page, tokens_of(tokenizer, text))
+    page.wait_for(f"JSON.stringify({SHOWN}[0]) === JSON.stringify({SHOWN}[1])")
+    number = len(tokenizer.encode(text, add_special_tokens=False))
+    shown = f"{number} tokens · {len(text)} bytes · {len(text) / number:.2f} bytes per token"
+    assert page.evaluate(COUNTS) == [shown, shown]
+
+
+def test_text_is_never_markup(page, tokenizer):
+    text = "</textarea></script><img src=x onerror=document.title='broken'><b>low</b>"
+    page.insert(text)
+    wait_for_tokens(page, tokens_of(tokenizer, text))
+    assert page.evaluate("document.querySelectorAll('.tokens img, .tokens b, body > img').length") == 0
+    assert page.evaluate("document.title") == "sample, model · Playground"
+    for number in range(3):  # details are made of text, too
+        page.evaluate(f"document.querySelectorAll('.tokens bdi')[{number}].click()")
+        page.wait_for("document.querySelector('#details .tree')")
+    assert page.evaluate("document.querySelectorAll('#details img').length") == 0
+
+
+def test_hidden_characters_are_seen(page):
+    page.evaluate("document.querySelector('#text').value = 'a\\u202eb\\0c\\u200bd\\ud800e'")
+    page.evaluate("document.querySelector('#text').dispatchEvent(new Event('input'))")
+    page.wait_for(f"{SHOWN}[0].length > 9")
+    shown = "".join(page.evaluate(SHOWN)[0])
+    assert shown == "a<e2><80><ae>b<U+0000>c<e2><80><8b>d<ef><bf><bd>e"
+
+
+def test_a_token_that_is_pointed_at_is_explained(page):
+    page.insert("low lowest")
+    page.wait_for(f"{SHOWN}[0].length > 1")
+    page.hover(".tokens bdi:nth-of-type(2)")
+    page.wait_for("document.querySelector('#details .tree')")
+    details = page.evaluate("document.querySelector('#details').innerText")
+    assert "·low" in details
+    assert "20 6c 6f 77" in details
+    assert "Ġlow" in details
+    assert "merge" in details
+    assert page.evaluate("document.querySelectorAll('#details li').length") >= 7  # of a tree with four bytes
+
+
+def test_keys_move_through_the_tokens(page, tokenizer):
+    page.insert("low lowest\nnewest low")
+    wait_for_tokens(page, tokens_of(tokenizer, "low lowest\nnewest low"))
+    active = "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))"
+    page.press("Tab")
+    page.wait_for(f"{active}?.innerText === 'low'")
+    page.press("ArrowRight")
+    page.wait_for(f"{active}?.innerText === '·low'")
+    assert page.evaluate(f"{active}.getAttribute('aria-posinset')") == "2"
+    assert "id " in page.evaluate(f"{active}.getAttribute('aria-label')")
+    page.press("ArrowDown")
+    page.wait_for(f"{active}?.getBoundingClientRect().top > document.querySelector('.tokens br').offsetTop")
+    page.press("End")
+    page.wait_for(f"{active}?.innerText === '·low' && {active}.getAttribute('aria-posinset') !== '2'")
+    page.press("Enter")
+    page.wait_for("document.querySelector('#details .tree')")
+    page.press("Escape")
+    page.wait_for(f"{READY} && !document.querySelector('#details .tree')")
+
+
+def test_special_tokens_and_ids_are_switched(page, tokenizer):
+    page.insert("low<|endoftext|>")
+    page.wait_for("document.querySelector('.tokens .added')?.innerText === '<|endoftext|>'")
+    page.click("#recognize")
+    page.wait_for("!document.querySelector('.tokens .added')")
+    page.click("#ids")
+    first = tokenizer.encode("low", add_special_tokens=False)[0]
+    page.wait_for(f"document.querySelector('.tokens small')?.innerText === '{first}'")
+
+
+def test_chats_are_shown_turn_by_turn(page):
+    page.click("input[value=chat] + span")
+    page.wait_for("document.querySelector('.tokens .turn')?.innerText === '1 · user'")
+    page.click("#add-turn")
+    page.type("lowest")
+    page.wait_for("document.querySelectorAll('.tokens .turn').length === 2")
+    expected = "2 · assistant"
+    page.wait_for(f"document.querySelectorAll('.tokens .turn')[1].innerText === '{expected}'")
+    page.wait_for(f"{SHOWN}[0].join('') === '<|user|>Hello!<|endoftext|><|assistant|>lowest<|endoftext|>'")
+    assert (
+        page.evaluate("document.querySelectorAll('.note.error')[0].innerText") == "this tokenizer has no chat template"
+    )
+    page.click("#turns li:nth-child(2) button")
+    page.wait_for("document.querySelectorAll('.tokens .turn').length === 1")
+
+
+def test_a_link_holds_text_and_settings(page, playground):
+    page.insert("lowest \u202e\U0001d539")
+    page.click("#ids")
+    page.click("#copy")
+    page.wait_for("!document.querySelector('#link').hidden")
+    link = page.evaluate("document.querySelector('#link-address').value")
+    assert link.startswith(f"{playground.url}#1.")
+    page.open("about:blank")
+    page.events.clear()
+    page.open(link)
+    page.wait_for(f"{READY} && document.querySelector('.tokens small')")
+    assert page.evaluate("document.querySelector('#text').value") == "lowest \u202e\U0001d539"
+    requests = [each["params"]["request"] for each in page.events if each.get("method") == "Network.requestWillBeSent"]
+    assert len(requests) > 5
+    assert all(each["url"].startswith(playground.url) for each in requests)  # `urlFragment` is apart
+
+
+def test_a_link_of_python_is_read(chromium, tokenizer):
+    with Playground({"sample": tokenizer}, text="low é\n𝔹", in_frames=False) as playground:
+        chromium.open(playground.url)
+        chromium.wait_for(READY)
+        assert chromium.evaluate("document.querySelector('#text').value") == "low é\n𝔹"
+
+
+@pytest.mark.parametrize("fragment", ["1.@@", "2.q1YqSa0oUbJSyskvV6oFAA", "1.AAAA", "1.MwQA"])
+def test_a_damaged_link_is_named(page, playground, fragment):
+    page.open("about:blank")
+    page.open(f"{playground.url}#{fragment}")
+    page.wait_for(READY)
+    assert "damaged" in page.evaluate("document.querySelector('#problem').innerText")
+    page.type("low")
+    page.wait_for(f"{SHOWN}[0].length")
+
+
+def test_long_text_is_drawn_where_it_is_looked_at(page, tokenizer):
+    lines = "".join(f"lowest {number}\n" for number in range(60_000))
+    page.evaluate(f"document.querySelector('#text').value = {json.dumps(lines)}")
+    page.type("x")  # at the end
+    number = len(tokenizer.encode(lines + "x", add_special_tokens=False))
+    page.wait_for(f"{COUNTS}[0].startsWith('{number:,} tokens')")
+    page.wait_for("document.querySelectorAll('.pane:first-child bdi').length")
+    assert page.evaluate("document.querySelectorAll('.pane:first-child bdi').length") < 5_000
+    last = "document.querySelector('.tokens').lastChild"
+    assert page.evaluate(f"{last}.innerText") == ""
+    page.evaluate("document.querySelector('.tokens').scrollTop = 1e9")
+    page.wait_for(f"{last}.innerText.endsWith('x')")
+    page.wait_for("document.querySelector('.chunk').innerText === ''")  # what is far away is gone
+    page.evaluate("document.querySelector('.tokens').scrollTop = 0")
+    page.wait_for("document.querySelector('.chunk').innerText.startsWith('lowest')")
+
+
+def test_too_much_text_is_refused_and_less_is_shown_again(page):
+    page.evaluate("document.querySelector('#text').value = 'low '.repeat(2_500_000)")
+    page.type("x")
+    page.wait_for("!document.querySelector('#problem').hidden")
+    assert "9.5 MiB, more than the 4.0 MiB" in page.evaluate("document.querySelector('#problem').innerText")
+    page.evaluate("document.querySelector('#text').value = ''")
+    page.type("x")
+    page.wait_for(f"document.querySelector('#problem').hidden && {SHOWN}[0].join() === 'x'")
+
+
+def test_only_the_newest_text_is_encoded_while_a_request_is_under_way(page):
+    page.evaluate(
+        """(() => {
+            const real = window.fetch;
+            window.asked = [];
+            window.fetch = async (name, options) => {
+                if (name === "encode") {
+                    window.asked.push(JSON.parse(await options.body.text()).text);
+                    if (window.asked.length === 1) await new Promise((done) => window.goOn = done);
+                }
+                return real(name, options);
+            };
+        })()"""
+    )
+    page.type("lowest")
+    page.wait_for("window.goOn")
+    page.evaluate("window.goOn()")
+    page.wait_for(f"{COUNTS}[0].includes('6 bytes')")
+    assert page.evaluate("window.asked") == ["l", "lowest"]
+
+
+def test_a_server_that_has_ended_is_named(chromium, tokenizer):
+    with Playground({"sample": tokenizer}, in_frames=False) as playground:
+        chromium.open(playground.url)
+        chromium.wait_for(READY)
+    chromium.type("x")
+    chromium.wait_for("document.querySelector('#problem').innerText.startsWith('The server does not answer')")
+
+
+def test_a_phone_needs_no_scrolling_sideways(playground):
+    with Chromium(360, 740, is_phone=True, dark=True) as phone:
+        phone.open(playground.url)
+        phone.wait_for(READY)
+        phone.insert("lowest newest " * 50)
+        phone.wait_for(f"{SHOWN}[1].length > 50")
+        phone.evaluate("document.querySelector('.tokens bdi').click()")
+        phone.wait_for("document.querySelector('#details .tree')")
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+        box = "document.querySelector('#details').getBoundingClientRect()"
+        assert phone.evaluate(f"{box}.bottom <= innerHeight && {box}.height < innerHeight / 2 + 1")
+        assert phone.problems() == []

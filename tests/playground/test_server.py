@@ -1,0 +1,372 @@
+"""The server of the page, and attacks on it."""
+
+import contextlib
+import http.client
+import json
+import re
+import socket
+import threading
+import zlib
+from base64 import urlsafe_b64decode
+from urllib.parse import urlsplit
+
+import pytest
+
+from hf_bpe import BPETokenizer
+from hf_bpe.playground import Playground
+from hf_bpe.playground import _server as server
+from hf_bpe.playground._requests import MAX_BODY
+from support.samples import make_tokenizer
+
+ENCODE = {"text": "lowest", "special_tokens": True, "add_special_tokens": False}
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return make_tokenizer()
+
+
+@pytest.fixture(scope="module")
+def playground(tokenizer):
+    with Playground({"sample": tokenizer}, in_frames=False) as playground:
+        yield playground
+
+
+def connect(playground):
+    port = urlsplit(playground.url).port
+    return contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60))
+
+
+def path_of(playground):
+    return urlsplit(playground.url).path
+
+
+def origin_of(playground):
+    return playground.url.removesuffix(path_of(playground))
+
+
+def get(playground, path="", headers=None):
+    with connect(playground) as connection:
+        connection.request("GET", path if path.startswith("/") else path_of(playground) + path, headers=headers or {})
+        return read(connection)
+
+
+def read(connection):
+    response = connection.getresponse()
+    return response.status, response.headers, response.read()
+
+
+def post(playground, name, request, **changes):
+    """Return status and content; a header whose value is None is left out."""
+    changed = {name.replace("_", "-"): value for name, value in changes.items()}
+    headers = {"Origin": origin_of(playground), "Content-Type": "application/json", **changed}
+    body = request if isinstance(request, bytes) else json.dumps(request).encode()
+    with connect(playground) as connection:
+        given = {name: value for name, value in headers.items() if value is not None}
+        connection.request("POST", path_of(playground) + name, body, given)
+        status, _, content = read(connection)
+    return status, content
+
+
+def unpack(content):
+    size = int.from_bytes(content[:4], "little")
+    return json.loads(content[4 : 4 + size]), memoryview(content[4 + size :]).cast("I").tolist()
+
+
+def encode(playground, text):
+    status, content = post(playground, "encode", ENCODE | {"text": text})
+    assert status == 200
+    return unpack(content)
+
+
+def test_the_page_and_its_files_are_served(playground):
+    for name, kind in {
+        "": "text/html",
+        "playground.css": "text/css",
+        "tokens.css": "text/css",
+        "icon.svg": "image/svg+xml",
+        "playground.js": "text/javascript",
+    }.items():
+        status, headers, content = get(playground, name)
+        assert (status, headers.get_content_type()) == (200, kind)
+        assert content
+    page = get(playground)[2].decode()
+    scripts = {name.decode() for name in re.findall(rb'from "\./(\w+\.js)"', js(playground))}
+    linked = {*re.findall(r'(?:href|src)="([\w.]+)"', page), *scripts}
+    assert all(get(playground, name)[0] == 200 for name in linked)
+
+
+def js(playground):
+    return b"".join(get(playground, name)[2] for name in server._FILES if name.endswith(".js"))
+
+
+def test_nothing_else_may_run_or_be_loaded(playground):
+    _, headers, page = get(playground)
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "trusted-types 'none'" in policy
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cache-Control"] == "no-store"
+    assert "Access-Control-Allow-Origin" not in headers
+    assert not re.search(rb"<script(?! type=\"module\" src=)|<style|\son\w+=|\sstyle=|https?://", page)
+    assert not re.search(
+        rb"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", js(playground)
+    )
+
+
+def test_notebooks_may_show_the_page_in_a_frame(tokenizer):
+    with Playground({"sample": tokenizer}) as playground:
+        policy = get(playground)[1]["Content-Security-Policy"]
+        assert "frame-ancestors http://localhost:* http://127.0.0.1:*" in policy
+        assert f'src="{playground.url}"' in playground._repr_html_()
+        assert repr(playground) == f"<Playground at {playground.url}>"
+    assert repr(playground) == "<Playground, closed>"
+    assert "iframe" not in playground._repr_html_()
+
+
+def test_ids_are_those_of_the_tokenizer(playground, tokenizer):
+    text = "lowest\n<|endoftext|> newest"
+    (result,), ids = encode(playground, text)
+    assert ids == tokenizer.encode(text, add_special_tokens=False)
+    assert result["tokens"] == len(ids)
+    assert result["bytes"] == len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["</script><script>alert(1)</script>", "\u202elow\u2066", "\ud800low\udfff", "\0low\0", "\udc80", "", "𝔹" * 9],
+)
+def test_odd_text_is_encoded_as_by_the_tokenizer(playground, tokenizer, text):
+    (result,), ids = encode(playground, text)
+    assert ids == tokenizer.encode(text, add_special_tokens=False)
+    assert result["exact"] is True
+    status, content = post(playground, "tokens", {"tokenizer": 0, "ids": ids})
+    assert status == 200
+    tokens = json.loads(content)
+    decoded = b"".join(bytes.fromhex(token["bytes"]) for token in tokens).decode()
+    assert decoded == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert not re.search("[\0\u202e\u2066]", "".join(piece for token in tokens for piece, _ in token["pieces"]))
+
+
+def test_chats_are_rendered(playground, tokenizer):
+    request = {"messages": [{"role": "user", "content": "low"}], "add_generation_prompt": True}
+    (result,), ids = unpack(post(playground, "chat", request)[1])
+    assert result == {"error": "this tokenizer has no chat template"}
+    assert ids == []
+
+
+# Attacks.
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "[::1]:{port}", ""]
+)
+def test_another_host_is_refused(playground, host):
+    host = host.format(port=urlsplit(playground.url).port)
+    for path in ("", "playground.js"):
+        status, _, content = get(playground, path, {"Host": host})
+        assert (status, b"Host" in content) == (403, True)
+    assert post(playground, "encode", ENCODE, Host=host)[0] == 403
+
+
+def test_localhost_is_this_machine(playground):
+    host = f"localhost:{urlsplit(playground.url).port}"
+    assert get(playground, headers={"Host": host})[0] == 200
+    assert post(playground, "encode", ENCODE, Host=host, Origin=f"http://{host}")[0] == 200
+
+
+def test_no_host_and_two_hosts_are_refused(playground):
+    port = urlsplit(playground.url).port
+    for hosts in ("", f"Host: 127.0.0.1:{port}\r\nHost: evil.example\r\n"):
+        answer = raw(playground, f"GET {path_of(playground)} HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n".encode())
+        assert answer.startswith(b"HTTP/1.1 403 ")
+
+
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", "https://127.0.0.1:{port}", "http://127.0.0.1:1"]
+)
+def test_another_origin_is_refused(playground, origin):
+    origin = origin and origin.format(port=urlsplit(playground.url).port)
+    status, content = post(playground, "encode", ENCODE, Origin=origin)
+    assert (status, b"Origin" in content) == (403, True)
+
+
+def test_requests_that_a_form_of_another_site_could_make_are_refused(playground):
+    assert post(playground, "encode", ENCODE, Sec_Fetch_Site="cross-site")[0] == 403
+    for kind in ("text/plain", "application/x-www-form-urlencoded", None):
+        assert post(playground, "encode", ENCODE, Content_Type=kind)[0] == 415
+    with connect(playground) as connection:
+        connection.request("OPTIONS", path_of(playground) + "encode", headers={"Origin": "http://evil.example"})
+        assert read(connection)[0] == 501  # no preflight is answered
+
+
+def test_the_secret_is_needed(playground):
+    secret = path_of(playground).strip("/")
+    assert len(secret) == 32
+    wrong = [
+        *("/", "//", "/playground.js", "/encode", "/favicon.ico", f"/{secret}", f"/{secret[:-1]}/", f"/{secret}x/"),
+        *(f"/{secret.swapcase()}/", f"/x/{secret}/", "/%2e%2e/", "/é/".encode().decode("latin-1")),
+    ]
+    for path in wrong:
+        answer = raw(playground, f"GET {path} HTTP/1.1\r\n".encode("latin-1") + host(playground) + b"\r\n")
+        assert answer.startswith(b"HTTP/1.1 403 "), path
+        assert secret.encode() not in answer
+    with Playground({"other": make_tokenizer()}) as other:
+        assert path_of(other) != path_of(playground)
+
+
+def host(playground):
+    return f"Host: 127.0.0.1:{urlsplit(playground.url).port}\r\nConnection: close\r\n".encode()
+
+
+def raw(playground, request):
+    """Return all that the server answers to some bytes."""
+    with socket.create_connection(("127.0.0.1", urlsplit(playground.url).port), timeout=60) as connection:
+        connection.sendall(request)
+        parts = []
+        while part := connection.recv(1 << 16):
+            parts.append(part)
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../_server.py", "..%2f_server.py", "static/index.html", "/etc/passwd", "index.html", "playground.js/", "x?y"],
+)
+def test_only_known_files_are_served(playground, name):
+    path = path_of(playground) + name
+    answer = raw(playground, f"GET {path} HTTP/1.1\r\n".encode() + host(playground) + b"\r\n")
+    assert answer.startswith(b"HTTP/1.1 404 ")
+
+
+def test_a_body_that_is_too_large_is_refused(playground):
+    status, content = post(playground, "encode", ENCODE | {"text": "low " * 2_500_000})
+    assert status == 413
+    assert f"the most is {MAX_BODY:,} bytes" in json.loads(content)["error"]
+    assert post(playground, "encode", ENCODE)[0] == 200
+
+
+def test_the_largest_body_is_encoded(playground):
+    text = "low\n" * ((MAX_BODY - 1000) // 5)  # a newline is two bytes of JSON
+    (result,), ids = encode(playground, text)
+    assert (result["bytes"], len(ids)) == (len(text), result["tokens"])
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("", "Content-Length: -1\r\n", "Content-Length: x\r\n", "Content-Length: 9999999999999999\r\n"),
+        *("Content-Length: ٣\r\n", "Transfer-Encoding: chunked\r\n"),
+    ],
+)
+def test_a_body_of_unknown_length_is_refused(playground, header):
+    request = f"POST {path_of(playground)}encode HTTP/1.1\r\nOrigin: {origin_of(playground)}\r\n{header}"
+    content = b"Content-Type: application/json\r\n" + host(playground) + b"\r\n0\r\n\r\n"
+    assert raw(playground, request.encode() + content).startswith(b"HTTP/1.1 411 ")
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        *(b"", b"\0\n", b"GET\r\n\r\n", b"GET /\r\n\r\n", b"G" * 70_000, b"GET / HTTP/9.9\r\n\r\n"),
+        b"GET http://evil.example/ HTTP/1.1\r\n\r\n",
+    ],
+)
+def test_garbage_ends_one_connection_only(playground, request_line):
+    port = urlsplit(playground.url).port
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        connection.sendall(request_line)
+        connection.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(ConnectionError):
+            assert b"200" not in connection.recv(64)
+    assert get(playground)[0] == 200
+
+
+def test_connections_are_limited(playground, monkeypatch):
+    port = urlsplit(playground.url).port
+    with contextlib.ExitStack() as stack:
+        for _ in range(server._MAX_CONNECTIONS):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+            connection.sendall(f"GET {path_of(playground)}icon.svg HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+            assert connection.recv(12) == b"HTTP/1.1 200"
+        with (
+            socket.create_connection(("127.0.0.1", port), timeout=60) as one_more,
+            contextlib.suppress(ConnectionError),
+        ):
+            assert one_more.recv(1) == b""
+    status = None
+    while status is None:  # until the connections are noticed to have ended
+        with contextlib.suppress(ConnectionError):
+            status = get(playground)[0]
+    assert status == 200
+
+
+def test_errors_of_the_engine_are_answers(playground):
+    status, content = post(playground, "tree", {"tokenizer": 0, "id": 99_999})
+    assert (status, json.loads(content)) == (422, {"error": "there is no token with the id 99999"})
+    status, content = post(playground, "tree", {"tokenizer": 7, "id": 1})
+    assert (status, json.loads(content)) == (400, {"error": "tokenizer: expected an index below 1, got 7"})
+    assert post(playground, "nothing", {})[0] == 404
+
+
+def test_requests_are_not_logged(playground, capfd):
+    assert get(playground)[0] == 200
+    assert get(playground, "nothing")[0] == 404
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+# Its life.
+
+
+def test_it_ends_and_frees_its_port(tokenizer):
+    before = threading.active_count()
+    with Playground({"sample": tokenizer}) as playground:
+        port = urlsplit(playground.url).port
+        assert get(playground)[0] == 200
+    playground.close()  # again
+    with pytest.raises(ConnectionError):
+        get(playground)
+    with Playground({"sample": tokenizer}, port=port) as again:
+        assert urlsplit(again.url).port == port
+        with pytest.raises(OSError, match=f"port {port} cannot be listened on: .*; give 0 for a free one"):
+            Playground({"sample": tokenizer}, port=port)
+    assert threading.active_count() <= before + 2  # threads of connections may still be ending
+
+
+def test_a_link_begins_with_the_text(tokenizer):
+    with Playground({"sample": tokenizer}, text="low \ud800é") as playground:
+        page, _, fragment = playground.url.partition("#1.")
+        data = urlsafe_b64decode(fragment + "=" * (-len(fragment) % 4))
+        assert json.loads(zlib.decompress(data, wbits=-15)) == {"text": "low \ud800é"}
+        assert page.endswith("/")
+
+
+def test_a_tokenizer_serves_itself(tmp_path):
+    make_tokenizer().save_pretrained(tmp_path / "mine")
+    with BPETokenizer.from_pretrained(tmp_path / "mine").playground("lowest") as playground:
+        (info,) = json.loads(post(at_page(playground), "describe", {})[1])["tokenizers"]
+        assert info["name"] == "mine"
+
+
+def at_page(playground):
+    """Return a playground without the fragment of its address."""
+    return type("Page", (), {"url": playground.url.partition("#")[0]})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"tokenizers": {}}, ValueError, "expected at least one"),
+        ({"tokenizers": ["x"]}, TypeError, "a dict of name → tokenizer"),
+        ({"tokenizers": {"x": "y"}}, TypeError, "expected a BPETokenizer or a BPEModel, got str"),
+        ({"port": 70_000}, ValueError, "port"),
+        ({"port": "x"}, TypeError, "port"),
+        ({"text": b"low"}, TypeError, "text"),
+    ],
+)
+def test_wrong_arguments_are_named(tokenizer, arguments, error, message):
+    with pytest.raises(error, match=message):
+        Playground(**{"tokenizers": {"sample": tokenizer}, **arguments})
