@@ -12,6 +12,7 @@ from rich.text import Text
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import LIGHT, fold, fragment, html_of_token, page, pieces, plain
+from hf_bpe.core._characters import BYTE_TOKENS
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
@@ -31,8 +32,8 @@ class MergeTree:
     Attributes:
         id: the id of the token.
         data: the bytes of the token.
-        kind: "merge 7" if the merge of rank 7 makes it from its parts, "byte", "special token", "added token", or
-            "unreachable: merges make these" if it never occurs, or occurs only as a whole pre-token.
+        kind: "merge 7" if the merge of rank 7 makes it from its parts, "byte", "character", "special token",
+            "added token", or "unreachable: merges make these" if it never occurs, or occurs only as a whole pre-token.
         parts: trees of the two tokens that are merged last, or, if unreachable, of the tokens that its bytes become.
     """
 
@@ -160,16 +161,18 @@ class MergeTrees:
         kinds = {token_id: "special token"} if special else {}
         needed = [token_id]
         for each in needed:  # grows during the loop
-            rank = None if special else self.rank(each)
+            rank, kind = None if special else self.rank(each), self._symbol_kind(vocab[each])
             if rank is not None:
                 kinds[each], children[each] = f"merge {rank}", self._parts(rank)
-            elif each == token_id and not special and len(vocab[each]) > 1:
+            elif kind is not None:
+                kinds.setdefault(each, kind)
+            elif each == token_id and not special:
                 kinds[each], children[each] = self._unreachable(each)
             needed += {*children.get(each, ())} - {*needed}
         trees: dict[int, MergeTree] = {}
         for each in sorted(needed, key=lambda each: len(vocab[each])):  # parts are shorter than their result
             made_of = tuple(trees[part] for part in children.get(each, ()))
-            trees[each] = MergeTree(each, vocab[each], kinds.get(each, "byte"), made_of)
+            trees[each] = MergeTree(each, vocab[each], kinds[each], made_of)
         return trees[token_id]
 
     def rank(self, token_id: int) -> int | None:
@@ -187,6 +190,15 @@ class MergeTrees:
     def _is_reachable(self, token: bytes) -> bool:
         ids, _ = self._encoder.merge_words([token], 0)
         return len(ids) == 1
+
+    def _symbol_kind(self, token: bytes) -> str | None:
+        """Return what a token is that merges begin with; None for all others."""
+        characters = self._model.characters
+        if characters is None:
+            return "byte" if len(token) == 1 else None
+        if characters.byte_fallback and token in BYTE_TOKENS:
+            return "byte"
+        return "character" if len(token.decode()) == 1 else None
 
     def _parts(self, rank: int) -> tuple[int, int]:
         first, second = self._model.merges[rank]

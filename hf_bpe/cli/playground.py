@@ -34,11 +34,11 @@ def playground(
     from hf_bpe.playground import Playground
 
     with Playground(load_several(folders, pattern), text=text, port=port, in_frames=False) as page:
-        print(page.url, flush=True)
-        say("this address works on this machine until Ctrl-C")
-        if not no_browser:  # in a thread, for browsers in a terminal do not return
-            threading.Thread(target=webbrowser.open, args=(page.url,), daemon=True).start()
         try:
+            print(page.url, flush=True)
+            say("this address works on this machine until Ctrl-C")
+            if not no_browser:  # in a thread, for browsers in a terminal do not return
+                threading.Thread(target=webbrowser.open, args=(page.url,), daemon=True).start()
             page.wait()
         except Terminated:
             raise

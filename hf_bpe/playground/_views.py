@@ -14,6 +14,7 @@ from hf_bpe.analysis._merge_tree import MergeTree, MergeTrees
 from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Ids, as_str
+from hf_bpe.encoding._token_bytes import token_bytes
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.pretokenizers._byte_level import to_printable
 
@@ -178,12 +179,16 @@ class _Tables:
 
     def bytes_of(self, token_id: int) -> bytes:
         """Return the bytes of a token."""
-        token = self.pipeline.model.vocab.get(token_id)
+        token = self._bytes.get(token_id)
         if token is not None:
             return token
         if token_id not in self.pipeline.added_tokens:
             raise ValueError(f"there is no token with the id {token_id}")
         return self.pipeline.added_tokens[token_id].content.encode()
+
+    @cached_property
+    def _bytes(self) -> dict[int, bytes]:
+        return token_bytes(self.pipeline.model)
 
     def token(self, token_id: int) -> dict[str, Any]:
         """Return what is shown of a token."""
@@ -191,16 +196,22 @@ class _Tables:
         return {
             "id": token_id,
             "bytes": data.hex(),
-            "name": data.decode() if is_added else to_printable(data),
+            "name": self._name(token_id),
             "added": is_added,
             "pieces": pieces(data),
         }
+
+    def _name(self, token_id: int) -> str:
+        if token_id in self.pipeline.added_tokens:
+            return self.pipeline.added_tokens[token_id].content
+        model = self.pipeline.model
+        return to_printable(model.vocab[token_id]) if model.characters is None else model.vocab[token_id].decode()
 
     @cached_property
     def _sizes_and_ends(self) -> tuple[Any, Any]:
         """The number of bytes of each id, and whether it ends a line."""
         added = {token_id: token.content.encode() for token_id, token in self.pipeline.added_tokens.items()}
-        tokens = {**added, **self.pipeline.model.vocab}
+        tokens = {**added, **self._bytes}
         sizes = np.zeros(max(tokens, default=0) + 1, np.int64)
         ends = np.zeros(len(sizes), np.bool_)
         ids = np.fromiter(tokens, np.int64, len(tokens))

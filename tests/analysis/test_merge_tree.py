@@ -12,6 +12,7 @@ from rich.console import Console
 from hf_bpe import BPEModel, train
 from hf_bpe._utils.visible import plain
 from hf_bpe.analysis._show import merge_tree
+from hf_bpe.core import Characters
 from hf_bpe.encoding import unreachable
 from support.samples import make_tokenizer
 from support.strategies import models
@@ -180,3 +181,11 @@ def test_notebooks_show_what_the_tokens_are_for_before_digests_and_group_digits(
     assert html.index("<th>pad_token") < html.index("<th>tokens") < html.index("<th>signature")
     model = BPEModel({number: number.to_bytes(2, "big") for number in range(1234)}, [])
     assert "1,234: 0 bytes, 0 special; ids 0 to 1,233" in model._repr_html_()
+
+
+def test_characters_are_where_merges_begin():
+    tokens = [*("a", "é", "▁", "▁a"), *(f"<0x{byte:02X}>" for byte in range(256))]
+    vocab = {number: token.encode() for number, token in enumerate(tokens)}
+    model = BPEModel(vocab, [("▁".encode(), b"a")], pattern=None, characters=Characters())
+    assert str(merge_tree(model, 3)) == "▁a  3  merge 0\n├── ▁  2  character\n└── a  0  character"
+    assert [merge_tree(model, token).kind for token in ("é", "<0x0A>")] == ["character", "byte"]

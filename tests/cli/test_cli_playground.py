@@ -27,12 +27,13 @@ def test_the_first_line_is_the_address_until_a_signal_ends_it(folder, ending, co
             url = process.stdout.readline().rstrip("\n")
             with urllib.request.urlopen(url, timeout=PATIENCE) as page:
                 assert b"<title>Playground" in page.read()
+            first = process.stderr.readline().rstrip("\n")
             process.send_signal(ending)
             out, err = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     assert out == ""
-    first, last = err.splitlines()
+    (last,) = err.splitlines()
     assert first == "hf-bpe: this address works on this machine until Ctrl-C"
     assert last.startswith(f"hf-bpe: {said}")
     assert process.returncode == code

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
-from hf_bpe import BPETokenizer, train
+from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.analysis import merge_tree
+from hf_bpe.core import Characters
 from hf_bpe.playground._chats import render_turns
 from hf_bpe.playground._requests import BadRequest, answer
 from hf_bpe.playground._views import _MAX_CHUNK, Part, View
@@ -218,3 +219,13 @@ def test_the_error_of_one_tokenizer_leaves_the_others(view):
     first, second = json.loads(reply.content[4 : 4 + size])
     assert "error" in first
     assert len(reply.content) == 4 + size + 4 * second["tokens"]
+
+
+def test_tokens_of_characters_are_shown_as_their_bytes():
+    tokens = [*("a", "▁", "▁a"), *(f"<0x{byte:02X}>" for byte in range(256))]
+    vocab = {number: token.encode() for number, token in enumerate(tokens)}
+    model = BPEModel(vocab, [("▁".encode(), b"a")], pattern=None, characters=Characters())
+    found = View("characters", model).tokens([2, 3 + 10])
+    assert [token["bytes"] for token in found] == ["2061", "0a"]
+    assert [token["name"] for token in found] == ["▁a", "<0x0A>"]
+    assert [token["pieces"] for token in found] == [[("·", True), ("a", False)], [("↵", True)]]
