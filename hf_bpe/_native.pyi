@@ -217,10 +217,29 @@ class Encoder:
     def rows_to_arrays(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
     ) -> tuple[Numbers, Numbers]: ...
+    def encode_to_rows(
+        self,
+        texts: list[AnyText],
+        options: Options,
+        threads: int,
+        template_ids: TemplateIds,
+        limit: tuple[int, bool] | None | None,
+        padding: Padding | None,
+    ) -> tuple[list[list[int]], list[list[int]]]: ...
+    def encode_to_row_arrays(
+        self,
+        texts: list[AnyText],
+        options: Options,
+        threads: int,
+        template_ids: TemplateIds,
+        limit: tuple[int, bool] | None | None,
+        padding: Padding | None,
+    ) -> tuple[Numbers, Numbers] | None: ...
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]: ...
     def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]: ...
     def find_last_cut(self, data: bytes, options: Options) -> int: ...
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes: ...
+    def decode_text(self, ids: Sequence[int], skipped: bytes, errors: str) -> str: ...
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]: ...
 
 def from_printable(texts: list[str]) -> list[bytes | None]:

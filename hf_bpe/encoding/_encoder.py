@@ -160,9 +160,13 @@ class Encoder(Protocol):
         """Return the number of ids of each text."""
         return [len(self.encode(text, options.for_text(index))) for index, text in enumerate(texts)]
 
+    def decode_text(self, ids: Sequence[int], skipped: bytes, errors: str) -> str:
+        """Return the text of ids, without skipped ids; `errors` is that of `bytes.decode`."""
+        return self.decode(ids, skipped).decode("utf-8", errors)
+
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
         """Return the text of each row of ids, without skipped ids; `errors` is that of `bytes.decode`."""
-        return [self.decode(row, skipped).decode("utf-8", errors) for row in [*rows]]
+        return [self.decode_text(row, skipped, errors) for row in [*rows]]
 
     def rows_to_lists(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
@@ -190,6 +194,63 @@ class Encoder(Protocol):
             rows = [filled_up(row, length, padding.pad_id, padding.is_left) for row in rows]
             masks = [filled_up(mask, length, 0, padding.is_left) for mask in masks]
         return rows, masks
+
+    def encode_to_rows(
+        self,
+        texts: list[AnyText],
+        options: Options,
+        threads: int,
+        template_ids: TemplateIds,
+        limit: tuple[int, bool] | None,
+        padding: Padding | None,
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the ids of each text with the special tokens of a template, truncated and padded, and masks.
+
+        Args:
+            texts, options, threads: as for `encode_to_numpy`.
+            template_ids: the ids before each text and after it.
+            limit: the most ids of a row, and whether truncation removes the first ids; None for no truncation.
+            padding: as for `rows_to_lists`.
+        """
+        return self.rows_to_lists(*self._encoded_rows(texts, options, threads, template_ids, limit), padding)
+
+    def encode_to_row_arrays(
+        self,
+        texts: list[AnyText],
+        options: Options,
+        threads: int,
+        template_ids: TemplateIds,
+        limit: tuple[int, bool] | None,
+        padding: Padding | None,
+    ) -> tuple[Numbers, Numbers] | None:
+        """Return the rows and masks of `encode_to_rows` as arrays; None if they are no rectangle."""
+        ids, spans, template_ids = self._encoded_rows(texts, options, threads, template_ids, limit)
+        lengths = spans[:, 0, 1] - spans[:, 0, 0] + sum(map(len, template_ids))
+        if padding is None:
+            if len(set(lengths.tolist())) > 1:
+                return None
+            padding = Padding(None, 0, False)
+        elif padding.length is not None and lengths.max(initial=0) > padding.length:
+            return None
+        return self.rows_to_arrays(ids, spans, template_ids, padding)
+
+    def _encoded_rows(
+        self,
+        texts: list[AnyText],
+        options: Options,
+        threads: int,
+        template_ids: TemplateIds,
+        limit: tuple[int, bool] | None,
+    ) -> tuple[Ids, Numbers, TemplateIds]:
+        ids, offsets = self.encode_to_numpy(texts, options, threads)
+        begins, ends = offsets[:-1].copy(), offsets[1:].copy()
+        if limit is not None:
+            kept = np.minimum(ends - begins, max(limit[0] - sum(map(len, template_ids)), 0))
+            if limit[1]:
+                begins = ends - kept
+            else:
+                ends = begins + kept
+        return ids, np.stack([begins, ends], axis=1)[:, None], template_ids
 
     def rows_to_arrays(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding

@@ -275,6 +275,30 @@ class NormalizingEncoder(Encoder):
 
     # Ids to rows and text.
 
+    def encode_to_rows(
+        self,
+        texts: list[AnyText],
+        options: Options,
+        threads: int,
+        template_ids: TemplateIds,
+        limit: tuple[int, bool] | None,
+        padding: Padding | None,
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        encode = self._whole.encode_to_rows if all(map(self._is_whole, texts)) else super().encode_to_rows
+        return encode(texts, options, threads, template_ids, limit, padding)
+
+    def encode_to_row_arrays(
+        self,
+        texts: list[AnyText],
+        options: Options,
+        threads: int,
+        template_ids: TemplateIds,
+        limit: tuple[int, bool] | None,
+        padding: Padding | None,
+    ) -> tuple[Numbers, Numbers] | None:
+        encode = self._whole.encode_to_row_arrays if all(map(self._is_whole, texts)) else super().encode_to_row_arrays
+        return encode(texts, options, threads, template_ids, limit, padding)
+
     def rows_to_lists(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
     ) -> tuple[list[list[int]], list[list[int]]]:
@@ -290,6 +314,9 @@ class NormalizingEncoder(Encoder):
 
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
         return self._raw.decode(ids, skipped)
+
+    def decode_text(self, ids: Sequence[int], skipped: bytes, errors: str) -> str:
+        return self._raw.decode_text(ids, skipped, errors)
 
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
         return self._raw.decode_batch(rows, skipped, errors)

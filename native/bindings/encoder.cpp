@@ -31,6 +31,7 @@ using Encoded = Typed<nb::tuple, "tuple[Ids, Numbers]">;
 using GivenModel = Typed<nb::object, "BPEModel">;
 using GivenOptions = Typed<nb::tuple, "Options">;
 using GivenPadding = Typed<nb::object, "Padding">;
+using GivenLimit = Typed<nb::object, "tuple[int, bool] | None">;
 using GivenTemplate = Typed<nb::object, "TemplateIds">;
 
 class PyEncoder {
@@ -113,27 +114,9 @@ class PyEncoder {
                                                                             const GivenNumbers& spans,
                                                                             const GivenTemplate& template_ids,
                                                                             const GivenPadding& padding) const {
-    constexpr const char* kExpected = "padding: expected None or (length or None, id, bool)";
-    const auto [wanted, pad_id, is_left] =
-        padding.value.is_none() ? Padding(0, 0, false) : values_of<Padding>(padding.value, kExpected);
-    const nb::object pad = nb::int_(pad_id), zero = nb::int_(0), one = nb::int_(1);
+    const auto [wanted, pad_id, is_left] = padding_of(padding).value_or(Padding(0, 0, false));
     const Rows rows = rows_of(ids, spans, template_ids);
-    const std::size_t least = wanted.value_or(rows.longest());
-    const nb::list lists = make_lists(rows.count()), masks = make_lists(rows.count());
-    PollInLoop polls(kCheckSignals);
-    for (std::size_t i = 0; i < rows.count(); ++i) {
-      const std::size_t size = rows.length(i), length = std::max(size, least);
-      const std::size_t before = is_left ? length - size : 0, after = length - size - before;
-      polls(length);
-      ListWriter row(lists[i], length), mask(masks[i], length);
-      row.add(before, pad);
-      rows.for_each_part(i, [&](const std::uint32_t* part, std::size_t of_part) { row.add(*ints_, part, of_part); });
-      row.add(after, pad);
-      mask.add(before, zero);
-      mask.add(size, one);
-      mask.add(after, zero);
-    }
-    return nb::make_tuple(lists, masks);
+    return lists_of(rows, wanted.value_or(rows.longest()), pad_id, is_left);
   }
 
   Typed<nb::tuple, "tuple[Numbers, Numbers]"> rows_to_arrays(const GivenIds& ids, const GivenNumbers& spans,
@@ -144,16 +127,28 @@ class PyEncoder {
     const Rows rows = rows_of(ids, spans, template_ids);
     const std::size_t longest = rows.longest(), length = wanted.value_or(longest);
     if (longest > length) throw nb::value_error("padding: expected a length that no row exceeds");
-    if (rows.count() != 0 && length > static_cast<std::size_t>(-1) / 16 / rows.count()) throw std::bad_alloc();
-    auto filled = make_array<std::int64_t>(rows.count() * length);
-    auto mask = make_array<std::int64_t>(rows.count() * length);
-    {
-      Poll poll{nb::none()};
-      const nb::gil_scoped_release no_gil;
-      rows.write_padded(length, pad_id, is_left, filled.get(), mask.get(), [&] { poll(0); });
-    }
-    return nb::make_tuple(to_array(filled.release(), {rows.count(), length}),
-                          to_array(mask.release(), {rows.count(), length}));
+    return arrays_of(rows, length, pad_id, is_left);
+  }
+
+  Typed<nb::tuple, "tuple[list[list[int]], list[list[int]]]"> encode_to_rows(
+      const Texts& texts, const GivenOptions& options, unsigned threads, const GivenTemplate& template_ids,
+      const GivenLimit& limit, const GivenPadding& padding) const {
+    const auto [wanted, pad_id, is_left] = padding_of(padding).value_or(Padding(0, 0, false));
+    const TextRows of_texts = encoded_rows(texts, options, threads, template_ids, limit);
+    const Rows& rows = of_texts.rows;
+    return lists_of(rows, wanted.value_or(rows.longest()), pad_id, is_left);
+  }
+
+  Typed<nb::object, "tuple[Numbers, Numbers] | None"> encode_to_row_arrays(
+      const Texts& texts, const GivenOptions& options, unsigned threads, const GivenTemplate& template_ids,
+      const GivenLimit& limit, const GivenPadding& padding) const {
+    const std::optional<Padding> padded = padding_of(padding);
+    const auto [wanted, pad_id, is_left] = padded.value_or(Padding({}, 0, false));
+    const TextRows of_texts = encoded_rows(texts, options, threads, template_ids, limit);
+    const Rows& rows = of_texts.rows;
+    const std::size_t longest = rows.longest(), length = wanted.value_or(longest);
+    if (longest > length || !(padded || rows.are_all_of(length))) return nb::none();
+    return nb::object(arrays_of(rows, length, pad_id, is_left));
   }
 
   std::vector<std::int64_t> count_tokens(const Texts& texts, const GivenOptions& given, unsigned threads) const {
@@ -195,13 +190,15 @@ class PyEncoder {
     nb::list texts;
     Scratch scratch;
     for (nb::handle row : items_of(rows.value, "rows")) {
-      const std::string_view bytes = decode_row(row, view_of(skipped, "skipped"), scratch);
-      const auto size = static_cast<Py_ssize_t>(bytes.size());
-      nb::object text = nb::steal(PyUnicode_DecodeUTF8(bytes.data(), size, errors.c_str()));
-      if (!text.is_valid()) throw nb::python_error();
-      texts.append(text);
+      texts.append(text_of(decode_row(row, view_of(skipped, "skipped"), scratch), errors));
     }
     return texts;
+  }
+
+  nb::str decode_text(const Typed<nb::object, "Sequence[int]">& ids, const nb::bytes& skipped,
+                      const std::string& errors) const {
+    Scratch scratch;
+    return text_of(decode_row(ids.value, view_of(skipped, "skipped"), scratch), errors);
   }
 
  private:
@@ -251,6 +248,75 @@ class PyEncoder {
                  pattern, simd, chunk_bytes),
         decoder_(decoder_of(vocab)),
         ints_(std::make_shared<Ints>(decoder_.ids())) {}
+
+  static std::optional<Padding> padding_of(const GivenPadding& padding) {
+    if (padding.value.is_none()) return std::nullopt;
+    return values_of<Padding>(padding.value, "padding: expected None or (length or None, id, bool)");
+  }
+
+  // Rows of one text each. The ids stay where they are when this is moved.
+  struct TextRows {
+    Encoder::Encoded encoded;
+    Rows rows;
+  };
+
+  TextRows encoded_rows(const Texts& texts, const GivenOptions& options, unsigned threads,
+                        const GivenTemplate& template_ids, const GivenLimit& limit) const {
+    std::vector<Ids> special = special_ids_of(template_ids.value);
+    if (special.size() != 2) throw nb::value_error("template_ids: expected those before and after a text");
+    std::size_t room = static_cast<std::size_t>(-1);
+    bool cuts_left = false;
+    if (!limit.value.is_none()) {
+      std::tie(room, cuts_left) =
+          values_of<std::tuple<std::size_t, bool>>(limit.value, "limit: expected None or (a number of ids, bool)");
+      room -= std::min(room, special[0].size() + special[1].size());
+    }
+    const HeldTexts held(texts, how());
+    Encoder::Encoded encoded = run(held, options_of(options, held.texts.size(), threads));
+    std::vector<std::int64_t> spans(2 * held.texts.size());
+    for (std::size_t i = 0; i < held.texts.size(); ++i) {
+      const std::int64_t begin = encoded.offsets[i], end = encoded.offsets[i + 1];
+      const auto kept = static_cast<std::int64_t>(std::min(static_cast<std::size_t>(end - begin), room));
+      spans[2 * i] = cuts_left ? end - kept : begin;
+      spans[2 * i + 1] = cuts_left ? end : begin + kept;
+    }
+    Rows rows(encoded.ids.begin(), encoded.ids.size(), std::move(spans), std::move(special));
+    return {std::move(encoded), std::move(rows)};
+  }
+
+  // Lists of the rows and of their masks, filled up to a length; a row that is longer stays as it is.
+  nb::tuple lists_of(const Rows& rows, std::size_t least, std::int64_t pad_id, bool is_left) const {
+    const nb::object pad = nb::int_(pad_id), zero = nb::int_(0), one = nb::int_(1);
+    const nb::list lists = make_lists(rows.count()), masks = make_lists(rows.count());
+    PollInLoop polls(kCheckSignals);
+    for (std::size_t i = 0; i < rows.count(); ++i) {
+      const std::size_t size = rows.length(i), length = std::max(size, least);
+      const std::size_t before = is_left ? length - size : 0, after = length - size - before;
+      polls(length);
+      ListWriter row(lists[i], length), mask(masks[i], length);
+      row.add(before, pad);
+      rows.for_each_part(i, [&](const std::uint32_t* part, std::size_t of_part) { row.add(*ints_, part, of_part); });
+      row.add(after, pad);
+      mask.add(before, zero);
+      mask.add(size, one);
+      mask.add(after, zero);
+    }
+    return nb::make_tuple(lists, masks);
+  }
+
+  // Arrays of the rows and of their masks, filled up to a length that no row exceeds.
+  static nb::tuple arrays_of(const Rows& rows, std::size_t length, std::int64_t pad_id, bool is_left) {
+    if (rows.count() != 0 && length > static_cast<std::size_t>(-1) / 16 / rows.count()) throw std::bad_alloc();
+    auto filled = make_array<std::int64_t>(rows.count() * length);
+    auto mask = make_array<std::int64_t>(rows.count() * length);
+    {
+      Poll poll{nb::none()};
+      const nb::gil_scoped_release no_gil;
+      rows.write_padded(length, pad_id, is_left, filled.get(), mask.get(), [&] { poll(0); });
+    }
+    return nb::make_tuple(to_array(filled.release(), {rows.count(), length}),
+                          to_array(mask.release(), {rows.count(), length}));
+  }
 
   HeldTexts::Options how() const { return {.repairs_surrogates = true, .max_wide_bytes = encoder_.max_wide_bytes()}; }
   static constexpr std::ptrdiff_t kShort = 1 << 12;  // bytes; releasing the GIL is not worthwhile for shorter texts
@@ -339,6 +405,12 @@ class PyEncoder {
     Ids ids;
     std::string bytes;
   };
+
+  static nb::str text_of(std::string_view bytes, const std::string& errors) {
+    PyObject* text = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), errors.c_str());
+    if (text == nullptr) throw nb::python_error();
+    return nb::steal<nb::str>(text);
+  }
 
   // The bytes of a row, in `scratch`.
   std::string_view decode_row(nb::handle row, std::string_view skipped, Scratch& scratch) const {
@@ -434,10 +506,15 @@ Raises:
       .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "texts"_a, "options"_a)
       .def("rows_to_lists", &PyEncoder::rows_to_lists, "ids"_a, "spans"_a, "template_ids"_a, "padding"_a.none())
       .def("rows_to_arrays", &PyEncoder::rows_to_arrays, "ids"_a, "spans"_a, "template_ids"_a, "padding"_a)
+      .def("encode_to_rows", &PyEncoder::encode_to_rows, "texts"_a, "options"_a, "threads"_a, "template_ids"_a,
+           "limit"_a.none(), "padding"_a.none())
+      .def("encode_to_row_arrays", &PyEncoder::encode_to_row_arrays, "texts"_a, "options"_a, "threads"_a,
+           "template_ids"_a, "limit"_a.none(), "padding"_a.none())
       .def("count_tokens", &PyEncoder::count_tokens, "texts"_a, "options"_a, "threads"_a)
       .def("merge_words", &PyEncoder::merge_words, "words"_a, "unknown_id"_a)
       .def("find_last_cut", &PyEncoder::find_last_cut, "data"_a, "options"_a)
       .def("decode", &PyEncoder::decode, "ids"_a, "skipped"_a)
+      .def("decode_text", &PyEncoder::decode_text, "ids"_a, "skipped"_a, "errors"_a)
       .def("decode_batch", &PyEncoder::decode_batch, "rows"_a, "skipped"_a, "errors"_a);
 }
 

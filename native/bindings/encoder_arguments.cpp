@@ -51,13 +51,18 @@ EncodingOptions options_of(const nb::tuple& given, std::size_t texts, unsigned t
   return options;
 }
 
-// The arrays are cast last, as other arguments may run Python code.
-Rows rows_of(nb::handle ids, nb::handle spans, nb::handle template_ids) {
+std::vector<Ids> special_ids_of(nb::handle template_ids) {
   std::vector<Ids> special;
   for (nb::handle row : items_of(template_ids, "template_ids")) {
     Ids& last = special.emplace_back();
     for (nb::handle id : items_of(row, "template_ids")) last.push_back(number_of<std::uint32_t>(id, "template_ids"));
   }
+  return special;
+}
+
+// The arrays are cast last, as other arguments may run Python code.
+Rows rows_of(nb::handle ids, nb::handle spans, nb::handle template_ids) {
+  std::vector<Ids> special = special_ids_of(template_ids);
   SpanArray all_spans;
   if (!nb::try_cast(spans, all_spans)) throw nb::type_error("spans: expected an int64 array of three dimensions");
   if (special.size() < 2 || all_spans.shape(1) != special.size() - 1 || all_spans.shape(2) != 2) {

@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "added_tokens/added_tokens.hpp"
@@ -24,6 +25,9 @@ Values values_of(nb::handle tuple, const char* expected) {
 std::vector<AddedToken> added_tokens(const nb::tuple& tokens);
 
 EncodingOptions options_of(const nb::tuple& given, std::size_t texts, unsigned threads = 1);
+
+// The ids of a template: those before the first sequence of a row and after each.
+std::vector<std::vector<std::uint32_t>> special_ids_of(nb::handle template_ids);
 
 // Copies of the arrays, because any thread may change them.
 Rows rows_of(nb::handle ids, nb::handle spans, nb::handle template_ids);

@@ -68,7 +68,12 @@ class ListWriter {
     }
   }
   void add(std::size_t times, nb::handle item) {
+#if defined(Py_GIL_DISABLED) || PY_VERSION_HEX >= 0x030C0000  // from 3.12 on small ints are not counted
     for (std::size_t i = 0; i < times; ++i) push(item.inc_ref().ptr());
+#else
+    Py_SET_REFCNT(item.ptr(), Py_REFCNT(item.ptr()) + static_cast<Py_ssize_t>(times));
+    next_ = std::fill_n(next_, times, item.ptr());
+#endif
   }
 
  private:

@@ -19,16 +19,25 @@ class Rows {
   // ids.
   Rows(std::vector<std::uint32_t> ids, std::vector<std::int64_t> spans,
        std::vector<std::vector<std::uint32_t>> template_ids)
-      : ids_(std::move(ids)), spans_(std::move(spans)), template_ids_(std::move(template_ids)) {
+      : Rows(ids.data(), ids.size(), std::move(spans), std::move(template_ids)) {
+    held_ = std::move(ids);  // whose data stay where they are
+  }
+  // Of ids that outlive the rows.
+  Rows(const std::uint32_t* ids, std::size_t size, std::vector<std::int64_t> spans,
+       std::vector<std::vector<std::uint32_t>> template_ids)
+      : ids_(ids), spans_(std::move(spans)), template_ids_(std::move(template_ids)) {
     count_ = spans_.size() / 2 / sequences();
     for (std::size_t i = 0; i < count_ * sequences(); ++i) {
       const std::int64_t begin = spans_[2 * i], end = spans_[2 * i + 1];
-      if (begin < 0 || begin > end || static_cast<std::uint64_t>(end) > ids_.size()) {
+      if (begin < 0 || begin > end || static_cast<std::uint64_t>(end) > size) {
         throw std::invalid_argument("spans: expected each to begin before it ends, and to lie within the ids");
       }
     }
     for (const auto& each : template_ids_) special_ += each.size();
   }
+
+  Rows(Rows&&) = default;
+  Rows(const Rows&) = delete;
 
   std::size_t count() const { return count_; }
   std::size_t length(std::size_t row) const {
@@ -42,12 +51,19 @@ class Rows {
     return longest;
   }
 
+  bool are_all_of(std::size_t length) const {
+    for (std::size_t row = 0; row < count_; ++row) {
+      if (this->length(row) != length) return false;
+    }
+    return true;
+  }
+
   // Calls `use` with the ids of each part of a row and their number.
   template <class Use>
   void for_each_part(std::size_t row, const Use& use) const {
     use(template_ids_[0].data(), template_ids_[0].size());
     for (std::size_t j = 0; j < sequences(); ++j) {
-      use(ids_.data() + spans_[2 * (row * sequences() + j)], size_of(row, j));
+      use(ids_ + spans_[2 * (row * sequences() + j)], size_of(row, j));
       use(template_ids_[j + 1].data(), template_ids_[j + 1].size());
     }
   }
@@ -78,7 +94,8 @@ class Rows {
     return static_cast<std::size_t>(span[1] - span[0]);
   }
 
-  std::vector<std::uint32_t> ids_;
+  std::vector<std::uint32_t> held_;
+  const std::uint32_t* ids_;
   std::vector<std::int64_t> spans_;
   std::size_t count_ = 0;
   std::vector<std::vector<std::uint32_t>> template_ids_;
