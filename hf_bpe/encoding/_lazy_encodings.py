@@ -256,6 +256,28 @@ class Encodings(Sequence[Encoding]):
         return self._made[row]
 
 
+class DeferredEncodings(Encodings):
+    """Encodings of which nothing is made, not even their parts, before somebody looks at them; few callers do.
+
+    Args:
+        complete: returns encodings whose parts these take; called again only where two threads look at once.
+    """
+
+    def __init__(self, complete: Callable[[], Encodings]) -> None:
+        self._complete = complete
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _PARTS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        parts = vars(self._complete())
+        # In one step, so that another thread sees all parts or none.
+        self.__dict__.update({each: parts[each] for each in _PARTS})
+        return self.__dict__[name]
+
+
+_PARTS = ("_make_layout", "_make_places", "_pad_id", "_type_ids", "_to_tokens", "_trim", "_make_matched", "_made")
+
+
 def trimmed(tokens: list[str], offsets: list[Offsets], keep_first: bool) -> list[Offsets]:
     """Return the offsets of tokens without the white space at their ends.
 

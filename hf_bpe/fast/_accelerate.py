@@ -8,7 +8,8 @@ from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 from transformers.utils import logging
 
 from hf_bpe.fast._accelerated import accelerated_class
-from hf_bpe.fast._tokenization_fast import BPETokenizerFast
+from hf_bpe.fast._tokenization_fast import BPETokenizerFast, seal
+from hf_bpe.tokenizer._direct_methods import ALL_HOOKS
 from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 logger = logging.get_logger(__name__)
@@ -52,6 +53,8 @@ def accelerate(tokenizer: Any) -> Any:
         }
         other._tokenizer = settings.pop("_tokenizer")
         vars(other).update(settings)
+        for hook in ALL_HOOKS & settings.keys():
+            setattr(other, hook, settings[hook])
         vars(other)["_pipeline_slot"].require(vars(other))
     except ValueError as error:
         raise ValueError(f"accelerate: {name} cannot be accelerated: {error}") from error
@@ -86,7 +89,10 @@ class _Accelerating(classmethod):  # type: ignore[type-arg]
 
     def __init__(self, plain: Any) -> None:
         def from_pretrained(cls: type, *args: Any, **kwargs: Any) -> Any:
-            return accelerated_if_possible(plain.__get__(None, cls)(*args, **kwargs))
+            loaded = accelerated_if_possible(plain.__get__(None, cls)(*args, **kwargs))
+            if isinstance(loaded, BPETokenizerFast):
+                seal(loaded, kwargs.values())
+            return loaded
 
         from_pretrained.__doc__ = getattr(plain, "__func__", plain).__doc__
         super().__init__(from_pretrained)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Any
 
 from tokenizers import Tokenizer
 from transformers.utils import logging
@@ -13,9 +15,10 @@ from transformers.utils import logging
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.fast._backend_state import (
+    Components,
     is_held_elsewhere,
     remembered_as_special,
-    state_of_components,
+    sizes_of,
     state_of_tokens,
 )
 from hf_bpe.fast._fast_pipeline import FastPipeline
@@ -55,13 +58,40 @@ def verified_pipeline(backend: Tokenizer) -> FastPipeline:
     return pipeline
 
 
-class _Snapshot(NamedTuple):
-    """The state of a backend for which an pipeline was made; without a backend, that of one that was copied."""
+@dataclass
+class _Snapshot:
+    """The state of a backend for which a pipeline was made.
+
+    Attributes:
+        backend: the backend; None before it is known, in a copy.
+        pipeline: what was made of it; None if there can be none.
+        components: handles of its components, as they are as long as nothing reaches it.
+        states: their state.
+        tokens: the state of its tokens.
+    """
 
     backend: Tokenizer | None
     pipeline: FastPipeline | None
-    components: tuple[Any, ...]
+    components: Components
+    states: tuple[Any, ...]
     tokens: tuple[Any, ...]
+
+
+def _state_of(backend: Tokenizer) -> tuple[Components, tuple[Any, ...], tuple[Any, ...]]:
+    """Return handles of the components, their state, and that of the tokens."""
+    components = Components(backend)
+    return components, components.state(), (sizes_of(backend), *state_of_tokens(backend))
+
+
+_TRUSTED = {"_add_tokens", "_encode_plus", "_decode", "set_truncation_and_padding", "num_special_tokens_to_add"}
+_TRUSTED |= {"__init__", "_post_init", "update_post_processor", "convert_tokens_to_string", "get_added_vocab"}
+_TRUSTED |= {"added_tokens_encoder", "vocab", "_encode_without_added_tokens", "save_vocabulary", "_save_pretrained"}
+
+
+def _keeps_no_handle(caller: FrameType) -> bool:
+    """Say whether a function that reads `_tokenizer` is known to keep and to return neither it nor a part of it."""
+    module = caller.f_globals.get("__name__", "")
+    return caller.f_code.co_name in _TRUSTED and module.startswith("transformers.")
 
 
 class PipelineSlot:
@@ -70,28 +100,41 @@ class PipelineSlot:
     Copies made by `copy.copy` share the slot with the backend. They are known, so that their references to the backend
     are not taken for those of other code, for which added tokens would be compared in every call: vLLM keeps copies.
 
+    What is compared before each call depends on who could change the backend. Nothing, as long as it is sealed: it was
+    loaded by hf_bpe, and since then nothing but methods of transformers has reached it. Else the components, because
+    other code may have a handle of one; and if the backend itself may have been reached, its tokens, too.
+
     Attributes:
         is_reached: whether other code may have reached the backend since it was last compared.
+        is_sealed: whether no other code has ever had the backend.
 
     Pickles are empty, so the fingerprint of a tokenizer does not depend on what was called.
     """
 
-    __slots__ = ("_is_warned", "_owners", "_snapshot", "is_reached")
+    __slots__ = ("_is_warned", "_owners", "_snapshot", "is_reached", "is_sealed")
 
     def __init__(self) -> None:
         self._owners: tuple[weakref.ref[Any], ...] = ()
         self._snapshot: _Snapshot | None = None
         self._is_warned = False
         self.is_reached = True
+        self.is_sealed = False
 
     def __reduce__(self) -> tuple[type[PipelineSlot], tuple[()]]:
         return PipelineSlot, ()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PipelineSlot:
         other = PipelineSlot()
+        other.is_sealed = self.is_sealed
         if self._snapshot is not None and not self.is_reached:
-            other._snapshot = self._snapshot._replace(backend=None)
+            other._snapshot = replace(self._snapshot, backend=None)
         return other
+
+    def reach(self, caller: FrameType) -> None:
+        """Remember that a function gets the backend."""
+        self.is_reached = True
+        if self.is_sealed and not _keeps_no_handle(caller):
+            self.is_sealed = False
 
     def add_owner(self, tokenizer: Any) -> None:
         """Remember a tokenizer that has this slot."""
@@ -104,28 +147,38 @@ class PipelineSlot:
         found = {id(vars(owner)): vars(owner) for owner in owners if hasattr(type(owner), "_accelerates")}
         return [each for each in found.values() if each is not attributes and each.get("_pipeline_slot") is self]
 
-    def current(self, attributes: dict[str, Any]) -> FastPipeline | None:
+    def current(self, attributes: dict[str, Any], only_decodes: bool = False) -> FastPipeline | None:
         """Return the pipeline of the backend as it is now; None if the backend has to do the work itself.
 
         Args:
             attributes: those of the tokenizer.
+            only_decodes: whether the pipeline is only to decode, which fewer components decide.
         """
         backend, snapshot = attributes["_tokenizer"], self._snapshot
+        if snapshot is None:
+            return self._renewed(backend)
+        if not self.is_reached and snapshot.backend is backend:
+            if self.is_sealed:
+                return snapshot.pipeline
+            try:
+                components, states = snapshot.components, snapshot.states
+                if components.decodes_as(states) and (only_decodes or components.state() == states):
+                    return snapshot.pipeline
+            except ValueError:
+                pass  # which is raised again
         try:
-            if snapshot is None or state_of_components(backend) != snapshot.components:
+            # In this order: what is reached from here on is compared in the next call.
+            self.is_reached = False
+            if snapshot.backend is not backend or is_held_elsewhere(attributes, self._others(attributes)):
+                self.is_reached, self.is_sealed = True, False
+            components, states, tokens = _state_of(backend)
+            if (states, tokens) != (snapshot.states, snapshot.tokens):
                 return self._renewed(backend)
-            if self.is_reached or snapshot.backend is not backend:
-                # In this order: what is reached from here on is compared in the next call.
-                self.is_reached = False
-                if snapshot.backend is not backend or is_held_elsewhere(attributes, self._others(attributes)):
-                    self.is_reached = True
-                if state_of_tokens(backend) != snapshot.tokens:
-                    return self._renewed(backend)
         except ValueError as error:  # of a component in Python
             self._warn(error)
             return None
-        if snapshot.backend is None:
-            self._snapshot = snapshot._replace(backend=backend)
+        # Not a new snapshot, which could replace that of a thread that has seen a change meanwhile.
+        snapshot.backend, snapshot.components = backend, components
         return snapshot.pipeline
 
     def require(self, attributes: dict[str, Any]) -> None:
@@ -151,15 +204,15 @@ class PipelineSlot:
         """
         for _ in range(_TRIES):
             self.is_reached = True
-            before = state_of_components(backend), state_of_tokens(backend)
+            components, states, tokens = _state_of(backend)
             pipeline, error = None, None
             try:
                 pipeline = make(backend)
             except ValueError as raised:
                 error = raised
-            is_unchanged = before == (state_of_components(backend), state_of_tokens(backend))
+            is_unchanged = (states, tokens) == _state_of(backend)[1:]
             if is_unchanged and error is None:
-                self._snapshot = _Snapshot(backend, pipeline, *before)
+                self._snapshot = _Snapshot(backend, pipeline, components, states, tokens)
             if error is None:
                 return pipeline
             if is_unchanged:

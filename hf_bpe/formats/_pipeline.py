@@ -168,6 +168,17 @@ class Pipeline:
         """The options of encoding bytes, which get no prefix space."""
         return self.options(add_prefix_space=False)
 
+    def encode_text(self, text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
+        """Return the ids of one text, with what that takes looked up once."""
+        encode, options, before, after, has_special = self._of_one_text
+        ids = encode(text, options[1 if split_special_tokens else 0])
+        return [*before, *ids, *after] if has_special and add_special_tokens else ids
+
+    @cached_property
+    def _of_one_text(self) -> tuple[Callable[..., list[int]], tuple[Options, Options], list[int], list[int], bool]:
+        before, after = map(list, self.template_ids(1))
+        return self.encoder.encode, self._options, before, after, bool(before or after)
+
     def template_ids(self, sequences: int, add_special_tokens: bool = True) -> TemplateIds:
         """Return the ids of the special tokens before the first of one or two sequences, and after each."""
         return self._templates[sequences - 1] if add_special_tokens else ((),) * (sequences + 1)

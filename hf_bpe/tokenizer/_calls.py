@@ -12,14 +12,15 @@ from functools import partial
 from typing import Any
 
 from transformers.tokenization_utils_base import BatchEncoding
-from transformers.utils import PaddingStrategy, TensorType, is_torch_available
+from transformers.utils import PaddingStrategy
 
 from hf_bpe._utils.arguments import check_choice
 from hf_bpe.encoding._batch_layout import Layout
-from hf_bpe.encoding._encoder import AnyText, Encoder, Numbers, Options, Padding, TemplateIds
+from hf_bpe.encoding._encoder import AnyText, Encoder, Options, Padding, TemplateIds
 from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._call_arguments import CALL_NAMES, Call, Inputs
+from hf_bpe.tokenizer._results import TypeIdsMaker, as_tensor, row_type_ids
 
 # Arguments that allow the fast path for a single text: those that decide only the ids and the mask.
 _PLAIN_NAMES = {"add_special_tokens", "split_special_tokens", "return_attention_mask", "verbose", "max_length"}
@@ -46,7 +47,7 @@ def encode_call(
     inputs: Inputs,
     template: TemplateIds,
     given: dict[str, Any],
-    make_type_ids: Callable[..., list[int]] | None = None,
+    make_type_ids: TypeIdsMaker | None = None,
 ) -> BatchEncoding:
     """Return the result of a call for texts.
 
@@ -58,7 +59,7 @@ def encode_call(
         make_type_ids: its method for token type ids; None for those of the template.
     """
     names = tokenizer.model_input_names
-    type_ids = partial(_type_ids, tokenizer, pipeline, make_type_ids, given.get("add_special_tokens", True))
+    type_ids = partial(row_type_ids, tokenizer, pipeline, make_type_ids, given.get("add_special_tokens", True))
     to_tokens = tokenizer.convert_ids_to_tokens
     if _is_plain(inputs, given) and "token_type_ids" not in names:
         # A fast path for the ids and mask of one text, with the same result as the general one.
@@ -126,8 +127,8 @@ def _columns(
     if call.return_tensors and (layout.padded_lengths == layout.longest_padded).all():
         to_longest = Padding(layout.longest_padded, pad_id, layout.pads_left)
         ids, mask = encoder.rows_to_arrays(layout.ids, layout.spans, layout.template, to_longest)
-        data["input_ids"] = _as_tensor(ids, call.return_tensors)
-        mask = _as_tensor(mask, call.return_tensors)
+        data["input_ids"] = as_tensor(ids, call.return_tensors)
+        mask = as_tensor(mask, call.return_tensors)
     else:
         padding = None if layout.width is None else Padding(layout.width, pad_id, layout.pads_left)
         data["input_ids"], mask = encoder.rows_to_lists(layout.ids, layout.spans, layout.template, padding)
@@ -149,27 +150,3 @@ def _columns(
 
 def _gives(name: str, wanted: bool | None, names: Collection[str]) -> bool:
     return name in names if wanted is None else wanted
-
-
-def _type_ids(
-    tokenizer: Any,
-    pipeline: Pipeline,
-    make_type_ids: Callable[..., list[int]] | None,
-    add_special_tokens: bool,
-    layout: Layout,
-    row: int,
-) -> list[int]:
-    is_of_template = pipeline.template is not None and pipeline.template.has_type_ids
-    if is_of_template or make_type_ids is None or not add_special_tokens:
-        return pipeline.type_ids(add_special_tokens, layout, row, tokenizer.pad_token_type_id)
-    values = make_type_ids(*([0] * size for size in layout.sequence_lengths[row].tolist()))
-    return layout.filled_up(values, tokenizer.pad_token_type_id)
-
-
-def _as_tensor(array: Numbers, kind: Any) -> Any:
-    """Return a torch tensor that shares the memory of an array, if torch tensors are requested."""
-    if TensorType(kind) != TensorType.PYTORCH or not is_torch_available():
-        return array  # BatchEncoding makes other tensors of it, or raises an error for a missing library
-    import torch
-
-    return torch.from_numpy(array)

@@ -34,6 +34,7 @@ from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import AddedTokens
 from hf_bpe.tokenizer._calls import WarningsGiven
 from hf_bpe.tokenizer._construction import find_model, make_vocabulary
+from hf_bpe.tokenizer._direct_methods import DirectMethods
 from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR, CheckedTokenizer
 from hf_bpe.tokenizer._methods.bulk import BulkMethods
@@ -64,7 +65,9 @@ if TYPE_CHECKING:
 _BOS_EOS_FLAGS = ("add_bos_token", "add_eos_token")
 
 
-class BPETokenizer(CallMethods, BulkMethods, FileMethods, DecodingMethods, SavingMethods):
+class BPETokenizer(
+    DirectMethods, CallMethods, BulkMethods, FileMethods, DecodingMethods, SavingMethods, backend="python"
+):
     """A byte-level BPE tokenizer for transformers, from a `BPEModel` or from GPT-2's two files.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
@@ -40,13 +41,19 @@ def cleans_up(tokenizer: Any, given: bool | None) -> bool:
     """
     if not (tokenizer.clean_up_tokenization_spaces if given is None else given):
         return False
-    if not hasattr(tokenizer, _INSISTS) or getattr(tokenizer, _INSISTS):
+    if getattr(tokenizer, _INSISTS, True):
         return True
-    logger.warning_once(
+    _say_ignored()
+    return False
+
+
+@cache
+def _say_ignored() -> None:
+    """Log once that a setting is ignored; decoding asks often."""
+    logger.warning(
         "transformers ignores clean_up_tokenization_spaces=True for BPE, whose texts it would corrupt; set it to "
         f"False, or {_INSISTS} to True"
     )
-    return False
 
 
 @contextmanager

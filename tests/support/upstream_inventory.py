@@ -5,10 +5,17 @@ A parameter with a default has a `=`. What older versions of transformers have i
 """
 
 SIGNATURES = {
+    "PreTrainedTokenizer.__call__": (
+        "text=, text_pair=, text_target=, text_pair_target=, add_special_tokens=, padding=, truncation=, max_length=, "
+        "stride=, is_split_into_words=, pad_to_multiple_of=, padding_side=, return_tensors=, "
+        "return_token_type_ids=, return_attention_mask=, return_overflowing_tokens=, "
+        "return_special_tokens_mask=, return_offsets_mapping=, return_length=, verbose=, tokenizer_kwargs=, **kwargs"
+    ),
     "PreTrainedTokenizer.__init__": "**kwargs",
     "PreTrainedTokenizer._add_tokens": "new_tokens, special_tokens=",
     "PreTrainedTokenizer._convert_id_to_token": "index",
     "PreTrainedTokenizer._convert_token_to_id": "token",
+    "PreTrainedTokenizer._convert_token_to_id_with_added_voc": "token",
     "PreTrainedTokenizer._decode": "token_ids, skip_special_tokens=, clean_up_tokenization_spaces=, **kwargs",
     "PreTrainedTokenizer._encode_plus": (
         "text, text_pair=, add_special_tokens=, padding_strategy=, truncation_strategy=, max_length=, "
@@ -33,6 +40,8 @@ SIGNATURES = {
     "PreTrainedTokenizer.add_special_tokens": "special_tokens_dict, replace_extra_special_tokens=",
     "PreTrainedTokenizer.add_tokens": "new_tokens, special_tokens=",
     "PreTrainedTokenizer.added_tokens_decoder": "property",
+    "PreTrainedTokenizer.all_special_ids": "property",
+    "PreTrainedTokenizer.all_special_tokens": "property",
     "PreTrainedTokenizer.apply_chat_template": (
         "conversation, tools=, documents=, chat_template=, add_generation_prompt=, "
         "continue_final_message=, tokenize=, sanitize_control_tokens=, padding=, truncation=, "
@@ -90,6 +99,12 @@ SIGNATURES = {
     "PreTrainedTokenizer.push_to_hub": (
         "repo_id, commit_message=, commit_description=, private=, token=, revision=, create_pr=, max_shard_size=, tags="
     ),
+    "PreTrainedTokenizerFast.__call__": (
+        "text=, text_pair=, text_target=, text_pair_target=, add_special_tokens=, padding=, truncation=, max_length=, "
+        "stride=, is_split_into_words=, pad_to_multiple_of=, padding_side=, return_tensors=, "
+        "return_token_type_ids=, return_attention_mask=, return_overflowing_tokens=, "
+        "return_special_tokens_mask=, return_offsets_mapping=, return_length=, verbose=, tokenizer_kwargs=, **kwargs"
+    ),
     "PreTrainedTokenizerFast.__len__": "",
     "PreTrainedTokenizerFast._convert_id_to_token": "index",
     "PreTrainedTokenizerFast._convert_token_to_id_with_added_voc": "token",
@@ -101,18 +116,29 @@ SIGNATURES = {
         "return_special_tokens_mask=, return_offsets_mapping=, return_length=, verbose=, "
         "split_special_tokens=, **kwargs"
     ),
+    "PreTrainedTokenizerFast._get_padding_truncation_strategies": (
+        "padding=, truncation=, max_length=, pad_to_multiple_of=, verbose=, **kwargs"
+    ),
     "PreTrainedTokenizerFast._tokenizer": "attribute",
     "PreTrainedTokenizerFast.added_tokens_decoder": "property",
     "PreTrainedTokenizerFast.batch_decode": "sequences, skip_special_tokens=, clean_up_tokenization_spaces=, **kwargs",
     "PreTrainedTokenizerFast.convert_ids_to_tokens": "ids, skip_special_tokens=",
+    "PreTrainedTokenizerFast.convert_tokens_to_ids": "tokens",
     "PreTrainedTokenizerFast.decode": "token_ids, skip_special_tokens=, **kwargs",
     "PreTrainedTokenizerFast.encode": (
         "text, text_pair=, add_special_tokens=, padding=, truncation=, max_length=, stride=, "
         "padding_side=, return_tensors=, **kwargs"
     ),
+    "PreTrainedTokenizerFast.from_pretrained": (
+        "pretrained_model_name_or_path, *init_inputs, cache_dir=, force_download=, local_files_only=, token=, "
+        "revision=, trust_remote_code=, **kwargs"
+    ),
     "PreTrainedTokenizerFast.get_vocab": "",
     "PreTrainedTokenizerFast.save_pretrained": (
         "save_directory, legacy_format=, filename_prefix=, push_to_hub=, save_format=, **kwargs"
+    ),
+    "PreTrainedTokenizerFast.set_truncation_and_padding": (
+        "padding_strategy, truncation_strategy, max_length, stride, pad_to_multiple_of, padding_side"
     ),
     "PreTrainedTokenizerFast.tokenize": "text, pair=, add_special_tokens=, **kwargs",
     "PreTrainedTokenizerFast.vocab_size": "property",

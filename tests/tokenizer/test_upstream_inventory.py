@@ -6,6 +6,8 @@ import pytest
 from transformers import PreTrainedTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, BPETokenizerFast
+from hf_bpe.tokenizer import _results
+from hf_bpe.tokenizer._direct_methods import HOOKS
 from support.upstream_inventory import OLDER, SIGNATURES
 
 UPSTREAM = {"PreTrainedTokenizer": PreTrainedTokenizer, "PreTrainedTokenizerFast": PreTrainedTokenizerFast}
@@ -13,7 +15,7 @@ OURS = {"PreTrainedTokenizer": BPETokenizer, "PreTrainedTokenizerFast": BPEToken
 # Of Python, not of transformers.
 OF_PYTHON = {"__doc__", "__module__", "__getstate__", "__setattr__", "__repr__", "__firstlineno__"}
 OF_PYTHON |= {"__annotations__", "__dict__", "__weakref__", "__static_attributes__", "__annotate_func__"}
-OF_PYTHON |= {"__slotnames__"}  # of copy and pickle
+OF_PYTHON |= {"__init_subclass__", "__slotnames__"}  # of copy and pickle
 
 
 def signature_of(upstream, name):
@@ -55,3 +57,16 @@ def test_upstream_names_have_known_signatures():
 @pytest.mark.parametrize("name", OURS)
 def test_all_that_is_overridden_is_in_the_inventory(name):
     assert overridden(name) <= {*SIGNATURES}
+
+
+@pytest.mark.parametrize(
+    ("backend", "name"), [("python", "PreTrainedTokenizer"), ("tokenizers", "PreTrainedTokenizerFast")]
+)
+def test_all_that_direct_methods_look_at_is_in_the_inventory(backend, name):
+    hooks = {f"{name}.{hook}" for hooks in HOOKS[backend].values() for hook in hooks if hasattr(UPSTREAM[name], hook)}
+    assert hooks - {*SIGNATURES} == set()
+
+
+def test_constructor_of_batch_encoding_only_sets_attributes():
+    """Else calls are slower: `_results.batch_encoding` has to follow what it does."""
+    assert _results._SETS_ATTRIBUTES_ONLY

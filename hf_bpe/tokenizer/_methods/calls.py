@@ -7,16 +7,22 @@ from typing import Any
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 
 from hf_bpe._utils.arguments import check_flag, check_str, check_strs, checked
+from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.encoding._batch_layout import truncated_ids
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._lazy_encodings import Source as EncodedTexts
 from hf_bpe.encoding._randomness import options_of_call
+from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.tokenizer import _allowed_special as allowed_special
 from hf_bpe.tokenizer._call_arguments import check_call_options, check_inherited_call, checked_inputs
-from hf_bpe.tokenizer._calls import encode_call, plain_ids
+from hf_bpe.tokenizer._calls import encode_call
+from hf_bpe.tokenizer._direct_methods import OF_TEXT_OR_IDS
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._methods.template import TemplateMethods
+from hf_bpe.tokenizer._results import TypeIdsMaker
+
+_HOOKS_OF_A_TOKEN = {"_convert_token_to_id", "_convert_token_to_id_with_added_voc"}
 
 
 class CallMethods(TemplateMethods):
@@ -27,6 +33,8 @@ class CallMethods(TemplateMethods):
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
         inputs = checked_inputs(text, text_pair, given)
+        if not self._overridden.isdisjoint(OF_TEXT_OR_IDS):
+            inputs = None
         template = None
         pipeline = self.pipeline
         encoder, as_text = pipeline.encoder, given.get("split_special_tokens")
@@ -44,38 +52,11 @@ class CallMethods(TemplateMethods):
             return encoded
         options = options_of_call(pipeline.options(as_text), given, len(inputs.texts))
         source = EncodedTexts(encoder, inputs.texts, options, inputs.bounds)
-        has_own_type_ids = self.token_type_ids_pattern != "all_zeros"
-        make_type_ids = self.create_token_type_ids_from_sequences if has_own_type_ids else None
-        return encode_call(self, pipeline, source, inputs, template, given, make_type_ids)
+        return encode_call(self, pipeline, source, inputs, template, given, self._type_ids_maker())
 
-    def encode(
-        self, text: Any, text_pair: Any = None, add_special_tokens: bool = True, *args: Any, **kwargs: Any
-    ) -> Any:
-        """Return the ids of a text; the arguments are those of transformers' `encode`, and two of tiktoken's.
-
-        Args:
-            text, text_pair: the text, and the second of a pair.
-            add_special_tokens: add the special tokens of the template.
-            args, kwargs: as in transformers. As in tiktoken, and in calls of the tokenizer, too,
-                `allowed_special` is a set of the special tokens that are encoded as such, or "all", and
-                `disallowed_special` those that raise a ValueError, "all" for all that are not allowed. Other special
-                tokens in the text are encoded as ordinary text. If one of the two is given, the default of the other is
-                tiktoken's: no allowed tokens, all disallowed.
-
-        >>> from hf_bpe import BPETokenizer
-        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|x|>"])
-        >>> tokenizer.encode("l<|x|>"), len(tokenizer.encode("l<|x|>", disallowed_special=()))
-        ([108, 256], 6)
-        """
-        if not args and not kwargs and text_pair is None and isinstance(text, str):
-            # The common case, in which the path through transformers takes longer than encoding.
-            flag = check_flag("add_special_tokens", add_special_tokens)
-            template = self._template_ids(1, flag)
-            if template is not None:
-                ids = plain_ids(self.pipeline.encoder, text, self.pipeline.options(), template)
-                self._eventual_warn_about_too_long_sequence(ids, None, True)
-                return ids
-        return super().encode(text, text_pair, add_special_tokens, *args, **kwargs)
+    def _type_ids_maker(self) -> TypeIdsMaker | None:
+        """Return what gives the token type ids of sequences; None for the template's."""
+        return None if self.token_type_ids_pattern == "all_zeros" else self.create_token_type_ids_from_sequences
 
     @checked(**ARGUMENTS)
     def truncate_sequences(
@@ -103,10 +84,6 @@ class CallMethods(TemplateMethods):
     def tokenize(
         self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
     ) -> list[str]:
-        """Return the tokens of a text, or of a pair, in printable form, added tokens unchanged.
-
-        `kwargs` are other options of calls, as in transformers, which does not truncate here.
-        """
         if pair is not None or check_flag("add_special_tokens", add_special_tokens) or "is_split_into_words" in kwargs:
             return [*self._encode_plus(text, pair, add_special_tokens=add_special_tokens, **kwargs).tokens()]
         check_call_options(kwargs)  # transformers' own calls pass theirs
@@ -115,8 +92,24 @@ class CallMethods(TemplateMethods):
         encoder, as_text = pipeline.encoder, kwargs.get("split_special_tokens")
         if not kwargs.keys().isdisjoint(allowed_special.NAMES):
             encoder, as_text = allowed_special.encoder_for(pipeline, [text], kwargs)
+        if "_tokenize" in self._overridden:
+            return self._tokenize_between_added_tokens(pipeline, text, as_text)
         ids = encoder.encode(text, options_of_call(pipeline.options(as_text), kwargs, 1))
         return [*self.convert_ids_to_tokens(ids)]
+
+    def _tokenize_between_added_tokens(self, pipeline: Pipeline, text: str, as_text: bool | None) -> list[str]:
+        """Return the added tokens of a text, and what `_tokenize` of a subclass makes of the text between them."""
+        splits = pipeline.split_special_tokens if as_text is None else as_text
+        parts = AddedTokenSplitter(pipeline.added_tokens).split(text, split_special_tokens=splits)
+        return [
+            token
+            for part in parts
+            for token in ([pipeline.added_tokens[part].content] if isinstance(part, int) else self._tokenize(part))
+        ]
+
+    def _tokens_of_ids(self, pipeline: Pipeline, ids: list[int]) -> list[str] | None:
+        added, known = pipeline.shown_contents, self.decoder
+        return [added[token_id] if token_id in added else known[token_id] for token_id in ids]
 
     def prepare_for_tokenization(
         self, text: str, is_split_into_words: bool = False, **kwargs: Any
@@ -130,7 +123,7 @@ class CallMethods(TemplateMethods):
 
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
         """Return the id of a printable token, or the ids of several; unknown tokens give the id of `unk_token`."""
-        if isinstance(tokens, str):
+        if isinstance(tokens, str) or not self._overridden.isdisjoint(_HOOKS_OF_A_TOKEN):
             return super().convert_tokens_to_ids(tokens)
         tokens = check_strs("tokens", tokens)
         added, known = self._added_tokens_encoder, self.encoder

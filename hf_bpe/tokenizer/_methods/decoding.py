@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from hf_bpe._utils.arguments import check_flag, check_ids, check_sequence, check_strs
@@ -10,39 +11,32 @@ from hf_bpe.encoding._decode_stream import DecodeStream
 from hf_bpe.encoding._encoder import is_skipped
 from hf_bpe.encoding._ids import as_lists
 from hf_bpe.pretokenizers._byte_level import from_printable, repair_surrogates
-from hf_bpe.tokenizer._bulk import are_rows_of_ids, are_several_rows
+from hf_bpe.tokenizer._bulk import are_rows_of_ids
+from hf_bpe.tokenizer._direct_methods import TO_TEXT
 from hf_bpe.tokenizer._methods.state import TokenizerState
 from hf_bpe.tokenizer._options import check_decoding
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
+
+_OF_ROWS = TO_TEXT | {"_decode", "decode_bytes"}
 
 
 class DecodingMethods(TokenizerState):
     """The methods that turn ids or tokens into text."""
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> str | list[str]:
-        """Return the text of ids, or a list of texts of several rows of ids.
-
-        Args:
-            token_ids: an id, a sequence of ids, or several sequences of ids; lists, arrays or tensors.
-            skip_special_tokens: leave special tokens out.
-            kwargs: `clean_up_tokenization_spaces`, as in transformers; it damages the text of byte-level BPE and is
-                only available per call.
-        """
         check_decoding(kwargs)
         token_ids = as_lists("token_ids", token_ids)
         if isinstance(token_ids, (list, tuple)) and len(token_ids) > 0 and isinstance(token_ids[0], (list, tuple)):
+            if not self._overridden.isdisjoint(_OF_ROWS):
+                return [self._decode(row, skip_special_tokens, **kwargs) for row in token_ids]
             texts = self.decode_to_texts(token_ids, skip_special_tokens=skip_special_tokens)
             is_cleaned = check_flag("clean_up_tokenization_spaces", kwargs.get("clean_up_tokenization_spaces"))
             return [clean_up_tokenization(self, text) for text in texts] if is_cleaned else texts
         return self._decode(token_ids, skip_special_tokens, **kwargs)
 
-    def batch_decode(self, sequences: Any, skip_special_tokens: bool = False, *args: Any, **kwargs: Any) -> list[str]:
-        """Return the texts of several rows of ids, as in transformers."""
-        if not args and are_several_rows(sequences):
-            # transformers would first walk through all ids in Python.
-            return [*self.decode(sequences, skip_special_tokens, **kwargs)]
-        texts: list[str] = super().batch_decode(sequences, skip_special_tokens, *args, **kwargs)
-        return texts
+    def _cleans_up(self, given: Any) -> bool:
+        """Say whether decoding has to clean up spaces, or to refuse an option that is no flag."""
+        return given is not None and given is not False
 
     def _decode(
         self,
@@ -52,6 +46,9 @@ class DecodingMethods(TokenizerState):
         **kwargs: Any,
     ) -> str:
         is_cleaned = check_flag("clean_up_tokenization_spaces", clean_up_tokenization_spaces)
+        if not self._overridden.isdisjoint(TO_TEXT):
+            inherited: str = super()._decode(token_ids, skip_special_tokens, is_cleaned, **kwargs)
+            return inherited
         skips = check_flag("skip_special_tokens", skip_special_tokens)
         if self.decoding is not None:
             ids = [token_ids] if type(token_ids) is int else token_ids
@@ -80,8 +77,13 @@ class DecodingMethods(TokenizerState):
 
     def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
         """Return the printable token of an id, or those of several; `unk_token` for an id without a token."""
-        known, unknown = self.decoder, self.unk_token
-        added = self.pipeline.shown_contents
+        if "_convert_id_to_token" in self._overridden:
+            return super().convert_ids_to_tokens(ids, skip_special_tokens)
+        added, known = self.pipeline.shown_contents, self.decoder
+        if type(ids) is list and skip_special_tokens is False and {*map(type, ids)} <= {int}:
+            with suppress(KeyError):
+                return [added[token_id] if token_id in added else known[token_id] for token_id in ids]
+        unknown = self.unk_token
         ids = as_lists("ids", ids)
         if isinstance(ids, int):
             return added[ids] if ids in added else known.get(ids, unknown)
@@ -93,8 +95,8 @@ class DecodingMethods(TokenizerState):
         ]
 
     def _convert_id_to_token(self, index: int) -> str | None:
-        token: str | None = self.convert_ids_to_tokens(index)
-        return token
+        added = self.pipeline.shown_contents
+        return added[index] if index in added else self.decoder.get(index, self.unk_token)
 
     def decode_bytes(self, token_ids: Any, *, skip_special_tokens: bool = False) -> bytes:
         """Return exactly the bytes of ids.

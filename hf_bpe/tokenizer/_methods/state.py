@@ -30,6 +30,7 @@ class TokenizerState(CheckedTokenizer):
     _base: Encoder  # of the model, without added tokens
     _template: Template | None
     _pipeline_cache: PipelineCache
+    _overridden: frozenset[str]  # of DirectMethods
     _special_tokens_map: dict[str, Any]  # of PreTrainedTokenizer, which is not typed
 
     # The model.
@@ -59,6 +60,8 @@ class TokenizerState(CheckedTokenizer):
         made = Pipeline(**current) if cache.before is None else cache.before.with_changes(**current)
         cache.pipeline = made
         return made
+
+    _pipeline = _decoding_pipeline = pipeline
 
     @property
     def pattern(self) -> str | None:

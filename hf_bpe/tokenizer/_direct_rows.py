@@ -1,0 +1,117 @@
+"""Calls for single texts, or lists of them, with the usual options: encoded, cut and padded by the core in one go."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
+from transformers.utils import PaddingStrategy
+
+from hf_bpe._utils.processes import default_threads
+from hf_bpe.encoding._batch_layout import MAX_IDS
+from hf_bpe.encoding._encoder import AnyText, Padding
+from hf_bpe.encoding._lazy_encodings import NO_ID, DeferredEncodings, Encodings, Source
+from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.tokenizer._results import as_tensor, batch_encoding, encodings_of
+
+_VALUES: dict[str, tuple[Any, ...]] = {
+    "add_special_tokens": (True, False),
+    "padding": (False, True, "longest", "max_length"),
+    "truncation": (None, False, True, "longest_first"),
+    "return_tensors": (None, "np", "pt"),
+    "return_attention_mask": (None, True, False),
+}
+"""Option → the values with which a call is answered here; besides these there is `max_length`."""
+
+_FEW, _SHORT = 16, 1 << 16  # texts, and characters of them all
+
+
+def are_usual(given: dict[str, Any]) -> bool:
+    """Say whether the options of a call are among those that are answered here, with values of the usual types."""
+    for name, value in given.items():
+        if name == "max_length":
+            if value is not None and not (type(value) is int and 0 < value < MAX_IDS):
+                return False
+        elif name not in _VALUES or type(value) not in (bool, str, type(None)) or value not in _VALUES[name]:
+            return False
+    return True
+
+
+def encode_rows(
+    tokenizer: Any, pipeline: Pipeline, text: str | list[AnyText], as_text: bool, given: dict[str, Any]
+) -> BatchEncoding | None:
+    """Return the result of a call for a text or several, whose columns are the ids and the mask.
+
+    Args:
+        tokenizer: a tokenizer of transformers.
+        pipeline: its pipeline.
+        text: a text, or a list of at least one that nobody else has.
+        as_text: whether special tokens are split.
+        given: options that `are_usual`.
+
+    Returns:
+        The result; None for what transformers has to answer, or to refuse.
+    """
+    padding, truncation, max_length = (given.get(name) for name in ("padding", "truncation", "max_length"))
+    adds = given.get("add_special_tokens", True)
+    template = pipeline.template_ids(1, adds)
+    limit, padded = None, None
+    if padding or truncation or max_length is not None:
+        pads, cuts, max_length, _ = tokenizer._get_padding_truncation_strategies(
+            padding=padding or False,
+            truncation=truncation,
+            max_length=max_length,
+            pad_to_multiple_of=None,
+            verbose=True,
+        )
+        if cuts != TruncationStrategy.DO_NOT_TRUNCATE:
+            if not len(template[0]) + len(template[1]) < max_length < MAX_IDS:
+                return None
+            limit = max_length, tokenizer.truncation_side == "left"
+        if pads != PaddingStrategy.DO_NOT_PAD:
+            length = max_length if pads == PaddingStrategy.MAX_LENGTH else None
+            if tokenizer.padding_side not in ("left", "right") or not (length is None or length < MAX_IDS):
+                return None
+            padded = Padding(length, tokenizer.pad_token_id, tokenizer.padding_side == "left")
+    texts: list[Any] = text if type(text) is list else [text]
+    kind = given.get("return_tensors")
+    # Looking up the number of threads takes longer than encoding a few short texts, for which one does the work.
+    threads = 1 if len(texts) <= _FEW and sum(map(len, texts)) < _SHORT else default_threads()
+    arguments = texts, pipeline.options(as_text), threads, template, limit, padded
+    if kind is None:
+        rows, masks = pipeline.encoder.encode_to_rows(*arguments)
+        longest = max(map(len, rows))
+        ids, mask = (rows, masks) if texts is text else (rows[0], masks[0])
+    else:
+        arrays = pipeline.encoder.encode_to_row_arrays(*arguments)
+        if arrays is None:
+            return None
+        longest = arrays[0].shape[1]
+        ids, mask = (as_tensor(array, kind) for array in arrays)
+    if max_length is None and longest > tokenizer.model_max_length:
+        tokenizer._eventual_warn_about_too_long_sequence(range(longest), None, True)
+    data = {"input_ids": ids, "attention_mask": mask}
+    if given.get("return_attention_mask") is False:
+        del data["attention_mask"]
+    complete = partial(_encodings, tokenizer, pipeline, texts, as_text, adds, limit, padded)
+    return batch_encoding(data, DeferredEncodings(complete))
+
+
+def _encodings(
+    tokenizer: Any,
+    pipeline: Pipeline,
+    texts: list[AnyText],
+    as_text: bool,
+    adds: bool,
+    limit: tuple[int, bool] | None,
+    padded: Padding | None,
+) -> Encodings:
+    source = Source(pipeline.encoder, texts, pipeline.options(as_text), None)
+    layout = source.layout(1, pipeline.template_ids(1, adds))
+    if limit is not None:
+        layout = layout.truncated(limit[0], "longest_first", from_left=limit[1])
+    if padded is not None:
+        layout = layout.padded(padded.length, None, left=padded.is_left)
+    pad_id = NO_ID if padded is None else padded.pad_id
+    return encodings_of(tokenizer, pipeline, source, lambda: layout, pad_id, adds)
