@@ -1,8 +1,10 @@
 import importlib
+import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from transformers import GPT2Tokenizer
 
 from support.benchmarking import ROOT, measure, write_gpt2_folder, write_text
 from support.profiles import thorough
@@ -194,3 +196,40 @@ def test_calls_with_another_dtype_are_refused_before_anything_is_timed(tmp_path,
     )
     assert "round 1 of 1" not in done.stderr
     assert result is None
+
+
+@pytest.fixture
+def interleaved(monkeypatch, text, gpt2):
+    """Return the module of interleaved calls, and arguments for a small run."""
+    for name in ("gigatoken", "torch"):
+        pytest.importorskip(name)
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks import interleaved_calls
+
+    monkeypatch.setattr(interleaved_calls.measure, "pin", lambda threads: None)
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
+    options = ["--rounds", "1", "--documents", "1", "--texts", "3", "--size", "500"]
+    return interleaved_calls, [str(text), *options, "--gpt2", str(gpt2)]
+
+
+def test_interleaved_calls_time_every_case(interleaved, tmp_path, capsys):
+    interleaved_calls, arguments = interleaved
+    fast, output = tmp_path / "fast", tmp_path / "results.json"
+    GPT2Tokenizer.from_pretrained(tmp_path / "gpt2").save_pretrained(fast)
+    interleaved_calls.main([*arguments, "--fast", str(fast), "--output", str(output)])
+    results = json.loads(output.read_text(encoding="utf-8"))["vocabularies"]
+    cases = {name: [row["case"] for row in rows] for name, rows in results.items()}
+    assert cases == {name: [*interleaved_calls.CASES] for name in ("gpt2", "fast")}
+    assert all(seconds > 0 for rows in results.values() for row in rows for seconds in row["medians"].values())
+    assert "hf_bpe.accelerate" in results["fast"][0]["medians"]
+    assert capsys.readouterr().out.count("| call, 20 words |") == 2
+
+
+def test_interleaved_calls_refuse_different_results(interleaved, monkeypatch):
+    interleaved_calls, arguments = interleaved
+    monkeypatch.setattr(interleaved_calls, "seconds_of", lambda *_: pytest.fail("timed"))
+    monkeypatch.setattr(
+        interleaved_calls, "finish", lambda contender, result: [*result["input_ids"], contender == "transformers"]
+    )
+    with pytest.raises(SystemExit, match="transformers and hf_bpe give different results"):
+        interleaved_calls.main(arguments)
