@@ -213,6 +213,13 @@ def test_calls_heed_what_a_subclass_overrides(name, kind):
     assert tokenizer(HOOKED_TEXT)["input_ids"] == tokenizer.encode(HOOKED_TEXT) == expected() != plain_ids()
 
 
+def test_offsets_are_refused_where_transformers_encodes():
+    tokenizer = overriding(BPETokenizer, "class", "_tokenize", HOOKED["_tokenize"][0])
+    for name in ("return_offsets_mapping", "return_overflowing_tokens"):
+        with pytest.raises(ValueError, match=f"^{name}=True: Other overrides _tokenize"):
+            tokenizer("low", **{name: True})
+
+
 @pytest.mark.parametrize("kind", ["class", "object"])
 def test_type_ids_heed_what_a_subclass_overrides(kind):
     tokenizer = overriding(

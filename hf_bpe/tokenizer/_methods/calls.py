@@ -33,8 +33,14 @@ class CallMethods(TemplateMethods):
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
         inputs = checked_inputs(text, text_pair, given)
-        if not self._overridden.isdisjoint(OF_TEXT_OR_IDS):
+        if overridden := self._overridden & OF_TEXT_OR_IDS:
             inputs = None
+            for name in ("return_offsets_mapping", "return_overflowing_tokens"):
+                if given.get(name):
+                    raise ValueError(
+                        f"{name}=True: {type(self).__name__} overrides {min(overridden)}, so transformers encodes, "
+                        "which has neither offsets nor windows; override _encode_plus instead, or leave the option out"
+                    )
         template = None
         pipeline = self.pipeline
         encoder, as_text = pipeline.encoder, given.get("split_special_tokens")
