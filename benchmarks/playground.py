@@ -42,7 +42,7 @@ LETTERS = "tokenizer"  # typed again and again
 def check_ids(playground: Playground, tokenizers: dict[str, BPETokenizer], text: str) -> None:
     """Stop if the server's ids are not those of the tokenizers."""
     url = playground.url.partition("#")[0]
-    body = json.dumps({"text": text, "special_tokens": True, "add_special_tokens": False}).encode()
+    body = json.dumps({"text": text, "special_tokens": True, "add_special_tokens": False, "caret": 0}).encode()
     headers = {"Origin": url[: url.index("/", 7)], "Content-Type": "application/json"}
     with urllib.request.urlopen(urllib.request.Request(url + "encode", body, headers)) as answer:
         content = answer.read()

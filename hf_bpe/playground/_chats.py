@@ -35,7 +35,7 @@ def render_turns(
     for number, message in enumerate(messages, 1):
         waiting.append(f"{number} · {message['role']}")
         is_whole = number == len(messages) and not add_generation_prompt
-        end = len(text) if is_whole else _end_of(tokenizer, messages[:number], text, start)
+        end = len(text) if is_whole else _find_end(tokenizer, messages[:number], text, start)
         if end >= start:
             parts.append(Part(", ".join(waiting), start))
             start, waiting = end, []
@@ -44,7 +44,7 @@ def render_turns(
     return text, parts
 
 
-def _end_of(tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], text: str, start: int) -> int:
+def _find_end(tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], text: str, start: int) -> int:
     """Return where the last of some messages ends in the text of a chat; -1 if unknown.
 
     Args:

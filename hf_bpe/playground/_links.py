@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def fragment_of(state: Mapping[str, Any]) -> str:
+def link_fragment(state: Mapping[str, Any]) -> str:
     """Return the fragment for a state of the page: its JSON as raw deflate in URL-safe base64; see `links.js`.
 
-    >>> fragment_of({"text": "low"})
+    >>> link_fragment({"text": "low"})
     '1.q1YqSa0oUbJSyskvV6oFAA'
     """
     compressor = zlib.compressobj(wbits=-15)

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from hf_bpe._utils.arguments import check_int, check_str, wrong_type
-from hf_bpe.playground._links import fragment_of
+from hf_bpe.playground._links import link_fragment
 from hf_bpe.playground._server import Server
 from hf_bpe.playground._views import View
 
@@ -59,7 +59,7 @@ class Playground:
         if not tokenizers:
             raise ValueError("tokenizers: expected at least one, got none")
         port = check_int("port", port, 0, _MAX_PORT)
-        fragment = f"#{fragment_of({'text': check_str('text', text)})}" if text else ""
+        fragment = f"#{link_fragment({'text': check_str('text', text)})}" if text else ""
         views = [View(check_str("the name of a tokenizer", name), each) for name, each in tokenizers.items()]
         try:
             self._server = Server(views, port, in_frames=in_frames)

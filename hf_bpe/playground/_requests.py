@@ -63,9 +63,11 @@ def _encode(views: Sequence[View], request: Mapping[str, Any]) -> Reply:
     text = _get(request, "text", str)
     recognizes = _get(request, "special_tokens", bool)
     adds = _get(request, "add_special_tokens", bool)
+    caret = max(0, _get(request, "caret", int))
 
     def encode(view: View) -> Encoded:
-        return view.encode(text, split_special_tokens=None if recognizes else True, add_special_tokens=adds)
+        recognized = None if recognizes else True
+        return view.encode(text, split_special_tokens=recognized, add_special_tokens=adds, caret=caret)
 
     return _reply(views, encode)
 

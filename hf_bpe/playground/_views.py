@@ -18,7 +18,8 @@ from hf_bpe.encoding._token_bytes import token_bytes
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.pretokenizers._byte_level import to_printable
 
-_CHUNK = 200  # tokens after which a chunk ends at the next line break
+_CHUNK = 120  # tokens after which a chunk ends at the next line break
+_NEAR = 32  # tokens before and after the caret that are described together with the ids
 _MAX_CHUNK = 1000  # tokens after which it ends anyway
 _MAX_NODES = 1000  # of a merge tree that are sent
 
@@ -45,6 +46,7 @@ class Encoded:
         is_exact: whether the ids, without those of the template, decode to the text.
         parts: (name, index of its first id) of each part.
         chunks: (index after the last id, bytes, line breaks) of each chunk; no chunk crosses the beginning of a part.
+        near: what is shown of the tokens around the caret.
     """
 
     ids: Ids
@@ -52,6 +54,7 @@ class Encoded:
     is_exact: bool
     parts: tuple[tuple[str, int], ...]
     chunks: list[tuple[int, int, int]]
+    near: list[dict[str, Any]]
 
     def as_json(self) -> dict[str, Any]:
         """Return all but the ids, as JSON."""
@@ -61,6 +64,7 @@ class Encoded:
             "exact": self.is_exact,
             "parts": self.parts,
             "chunks": self.chunks,
+            "near": self.near,
         }
 
 
@@ -81,12 +85,12 @@ class View:
         self.name = name
         self.tokenizer = tokenizer
         pipeline = as_pipeline(tokenizer)
-        self._of_model = pipeline if isinstance(tokenizer, BPEModel) else None
+        self._model_pipeline = pipeline if isinstance(tokenizer, BPEModel) else None
         self._tables = _Tables(pipeline)
 
     def _current(self) -> _Tables:
         """Return the tables of the pipeline as it is now."""
-        pipeline = self._of_model or as_pipeline(self.tokenizer)
+        pipeline = self._model_pipeline or as_pipeline(self.tokenizer)
         tables = self._tables
         if tables.pipeline is not pipeline:  # two threads may both make them, with the same result
             tables = self._tables = _Tables(pipeline)
@@ -109,6 +113,7 @@ class View:
         *,
         split_special_tokens: bool | None = None,
         add_special_tokens: bool = False,
+        caret: int = 0,
     ) -> Encoded:
         """Encode a text.
 
@@ -117,6 +122,7 @@ class View:
             parts: the parts of the text, in their order; all tokens are in one of them, if there are any.
             split_special_tokens: whether special tokens in the text are ordinary text; None for the setting.
             add_special_tokens: add those of the template.
+            caret: the index of the character where the text was changed, about; tokens there are described at once.
 
         Raises:
             ValueError: a byte has no token.
@@ -136,7 +142,9 @@ class View:
             before, after = pipeline.template_ids(1)
             ids = np.concatenate([np.array(before, np.uint32), ids, np.array(after, np.uint32)])
         named = tuple((part.name, start) for part, start in zip(parts, starts, strict=True))
-        return Encoded(ids, len(data), is_exact, named, tables.chunks(ids, starts))
+        near = tables.find(ids, len(text[:caret].encode("utf-8", "surrogatepass")))
+        changed = sorted({*ids[max(0, near - _NEAR) : near + _NEAR].tolist()})
+        return Encoded(ids, len(data), is_exact, named, tables.chunks(ids, starts), self.tokens(changed))
 
     def tokens(self, ids: Sequence[int]) -> list[dict[str, Any]]:
         """Return what is shown of tokens: bytes in hexadecimal, the form in vocab.json, and the visible pieces.
@@ -157,7 +165,7 @@ class View:
         if token_id in tables.pipeline.model.vocab:
             tree = tables.trees.tree(token_id)
         else:
-            tree = MergeTree(token_id, tables.bytes_of(token_id), "added token")
+            tree = MergeTree(token_id, tables.get_bytes(token_id), "added token")
         nodes: list[dict[str, Any]] = []
         left = [(0, tree)]
         while left and len(nodes) < _MAX_NODES:
@@ -177,7 +185,7 @@ class _Tables:
     def trees(self) -> MergeTrees:
         return MergeTrees(self.pipeline.model)
 
-    def bytes_of(self, token_id: int) -> bytes:
+    def get_bytes(self, token_id: int) -> bytes:
         """Return the bytes of a token."""
         token = self._bytes.get(token_id)
         if token is not None:
@@ -192,7 +200,7 @@ class _Tables:
 
     def token(self, token_id: int) -> dict[str, Any]:
         """Return what is shown of a token."""
-        data, is_added = self.bytes_of(token_id), token_id in self.pipeline.added_tokens
+        data, is_added = self.get_bytes(token_id), token_id in self.pipeline.added_tokens
         return {
             "id": token_id,
             "bytes": data.hex(),
@@ -218,6 +226,10 @@ class _Tables:
         sizes[ids] = np.fromiter(map(len, tokens.values()), np.int64, len(tokens))
         ends[ids] = np.fromiter((token.endswith(b"\n") for token in tokens.values()), np.bool_, len(tokens))
         return sizes, ends
+
+    def find(self, ids: Ids, place: int) -> int:
+        """Return the index of the token that holds a byte of the text."""
+        return int(np.searchsorted(np.cumsum(self._sizes_and_ends[0][ids]), place))
 
     def chunks(self, ids: Ids, starts: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return the chunks of ids, see `Encoded`; a chunk begins at each of `starts`."""

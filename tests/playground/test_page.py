@@ -249,3 +249,38 @@ def test_a_phone_needs_no_scrolling_sideways(playground):
         box = "document.querySelector('#details').getBoundingClientRect()"
         assert phone.evaluate(f"{box}.bottom <= innerHeight && {box}.height < innerHeight / 2 + 1")
         assert phone.problems() == []
+
+
+@pytest.mark.parametrize("in_frames", [True, False])
+def test_a_notebook_on_this_machine_shows_the_page_in_a_frame(chromium, tokenizer, in_frames):
+    with Playground({"sample": tokenizer}, text="lowest", in_frames=in_frames) as playground, notebook(playground) as url:
+        chromium.events.clear()
+        chromium.open(url)
+        if in_frames:
+            chromium.wait_for_request("/encode")
+        else:
+            chromium.wait_for("document.readyState === 'complete'")
+            until = "frame-ancestors"
+            assert any(until in problem for problem in chromium.problems())
+
+
+@contextlib.contextmanager
+def notebook(playground):
+    """Yield the address of a page of another server on this machine that shows what a notebook does."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!DOCTYPE html><link rel=icon href=data:,>" + playground._repr_html_().encode())
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://localhost:{server.server_address[1]}/"
+        server.shutdown()
+        thread.join()

@@ -18,7 +18,7 @@ from hf_bpe.playground import _server as server
 from hf_bpe.playground._requests import MAX_BODY
 from support.samples import make_tokenizer
 
-ENCODE = {"text": "lowest", "special_tokens": True, "add_special_tokens": False}
+ENCODE = {"text": "lowest", "special_tokens": True, "add_special_tokens": False, "caret": 0}
 
 
 @pytest.fixture(scope="module")

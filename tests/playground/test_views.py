@@ -214,7 +214,9 @@ def test_malformed_requests_are_refused(view, name, body, message):
 
 def test_the_error_of_one_tokenizer_leaves_the_others(view):
     lacking = View("lacking", BPETokenizer(model=train(["low"], 257).with_checked(vocab={108: b"l"}, merges=[])))
-    reply = answer([lacking, view], "encode", b'{"text": "low", "special_tokens": true, "add_special_tokens": false}')
+    reply = answer(
+        [lacking, view], "encode", b'{"text": "low", "special_tokens": true, "add_special_tokens": false, "caret": 0}'
+    )
     size = int.from_bytes(reply.content[:4], "little")
     first, second = json.loads(reply.content[4 : 4 + size])
     assert "error" in first

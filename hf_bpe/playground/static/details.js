@@ -1,7 +1,7 @@
 // What is known about one token: id, bytes, place, and the merges that make it.
 
 import * as requests from "./requests.js";
-import {appendPieces, colorOf, element} from "./tokens.js";
+import {appendPieces, colorName, element} from "./tokens.js";
 
 const DELAY = 80; // milliseconds that the pointer rests on a token before its merges are asked for
 
@@ -33,7 +33,7 @@ export class Details {
     if (token.added) facts[2][0] = "added token";
     const whole = wholeCharacters(pane, index);
     if (whole) facts.push(["part of", whole]);
-    const title = element("p", {className: "title hf-bpe"}, appendPieces(element("bdi", {className: colorOf(index)}), token.pieces));
+    const title = element("p", {className: "title hf-bpe"}, appendPieces(element("bdi", {className: pane.colorAt(index)}), token.pieces));
     const list = element("dl", {}, ...facts.map(([name, value]) =>
       element("div", {}, element("dt", {}, name), element("dd", {}, element("bdi", {}, value)))));
     const close = element("button", {type: "button", className: "close", onclick: () => this.hide()}, "×");
@@ -108,8 +108,8 @@ function drawTree({nodes, cut}) {
     counts.length = depth + 1;
     counts[depth] = (counts[depth] ?? -1) + 1;
     colors[depth] = depth ? (colors[depth - 1] + 1 + counts[depth] % 3) % 4 : 0;
-    const box = element("div", {className: `box ${colorOf(colors[depth])}`},
-      appendPieces(element("bdi", {className: colorOf(colors[depth])}), pieces),
+    const box = element("div", {className: `box ${colorName(colors[depth])}`},
+      appendPieces(element("bdi", {className: colorName(colors[depth])}), pieces),
       element("small", {}, String(id)), element("small", {}, kind));
     const below = element("ul");
     lists[depth].append(element("li", {}, box));

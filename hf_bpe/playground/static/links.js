@@ -6,7 +6,7 @@ const MAX_LENGTH = 100_000; // characters; longer addresses are cut by programs 
 export class NoLink extends Error {}
 
 /** Return the fragment for a state of the page. */
-export async function fragmentOf(state) {
+export async function writeFragment(state) {
   const stream = new Blob([JSON.stringify(state)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   if (bytes.length > MAX_LENGTH * 0.75) {
@@ -18,7 +18,7 @@ export async function fragmentOf(state) {
 }
 
 /** Return the state in a fragment, of at most `maxBytes` bytes; null if there is no fragment. */
-export async function stateOf(fragment, maxBytes) {
+export async function readFragment(fragment, maxBytes) {
   if (!fragment) return null;
   try {
     if (!fragment.startsWith("1.")) throw new Error();

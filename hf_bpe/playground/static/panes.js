@@ -1,8 +1,8 @@
 // A pane shows the tokens of one tokenizer. Tokens come in chunks, of which those near the visible part are drawn.
 
-import {Vocabulary, drawToken, element} from "./tokens.js";
+import {COLORS, Vocabulary, colorName, drawToken, element} from "./tokens.js";
 
-const AHEAD = 800; // pixels before and after the visible part that are drawn, too
+const AHEAD = 400; // pixels before and after the visible part that are drawn, too
 const LINE = 28, CHARACTER = 9; // pixels, for the heights of chunks that are not drawn
 
 const number = (value) => value.toLocaleString("en");
@@ -47,6 +47,7 @@ export class Pane {
     this.note.hidden = !note;
     this.note.classList.toggle("error", "error" in result);
     this.#ids = result.ids ?? new Uint32Array();
+    this.vocabulary.add(result.near ?? []);
     this.#divide(result.chunks ?? [], result.parts ?? [], redraws);
     this.#activate(null);
     await this.#draw();
@@ -66,13 +67,18 @@ export class Pane {
   /** Make a chunk for each of the result, and keep what is drawn of those that are the same. */
   #divide(chunks, parts, redraws) {
     const perLine = Math.max(10, this.list.clientWidth / CHARACTER);
-    let start = 0, height = 0;
+    let start = 0, height = 0, lastColor = -1;
     const turns = [...parts];
     chunks.forEach(([end, bytes, lines], at) => {
       const chunk = this.#chunks[at] ?? this.#addChunk();
       const ids = this.#ids.subarray(start, end);
-      const isSame = !redraws && chunk.start === start && equal(chunk.ids, ids);
-      if (!isSame) chunk.isStale = true;
+      // Chunks after a change keep their colors, and so their elements, unless neighbors would have the same color.
+      if (chunk.color === undefined || chunk.color === lastColor) {
+        chunk.color = (lastColor + 1) % COLORS;
+        chunk.isStale = true;
+      }
+      if (redraws || !equal(chunk.ids, ids)) chunk.isStale = true;
+      lastColor = (chunk.color + ids.length - 1) % COLORS;
       Object.assign(chunk, {start, ids, estimate: LINE * Math.max(lines, Math.ceil(bytes / perLine), 1)});
       const headings = [];
       while (turns.length && turns[0][1] <= start) headings.push(turns.shift()[0]);
@@ -146,7 +152,7 @@ export class Pane {
 
   #drawChunk(chunk) {
     const drawn = [];
-    chunk.ids.forEach((id, at) => drawn.push(...drawToken(this.vocabulary.get(id), chunk.start + at, this.showsIds)));
+    chunk.ids.forEach((id, at) => drawn.push(...drawToken(this.vocabulary.get(id), chunk.color + at, this.showsIds)));
     chunk.body.replaceChildren(...drawn);
     chunk.body.className = this.showsIds ? "ids" : "";
     chunk.body.style.height = "";
@@ -155,7 +161,10 @@ export class Pane {
   }
 
   #listen() {
-    const tokenAt = (event) => event.target.closest?.("bdi")?.tokenIndex;
+    const tokenAt = (event) => {
+      const drawn = event.target.closest?.("bdi"), chunk = drawn?.closest(".chunk").chunk;
+      return chunk && chunk.start + [...chunk.body.querySelectorAll("bdi")].indexOf(drawn);
+    };
     this.list.addEventListener("pointerover", (event) => {
       const index = tokenAt(event);
       if (index !== undefined && event.pointerType === "mouse") this.details.show(this, index);
@@ -185,7 +194,7 @@ export class Pane {
   /** Make a token the one that keys move, and show its details. */
   async #select(index, isKept) {
     try {
-      const chunk = this.#chunkOf(index);
+      const chunk = this.#chunkAt(index);
       if (chunk.isStale) {
         chunk.isNear = true;
         chunk.element.scrollIntoView({block: "nearest"});
@@ -216,12 +225,12 @@ export class Pane {
     drawn.scrollIntoView({block: "nearest"});
   }
 
-  #chunkOf(index) {
+  #chunkAt(index) {
     return this.#chunks.findLast((chunk) => chunk.start <= index);
   }
 
   #drawn(index) {
-    const chunk = this.#chunkOf(index);
+    const chunk = this.#chunkAt(index);
     return chunk?.isDrawn ? chunk.body.querySelectorAll("bdi")[index - chunk.start] : undefined;
   }
 
@@ -240,6 +249,11 @@ export class Pane {
       if (apart < distance) [best, distance] = [at, apart];
     }
     return best;
+  }
+
+  colorAt(index) {
+    const chunk = this.#chunkAt(index);
+    return colorName(chunk.color + index - chunk.start);
   }
 
   /** The token at an index, as the server describes it; undefined if it has not been drawn. */

@@ -2,7 +2,7 @@
 
 import {Chat} from "./chats.js";
 import {Details} from "./details.js";
-import {NoLink, fragmentOf, stateOf} from "./links.js";
+import {NoLink, writeFragment, readFragment} from "./links.js";
 import {Pane} from "./panes.js";
 import * as requests from "./requests.js";
 
@@ -48,7 +48,7 @@ async function encode() {
   try {
     const results = isChat
       ? await requests.chat(chat.messages, $("generation").checked)
-      : await requests.encode($("text").value, $("recognize").checked, $("add").checked);
+      : await requests.encode($("text").value, $("recognize").checked, $("add").checked, $("text").selectionEnd);
     if (encodingProblem) showProblem(null);
     encodingProblem = null;
     const first = results[0], most = Math.max(...results.map((result) => result.tokens ?? 0));
@@ -87,7 +87,7 @@ function currentState() {
 async function restore() {
   let state = {};
   try {
-    state = await stateOf(location.hash.slice(1), requests.maxBytes()) ?? {};
+    state = await readFragment(location.hash.slice(1), requests.maxBytes()) ?? {};
     showProblem(null);
   } catch (error) {
     showProblem(error);
@@ -105,7 +105,7 @@ async function restore() {
 async function copyLink() {
   try {
     const address = new URL(location.href);
-    address.hash = await fragmentOf(currentState());
+    address.hash = await writeFragment(currentState());
     history.replaceState(null, "", address);
     $("link-address").value = address.href;
     $("link").hidden = false;

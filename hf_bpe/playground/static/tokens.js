@@ -2,7 +2,6 @@
 
 import * as requests from "./requests.js";
 
-const COLORS = 4; // of tokens.css
 const MAX_AT_ONCE = 5000; // ids in one request
 
 /** What is known about the tokens of one tokenizer, asked for when it is needed. */
@@ -21,13 +20,18 @@ export class Vocabulary {
     return ids.every((id) => this.#tokens.has(id));
   }
 
+  /** Keep what the server tells of tokens. */
+  add(tokens) {
+    for (const token of tokens) {
+      token.data = Uint8Array.from(token.bytes.match(/../g) ?? [], (byte) => parseInt(byte, 16));
+      this.#tokens.set(token.id, token);
+    }
+  }
+
   async load(ids) {
     const unknown = [...new Set(ids)].filter((id) => !this.#tokens.has(id));
     for (let start = 0; start < unknown.length; start += MAX_AT_ONCE) {
-      for (const token of await requests.tokens(this.tokenizer, unknown.slice(start, start + MAX_AT_ONCE))) {
-        token.data = Uint8Array.from(token.bytes.match(/../g) ?? [], (byte) => parseInt(byte, 16));
-        this.#tokens.set(token.id, token);
-      }
+      this.add(await requests.tokens(this.tokenizer, unknown.slice(start, start + MAX_AT_ONCE)));
     }
   }
 }
@@ -41,7 +45,8 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
-export const colorOf = (index) => `c${index % COLORS}`;
+export const COLORS = 4; // of tokens.css
+export const colorName = (number) => `c${number % COLORS}`;
 
 /** Append the pieces of a token to an element, with line breaks after signs of newlines, but not at the end. */
 export function appendPieces(parent, pieces, hasBreaks = false) {
@@ -59,11 +64,10 @@ export function appendPieces(parent, pieces, hasBreaks = false) {
 }
 
 /** Return the element of a token, and what follows it: a line break, or an opportunity for one. */
-export function drawToken(token, index, showsIds) {
+export function drawToken(token, color, showsIds) {
   const drawn = document.createElement("bdi");
-  drawn.className = token.added ? `${colorOf(index)} added` : colorOf(index);
+  drawn.className = token.added ? `${colorName(color)} added` : colorName(color);
   drawn.setAttribute("role", "option");
-  drawn.tokenIndex = index;
   appendPieces(drawn, token.pieces, !showsIds);
   if (showsIds) drawn.append(element("small", {}, String(token.id)));
   const endsLine = showsIds ? token.data.includes(10) : token.data.at(-1) === 10;
