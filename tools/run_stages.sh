@@ -21,6 +21,13 @@ if [ -n "$missing" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; the
     timeout 600 apt-get install --yes --no-install-recommends $missing libclang-rt-14-dev >/dev/null </dev/null
 fi
 
+# For the tests of the playground's page, which are left out without it; by itself, for not every system has the package.
+if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+  echo "installing chromium"
+  { timeout 300 apt-get update && timeout 300 apt-get install --yes --no-install-recommends chromium; } \
+    >/dev/null </dev/null || echo "chromium was not installed: tests in a browser are left out" >&2
+fi
+
 # The core is compiled once for each set of flags, not for each environment, clone or run.
 if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$PWD

@@ -1,10 +1,14 @@
 """The page in a browser: what is typed, and what is then seen."""
 
+import contextlib
+import http.server
 import json
+import threading
 
 import pytest
 
-from hf_bpe.playground import Playground
+from hf_bpe.playground import Playground, _server
+from hf_bpe.playground._requests import answer
 from support.chromium import Chromium
 from support.samples import make_tokenizer
 
@@ -251,17 +255,24 @@ def test_a_phone_needs_no_scrolling_sideways(playground):
         assert phone.problems() == []
 
 
-@pytest.mark.parametrize("in_frames", [True, False])
-def test_a_notebook_on_this_machine_shows_the_page_in_a_frame(chromium, tokenizer, in_frames):
-    with Playground({"sample": tokenizer}, text="lowest", in_frames=in_frames) as playground, notebook(playground) as url:
-        chromium.events.clear()
+def test_a_notebook_on_this_machine_shows_the_page_in_a_frame(chromium, tokenizer, monkeypatch):
+    asked = []
+    monkeypatch.setattr(_server, "answer", lambda *request: asked.append(request[1]) or answer(*request))
+    chromium.events.clear()
+    with Playground({"sample": tokenizer}, text="lowest") as playground, notebook(playground) as url:
         chromium.open(url)
-        if in_frames:
-            chromium.wait_for_request("/encode")
-        else:
-            chromium.wait_for("document.readyState === 'complete'")
-            until = "frame-ancestors"
-            assert any(until in problem for problem in chromium.problems())
+        while "encode" not in asked:
+            chromium.evaluate("new Promise((done) => setTimeout(done, 10))")
+    assert asked == ["describe", "encode"]
+    assert chromium.problems() == []
+
+
+def test_the_page_of_the_command_is_in_no_frame(chromium, tokenizer):
+    chromium.events.clear()
+    with Playground({"sample": tokenizer}, in_frames=False) as playground, notebook(playground) as url:
+        chromium.open(url)
+        while not any("frame-ancestors 'none'" in problem for problem in chromium.problems()):
+            chromium.evaluate("new Promise((done) => setTimeout(done, 10))")
 
 
 @contextlib.contextmanager
@@ -278,7 +289,8 @@ def notebook(playground):
         def log_message(self, *_):
             pass
 
-    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.block_on_close = False
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield f"http://localhost:{server.server_address[1]}/"
