@@ -299,6 +299,9 @@ def read_model_ids(text: bytes) -> tuple[bytes, dict[str, int], bytes] | None:
         bits. None where `read_model` returns None.
     """
 
+def pad_rows(rows: list[list[int]], length: int, value: int, is_left: bool) -> Numbers | None:
+    """Return rows filled up to a length as an int64 array; None if one is longer, or no list of ints in 64 bits."""
+
 class RunMerger(hf_bpe.counting._runs.RunMerger):
     """The native `hf_bpe.counting._runs.RunMerger`. After reading was interrupted, it is of no more use."""
 

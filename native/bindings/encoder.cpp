@@ -13,6 +13,7 @@
 #include "bindings/encoder_arguments.hpp"
 #include "bindings/int_lists.hpp"
 #include "bindings/python.hpp"
+#include "bindings/row_results.hpp"
 #include "bindings/rows.hpp"
 #include "encode/decoder.hpp"
 #include "encode/encoder.hpp"
@@ -20,8 +21,6 @@
 namespace hf_bpe {
 namespace {
 
-// The padding of hf_bpe.encoding._encoder, converted from its tuple.
-using Padding = std::tuple<std::optional<std::size_t>, std::int64_t, bool>;
 using ByteStrings = Typed<nb::list, "list[bytes]">;
 using AnyText = Typed<nb::object, "AnyText">;
 using Texts = Typed<nb::list, "list[AnyText]">;
@@ -114,9 +113,9 @@ class PyEncoder {
                                                                             const GivenNumbers& spans,
                                                                             const GivenTemplate& template_ids,
                                                                             const GivenPadding& padding) const {
-    const auto [wanted, pad_id, is_left] = padding_of(padding).value_or(Padding(0, 0, false));
+    const auto [wanted, pad_id, is_left] = padding_of(padding.value).value_or(Padding(0, 0, false));
     const Rows rows = rows_of(ids, spans, template_ids);
-    return lists_of(rows, wanted.value_or(rows.longest()), pad_id, is_left);
+    return lists_of(*ints_, rows, wanted.value_or(rows.longest()), pad_id, is_left);
   }
 
   Typed<nb::tuple, "tuple[Numbers, Numbers]"> rows_to_arrays(const GivenIds& ids, const GivenNumbers& spans,
@@ -133,16 +132,16 @@ class PyEncoder {
   Typed<nb::tuple, "tuple[list[list[int]], list[list[int]]]"> encode_to_rows(
       const Texts& texts, const GivenOptions& options, unsigned threads, const GivenTemplate& template_ids,
       const GivenLimit& limit, const GivenPadding& padding) const {
-    const auto [wanted, pad_id, is_left] = padding_of(padding).value_or(Padding(0, 0, false));
+    const auto [wanted, pad_id, is_left] = padding_of(padding.value).value_or(Padding(0, 0, false));
     const TextRows of_texts = encoded_rows(texts, options, threads, template_ids, limit);
     const Rows& rows = of_texts.rows;
-    return lists_of(rows, wanted.value_or(rows.longest()), pad_id, is_left);
+    return lists_of(*ints_, rows, wanted.value_or(rows.longest()), pad_id, is_left);
   }
 
   Typed<nb::object, "tuple[Numbers, Numbers] | None"> encode_to_row_arrays(
       const Texts& texts, const GivenOptions& options, unsigned threads, const GivenTemplate& template_ids,
       const GivenLimit& limit, const GivenPadding& padding) const {
-    const std::optional<Padding> padded = padding_of(padding);
+    const std::optional<Padding> padded = padding_of(padding.value);
     const auto [wanted, pad_id, is_left] = padded.value_or(Padding({}, 0, false));
     const TextRows of_texts = encoded_rows(texts, options, threads, template_ids, limit);
     const Rows& rows = of_texts.rows;
@@ -249,11 +248,6 @@ class PyEncoder {
         decoder_(decoder_of(vocab)),
         ints_(std::make_shared<Ints>(decoder_.ids())) {}
 
-  static std::optional<Padding> padding_of(const GivenPadding& padding) {
-    if (padding.value.is_none()) return std::nullopt;
-    return values_of<Padding>(padding.value, "padding: expected None or (length or None, id, bool)");
-  }
-
   // Rows of one text each. The ids stay where they are when this is moved.
   struct TextRows {
     Encoder::Encoded encoded;
@@ -263,59 +257,11 @@ class PyEncoder {
   TextRows encoded_rows(const Texts& texts, const GivenOptions& options, unsigned threads,
                         const GivenTemplate& template_ids, const GivenLimit& limit) const {
     std::vector<Ids> special = special_ids_of(template_ids.value);
-    if (special.size() != 2) throw nb::value_error("template_ids: expected those before and after a text");
-    std::size_t room = static_cast<std::size_t>(-1);
-    bool cuts_left = false;
-    if (!limit.value.is_none()) {
-      std::tie(room, cuts_left) =
-          values_of<std::tuple<std::size_t, bool>>(limit.value, "limit: expected None or (a number of ids, bool)");
-      room -= std::min(room, special[0].size() + special[1].size());
-    }
+    const Limit cut = limit_of(limit.value, special);
     const HeldTexts held(texts, how());
     Encoder::Encoded encoded = run(held, options_of(options, held.texts.size(), threads));
-    std::vector<std::int64_t> spans(2 * held.texts.size());
-    for (std::size_t i = 0; i < held.texts.size(); ++i) {
-      const std::int64_t begin = encoded.offsets[i], end = encoded.offsets[i + 1];
-      const auto kept = static_cast<std::int64_t>(std::min(static_cast<std::size_t>(end - begin), room));
-      spans[2 * i] = cuts_left ? end - kept : begin;
-      spans[2 * i + 1] = cuts_left ? end : begin + kept;
-    }
-    Rows rows(encoded.ids.begin(), encoded.ids.size(), std::move(spans), std::move(special));
+    Rows rows(encoded.ids.begin(), encoded.ids.size(), cut.spans(encoded.offsets), std::move(special));
     return {std::move(encoded), std::move(rows)};
-  }
-
-  // Lists of the rows and of their masks, filled up to a length; a row that is longer stays as it is.
-  nb::tuple lists_of(const Rows& rows, std::size_t least, std::int64_t pad_id, bool is_left) const {
-    const nb::object pad = nb::int_(pad_id), zero = nb::int_(0), one = nb::int_(1);
-    const nb::list lists = make_lists(rows.count()), masks = make_lists(rows.count());
-    PollInLoop polls(kCheckSignals);
-    for (std::size_t i = 0; i < rows.count(); ++i) {
-      const std::size_t size = rows.length(i), length = std::max(size, least);
-      const std::size_t before = is_left ? length - size : 0, after = length - size - before;
-      polls(length);
-      ListWriter row(lists[i], length), mask(masks[i], length);
-      row.add(before, pad);
-      rows.for_each_part(i, [&](const std::uint32_t* part, std::size_t of_part) { row.add(*ints_, part, of_part); });
-      row.add(after, pad);
-      mask.add(before, zero);
-      mask.add(size, one);
-      mask.add(after, zero);
-    }
-    return nb::make_tuple(lists, masks);
-  }
-
-  // Arrays of the rows and of their masks, filled up to a length that no row exceeds.
-  static nb::tuple arrays_of(const Rows& rows, std::size_t length, std::int64_t pad_id, bool is_left) {
-    if (rows.count() != 0 && length > static_cast<std::size_t>(-1) / 16 / rows.count()) throw std::bad_alloc();
-    auto filled = make_array<std::int64_t>(rows.count() * length);
-    auto mask = make_array<std::int64_t>(rows.count() * length);
-    {
-      Poll poll{nb::none()};
-      const nb::gil_scoped_release no_gil;
-      rows.write_padded(length, pad_id, is_left, filled.get(), mask.get(), [&] { poll(0); });
-    }
-    return nb::make_tuple(to_array(filled.release(), {rows.count(), length}),
-                          to_array(mask.release(), {rows.count(), length}));
   }
 
   HeldTexts::Options how() const { return {.repairs_surrogates = true, .max_wide_bytes = encoder_.max_wide_bytes()}; }

@@ -353,6 +353,7 @@ Returns:
   bind_patterns(module);
   bind_encoder(module);
   bind_files(module);
+  bind_row_results(module);
   bind_runs(module);
   bind_stochastok(module);
 }
