@@ -11,6 +11,7 @@ arguments, other types, classes that override what transformers would call, and 
 | `decode` | a list of int, or several; `skip_special_tokens` |
 | `batch_decode` | lists, arrays or tensors of ids; `skip_special_tokens` |
 | `tokenize` | a str |
+| `pad` | rows of ids and masks in lists, to tensors; the options of `_direct_padding` |
 
 `convert_ids_to_tokens` and `convert_tokens_to_ids` are loops over what each class knows, and so in its own methods.
 """
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hf_bpe.formats._pipeline import INVALID_ID_ERRORS, Pipeline
 from hf_bpe.tokenizer._bulk import are_rows_of_ids, are_several_rows
+from hf_bpe.tokenizer._direct_padding import can_pad, pad_rows
 from hf_bpe.tokenizer._direct_rows import are_usual, encode_rows
 from hf_bpe.tokenizer._results import batch_encoding, deferred_encodings
 
@@ -48,6 +50,7 @@ HOOKS: dict[str, dict[str, set[str]]] = {
         "tokenize": {"_tokenize", "prepare_for_tokenization", "_convert_id_to_token", "convert_ids_to_tokens"},
         "decode": {"_decode", "decode_bytes"} | _TO_TEXT,
         "batch_decode": {"decode", "_decode", "decode_bytes"} | _TO_TEXT,
+        "pad": {"_pad", "_get_padding_truncation_strategies"},
     },
     "tokenizers": {
         "__call__": _ENCODING | {"_convert_encoding", "set_truncation_and_padding", "_switch_to_input_mode"},
@@ -55,6 +58,7 @@ HOOKS: dict[str, dict[str, set[str]]] = {
         "tokenize": {"_encode_plus", "_convert_encoding", "set_truncation_and_padding"},
         "decode": {"_decode"},
         "batch_decode": {"decode", "_decode"},
+        "pad": {"_pad", "_get_padding_truncation_strategies"},
         "convert_tokens_to_ids": {"_convert_token_to_id_with_added_voc"},
     },
 }
@@ -92,6 +96,7 @@ class DirectMethods(_Tokenizer):
     _overridden: frozenset[str] = frozenset()  # names of ALL_HOOKS
     _is_split_of_pipeline: ClassVar[bool]
     _answers_call = _answers_encode = _answers_tokenize = _answers_decode = _answers_batch_decode = True
+    _answers_pad = True
 
     def __init_subclass__(cls, backend: str | None = None, **given: Any) -> None:
         super().__init_subclass__(**given)
@@ -217,6 +222,14 @@ class DirectMethods(_Tokenizer):
                 # transformers would first walk through all ids in Python.
                 return [*self.decode(sequences, skip_special_tokens, **kwargs)]
             return super().batch_decode(sequences, skip_special_tokens, *args, **kwargs)
+
+        def pad(self, encoded_inputs, *args, **kwargs):
+            """Pad encoded rows, as in transformers."""
+            if not args and self._answers_pad and can_pad(kwargs) and self.model_input_names == _COLUMNS:
+                padded = pad_rows(self, encoded_inputs, kwargs)
+                if padded is not None:
+                    return padded
+            return super().pad(encoded_inputs, *args, **kwargs)
 
 
 def _texts(pipeline: Pipeline, ids: Any, skipped: bytes) -> str | list[str] | None:

@@ -119,6 +119,13 @@ SIGNATURES = {
     "PreTrainedTokenizerFast._get_padding_truncation_strategies": (
         "padding=, truncation=, max_length=, pad_to_multiple_of=, verbose=, **kwargs"
     ),
+    "PreTrainedTokenizerFast._pad": (
+        "encoded_inputs, max_length=, padding_strategy=, pad_to_multiple_of=, padding_side=, return_attention_mask="
+    ),
+    "PreTrainedTokenizerFast.pad": (
+        "encoded_inputs, padding=, max_length=, pad_to_multiple_of=, padding_side=, "
+        "return_attention_mask=, return_tensors=, verbose="
+    ),
     "PreTrainedTokenizerFast._tokenizer": "attribute",
     "PreTrainedTokenizerFast.added_tokens_decoder": "property",
     "PreTrainedTokenizerFast.batch_decode": "sequences, skip_special_tokens=, clean_up_tokenization_spaces=, **kwargs",

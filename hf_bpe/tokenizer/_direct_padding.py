@@ -1,0 +1,89 @@
+"""Padding of encoded rows to tensors, as data collators ask for it: by the core, not number by number in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from transformers.tokenization_utils_base import BatchEncoding
+from transformers.utils import PaddingStrategy
+
+from hf_bpe._native_core import native_core
+from hf_bpe.encoding._batch_layout import MAX_IDS
+from hf_bpe.tokenizer._results import as_tensor
+
+_COLUMNS = {"input_ids", "attention_mask"}
+_VALUES: dict[str, tuple[Any, ...]] = {
+    "padding": (True, "longest", "max_length"),
+    "padding_side": (None, "left", "right"),
+    "return_attention_mask": (None, True),
+    "return_tensors": ("np", "pt"),
+    "verbose": (True, False),
+}
+"""Option → the values with which `pad` is answered here; besides these there are lengths. Tensors must be asked for."""
+
+
+def can_pad(given: dict[str, Any]) -> bool:
+    """Say whether the options of `pad` are among those that are answered here, with values of the usual types."""
+    for name, value in given.items():
+        if name in ("max_length", "pad_to_multiple_of"):
+            if value is not None and not (type(value) is int and 0 < value < MAX_IDS):
+                return False
+        elif name not in _VALUES or type(value) not in (bool, str, type(None)) or value not in _VALUES[name]:
+            return False
+    # With both, transformers warns that the length is ignored.
+    return "return_tensors" in given and (given.get("max_length") is None or given.get("padding") == "max_length")
+
+
+def pad_rows(tokenizer: Any, rows: Any, given: dict[str, Any]) -> BatchEncoding | None:
+    """Return rows of ids, and their masks, padded as tensors; None for what transformers has to pad, or to refuse.
+
+    Args:
+        tokenizer: a tokenizer of transformers, whose columns are ids and masks.
+        rows: a list of mappings, or a mapping of lists.
+        given: options with which it `can_pad`.
+    """
+    core, columns = native_core(), _columns_of(rows)
+    if core is None or columns is None:
+        return None
+    lengths = [*map(len, columns["input_ids"])]
+    if any([*map(len, column)] != lengths for column in columns.values()) or not max(lengths):
+        return None
+    strategy, _, length, _ = tokenizer._get_padding_truncation_strategies(
+        padding=given.get("padding", True), max_length=given.get("max_length"), verbose=given.get("verbose", True)
+    )
+    length = max(lengths) if strategy == PaddingStrategy.LONGEST else length
+    multiple, side = given.get("pad_to_multiple_of") or 1, given.get("padding_side") or tokenizer.padding_side
+    if strategy == PaddingStrategy.DO_NOT_PAD or length >= MAX_IDS or side not in ("left", "right"):
+        return None
+    length = -(-length // multiple) * multiple
+    padding = {"input_ids": tokenizer.pad_token_id, "attention_mask": 0}
+    data = {}
+    for name, column in columns.items():
+        array = core.pad_rows(column, length, padding[name], side == "left")
+        if array is None:  # a row is longer, or is not of ints
+            return None
+        data[name] = array
+    if "attention_mask" not in data:
+        places, sizes = np.arange(length), np.array(lengths)[:, None]
+        mask = places >= length - sizes if side == "left" else places < sizes
+        data["attention_mask"] = mask.astype(np.int64)
+    return BatchEncoding({name: as_tensor(array, given["return_tensors"]) for name, array in data.items()})
+
+
+def _columns_of(rows: Any) -> dict[str, list[list[int]]] | None:
+    """Return the columns of rows, in their order; None if these are others than ids and masks in lists."""
+    columns: Any = rows
+    if isinstance(rows, (list, tuple)) and len(rows) > 0 and isinstance(rows[0], Mapping):
+        if not rows[0].keys() <= _COLUMNS or any(not rows[0].keys() <= row.keys() for row in rows):
+            return None
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+    elif not isinstance(rows, Mapping) or not rows.keys() <= _COLUMNS:
+        return None
+    if "input_ids" not in columns:
+        return None
+    lists = [columns[name] for name in columns]
+    if not all(type(column) is list and column and {*map(type, column)} == {list} for column in lists):
+        return None
+    return {name: columns[name] for name in columns} if len({*map(len, lists)}) == 1 else None
