@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hf_bpe._utils.arguments import checked
-from hf_bpe.counting._sources import Source
 from hf_bpe.encoding._randomness import Randomness
-from hf_bpe.token_files._encoding import EncodedFiles, encode_sources
-from hf_bpe.token_files._jobs import as_shards, make_job
 from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer._bulk import threads_of
 from hf_bpe.tokenizer._methods.state import TokenizerState
+
+if TYPE_CHECKING:
+    from hf_bpe.counting._sources import Source
+    from hf_bpe.token_files._encoding import EncodedFiles
 
 
 class FileMethods(TokenizerState):
@@ -101,6 +103,9 @@ class FileMethods(TokenizerState):
         ['corpus.bin', 'corpus.idx']
         """
         workers = threads_of(num_workers)
+        from hf_bpe.token_files._encoding import encode_sources  # these are many modules
+        from hf_bpe.token_files._jobs import as_shards, make_job
+
         job = make_job(
             self.pipeline,
             as_shards(paths),

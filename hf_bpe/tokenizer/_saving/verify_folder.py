@@ -53,6 +53,7 @@ def verify_folder(
     """
     expected = side_of_loaded(tokenizer, "the tokenizer")
     vocabulary, checked = tokenizer.get_vocab(), None
+    decoded = _decoded_texts(tokenizer)
     loaders = _Loaders(Path(folder), tokenizer)
     for name, load in loaders.items():
         try:
@@ -77,7 +78,7 @@ def verify_folder(
             max_tokens = None if name == _OF_TOKENIZERS else 0
             max_tokens = _TOKENS_OF_PROVEN if file is not None else max_tokens
             check_side(name, expected, written, files, max_tokens=max_tokens, has_checked_offsets=is_checked)
-            _check_texts(name, tokenizer, loaded)
+            _check_decoding(name, decoded, loaded)
             if isinstance(loaded, Tokenizer):
                 _check_equal(name, _flags(tokenizer.definition.added_tokens), _flags(loaded.get_added_tokens_decoder()))
             else:
@@ -157,16 +158,23 @@ def _check_vocabulary(name: str, expected: Mapping[str, int], got: Mapping[str, 
             raise ValueError(f"{name} gives token {token!r} the id {got.get(token)}, expected {expected.get(token)}")
 
 
-def _check_texts(name: str, tokenizer: Any, loaded: Any) -> None:
-    """Raise a ValueError if the ids of a stress text are decoded to another text."""
-    ours = {"clean_up_tokenization_spaces": False}
-    options = {} if isinstance(loaded, Tokenizer) else ours
+def _decoded_texts(tokenizer: Any) -> list[tuple[list[int], str]]:
+    """Return ids of stress texts with the text to which they are decoded, where this is UTF-8.
+
+    What becomes of other bytes is a setting of BPETokenizer.
+    """
+    decoded = []
     for ids in tokenizer.encode_to_lists(stress_texts(tokenizer.definition)):
-        try:
+        with suppress(UnicodeDecodeError):
             tokenizer.decode_bytes(ids).decode()
-        except UnicodeDecodeError:  # what becomes of other bytes is a setting of BPETokenizer
-            continue
-        expected = tokenizer.decode(ids, skip_special_tokens=False, **ours)
+            decoded.append((ids, tokenizer.decode(ids, clean_up_tokenization_spaces=False)))
+    return decoded
+
+
+def _check_decoding(name: str, decoded: Sequence[tuple[list[int], str]], loaded: Any) -> None:
+    """Raise a ValueError if ids are decoded to another text."""
+    options = {} if isinstance(loaded, Tokenizer) else {"clean_up_tokenization_spaces": False}
+    for ids, expected in decoded:
         if (text := loaded.decode(ids, skip_special_tokens=False, **options)) != expected:
             raise ValueError(f"{name} decodes {ids} to {text!r}, expected {expected!r}")
 
