@@ -40,7 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _vocabulary(options) as (folder, vocabulary):
             jobs = [job for name in options.peers for job in _jobs(name, options, folder, vocabulary)]
             witnesses = [job for name in options.witnesses for job in _jobs(name, options, folder, vocabulary)]
-            measured = benchmark(jobs, witnesses, options.threads, options.repeats, _say)
+            measured = benchmark(
+                jobs, witnesses, options.threads, options.repeats, _say, getattr(options, "leave_out", False)
+            )
     except (Disagreement, RunError, ValueError) as error:
         _say(f"error: {error}")
         return 1

@@ -43,6 +43,7 @@ PACKAGES = {
         *("gimp-help-ja", "gimp-help-ko", "gimp-help-ru", "kicad-doc-ja", "kicad-doc-zh", "debian-reference-ja"),
         *("manpages-ru", "manpages-uk", "manpages-ja", "aptitude-doc-ja", "aptitude-doc-ru"),
     ],
+    "latex": ["texlive-humanities-doc", "texlive-science-doc"],
 }
 """Kind of text → packages."""
 
@@ -90,10 +91,16 @@ def _documents(package: str, kind: str) -> Iterator[str]:
         for path in paths:
             if path.suffixes[-2:] in ([".tar", ".xz"], [".tar", ".gz"]):
                 yield from _in_archive(path)
-            elif (path.suffix in _CODE) == (kind == "code") and path.stat().st_size <= _MOST:
+            elif _is_of_kind(path, kind) and path.stat().st_size <= _MOST:
                 document = _text(path.name, path.read_bytes())
                 if document is not None:
                     yield document
+
+
+def _is_of_kind(path: Path, kind: str) -> bool:
+    if kind == "latex":
+        return ".tex" in path.suffixes
+    return (path.suffix in _CODE) == (kind == "code")
 
 
 def _in_archive(path: Path) -> Iterator[str]:

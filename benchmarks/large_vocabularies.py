@@ -112,6 +112,9 @@ def main() -> None:
     parser.add_argument("--run", choices=["hf_bpe", "transformers"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run:
+        # As in benchmarks.worker: what is installed is measured, not the source in the clone.
+        clone = str(Path(__file__).resolve().parent.parent)
+        sys.path[:] = [*(path for path in sys.path if path not in ("", clone)), clone]
         print(json.dumps(run(options.run, options.folders[0])))
         return
     for folder in options.folders:

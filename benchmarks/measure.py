@@ -32,6 +32,15 @@ def peak_bytes() -> int:
     return _maxrss_bytes(resource.RUSAGE_SELF)
 
 
+def live_bytes() -> int:
+    """Return the resident memory of this process now; where it is unknown, the peak."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return peak_bytes()
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1]) * 1024
+
+
 def child_peak_bytes() -> int:
     """Return the largest resident memory of any one process this one has forked and waited for, 0 if none.
 

@@ -68,6 +68,8 @@ def _parser() -> argparse.ArgumentParser:
 
     encoding.add_argument("--size", type=int, default=0, help="bytes of each text (default: 1 to 9 kB, cut at lines)")
 
+    encoding.add_argument("--leave-out", action="store_true", help="peers with other ids, and those that fail")
+
     cold = tasks.add_parser("cold", help="from the first texts of a process to ids, each FILE for itself")
     _add_files(cold)
     _add_common(cold, None, "PEER[:INTO]")

@@ -88,7 +88,14 @@ def summarize(runs: Sequence[dict[str, Any]], size: int) -> list[dict[str, Any]]
         }
         row |= {
             name: statistics.median(one[name] for one in group)
-            for name in ("import_seconds", "cpu_seconds", "hand_over_seconds", "peak_bytes", "child_peak_bytes")
+            for name in (
+                "import_seconds",
+                "cpu_seconds",
+                "hand_over_seconds",
+                "peak_bytes",
+                "live_bytes",
+                "child_peak_bytes",
+            )
         }
         reading = [one["reading_seconds"] for one in group]
         row["reading_seconds"] = None if None in reading else statistics.median(reading)
@@ -106,6 +113,7 @@ def _bytes(one: dict[str, Any], size: int) -> int:
     return size if worked_on is None else worked_on
 
 
+_MEMORY = ("peak_bytes", "live_bytes", "child_peak_bytes")
 _TIES = {"huggingface": "ties as tokenizers", "lexicographic": "ties by bytes", "raw_ids": "ties by id"}
 
 

@@ -43,7 +43,7 @@ def run(job: Job) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder, "result.json")
         done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.worker", str(result)],
+            [_python(job.peer), "-m", "benchmarks.worker", str(result)],
             input=json.dumps(dataclasses.asdict(job)),
             cwd=ROOT,
             env=environment,
@@ -60,8 +60,18 @@ def run(job: Job) -> dict[str, Any]:
     return measured
 
 
+def _python(peer: str) -> str:
+    """Return the Python that a peer runs in: of another environment, if a variable names one for it."""
+    return os.environ.get(f"BENCHMARKS_PYTHON_{peer.upper()}", sys.executable)
+
+
 def benchmark(
-    jobs: Sequence[Job], witnesses: Sequence[Job], threads: Sequence[int], repeats: int, say: Callable[[str], None]
+    jobs: Sequence[Job],
+    witnesses: Sequence[Job],
+    threads: Sequence[int],
+    repeats: int,
+    say: Callable[[str], None],
+    leaves_out: bool = False,
 ) -> dict[str, Any]:
     """Compare what all jobs give, then time them.
 
@@ -71,11 +81,13 @@ def benchmark(
         threads: each job is run with each number of threads.
         repeats: timed runs of each job and number of threads.
         say: called with lines about the progress.
+        leaves_out: whether a contender that fails, or gives other results than the first one, is left out and named,
+            instead of an error.
 
     Returns:
         "contenders": name → version, entry_point and so on; "agreement": sentences about what was compared; "runs":
         every timed run; "given_up": the jobs that took longer than their limit when they were to be compared, not timed
-        then.
+        then; "left_out": those that were left out, with the reason.
 
     Raises:
         Disagreement: results differ that have to be equal; nothing has been timed then.
@@ -84,7 +96,8 @@ def benchmark(
     timed = [dataclasses.replace(job, threads=number, rounds=repeats) for number in threads for job in jobs]
     outcomes: dict[Job, Any] = {}
     contenders: dict[str, Any] = {}
-    given_up = []
+    given_up, left_out = [], []
+    expected: dict[str, Any] = {}
     for job in [*timed, *(dataclasses.replace(job, threads=max(threads)) for job in witnesses)]:
         say(f"comparing {_describe(job)}")
         try:
@@ -92,6 +105,14 @@ def benchmark(
         except TooSlow:
             say(f"given up: more than {job.limit:g} s")
             given_up.append({**_names(job), "more_than_seconds": job.limit})
+            continue
+        except RunError as error:
+            if not leaves_out:
+                raise
+            left_out.append({**_names(job), "reason": f"fails: {error}"})
+            continue
+        if leaves_out and expected.setdefault(job.subject, measured["outcome"]) != measured["outcome"]:
+            left_out.append({**_names(job), "reason": "other ids"})
             continue
         outcomes[job] = measured["outcome"]
         contenders[job.contender] = measured["peer"]
@@ -116,7 +137,7 @@ def benchmark(
                 measured.pop("peer")
                 runs.append({**_names(job), "round": number + 1, **measured})
                 say(f"round {number + 1} of {repeats}: {_describe(job)}: {measured['seconds']:.3f} s")
-    return {"contenders": contenders, "agreement": agreement, "runs": runs, "given_up": given_up}
+    return {"contenders": contenders, "agreement": agreement, "runs": runs, "given_up": given_up, "left_out": left_out}
 
 
 def _names(job: Job) -> dict[str, Any]:

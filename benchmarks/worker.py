@@ -36,6 +36,7 @@ def perform(job: Job) -> dict[str, Any]:
     signal.setitimer(signal.ITIMER_REAL, 0)
     memory = {
         "start_bytes": start_bytes,
+        "live_bytes": measure.live_bytes(),
         "peak_bytes": measure.peak_bytes(),
         "child_peak_bytes": measure.child_peak_bytes(),
     }

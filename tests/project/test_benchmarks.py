@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -40,6 +41,8 @@ class Tokenizer(tiktoken.Tokenizer):
     def decode(self, sequences):
         return [text.upper() for text in super().decode(sequences)]
 """
+
+TIKTOKEN = "from benchmarks.encoders.tiktoken import *\n"
 
 SLOW_ENCODER = """
 import signal
@@ -212,6 +215,29 @@ def test_wrong_ids_and_texts_are_refused_before_anything_is_timed(tmp_path, text
     assert "round 1" not in done.stderr
     assert done.stdout == ""
     assert result is None
+
+
+def test_peers_with_other_ids_or_errors_can_be_left_out(tmp_path, text, gpt2):
+    (tmp_path / "wrong_peer.py").write_text(WRONG_ENCODER, encoding="utf-8")
+    peers = ["tiktoken", "wrong_peer", "tokenizers:numpy", "hf_bpe"]
+    done, result = measure(tmp_path, "encoding", text, "--gpt2", gpt2, "--leave-out", "--peers", *peers)
+    assert done.returncode == 0, done.stderr
+    reasons = {one["contender"]: one["reason"] for one in result["left_out"]}
+    assert reasons["wrong_peer:lists"] == "other ids"
+    assert "no entry point for encoding" in reasons["tokenizers:numpy"]
+    assert {row["contender"] for row in result["summary"]} == {"tiktoken:lists", "hf_bpe:lists"}
+    assert all(0 < row["live_bytes"] <= row["peak_bytes"] for row in result["summary"])
+
+
+def test_a_peer_runs_in_the_python_that_a_variable_names(tmp_path, text, gpt2, monkeypatch):
+    other = tmp_path / "python"
+    other.write_text(f'#!/bin/sh\nOF_ANOTHER=1 exec {sys.executable} "$@"\n', encoding="utf-8")
+    other.chmod(0o755)
+    (tmp_path / "here.py").write_text("import os\nassert 'OF_ANOTHER' not in os.environ\n" + TIKTOKEN, encoding="utf-8")
+    (tmp_path / "there.py").write_text("import os\nassert 'OF_ANOTHER' in os.environ\n" + TIKTOKEN, encoding="utf-8")
+    monkeypatch.setenv("BENCHMARKS_PYTHON_THERE", str(other))
+    done, _ = measure(tmp_path, "encoding", text, "--gpt2", gpt2, "--peers", "here", "there")
+    assert done.returncode == 0, done.stderr
 
 
 def test_peer_without_an_entry_point_is_named(tmp_path, text, gpt2):
