@@ -105,6 +105,21 @@ def test_a_token_that_is_pointed_at_is_explained(page):
     assert page.evaluate("document.querySelectorAll('#details li').length") >= 7  # of a tree with four bytes
 
 
+def test_a_token_that_is_clicked_is_kept(page):
+    page.insert("low lowest")
+    page.wait_for(f"{SHOWN}[0].length > 1")
+    title = "document.querySelector('#details .title')?.innerText"
+    page.click(".tokens bdi:nth-of-type(2)")
+    page.wait_for(f"{title} === '·low'")
+    page.hover(".tokens bdi:nth-of-type(1)")
+    page.hover(".pane:nth-of-type(2) .tokens bdi:nth-of-type(1)")
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    assert page.evaluate(title) == "·low"
+    page.press("Escape")
+    page.hover(".tokens bdi:nth-of-type(1)")
+    page.wait_for(f"{title} === 'low'")
+
+
 def test_keys_move_through_the_tokens(page, tokenizer):
     page.insert("low lowest\nnewest low")
     wait_for_tokens(page, tokens_of(tokenizer, "low lowest\nnewest low"))

@@ -17,9 +17,13 @@ export class Details {
     this.problem = problem;
   }
 
-  /** Show a token of a pane; if another one is kept, only when this one is to be kept. */
-  show(pane, index, isKept = false) {
-    if (this.#isKept && !isKept && document.activeElement !== pane.list) return;
+  /** Show the token that the pointer is on, unless another one is kept. */
+  point(pane, index) {
+    if (!this.#isKept) this.show(pane, index, false);
+  }
+
+  /** Show a token of a pane, and keep it when the pointer goes on. */
+  show(pane, index, isKept) {
     const token = pane.tokenAt(index);
     if (token === undefined) return;
     this.#isKept = isKept;

@@ -167,7 +167,7 @@ export class Pane {
     };
     this.list.addEventListener("pointerover", (event) => {
       const index = tokenAt(event);
-      if (index !== undefined && event.pointerType === "mouse") this.details.show(this, index);
+      if (index !== undefined && event.pointerType === "mouse") this.details.point(this, index);
     });
     this.list.addEventListener("click", (event) => {
       const index = tokenAt(event);
