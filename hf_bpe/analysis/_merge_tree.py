@@ -16,7 +16,7 @@ from hf_bpe.core._characters import BYTE_TOKENS
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.encoding._merge_trees import last_pair
+from hf_bpe.encoding._merge_trees import last_pair, token_symbols
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class MergeTrees:
             return None
         if len(ranks) == 1:
             return ranks[0]
-        pair = last_pair(token, lambda first, second: self._ranks.get((first, second)))
+        pair = last_pair(token_symbols(self._model, token), lambda first, second: self._ranks.get((first, second)))
         assert pair is not None  # or it would be unreachable
         return self._ranks[pair]
 

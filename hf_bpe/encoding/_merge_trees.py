@@ -78,21 +78,28 @@ def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
         if token_id in lost or token_id in parts:
             continue
         if number[first + second] > 1:
-            pair = last_pair(first + second, lambda first, second: ranks.get((first, second)))
+            pair = last_pair(token_symbols(model, first + second), lambda first, second: ranks.get((first, second)))
             assert pair is not None  # or it would be unreachable
             first, second = pair
         parts[token_id] = ids[first], ids[second]
     return parts
 
 
-def last_pair(token: bytes, rank_of: Callable[[bytes, bytes], int | None]) -> Merge | None:
-    """Return the last two parts to which the merges reduce a token's bytes; None if more than two remain.
+def token_symbols(model: BPEModel, token: bytes) -> list[bytes]:
+    """Return what the merges of a token begin with: its bytes, or the characters of a model that has them."""
+    if model.characters is None:
+        return [token[place : place + 1] for place in range(len(token))]
+    return [character.encode() for character in token.decode()]
+
+
+def last_pair(symbols: Iterable[bytes], rank_of: Callable[[bytes, bytes], int | None]) -> Merge | None:
+    """Return the last two parts to which the merges reduce a token's symbols; None if more than two remain.
 
     Args:
-        token: two bytes or more.
+        symbols: two or more, see `token_symbols`.
         rank_of: first and second part → rank of their merge, None if there is none.
     """
-    parts = [token[place : place + 1] for place in range(len(token))]
+    parts = [*symbols]
 
     def rank(place: int) -> int:
         found = rank_of(parts[place], parts[place + 1])

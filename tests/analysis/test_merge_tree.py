@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 from html import escape
 
 import pytest
@@ -13,7 +14,7 @@ from hf_bpe import BPEModel, train
 from hf_bpe._utils.visible import plain
 from hf_bpe.analysis._show import merge_tree
 from hf_bpe.core import Characters
-from hf_bpe.encoding import unreachable
+from hf_bpe.encoding import parts_of_tokens, unreachable
 from support.samples import make_tokenizer
 from support.strategies import models
 
@@ -188,4 +189,9 @@ def test_characters_are_where_merges_begin():
     vocab = {number: token.encode() for number, token in enumerate(tokens)}
     model = BPEModel(vocab, [("▁".encode(), b"a")], pattern=None, characters=Characters())
     assert str(merge_tree(model, 3)) == "▁a  3  merge 0\n├── ▁  2  character\n└── a  0  character"
+    one, two, three = ("é" * count for count in (1, 2, 3))
+    merges = [(first.encode(), second.encode()) for first, second in ((one, one), (two, one), (one, two))]
+    several = replace(model, vocab={**model.vocab, 500: two.encode(), 501: three.encode()}, merges=merges)
+    assert [part.id for part in merge_tree(several, 501).parts] == [500, 1]
+    assert parts_of_tokens(several) == {500: (1, 1), 501: (500, 1)}
     assert [merge_tree(model, token).kind for token in ("é", "<0x0A>")] == ["character", "byte"]
