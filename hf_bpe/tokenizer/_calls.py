@@ -16,21 +16,11 @@ from transformers.utils import PaddingStrategy
 
 from hf_bpe._utils.arguments import check_choice
 from hf_bpe.encoding._batch_layout import Layout
-from hf_bpe.encoding._encoder import AnyText, Encoder, Options, Padding, TemplateIds
+from hf_bpe.encoding._encoder import Encoder, Padding, TemplateIds
 from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._call_arguments import CALL_NAMES, Call, Inputs
 from hf_bpe.tokenizer._results import TypeIdsMaker, as_tensor, row_type_ids
-
-# Arguments that allow the fast path for a single text: those that decide only the ids and the mask.
-_PLAIN_NAMES = {"add_special_tokens", "split_special_tokens", "return_attention_mask", "verbose", "max_length"}
-_MORE = {name: value for name, value in Call._field_defaults.items() if name not in _PLAIN_NAMES}
-
-
-def _is_plain(inputs: Inputs, given: dict[str, Any]) -> bool:
-    if inputs.is_batched or inputs.per_row != 1 or inputs.bounds is not None:
-        return False
-    return all(given.get(name, plain) == plain for name, plain in _MORE.items())
 
 
 class WarningsGiven(dict[str, bool]):
@@ -61,16 +51,6 @@ def encode_call(
     names = tokenizer.model_input_names
     type_ids = partial(row_type_ids, tokenizer, pipeline, make_type_ids, given.get("add_special_tokens", True))
     to_tokens = tokenizer.convert_ids_to_tokens
-    if _is_plain(inputs, given) and "token_type_ids" not in names:
-        # A fast path for the ids and mask of one text, with the same result as the general one.
-        ids = plain_ids(source.encoder, inputs.texts[0], source.options, template)
-        tokenizer._eventual_warn_about_too_long_sequence(ids, given.get("max_length"), given.get("verbose", True))
-        data: dict[str, Any] = {"input_ids": ids}
-        if _gives("attention_mask", given.get("return_attention_mask"), names):
-            data["attention_mask"] = [1] * len(ids)
-        lazy = partial(source.layout, 1, template)
-        encodings = pipeline.lazy_encodings(source, lazy, NO_ID, type_ids, to_tokens)
-        return BatchEncoding(data, encodings, n_sequences=1)
     call = Call(**{name: value for name, value in given.items() if name in CALL_NAMES})
     layout = source.layout(inputs.per_row, template)
     if call.limit is None:
@@ -84,12 +64,6 @@ def encode_call(
     if not (inputs.is_batched or call.return_tensors or call.return_overflowing_tokens):
         data = {name: values[0] for name, values in data.items()}
     return BatchEncoding(data, encodings, call.return_tensors, n_sequences=inputs.per_row)
-
-
-def plain_ids(encoder: Encoder, text: AnyText, options: Options, template: TemplateIds) -> list[int]:
-    """Return the ids of one text with the special tokens of a template."""
-    ids = encoder.encode(text, options)
-    return [*template[0], *ids, *template[1]] if any(template) else ids
 
 
 def _arrange(layout: Layout, call: Call, truncation_side: str, padding_side: str) -> tuple[Layout, list[int]]:

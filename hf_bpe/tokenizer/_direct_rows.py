@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
@@ -11,9 +10,8 @@ from transformers.utils import PaddingStrategy
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.encoding._encoder import AnyText, Padding
-from hf_bpe.encoding._lazy_encodings import NO_ID, DeferredEncodings, Encodings, Source
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.tokenizer._results import as_tensor, batch_encoding, encodings_of
+from hf_bpe.tokenizer._results import as_tensor, batch_encoding, deferred_encodings
 
 _VALUES: dict[str, tuple[Any, ...]] = {
     "add_special_tokens": (True, False),
@@ -94,24 +92,4 @@ def encode_rows(
     data = {"input_ids": ids, "attention_mask": mask}
     if given.get("return_attention_mask") is False:
         del data["attention_mask"]
-    complete = partial(_encodings, tokenizer, pipeline, texts, as_text, adds, limit, padded)
-    return batch_encoding(data, DeferredEncodings(complete))
-
-
-def _encodings(
-    tokenizer: Any,
-    pipeline: Pipeline,
-    texts: list[AnyText],
-    as_text: bool,
-    adds: bool,
-    limit: tuple[int, bool] | None,
-    padded: Padding | None,
-) -> Encodings:
-    source = Source(pipeline.encoder, texts, pipeline.options(as_text), None)
-    layout = source.layout(1, pipeline.template_ids(1, adds))
-    if limit is not None:
-        layout = layout.truncated(limit[0], "longest_first", from_left=limit[1])
-    if padded is not None:
-        layout = layout.padded(padded.length, None, left=padded.is_left)
-    pad_id = NO_ID if padded is None else padded.pad_id
-    return encodings_of(tokenizer, pipeline, source, lambda: layout, pad_id, adds)
+    return batch_encoding(data, deferred_encodings(tokenizer, pipeline, texts, as_text, adds, limit, padded))

@@ -10,7 +10,7 @@ from transformers.tokenization_utils_base import BatchEncoding
 from transformers.utils import TensorType, is_torch_available
 
 from hf_bpe.encoding._batch_layout import Layout
-from hf_bpe.encoding._encoder import Numbers
+from hf_bpe.encoding._encoder import AnyText, Numbers, Padding
 from hf_bpe.encoding._lazy_encodings import NO_ID, DeferredEncodings, Encodings, Source
 from hf_bpe.formats._pipeline import Pipeline
 
@@ -45,19 +45,43 @@ _SETS_ATTRIBUTES_ONLY = _sets_attributes_only()
 
 
 def deferred_encodings(
-    tokenizer: Any, pipeline: Pipeline, texts: list[Any], as_text: bool, add_special_tokens: bool
+    tokenizer: Any,
+    pipeline: Pipeline,
+    texts: list[AnyText],
+    as_text: bool,
+    adds: bool,
+    limit: tuple[int, bool] | None = None,
+    padding: Padding | None = None,
 ) -> Encodings:
-    """Return the encodings of texts that are neither truncated nor padded; the texts are encoded again for them."""
-    return DeferredEncodings(partial(_complete, tokenizer, pipeline, texts, as_text, add_special_tokens))
+    """Return the encodings of rows of one text each, for which the texts are encoded again when somebody looks.
+
+    Args:
+        tokenizer, pipeline: those of the call.
+        texts: the texts, in a list that nobody else has.
+        as_text: whether special tokens are split.
+        adds: whether the special tokens of the template are added.
+        limit, padding: see `Encoder.encode_to_rows`.
+    """
+    return DeferredEncodings(partial(_encodings, tokenizer, pipeline, texts, as_text, adds, limit, padding))
 
 
-def _complete(
-    tokenizer: Any, pipeline: Pipeline, texts: list[Any], as_text: bool, add_special_tokens: bool
+def _encodings(
+    tokenizer: Any,
+    pipeline: Pipeline,
+    texts: list[AnyText],
+    as_text: bool,
+    adds: bool,
+    limit: tuple[int, bool] | None,
+    padding: Padding | None,
 ) -> Encodings:
     source = Source(pipeline.encoder, texts, pipeline.options(as_text), None)
-    template = pipeline.template_ids(1, add_special_tokens)
-    layout = partial(source.layout, 1, template)
-    return encodings_of(tokenizer, pipeline, source, layout, NO_ID, add_special_tokens)
+    layout = source.layout(1, pipeline.template_ids(1, adds))
+    if limit is not None:
+        layout = layout.truncated(limit[0], "longest_first", from_left=limit[1])
+    if padding is not None:
+        layout = layout.padded(padding.length, None, left=padding.is_left)
+    pad_id = NO_ID if padding is None else padding.pad_id
+    return encodings_of(tokenizer, pipeline, source, lambda: layout, pad_id, adds)
 
 
 def encodings_of(
