@@ -50,6 +50,18 @@ class PageMemory {
   static void unmap(void* begin, std::size_t bytes) {
     if (begin != nullptr) munmap(begin, round_up(bytes));
   }
+  // Moves memory to where it can have more bytes, without a copy: only what is added is new to the system. Null if
+  // there is none; then nothing has changed.
+  static void* grow(void* begin, std::size_t from, std::size_t to) {
+    void* const larger = map(to);
+    if (larger == nullptr) return nullptr;
+    const std::size_t moved = round_up(from);
+    if (mremap(begin, moved, moved, MREMAP_MAYMOVE | MREMAP_FIXED, larger) == MAP_FAILED) {
+      munmap(larger, round_up(to));
+      return nullptr;
+    }
+    return larger;
+  }
   // Returns the memory after the first bytes, which stay mapped.
   static void shrink(void* begin, std::size_t from, std::size_t to) {
     if (round_up(to) < round_up(from)) munmap(static_cast<char*>(begin) + round_up(to), round_up(from) - round_up(to));
@@ -62,6 +74,7 @@ class PageMemory {
   static bool is_mapped(std::size_t) { return false; }
   static void* map(std::size_t) { return nullptr; }
   static void unmap(void*, std::size_t) {}
+  static void* grow(void*, std::size_t, std::size_t) { return nullptr; }
   static void shrink(void*, std::size_t, std::size_t) {}
 #endif
 };
@@ -97,6 +110,19 @@ class Pages {
     }
   }
 
+  // Adds zeros at the end. If there is no memory, nothing changes.
+  void grow(std::size_t size) {
+    if (PageMemory::is_mapped(size_ * sizeof(T)) && PageMemory::is_mapped(size * sizeof(T))) {
+      void* const larger = PageMemory::grow(data_, size_ * sizeof(T), size * sizeof(T));
+      if (larger == nullptr) throw std::bad_alloc();
+      data_ = static_cast<T*>(larger);
+      size_ = size;
+    } else {
+      Pages larger(size);
+      if (size_ != 0) std::memcpy(static_cast<void*>(larger.data_), data_, size_ * sizeof(T));
+      std::swap(*this, larger);
+    }
+  }
   // Returns the memory after the end, if it is large. Otherwise the size stays.
   void shrink(std::size_t size) {
     if (size >= size_ || !PageMemory::is_mapped(size * sizeof(T)) || !PageMemory::is_mapped(size_ * sizeof(T))) return;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "support/hashing.hpp"
@@ -24,7 +25,8 @@ inline std::uint64_t load(const Byte* bytes) {
   return value;
 }
 
-// It grows by `kGrowthBits` bits: larger growth spends less time on moving words, but more memory.
+// It grows by `kGrowthBits` bits, and by one from 8 MB on: larger growth spends less time on moving words, but more
+// memory, and that can take a virtual machine milliseconds per huge page.
 template <class Value, unsigned kGrowthBits>
 class WordTable {
  public:
@@ -116,6 +118,7 @@ class WordTable {
     for (std::size_t done = 0; done < count; done += kBatch) {
       const std::size_t batch = std::min(kBatch, count - done);
       const std::size_t slots = entries_.size();
+      const bool is_large = slots * sizeof(Entry) > kLarge;  // and no near cache holds the next line of memory
       const Byte* word = text;
       for (std::size_t i = 0; i < batch; ++i) {
         const auto length = static_cast<std::size_t>(ends[done + i] - word);
@@ -123,6 +126,7 @@ class WordTable {
         const Key key = may_load ? short_key(word, length) : key_of(word, length);
         pending[i] = {key, slot_of(key)};
         prefetch(pending[i].slot);
+        if (is_large) prefetch((pending[i].slot + 1) & (slots - 1));
         word = ends[done + i];
       }
       word = text;
@@ -174,6 +178,8 @@ class WordTable {
   static constexpr std::uint64_t kLong = std::uint64_t{0xFF} << 56;
   static constexpr unsigned kFirstBits = 12;
   static constexpr std::size_t kBatch = 64;
+  static constexpr std::size_t kLarge = std::size_t{8} << 20;  // bytes
+  static constexpr std::size_t kWaiting = 1024;
 
   static bool is_long(Key key) { return key.high >= kLong; }
 
@@ -248,15 +254,38 @@ class WordTable {
   }
   const Byte* bytes_at(const Key& key) const { return long_words_.data() + (key.high ^ kLong); }
 
+  // In place, so that only what is added is new memory. The order of slots is that of hashes, so words move up, into
+  // slots that are done if clusters are taken from the last to the first; the first ones, which may begin at the end
+  // and whose new place is near the old one, wait. Within a cluster the first word goes first: it came first, so it is
+  // the most frequent one and should stay where the search for it begins.
   void grow() {
-    Pages<Entry> old(entries_.size() << kGrowthBits);
-    std::swap(old, entries_);
-    shift_ -= kGrowthBits;
-    for (const Entry& entry : old) {
-      if (entry.is_empty()) continue;
+    const unsigned bits = slots() * sizeof(Entry) < kLarge ? kGrowthBits : 1;
+    const std::size_t old_slots = slots();
+    std::size_t first = std::min(kWaiting, old_slots);
+    while (first < old_slots && !entries_[first].is_empty()) ++first;
+    std::vector<Entry> waiting(entries_.begin(), entries_.begin() + first);
+    entries_.grow(old_slots << bits);
+    shift_ -= bits;
+    std::fill_n(entries_.begin(), first, Entry{});
+    const auto place = [this](const Entry& entry) {
       std::size_t slot = slot_of(entry.key);
       while (!entries_[slot].is_empty()) slot = (slot + 1) & (entries_.size() - 1);
       entries_[slot] = entry;
+    };
+    for (std::size_t end = old_slots; end > first; --end) {
+      const std::size_t next = end;
+      while (!entries_[end - 1].is_empty()) --end;  // down to the slot before a cluster, which is empty
+      for (std::size_t at = end; at < next; ++at) {
+        const Entry entry = std::exchange(entries_[at], Entry{});
+        if (next <= 2 * end) {
+          place(entry);
+        } else {  // a cluster of more than kWaiting words, which does not happen
+          waiting.push_back(entry);
+        }
+      }
+    }
+    for (const Entry& entry : waiting) {
+      if (!entry.is_empty()) place(entry);
     }
   }
 

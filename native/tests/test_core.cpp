@@ -97,6 +97,29 @@ void test_word_counts() {
   CHECK(to_map(counts) == expected);
 }
 
+// Up to where their memory is mapped, and moved when it grows.
+void test_large_tables_grow() {
+  constexpr std::uint64_t kWords = 500'000;
+  WordCounts counts;
+  const auto word_of = [](std::uint64_t i) { return std::to_string(i) + (i % 5 == 0 ? " of more than 15 bytes" : ""); };
+  for (std::uint64_t i = 1; i <= kWords; ++i) {
+    const std::string word = word_of(i);
+    counts.add(begin_of(word), word.size(), i);
+  }
+  CHECK(counts.size() == kWords);
+  for (std::uint64_t i = 1; i <= kWords; ++i) {
+    const std::string word = word_of(i);
+    counts.add(begin_of(word), word.size(), 1);
+  }
+  CHECK(counts.size() == kWords);
+  std::vector<bool> is_found(kWords + 1);
+  counts.for_each([&](const Byte* word, std::size_t length, std::uint64_t count) {
+    CHECK(count > 1 && count <= kWords + 1 && !is_found[count - 1]);
+    CHECK(std::string(reinterpret_cast<const char*>(word), length) == word_of(count - 1));
+    is_found[count - 1] = true;
+  });
+}
+
 // Otherwise text could be constructed that collides in every table.
 void test_tables_have_orders_of_their_own() {
   const auto words_in_order = [] {
@@ -353,7 +376,7 @@ void test_too_many_pairs_are_refused() {
 }
 
 // Arrays of exactly 2 MB are mapped, and so are those from 4 MB on; what lies between is not.
-void test_only_mapped_memory_is_returned_in_part() {
+void test_arrays_of_all_sizes_shrink_and_grow() {
   constexpr std::size_t kMegabyte = std::size_t{1} << 20;
   const std::vector<std::size_t> sizes = {kMegabyte, 2 * kMegabyte, 3 * kMegabyte, 4 * kMegabyte, 6 * kMegabyte};
   for (const std::size_t from : sizes) {
@@ -362,6 +385,12 @@ void test_only_mapped_memory_is_returned_in_part() {
       pages.shrink(to);
       const bool is_smaller = to < from && PageMemory::is_mapped(from) && PageMemory::is_mapped(to);
       CHECK(pages.size() == (is_smaller ? to : from));
+      for (Byte& byte : pages) byte = 1;
+      const std::size_t size = pages.size();
+      pages.grow(size + to);
+      CHECK(pages.size() == size + to);
+      CHECK(std::count(pages.begin(), pages.begin() + size, 1) == static_cast<std::ptrdiff_t>(size));
+      CHECK(std::count(pages.begin() + size, pages.end(), 0) == static_cast<std::ptrdiff_t>(to));
       for (Byte& byte : pages) byte = 1;
     }
   }
@@ -372,8 +401,9 @@ void test_only_mapped_memory_is_returned_in_part() {
 int main() {
   test_scanner();
   test_all_characters_in_windows();
-  test_only_mapped_memory_is_returned_in_part();
+  test_arrays_of_all_sizes_shrink_and_grow();
   test_word_counts();
+  test_large_tables_grow();
   test_tables_have_orders_of_their_own();
   test_pairs_that_collide_in_one_table_do_not_in_another();
   test_words_of_a_text();
