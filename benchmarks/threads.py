@@ -1,0 +1,192 @@
+"""Two threads next to one: `python -m benchmarks.threads FILE... --gpt2 FOLDER --output RESULTS.json`.
+
+Each FILE's documents are dealt out to slices, which a process encodes one after the other, each fresh; the tables of
+words grow meanwhile. Then counting and learning, of all FILEs. Then calls from two threads of Python, which share the
+texts, next to the same calls from one. Processes with one thread and two take turns; medians, and every run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import hashlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from benchmarks import measure, report
+from benchmarks.job import SEPARATOR
+from benchmarks.slices import read_slices
+from benchmarks.vocabulary import MERGES, VOCAB
+
+VOCAB_SIZE = 32_000
+CALL_BYTES = 2_000  # of each text of a call
+WORDS = 20  # of the text of a short call
+SHORT_CALLS = 5_000
+LIST_TEXTS = 1_000
+
+
+def _slices(options: dict[str, Any], threads: int) -> dict[str, float]:
+    """Return the seconds of each slice of a file."""
+    slices = [[*texts.values()] for texts in read_slices((options["file"],), options["slices"])]
+    tokenizer = _load(options)
+    name = Path(options["file"]).stem
+    seconds, ids = {}, hashlib.blake2b()
+    for number, texts in enumerate(slices, 1):
+        work = functools.partial(tokenizer.encode_to_numpy, texts, num_workers=threads)
+        seconds[f"{name}, slice {number}"], encoded = _timed(work, options)
+        for array in encoded:
+            ids.update(array.tobytes())
+    options["outcome"] = ids.hexdigest()[:16]
+    return seconds
+
+
+def _training(options: dict[str, Any], threads: int) -> dict[str, float]:
+    from hf_bpe import count, train
+
+    paths = [Path(file) for file in options["files"]]
+    count_all = functools.partial(count, paths, special_tokens=[SEPARATOR], pattern="gpt2", num_workers=threads)
+    counting, words = _timed(count_all, options)
+    learning, model = _timed(functools.partial(train, words, VOCAB_SIZE, num_workers=threads), options)
+    options["outcome"] = hashlib.blake2b(repr(model.merges).encode()).hexdigest()[:16]
+    return {"counting": counting, "learning": learning, "counting and learning": counting + learning}
+
+
+def _calls(options: dict[str, Any], threads: int) -> dict[str, float]:
+    """Return the seconds of calls that `threads` threads of Python share, after an untimed round on other texts."""
+    (before, texts) = ([*one.values()] for one in read_slices((options["file"],), 2, CALL_BYTES))
+    tokenizer = _load(options)
+    short = " ".join(texts[0].split()[:WORDS])
+    lists = [texts[at : at + LIST_TEXTS // 4] for at in range(0, LIST_TEXTS, LIST_TEXTS // 4)]
+    bulk = [texts[at::8] for at in range(8)]
+    cases: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
+        "tok(20 words)": (tokenizer, [short] * SHORT_CALLS),
+        "tok.encode(20 words)": (tokenizer.encode, [short] * SHORT_CALLS),
+        "tok(texts)": (functools.partial(tokenizer, verbose=False), lists),
+        "tok(texts, padding, numpy)": (functools.partial(tokenizer, padding=True, return_tensors="np"), lists),
+        "encode_to_numpy(texts)": (functools.partial(tokenizer.encode_to_numpy, num_workers=1), bulk),
+    }
+    tokenizer.pad_token = SEPARATOR
+    seconds = {}
+    for name, (call, arguments) in cases.items():
+        warm_up = [before[: len(before) // 2]] if isinstance(arguments[0], list) else arguments[:100]
+        _share(call, [*warm_up] * threads, threads)
+        seconds[name], _ = _timed(functools.partial(_share, call, arguments, threads), options)
+    return seconds
+
+
+def _share(call: Callable[[Any], Any], arguments: list[Any], threads: int) -> None:
+    """Call with each of the arguments, from several threads."""
+
+    def call_each(part: list[Any]) -> None:
+        for argument in part:
+            call(argument)
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(call_each, [arguments[at::threads] for at in range(threads)]))
+
+
+PARTS = {"slices": _slices, "training": _training, "calls": _calls}
+
+
+def _load(options: dict[str, Any]) -> Any:
+    from hf_bpe import BPETokenizer
+
+    return BPETokenizer(Path(options["gpt2"], VOCAB), Path(options["gpt2"], MERGES))
+
+
+def _timed(work: Callable[[], Any], options: dict[str, Any]) -> tuple[float, Any]:
+    if options["realtime"]:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    start = time.perf_counter()
+    result = work()
+    seconds = time.perf_counter() - start
+    if options["realtime"]:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    return seconds, result
+
+
+def _run(part: str, options: dict[str, Any], threads: int) -> dict[str, Any]:
+    """Do a run in a process of its own; only the installed package is measured."""
+    job = json.dumps({"part": part, "options": options, "threads": threads})
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "result.json")
+        command = [sys.executable, "-m", "benchmarks.threads", "--worker", str(path)]
+        root = Path(__file__).resolve().parent.parent
+        subprocess.run(command, input=job, text=True, check=True, cwd=root, stdout=subprocess.DEVNULL)
+        result: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return result
+
+
+def _work(path: str) -> None:
+    # `python -m` puts the clone in front, where hf_bpe lies without its native module.
+    clone = str(Path(__file__).resolve().parent.parent)
+    sys.path[:] = [*(each for each in sys.path if each not in ("", clone)), clone]
+    job = json.load(sys.stdin)
+    measure.pin(job["threads"])
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    seconds = PARTS[job["part"]](job["options"], job["threads"])
+    result = {"seconds": seconds, "cpu_seconds": time.process_time(), "outcome": job["options"].get("outcome")}
+    Path(path).write_text(json.dumps(result), "utf-8")
+
+
+def main() -> None:
+    """Run the command line."""
+    if sys.argv[1:2] == ["--worker"]:
+        return _work(sys.argv[2])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.threads", description=__doc__)
+    parser.add_argument("files", nargs="+", metavar="FILE", type=Path)
+    parser.add_argument("--gpt2", metavar="FOLDER", type=Path, required=True, help="with vocab.json and merges.txt")
+    parser.add_argument("--slices", type=int, default=3, help="of each file (default 3)")
+    parser.add_argument("--repeats", type=int, default=7, help="processes of each kind (default 7)")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=[*PARTS], help="which")
+    parser.add_argument("--realtime", action="store_true", help="before all other processes, on Linux (needs root)")
+    parser.add_argument("--output", type=Path, help="where to write the results as JSON")
+    options = parser.parse_args()
+    where = report.machine()
+    files = [str(file.resolve()) for file in options.files]
+    common = {
+        "gpt2": str(options.gpt2.resolve()),
+        "slices": options.slices,
+        "files": files,
+        "realtime": options.realtime,
+    }
+    jobs = [("slices", {**common, "file": file}) for file in files]
+    jobs += [("training", common), ("calls", {**common, "file": files[0]})]
+    summary: dict[str, dict[str, float]] = {}
+    runs = []
+    for part, job in jobs:
+        if part not in options.parts:
+            continue
+        outcomes = set()
+        for number in range(options.repeats):
+            for threads in (1, 2) if number % 2 == 0 else (2, 1):
+                result = _run(part, job, threads)
+                outcomes.add(result.pop("outcome"))
+                runs.append({"part": part, "threads": threads, "round": number + 1, **result})
+        if len(outcomes) != 1:
+            raise SystemExit(f"{part}: one thread and two give different results")
+        for name in runs[-1]["seconds"]:
+            one, two = (
+                [r["seconds"][name] for r in runs if name in r["seconds"] and r["threads"] == n] for n in (1, 2)
+            )
+            medians = [statistics.median(one), statistics.median(two)]
+            summary[name] = {"one": medians[0], "two": medians[1], "ratio": medians[0] / medians[1]}
+            milliseconds = [f"{median * 1e3:9.1f} ms" for median in medians]
+            spread = f"({min(two) * 1e3:.1f}-{max(two) * 1e3:.1f})"
+            print(f"{name:32}{''.join(milliseconds)} {spread:16}{summary[name]['ratio']:6.2f} ×", flush=True)
+    if options.output is not None:
+        result = {"benchmark": "threads", "machine": where, "files": report.describe_files(options.files)}
+        options.output.write_text(json.dumps({**result, "summary": summary, "runs": runs}, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
