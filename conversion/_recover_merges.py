@@ -31,5 +31,6 @@ def recover_merges(ranks: Mapping[bytes, int]) -> list[Merge]:
     def rank_of(first: bytes, second: bytes) -> int | None:
         return ranks.get(first + second)
 
-    pairs = (last_pair(token, rank_of) for token in sorted(ranks, key=ranks.__getitem__) if len(token) > 1)
+    tokens = [token for token in sorted(ranks, key=ranks.__getitem__) if len(token) > 1]
+    pairs = (last_pair([bytes([byte]) for byte in token], rank_of) for token in tokens)
     return [pair for pair in pairs if pair is not None and pair[0] in ranks and pair[1] in ranks]
