@@ -43,6 +43,7 @@ class PreTrainedTokenizer:
     add_prefix_space: bool
     unused_tokens: dict[str, int]
     trim_offsets: bool | str
+    decoding: str | None
     errors: str
     encoder: dict[str, int]
     decoder: dict[int, str]
