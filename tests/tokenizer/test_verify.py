@@ -205,3 +205,14 @@ def test_a_loaded_tokenizer_that_was_changed_is_not_taken_for_its_file(tmp_path)
         backend = loaded()
         change(backend)
         assert not LoadedFile(path, backend).is_unchanged()
+
+
+def test_an_added_token_like_printed_bytes_can_be_saved(tokenizer, tmp_path):
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.add_tokens(["caf\u00e9", "na\u00efve \u4f60"])
+    tokenizer.save_pretrained(tmp_path)
+    ids = tokenizer.encode("caf\u00e9 na\u00efve \u4f60")
+    assert BPETokenizer.from_pretrained(tmp_path).decode(ids) == "caf\u00e9 na\u00efve \u4f60"
+    fast = PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    assert fast.encode("caf\u00e9 na\u00efve \u4f60") == ids
+    assert fast.decode(ids) == "caf\ufffd na\u00efve \u4f60"
