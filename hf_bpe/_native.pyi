@@ -8,6 +8,7 @@ import hf_bpe.counting._runs
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._runs import Run
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Ids, Numbers, Options, Padding, TemplateIds
+from hf_bpe.reference._alphabet import Alphabet
 from hf_bpe.reference._options import LearningOptions
 
 class Counter:
@@ -83,6 +84,7 @@ def learn_merges(
     max_merges: int,
     parts: str | Chain | None = "gpt2",
     threads: int = 1,
+    alphabet: Alphabet | None = None,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
     span: int = 64,
     min_slots: int = 524288,
@@ -93,6 +95,7 @@ def learn_merges(
         counts: what returns a sorted run, to be read from its beginning, twice.
         parts: a pattern that cuts words where the initial merges do not cross, so that they are encoded fast.
         threads: threads that encode the words with the initial merges, and index pairs.
+        alphabet: the characters to learn from, and tokens that no merge makes; None for bytes.
         progress: called about twenty times a second and at the end, with the merges since its last call, none or more,
             and how often the last one occurred.
         span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
@@ -129,8 +132,12 @@ def training_bytes(
     max_merges: int,
     parts: str | Chain | None,
     threads: int,
+    alphabet: Alphabet | None = None,
 ) -> int:
     """Return how many bytes of memory learn_merges takes beyond the words; rather too many than too few."""
+
+def count_characters(counts: Callable[[], Run]) -> dict[int, int]:
+    """Return how often each character occurs in counted words, by code point."""
 
 def pre_tokenize(text: bytes, pattern: str | Chain | None, *, simd: str | None = None) -> list[bytes]:
     """Cut text into pre-tokens."""
@@ -151,7 +158,8 @@ class Chain:
         stages: for each its instructions, as an array of five uint32 each; the number of the first; the ranges of its
             sets of characters, as arrays of uint32; a byte for each set that says whether it has the edge of the text;
             the number of its behavior; whether matches and what is between them change places; whether it sees the
-            printable characters of bytes; and whether it first puts a space before pieces, as at most one stage does.
+            printable characters of bytes; whether it first puts a space before pieces, as at most one stage does;
+            whether only at the beginning of a text; and what it writes spaces as, empty to leave them.
             See `hf_bpe.pretokenizers._chain_programs`.
         cuts: a byte for each pair of ASCII characters, which says whether any text may be cut between them.
 
@@ -160,7 +168,7 @@ class Chain:
     """
 
     def __init__(
-        self, stages: list[tuple[bytes, int, list[bytes], bytes, int, int, int, int]], cuts: bytes
+        self, stages: list[tuple[bytes, int, list[bytes], bytes, int, int, int, int, int, bytes]], cuts: bytes
     ) -> None: ...
 
 class Encoder:

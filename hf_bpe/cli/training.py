@@ -25,6 +25,7 @@ from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._patterns import canonical_pattern
 from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
+from hf_bpe.training._characters import default_pattern, learns_characters
 from hf_bpe.training._checkpoint import LOG as MERGES_LOG
 from hf_bpe.training._superwords import Superwords
 from hf_bpe.training._train import InitialAlphabet
@@ -47,6 +48,13 @@ _INITIAL_HELP = f"A tokenizer to continue from: its tokens keep their ids, and i
 _PATTERN_HELP = f"The split pattern; auto: that of the counts or the initial tokenizer, else gpt2. Or {SPLIT}"
 _SPECIAL_HELP = "A token such as <|endoftext|> that is never split and never learned. Repeat the option for more."
 _ALPHABET_HELP = "Start with all 256 bytes, or only those that occur; then no other bytes can be encoded."
+_FALLBACK_HELP = (
+    "Begin with characters instead of bytes, in the manner of SentencePiece; other characters become tokens of their "
+    "bytes, or --unk-token. auto: only if --pattern is the JSON of a Metaspace, which is the pattern if none is given."
+)
+_COVERAGE_HELP = "With characters: the share of the text whose characters get tokens, the commonest first."
+_LIMIT_HELP = "With characters: the highest number of characters that get tokens."
+_FUSE_HELP = "With characters: make one --unk-token of those side by side."
 _MERGES_HELP = "Number of merges, instead of --vocab-size."
 _AFTER_HELP = (
     "Learn superwords, tokens of several words: stop after N merges, cut the text again by a pattern that keeps spaces "
@@ -85,6 +93,14 @@ def train(
     normalizer: Annotated[str | None, option(_NORMALIZER_HELP, metavar="NAME", show_default="none")] = None,
     initial: Annotated[str | None, option(_INITIAL_HELP, metavar="FOLDER", show_default="none")] = None,
     initial_alphabet: Annotated[InitialAlphabet, option(_ALPHABET_HELP)] = "bytes",
+    byte_fallback: Annotated[
+        bool | None, option(_FALLBACK_HELP, "--byte-fallback/--no-byte-fallback", show_default="auto")
+    ] = None,
+    fuse_unk: Annotated[bool, option(_FUSE_HELP, "--fuse-unk")] = False,
+    character_coverage: Annotated[
+        float | None, option(_COVERAGE_HELP, metavar="X", min=0, max=1, show_default="0.9995, with --initial none new")
+    ] = None,
+    limit_alphabet: Annotated[int | None, option(_LIMIT_HELP, metavar="N", min=0, show_default="no limit")] = None,
     superwords_after: Annotated[
         list[int] | None, option(_AFTER_HELP, metavar="N", parser=size_of_at_least(0), show_default="none")
     ] = None,
@@ -125,9 +141,15 @@ def train(
         "pattern": pattern,
         "initial": first and first.model,
         "initial_alphabet": initial_alphabet,
+        "byte_fallback": byte_fallback,
+        "fuse_unk": fuse_unk,
+        "character_coverage": character_coverage,
+        "limit_alphabet": limit_alphabet,
         **running,
         "vocab_size" if vocab_size else "num_merges": sizes[0] if superwords_after and len(sizes) == 1 else sizes,
     }
+    if first is None and learns_characters(options):
+        options["unk_token"] = unk_token
     if normalizer is not None and (counts is not None or first is not None):
         raise typer.BadParameter("is only for SOURCE without --initial", param_hint="'--normalizer'")
     with text_or_counts(context, sources, counts) as input, warnings_said():
@@ -136,7 +158,7 @@ def train(
                 normalized_sources,  # needs tokenizers, which --help does not
             )
 
-            how_split = canonical_pattern("gpt2" if pattern == "auto" else pattern)
+            how_split = canonical_pattern(default_pattern(byte_fallback) if pattern == "auto" else pattern)
             input = normalized_sources(input, listed, normalizer, how_split)
         if superwords_after:
             options["superwords"] = Superwords(
@@ -156,7 +178,9 @@ def train(
 
             model = with_normalizer(model, normalizer)
         if first is None:
-            tokenizer = tokenizer_type(model=model, **roles)
+            from hf_bpe.formats._decoding import default_decoding  # needs tokenizers, which --help does not
+
+            tokenizer = tokenizer_type(model=model, decoding=default_decoding(model), **roles)
         else:
             tokenizer = tokenizer_type.from_definition(replace(first.definition, model=model), **roles)
         save(tokenizer, folder)

@@ -14,6 +14,7 @@ from hf_bpe.counting._readers import Batch, Text
 from hf_bpe.counting._runs import RunMerger
 from hf_bpe.counting._word_counts import Settings
 from hf_bpe.encoding._safe_cuts import cut_into_documents
+from hf_bpe.pretokenizers._patterns import metaspace_of
 from hf_bpe.reference._encoder import count_pre_tokens
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ def make_count_table(settings: Settings, num_workers: int | None, memory: int) -
         return NativeCountTable(counter)
     if memory:
         require_core("counts in limited memory")
+    metaspace = metaspace_of(settings.pattern)
+    if metaspace is not None and metaspace.prepend_scheme == "first" and settings.special_tokens:
+        require_core("counts by a Metaspace that tells the beginning of a text from what follows a special token")
     return PlainCountTable(settings)
 
 

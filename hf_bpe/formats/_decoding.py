@@ -8,6 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from hf_bpe._utils.arguments import short_repr, wrong_type
+from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._token_bytes import SPACE
+from hf_bpe.normalizers._names import parts_of_normalizer
+from hf_bpe.pretokenizers._patterns import metaspace_of
 
 _FIELDS: dict[str, dict[str, type]] = {
     "ByteFallback": {},
@@ -57,6 +61,30 @@ def canonical_decoding(value: str | Mapping[str, Any] | None) -> str | None:
         raise ValueError(f"decoding: expected at most {_MAX_DECODERS} decoders, got {len(parts)}")
     content = parts[0] if len(parts) == 1 else {"type": "Sequence", "decoders": parts}
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+
+
+def default_decoding(model: BPEModel) -> str | None:
+    """Return the decoder of a model that training made, as files of such models have it; None for bytes.
+
+    >>> default_decoding(BPEModel({0: b"a"}, [])) is None
+    True
+    """
+    if model.characters is None:
+        return None
+    metaspace = metaspace_of(model.pattern)
+    space = SPACE if metaspace is None else metaspace.replacement
+    puts_one = [
+        part
+        for part in parts_of_normalizer(model.normalizer)
+        if part["type"] == "Prepend" and part["prepend"] in (SPACE, " ")
+    ]
+    parts: list[dict[str, Any]] = [{"type": "Replace", "pattern": {"String": space}, "content": " "}]
+    if model.characters.byte_fallback:
+        parts.append({"type": "ByteFallback"})
+    parts.append({"type": "Fuse"})
+    if puts_one or (metaspace is not None and metaspace.prepend_scheme != "never"):
+        parts.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    return canonical_decoding({"type": "Sequence", "decoders": parts})
 
 
 def decoding_json(decoding: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from hf_bpe.pretokenizers._regex.program import (
     compile_expression,
     compile_literal,
 )
-from hf_bpe.pretokenizers._stages import ByteLevel
+from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace
 
 __all__ = ["ChainProgram", "StageProgram", "compile_chain"]
 
@@ -37,6 +37,8 @@ class StageProgram(NamedTuple):
         invert: take the text between matches for the matches.
         is_mapped: the expression sees the printable characters that ByteLevel writes for bytes.
         adds_space: before all that, a space is put before each piece that does not begin with one.
+        only_first: only before a piece at the beginning of a text, not before what follows a special token.
+        space: what spaces are written as, also that one, before all that; empty to leave them.
     """
 
     program: Program
@@ -44,6 +46,8 @@ class StageProgram(NamedTuple):
     invert: bool
     is_mapped: bool
     adds_space: bool = False
+    only_first: bool = False
+    space: str = ""
 
 
 class ChainProgram(NamedTuple):
@@ -71,8 +75,19 @@ def compile_chain(chain: PreTokenizer) -> ChainProgram:
     >>> compile_chain(PreTokenizer((Split("[a-z]+|[ \n]"), ByteLevel()))).cuts["b"]
     '\n '
     """
+    if isinstance(metaspace := chain.stages[0], Metaspace):
+        return _compile_metaspace(metaspace)
     stages = tuple(_compile_stages(chain))
     return ChainProgram(stages, _find_cuts(stages))
+
+
+def _compile_metaspace(stage: Metaspace) -> ChainProgram:
+    space = stage.replacement
+    program = compile_literal(space) if stage.split else MATCHES_NOTHING
+    puts, only_first = stage.prepend_scheme != "never", stage.prepend_scheme == "first"
+    # What follows a cut before a space begins with one, so none is put before it.
+    cuts = {char: " " for char in map(chr, range(_ASCII)) if char not in _WHITE_SPACE} if stage.split else {}
+    return ChainProgram((StageProgram(program, "MergedWithNext", False, False, puts, only_first, space),), cuts)
 
 
 def _compile_stages(chain: PreTokenizer) -> Iterator[StageProgram]:

@@ -55,6 +55,8 @@ class _Stage(NamedTuple):
     invert: int
     is_mapped: int
     adds_space: int
+    only_first: int
+    space: bytes
 
     @classmethod
     def of(cls, stage: StageProgram) -> _Stage:
@@ -69,6 +71,8 @@ class _Stage(NamedTuple):
             invert=int(stage.invert),
             is_mapped=int(stage.is_mapped),
             adds_space=int(stage.adds_space),
+            only_first=int(stage.only_first),
+            space=stage.space.encode(),
         )
 
 

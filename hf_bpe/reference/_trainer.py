@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Any
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR
+from hf_bpe.reference._alphabet import Alphabet
 from hf_bpe.reference._encoder import Encoder
+from hf_bpe.reference._merging import merge_symbols
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._superwords import is_allowed
 
@@ -22,10 +24,11 @@ def learn_merges(
     *,
     max_merges: int,
     initial: Sequence[tuple[bytes, bytes]] = (),
+    alphabet: Alphabet | None = None,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
     **options: Any,
 ) -> list[tuple[bytes, bytes]]:
-    """Learn merges from pre-tokens and how often each occurs.
+    r"""Learn merges from pre-tokens and how often each occurs.
 
     Until `max_merges` are learned or no pair is left, take the pair of adjacent tokens with the highest count and
     merge it in every pre-token, from left to right. An index from pair to words and a heap find it without counting
@@ -46,6 +49,8 @@ def learn_merges(
         max_merges: number of merges to learn.
         initial: existing merges, in the order of their ranks. They are not returned and do not count as `max_merges`;
             their tokens are numbered after the bytes, in the order of their first occurrence.
+        alphabet: the characters to learn from instead of bytes; they are numbered in their order. Tokens are their
+            UTF-8.
         progress: called after each merge with a list that holds it, and the number of its occurrences.
         options: the fields of `LearningOptions`.
 
@@ -60,7 +65,11 @@ def learn_merges(
     [(b's', b't'), (b'e', b'st'), (b'o', b'w')]
     >>> learn_merges(counts, max_merges=1, initial=[(b"s", b"t"), (b"e", b"st")])
     [(b'o', b'w')]
+    >>> learn_merges({"¿qué?".encode(): 1}, max_merges=9, alphabet=Alphabet("?qué"))
+    [(b'u', b'\xc3\xa9'), (b'q', b'u\xc3\xa9'), (b'qu\xc3\xa9', b'?')]
     """
+    if alphabet is not None:
+        return _learn_from_characters(counts, alphabet, initial, LearningOptions(**options), max_merges, progress)
 
     def encode(tokens: list[bytes], merges: list[tuple[bytes, bytes]]) -> tuple[list[list[int]], list[int]]:
         encoder = Encoder(BPEModel(dict(enumerate(tokens)), [*initial, *merges]))
@@ -73,6 +82,33 @@ def learn_merges(
         max_merges=max_merges,
         progress=progress,
     )
+
+
+def _learn_from_characters(
+    counts: Mapping[bytes, int],
+    alphabet: Alphabet,
+    initial: Sequence[tuple[bytes, bytes]],
+    options: LearningOptions,
+    max_merges: int,
+    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
+) -> list[tuple[bytes, bytes]]:
+    if len({*initial}) < len(initial):
+        raise ValueError("initial: a merge is given twice")
+    words = {word.decode(errors="surrogateescape"): count for word, count in counts.items()}
+    runs = [(run, count) for word, count in words.items() for run in alphabet.runs(word)]
+
+    def encode(tokens: list[bytes], merges: list[tuple[bytes, bytes]]) -> tuple[list[list[int]], list[int]]:
+        ids = {token: number for number, token in enumerate(tokens)}
+        ranks = {
+            (ids[first], ids[second]): (rank, ids[first + second])
+            for rank, (first, second) in enumerate([*initial, *merges])
+        }
+        sequences = [merge_symbols([ids[char.encode()] for char in run], ranks) for run, _ in runs]
+        return sequences, [count for _, count in runs]
+
+    made = [token for first, second in initial for token in (first, second, first + second)]
+    tokens = [*dict.fromkeys([*(char.encode() for char in alphabet.characters), *made])]
+    return learn_pairs(tokens, encode, options, max_merges=max_merges, progress=progress, reserved=alphabet.reserved)
 
 
 def numbered_tokens(merges: Iterable[tuple[bytes, bytes]]) -> list[bytes]:
@@ -89,6 +125,7 @@ def learn_pairs(
     *,
     max_merges: int,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
+    reserved: Set[bytes] = frozenset(),
 ) -> list[tuple[bytes, bytes]]:
     """Learn merges from sequences of tokens; see `learn_merges`.
 
@@ -97,6 +134,7 @@ def learn_pairs(
         encode: returns the sequences, as indices of tokens, after the merges learned so far, and how often each occurs.
         options: how pairs are chosen.
         max_merges, progress: see `learn_merges`.
+        reserved: tokens that no merge makes.
     """
     symbol_of = {token: symbol for symbol, token in enumerate(tokens)}
     lexicographic = options.tie_break == "lexicographic"
@@ -115,6 +153,7 @@ def learn_pairs(
         if (
             count >= options.min_count
             and (options.max_token_bytes is None or length <= options.max_token_bytes)
+            and (not reserved or tokens[first] + tokens[second] not in reserved)
             and (not is_limited or is_allowed(tokens[first] + tokens[second], options.max_words, options.colon_space))
         ):
             score = count - float(options.length_penalty) * length if options.length_penalty else count

@@ -31,7 +31,7 @@ RESTORED = "_is_restored"
 """The argument of the constructor that says that settings are from files, whose names are not checked."""
 
 
-class TrainerOptions(TrainingOptions, Settings, total=False):
+class TrainerOptions(TrainingOptions, Settings, total=False):  # type: ignore[misc]  # unk_token is wider here
     """The keyword arguments of `BPETokenizer.train`."""
 
     normalizer: str | Mapping[str, Any] | None

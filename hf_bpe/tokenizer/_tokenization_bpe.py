@@ -21,6 +21,7 @@ from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._added_tokens import as_special, special_tokens_in
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.formats._decoding import default_decoding
 from hf_bpe.formats._definition import END_OF_TEXT
 from hf_bpe.formats._integrity import check_complete
 from hf_bpe.formats._setting_checks import check_special_tokens, check_token
@@ -54,6 +55,7 @@ from hf_bpe.tokenizer._options import (
 )
 from hf_bpe.tokenizer._pipeline_cache import PipelineCache
 from hf_bpe.tokenizer._saving.folders import HUB_ARGUMENTS, needs_conversion
+from hf_bpe.training._characters import learns_characters
 from hf_bpe.training._normalizing import normalized_training
 from hf_bpe.training._train import TrainingOptions, train
 
@@ -218,7 +220,11 @@ class BPETokenizer(
         Raises, warns: see `hf_bpe.train`. A TypeError names an unknown option.
         """
         kwargs = check_training(cls, BPETokenizer, given)
-        options = {name: kwargs.pop(name) for name in TrainingOptions.__annotations__ if name in kwargs}
+        # Of bytes, unk_token is only a setting of the tokenizer.
+        names = TrainingOptions.__annotations__.keys() - {"unk_token"}
+        options = {name: kwargs.pop(name) for name in names if name in kwargs}
+        if learns_characters(options) and kwargs.get("unk_token") is not None and options.get("initial") is None:
+            options["unk_token"] = str(kwargs["unk_token"])
         normalizer = canonical_normalizer(kwargs.pop("normalizer", None))
         for name, size in {"vocab_size": vocab_size, "num_merges": options.get("num_merges")}.items():
             if isinstance(size, (list, tuple, range)):
@@ -229,6 +235,8 @@ class BPETokenizer(
         input, options = normalized_training(input, options, specials, normalizer)
         model = train(input, vocab_size, specials or None, **options)
         model = with_normalizer(model, normalizer)
+        if kwargs.get("decoding") is None:
+            kwargs["decoding"] = default_decoding(model)
         flags = {model.special_ids()[text]: token for text, token in added.items() if isinstance(token, AddedToken)}
         tokenizer = cls(model=model, added_tokens_decoder={**flags, **kwargs.pop("added_tokens_decoder", {})}, **kwargs)
         hint_at_roles(tokenizer)

@@ -27,13 +27,20 @@ class MergeLog:
         folder: the folder of the file; created if it does not exist.
         settings: what the merges depend on, as JSON values.
         initial: the merges before those of the log.
+        characters: those that merges begin with; None for bytes.
 
     Raises:
         ValueError, OSError: see `WorkLog`.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], settings: dict[str, Any], initial: Sequence[Merge] = ()) -> None:
-        self._log = WorkLog(Path(folder), _KIND, settings, _parser_of_merges(initial))
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        settings: dict[str, Any],
+        initial: Sequence[Merge] = (),
+        characters: str | None = None,
+    ) -> None:
+        self._log = WorkLog(Path(folder), _KIND, settings, _parser_of_merges(initial, characters))
         self.merges = [*self._log.lines]
         self._written = len(self.merges)
         self._last = time.monotonic()
@@ -57,16 +64,17 @@ class MergeLog:
         self._last = time.monotonic()
 
 
-def check_logs(folder: Path, initial: Sequence[Merge], subfolders: Iterable[str]) -> None:
+def check_logs(folder: Path, initial: Sequence[Merge], subfolders: Iterable[str], *, are_bytes: bool = True) -> None:
     """Raise the errors of opening the log of a folder, and those of its subfolders, before the text is counted."""
-    check_log(folder, _KIND, _parser_of_merges(initial))
+    check_log(folder, _KIND, _parser_of_merges(initial) if are_bytes else str)  # characters are not known yet
     for name in subfolders:
         check_log(subfolder(folder, name), _KIND, str)  # the merges before them are not known yet
 
 
-def _parser_of_merges(initial: Sequence[Merge]) -> Callable[[str], Merge]:
+def _parser_of_merges(initial: Sequence[Merge], characters: str | None = None) -> Callable[[str], Merge]:
     """Return what parses the lines of a log in their order; it raises a ValueError for a merge that cannot be."""
-    known = {bytes([byte]) for byte in range(256)} | {first + second for first, second in initial}
+    known = {bytes([byte]) for byte in range(256)} if characters is None else {*map(str.encode, characters)}
+    known |= {first + second for first, second in initial}
     pairs: set[Merge] = set()
 
     def parse(line: str) -> Merge:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from hf_bpe._native_core import native_core, require_core
 from hf_bpe.counting._native import HasRun, run_factory
 from hf_bpe.pretokenizers._native import native_pattern
+from hf_bpe.reference import _alphabet as reference_alphabet
 from hf_bpe.reference import _trainer as reference
+from hf_bpe.reference._alphabet import Alphabet
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityMerges, ParityOptions
 
@@ -20,6 +22,7 @@ def learn_merges(
     initial: Sequence[tuple[bytes, bytes]] = (),
     parts: str | None = "gpt2",
     threads: int = 1,
+    alphabet: Alphabet | None = None,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
 ) -> list[tuple[bytes, bytes]]:
     """Learn merges; the results equal those of `reference.learn_merges`.
@@ -27,7 +30,7 @@ def learn_merges(
     Args:
         counts: pre-token → number of occurrences.
         options: how pairs are chosen.
-        max_merges, initial: see `reference.learn_merges`.
+        max_merges, initial, alphabet: see `reference.learn_merges`.
         parts: native: the pattern by which the initial merges were learned, which helps to apply them to long words.
         threads: native: threads that apply the initial merges and index pairs; the result does not depend on them.
         progress: called with the merges learned since its last call, possibly none, and the count of the last merge (0
@@ -42,7 +45,9 @@ def learn_merges(
     native = native_core()
     if native is None:
         words = dict(counts.items())
-        return reference.learn_merges(words, max_merges=max_merges, initial=initial, progress=progress, **vars(options))
+        return reference.learn_merges(
+            words, max_merges=max_merges, initial=initial, alphabet=alphabet, progress=progress, **vars(options)
+        )
     merges: list[tuple[bytes, bytes]] = native.learn_merges(
         run_factory(counts),
         options,
@@ -51,9 +56,22 @@ def learn_merges(
         max_merges=min(max_merges, 2**32) if options.min_count < 2**64 else 0,
         parts=native_pattern(native, parts),
         threads=min(threads, 2**31),
+        alphabet=alphabet,
         progress=progress,
     )
     return merges
+
+
+def count_characters(counts: Mapping[bytes, int] | HasRun) -> Mapping[str, int]:
+    """Return how often each character occurs; see `reference._alphabet.count_characters`.
+
+    Raises:
+        OverflowError: native: a character occurs 2**64 times or more.
+    """
+    native = native_core()
+    if native is None:
+        return reference_alphabet.count_characters(dict(counts.items()))
+    return {chr(code): number for code, number in native.count_characters(run_factory(counts)).items()}
 
 
 def learn_parity_merges(
@@ -90,13 +108,14 @@ def training_bytes(
     *,
     parts: str | None = "gpt2",
     threads: int = 1,
+    alphabet: Alphabet | None = None,
 ) -> int:
     """Return the peak memory in bytes of `learn_merges`, without the memory of the counts.
 
     The estimate is conservative: on real text up to half as much again as needed.
 
     Args:
-        counts, initial, parts, threads: see `learn_merges`.
+        counts, initial, parts, threads, alphabet: see `learn_merges`.
         max_merges: number of merges to learn plus the number of initial merges.
 
     Raises:
@@ -110,5 +129,6 @@ def training_bytes(
         max_merges=min(max_merges, 2**32),
         parts=native_pattern(native, parts),
         threads=min(threads, 2**31),
+        alphabet=alphabet,
     )
     return needed

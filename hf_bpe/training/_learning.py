@@ -16,6 +16,7 @@ from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe._utils.visible import counted
 from hf_bpe.core._model import Merge
 from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.reference._alphabet import Alphabet
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.training._checkpoint import MergeLog
 from hf_bpe.training._dispatch import learn_merges, training_bytes
@@ -40,6 +41,7 @@ class Learning:
         max_memory: limit for the memory of this process, in bytes.
         work_dir: a folder for the checkpoint log, from which training resumes.
         parts: the pattern by which the initial merges were learned.
+        alphabet: the characters to learn from; None for bytes.
         num_workers: threads that apply the initial merges and index pairs, None for one per core.
         fewer: advice on how to train on less text, None for that on pruning the counts.
 
@@ -57,20 +59,26 @@ class Learning:
         max_memory: int | None,
         work_dir: str | os.PathLike[str] | None,
         parts: str | None,
+        alphabet: Alphabet | None,
         num_workers: int | None,
         fewer: str | None = None,
     ) -> None:
         self._words, self._initial, self._fewer = words, initial, fewer
-        self._native: dict[str, Any] = {"parts": parts, "threads": num_workers or usable_cores()}
+        self._native: dict[str, Any] = {
+            "parts": parts,
+            "threads": num_workers or usable_cores(),
+            "alphabet": alphabet,
+        }
         self._max_memory, self._options = max_memory, options
         self.merges: list[Merge] = []
         self.wanted = 0
         self._log: MergeLog | None = None
         if work_dir is not None:
             digest = hashlib.sha256(repr([*initial]).encode()).hexdigest()
-            self._log = MergeLog(
-                work_dir, {"counts": words.fingerprint, **options.to_json(), "initial": digest}, initial
-            )
+            settings = {"counts": words.fingerprint, **options.to_json(), "initial": digest}
+            if alphabet is not None:
+                settings["alphabet"] = alphabet.digest
+            self._log = MergeLog(work_dir, settings, initial, None if alphabet is None else alphabet.characters)
             self.merges = [*self._log.merges]
 
     def __enter__(self) -> Learning:

@@ -10,6 +10,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._normalized_sources import normalized_input
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.training._characters import default_pattern
 from hf_bpe.training._parity import Parity
 from hf_bpe.training._superwords import Superwords
 
@@ -37,7 +38,7 @@ def normalized_training(
     specials = [*special_tokens, *(() if initial is None else initial.special_tokens)]
     pattern = options.get("pattern", "auto")
     if isinstance(pattern, str) and pattern == "auto":
-        pattern = "gpt2" if initial is None else initial.pattern
+        pattern = default_pattern(options.get("byte_fallback")) if initial is None else initial.pattern
     pattern = canonical_pattern(pattern)
 
     def normalized(source: Any, pattern: str | None = pattern) -> Any:

@@ -36,8 +36,9 @@ class Goal:
         """Raise a ValueError if a size is too small for the base model."""
         if self._is_total and min(self._sizes) < base.vocab_size:
             specials = len(base.special_tokens)
+            alphabet = "bytes" if base.characters is None else "bytes and characters"
             raise ValueError(
-                f"vocab_size {min(self._sizes)} is too small: {base.vocab_size - specials} bytes and {specials} "
+                f"vocab_size {min(self._sizes)} is too small: {base.vocab_size - specials} {alphabet} and {specials} "
                 f"special tokens need at least {base.vocab_size}"
             )
 

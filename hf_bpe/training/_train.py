@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args, overload
 
-from hf_bpe._utils.arguments import checked, one_of, optional, short_repr
+from hf_bpe._utils.arguments import at_least, check_flag, check_str, checked, one_of, optional, short_repr
 from hf_bpe._utils.memory import parse_bytes
 from hf_bpe._utils.progress import Listener
 from hf_bpe._utils.tables import refuse_tables
@@ -25,6 +25,7 @@ from hf_bpe.counting._word_counts import Settings, WordCounts
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
 from hf_bpe.reference._options import TRAIN_CHECKS, LearningKeywords, LearningOptions, with_learning_options
+from hf_bpe.training._characters import alphabet_of, character_options, check_coverage, default_pattern
 from hf_bpe.training._checkpoint import check_logs
 from hf_bpe.training._learning import Learning, Shown
 from hf_bpe.training._parity import Parity, ParityLearning, check_no_parity_with, check_parity
@@ -45,6 +46,8 @@ class ContinuingOptions(LearningKeywords, total=False):
 
     pattern: AnyPattern
     initial_alphabet: InitialAlphabet
+    character_coverage: float | None
+    limit_alphabet: int | None
     num_workers: int | None
     max_memory: int | str | None
     work_dir: str | os.PathLike[str] | None
@@ -53,6 +56,9 @@ class ContinuingOptions(LearningKeywords, total=False):
 
 
 class _OtherOptions(ContinuingOptions, total=False):
+    byte_fallback: bool | None
+    unk_token: str | None
+    fuse_unk: bool
     initial: BPEModel | None
     parity: Parity | None
     superwords: Superwords | None
@@ -121,6 +127,11 @@ def train(
     initial=optional(check_model),
     parity=optional(check_parity),
     superwords=optional(check_superwords),
+    byte_fallback=optional(check_flag),
+    unk_token=optional(check_str),
+    fuse_unk=check_flag,
+    character_coverage=optional(check_coverage),
+    limit_alphabet=optional(at_least(0)),
     **TRAIN_CHECKS,
     **COUNTING_CHECKS,
 )
@@ -136,6 +147,11 @@ def train(
     initial: BPEModel | None = None,
     parity: Parity | None = None,
     superwords: Superwords | None = None,
+    byte_fallback: bool | None = None,
+    unk_token: str | None = None,
+    fuse_unk: bool = False,
+    character_coverage: float | None = None,
+    limit_alphabet: int | None = None,
     num_workers: int | None = None,
     max_memory: int | str | None = None,
     work_dir: str | os.PathLike[str] | None = None,
@@ -143,7 +159,9 @@ def train(
     callback: Listener | None = None,
     **options: Unpack[LearningKeywords],
 ) -> BPEModel | list[BPEModel]:
-    """Train a byte-level BPE model. The result depends on the text and the options only, never on how it is counted.
+    """Train a BPE model, of bytes or of characters.
+
+    The result depends on the text and the options only, never on how it is counted.
 
     Args:
         input: a path, glob, directory or URL, several of them, `Source` objects, an iterable of texts (str, bytes, or
@@ -157,9 +175,11 @@ def train(
         pattern: how text is cut into pre-tokens: a name of `hf_bpe.pretokenizers.NAMES`, a regular
             expression as in `tokenizer.json`, a list of stages of `hf_bpe.pretokenizers` (or their JSON as in
             `tokenizer.json`), or None to merge across whole documents. "auto" is the pattern of the counts or the
-            initial model, or else "gpt2".
+            initial model, or else "gpt2". A `hf_bpe.pretokenizers.Metaspace` makes a model in the manner of
+            SentencePiece, whose alphabet is characters; see `byte_fallback`.
         tie_break: the choice among pairs of equal count: "lexicographic" takes the greatest, compared as (bytes,
-            bytes); "huggingface" gives merges identical to those of `tokenizers.trainers.BpeTrainer`.
+            bytes); "huggingface" gives merges identical to those of `tokenizers.trainers.BpeTrainer`. With characters
+            it also leaves out characters without a token as that does, instead of merging nothing across them.
         min_frequency: do not merge pairs that occur less often (weights included).
         max_token_bytes: longest token a merge may make, in bytes.
         length_penalty: λ in the score count − λ·(bytes of both parts) that orders the pairs; 0 to order by count.
@@ -173,6 +193,15 @@ def train(
             of `tokenizers.trainers.ParityBpeTrainer`.
         superwords: learn tokens of several words in a second stage (`hf_bpe.training.Superwords`). Several numbers of
             merges of the first stage give a list of models. Not together with `parity`.
+        byte_fallback: for a model of characters, which `Metaspace` as the pattern also makes: whether characters
+            without a token become tokens of their bytes, <0x00> to <0xFF>, or `unk_token`. None is True with
+            Metaspace. The ids are those of the special tokens, the bytes, the characters by code point, the merges.
+        unk_token: for a model of characters, a special token for characters without a token.
+        fuse_unk: whether such characters side by side become one `unk_token`.
+        character_coverage: for a model of characters, the share of all characters of the text that get tokens, the
+            commonest first, as SentencePiece's option of this name. None for 0.9995, or for no new characters if there
+            is an initial model.
+        limit_alphabet: the highest number of characters that get tokens, as in `BpeTrainer`.
         num_workers: threads to count and index pairs in; None for one per core (see `count`).
         max_memory: limit for the memory of this process, in bytes or as "2GB" (see `count`).
         work_dir: a folder for checkpoints, from which the same training resumes after an interruption: the counts, and
@@ -200,10 +229,26 @@ def train(
     if parity is not None:
         penalty = learning_options.length_penalty
         check_no_parity_with(initial=initial, length_penalty=penalty, work_dir=work_dir, superwords=superwords)
-    settings = _settings([*languages.values(), *dev.values()], special_tokens, pattern, initial)
-    _refuse_printable_twins(settings.special_tokens)
+    settings = _settings([*languages.values(), *dev.values()], special_tokens, pattern, initial, byte_fallback)
+    of_characters = character_options(
+        settings.pattern,
+        initial,
+        byte_fallback=byte_fallback,
+        unk_token=unk_token,
+        fuse_unk=fuse_unk,
+        character_coverage=character_coverage,
+        limit_alphabet=limit_alphabet,
+    )
+    if of_characters is None:
+        _refuse_printable_twins(settings.special_tokens)
+    else:
+        _refuse_with_characters(parity=parity, superwords=superwords, initial_alphabet=initial_alphabet)
+        if initial is None:
+            settings = _with_special_token(settings, of_characters.characters.unk_token)
     goal = Goal(vocab_size, num_merges)
-    if initial_alphabet == "bytes":
+    if of_characters is not None:
+        goal.check_room(of_characters.base_model("", settings.special_tokens, settings.pattern, initial))
+    elif initial_alphabet == "bytes":
         minimum = base_model(range(256), settings.special_tokens, settings.pattern, initial)
         goal.check_room(minimum)
         if superwords is not None:
@@ -230,15 +275,20 @@ def train(
     folder = None if work_dir is None else Path(work_dir)
     if folder is not None:
         folders = [] if superwords is None else [f"superwords-{number}" for number in superwords.all_after]
-        check_logs(folder, () if initial is None else initial.merges, ["superwords", *folders])
+        first_merges = () if initial is None else initial.merges
+        check_logs(folder, first_merges, ["superwords", *folders], are_bytes=of_characters is None)
     words = {name: counted(source, settings.pattern, folder) for name, source in languages.items()}
     dev_words = {name: counted(source, settings.pattern, folder) for name, source in dev.items()}
     pieces = None
     if superwords is not None and text_of_pieces is not None:
         pieces = counted(text_of_pieces, superwords.pattern, folder and subfolder(folder, "superwords"))
     learned_from = [*words.values(), *([] if pieces is None else [pieces])]
-    alphabet = range(256) if initial_alphabet == "bytes" else set().union(*chain.from_iterable(learned_from))
-    base = base_model(alphabet, settings.special_tokens, settings.pattern, initial)
+    if of_characters is not None:
+        chosen = of_characters.choose(words[""], initial)
+        base = of_characters.base_model(chosen, settings.special_tokens, settings.pattern, initial)
+    else:
+        alphabet = range(256) if initial_alphabet == "bytes" else set().union(*chain.from_iterable(learned_from))
+        base = base_model(alphabet, settings.special_tokens, settings.pattern, initial)
     goal.check_room(base)
     if superwords is not None:
         superwords.check_goal(goal, base)
@@ -263,7 +313,9 @@ def train(
             [*([] if initial is None else initial.merges), *first],
             max_memory=memory,
             work_dir=folder and subfolder(folder, name),
-            parts=settings.pattern,
+            # Merges of characters cross no pre-token of Metaspace; without that, cuts at words help.
+            parts=settings.pattern if of_characters is None else None if settings.pattern else "gpt2",
+            alphabet=alphabet_of(base, learning_options.tie_break),
             num_workers=num_workers,
             fewer=fewer,
         )
@@ -313,6 +365,7 @@ def _settings(
     special_tokens: Sequence[str] | None,
     pattern: AnyPattern,
     initial: BPEModel | None,
+    byte_fallback: bool | None,
 ) -> Settings:
     """Return the pattern and special tokens on which counts, initial model and arguments agree."""
     if initial is not None and initial.normalizer is not None:
@@ -343,7 +396,22 @@ def _settings(
             + ", ".join(f"{name} is {value!r}" for name, value in chosen.items())
             + "; they must be the same"
         )
-    return Settings(next(iter(chosen.values()), "gpt2"), tuple(dict.fromkeys([*first, *given])))
+    default = default_pattern(byte_fallback)
+    return Settings(next(iter(chosen.values()), default), tuple(dict.fromkeys([*first, *given])))
+
+
+def _with_special_token(settings: Settings, token: str | None) -> Settings:
+    """Return the settings with a special token before the others, unless they have it."""
+    if token is None or token in settings.special_tokens:
+        return settings
+    return replace(settings, special_tokens=tuple(check_special_tokens([token, *settings.special_tokens])))
+
+
+def _refuse_with_characters(**options: object) -> None:
+    """Raise a ValueError for an option that has no meaning for a model of characters."""
+    for name, value in options.items():
+        if value not in (None, "bytes"):
+            raise ValueError(f"{name}: not for a model whose alphabet is characters; expected none, got {value!r:.80}")
 
 
 def _check_not_inside(specials: set[str], words: WordCounts) -> None:

@@ -1,5 +1,6 @@
 // Python bindings of the core, which convert types, release the GIL and map errors, and compute nothing.
 #include <limits>
+#include <map>
 
 #include "added_tokens/cuts.hpp"
 #include "bindings/python.hpp"
@@ -45,11 +46,11 @@ Merges merges_of(const std::function<Learned(const std::function<void(const Lear
 }
 
 // The memory of learn_merges in bytes, without the words.
-std::uint64_t training_bytes_of(const Words& words, const FirstTokens::Merges& initial, std::size_t max_merges,
-                                const WordEncoding& encoding, const Sharing& sharing) {
+std::uint64_t training_bytes_of(const Words& words, const FirstTokens::Merges& initial,
+                                const TrainingOptions& options) {
   Poll poll{nb::none()};
   const nb::gil_scoped_release no_gil;
-  return training_bytes(words, initial, max_merges, encoding, sharing, [&] { poll(0); });
+  return training_bytes(words, initial, options, [&] { poll(0); });
 }
 
 // The words of a run from a Python function, which reads it from its beginning each time.
@@ -104,8 +105,22 @@ LearningOptions learning_options_from(nb::handle given) {
   return options;
 }
 
+// Sets the alphabet and the reserved tokens of a training: an Alphabet of hf_bpe/reference/_alphabet.py, None for
+// bytes.
+void set_alphabet(TrainingOptions& options, nb::handle given) {
+  if (given.is_none()) return;
+  options.alphabet.is_bytes = false;
+  const nb::object codes = given.attr("codes")();
+  for (nb::handle code : items_of(codes, "alphabet")) {
+    options.alphabet.characters.push_back(number_of<std::uint32_t>(code, "alphabet"));
+  }
+  options.alphabet.drops_others = nb::cast<bool>(given.attr("drops_others"));
+  for (nb::handle token : given.attr("reserved")) options.reserved.emplace(view_of(token, "reserved"));
+}
+
 using OpenRun = Typed<nb::object, "Callable[[], Run]">;
 using OpenRuns = Typed<nb::list, "list[Callable[[], Run]]">;
+using GivenAlphabet = Typed<nb::object, "Alphabet">;
 using GivenOptions = Typed<nb::object, "LearningOptions">;
 using Progress = Typed<nb::object, "Callable[[int], object]">;
 
@@ -282,10 +297,11 @@ Raises:
   module.def(
       "learn_merges",
       [](const OpenRun& counts, const GivenOptions& options, const Merges& initial, std::size_t max_merges,
-         const GivenPattern& parts, unsigned threads,
+         const GivenPattern& parts, unsigned threads, const GivenAlphabet& alphabet,
          const Typed<nb::object, "Callable[[list[tuple[bytes, bytes]], int], object]">& progress, std::uint64_t span,
          std::size_t min_slots) {
         TrainingOptions training{learning_options_from(options.value), max_merges};
+        set_alphabet(training, alphabet.value);
         training.span = span;
         training.encoding = {pattern_of(parts), threads};
         training.sharing = {threads, min_slots};
@@ -294,13 +310,15 @@ Raises:
         return merges_of([&](const auto& poll) { return learn_merges(words, first, training, poll); }, progress);
       },
       "counts"_a, "options"_a, nb::kw_only(), "initial"_a, "max_merges"_a, "parts"_a.none() = "gpt2", "threads"_a = 1,
-      "progress"_a.none(), "span"_a = TrainingOptions().span, "min_slots"_a = Sharing().min_slots,
+      "alphabet"_a.none() = nb::none(), "progress"_a.none(), "span"_a = TrainingOptions().span,
+      "min_slots"_a = Sharing().min_slots,
       R"(Learn merges as hf_bpe.reference does.
 
 Args:
     counts: what returns a sorted run, to be read from its beginning, twice.
     parts: a pattern that cuts words where the initial merges do not cross, so that they are encoded fast.
     threads: threads that encode the words with the initial merges, and index pairs.
+    alphabet: the characters to learn from, and tokens that no merge makes; None for bytes.
     progress: called about twenty times a second and at the end, with the merges since its last call, none or more,
         and how often the last one occurred.
     span: how many times rarer than the commonest pair a pair may be to be indexed; the result is always the same.
@@ -332,12 +350,32 @@ Returns:
   module.def(
       "training_bytes",
       [](const OpenRun& counts, const Merges& initial, std::size_t max_merges, const GivenPattern& parts,
-         unsigned threads) {
-        return training_bytes_of(run_of(counts), merges_from(initial), max_merges, {pattern_of(parts), threads},
-                                 {threads});
+         unsigned threads, const GivenAlphabet& alphabet) {
+        TrainingOptions training{{}, max_merges};
+        training.encoding = {pattern_of(parts), threads};
+        training.sharing = {threads};
+        set_alphabet(training, alphabet.value);
+        return training_bytes_of(run_of(counts), merges_from(initial), training);
       },
       "counts"_a, "initial"_a, nb::kw_only(), "max_merges"_a, "parts"_a.none(), "threads"_a,
+      "alphabet"_a.none() = nb::none(),
       "Return how many bytes of memory learn_merges takes beyond the words; rather too many than too few.");
+
+  module.def(
+      "count_characters",
+      [](const OpenRun& counts) {
+        const RunWords words = run_of(counts);
+        Poll poll{nb::none()};
+        std::map<std::uint32_t, std::uint64_t> found;
+        {
+          const nb::gil_scoped_release no_gil;
+          found = count_characters(words, [&] { poll(0); });
+        }
+        nb::dict numbers;
+        for (const auto& [code, count] : found) numbers[nb::int_(code)] = count;
+        return Typed<nb::dict, "dict[int, int]">(numbers);
+      },
+      "counts"_a, "Return how often each character occurs in counted words, by code point.");
 
   module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none(),
              "Cut text into pre-tokens.");

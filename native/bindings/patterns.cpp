@@ -20,7 +20,7 @@ std::vector<std::uint32_t> numbers_in(nb::handle bytes, std::size_t multiple, co
 
 Stage stage_of(nb::handle stage) {
   const Held fields = items_of(stage, "stage");
-  if (fields.size() != 8) throw nb::value_error("stage: expected 8 fields");
+  if (fields.size() != 10) throw nb::value_error("stage: expected 10 fields");
   Program program;
   const std::vector<std::uint32_t> code = numbers_in(fields[0], 5, "instructions");
   for (std::size_t i = 0; i < code.size(); i += 5) {
@@ -40,10 +40,17 @@ Stage stage_of(nb::handle stage) {
   const bool invert = number_of<std::uint32_t>(fields[5], "invert") != 0;
   const bool is_mapped = number_of<std::uint32_t>(fields[6], "is_mapped") != 0;
   const bool adds_space = number_of<std::uint32_t>(fields[7], "adds_space") != 0;
-  return {Expression(std::move(program), is_mapped), Behavior{static_cast<int>(behavior)}, invert, adds_space};
+  const bool only_first = number_of<std::uint32_t>(fields[8], "only_first") != 0;
+  const std::string space(view_of(fields[9], "space"));
+  return {Expression(std::move(program), is_mapped),
+          Behavior{static_cast<int>(behavior)},
+          invert,
+          adds_space,
+          only_first,
+          space};
 }
 
-using GivenStages = Typed<nb::object, "list[tuple[bytes, int, list[bytes], bytes, int, int, int, int]]">;
+using GivenStages = Typed<nb::object, "list[tuple[bytes, int, list[bytes], bytes, int, int, int, int, int, bytes]]">;
 
 std::shared_ptr<const Chain> chain_of(nb::handle stages, nb::bytes cuts) {
   constexpr std::size_t kMaxStages = 64;  // splitting is recursive
@@ -69,7 +76,8 @@ Args:
     stages: for each its instructions, as an array of five uint32 each; the number of the first; the ranges of its
         sets of characters, as arrays of uint32; a byte for each set that says whether it has the edge of the text;
         the number of its behavior; whether matches and what is between them change places; whether it sees the
-        printable characters of bytes; and whether it first puts a space before pieces, as at most one stage does.
+        printable characters of bytes; whether it first puts a space before pieces, as at most one stage does;
+        whether only at the beginning of a text; and what it writes spaces as, empty to leave them.
         See `hf_bpe.pretokenizers._chain_programs`.
     cuts: a byte for each pair of ASCII characters, which says whether any text may be cut between them.
 

@@ -91,11 +91,13 @@ class Counter::Worker {
   void count(const Byte* from, const Byte* to, const Byte* readable, std::uint64_t weight, const PollFunction& poll) {
     PollInLoop polls(poll);
     const auto on_text = [&](const Byte* begin, const Byte* end) {
-      splitter_.split(begin, end, poll, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
+      const auto on_words = [&](const Byte* words, const Byte* const* ends, std::size_t count) {
         const auto* copy = splitter_.copy();
         counts.add_each(words, ends, count, copy ? copy->end : readable, weight);
         polls(count);
-      });
+      };
+      // The rest of a text after a cut begins with a space or a special token, so it gets no space either way.
+      splitter_.split(begin, end, poll, on_words, begin == from);
     };
     specials_.split(from, to, false, on_text, [&](std::uint32_t, const Byte*, const Byte*) { polls(); });
   }

@@ -1,7 +1,9 @@
 #include "expressions/chain.hpp"
 
 #include <bit>
+#include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace hf_bpe {
@@ -117,8 +119,10 @@ ChainSplitter::ChainSplitter(std::shared_ptr<const Chain> chain) : chain_(std::m
     const Stage& stage = chain_->stages[i];
     matchers_.emplace_back(stage.expression);
     const Alphabet& alphabet = stage.expression.alphabet();
-    // What leaves a piece as it is: no match, unless what is not matched is left out, or a space is added.
-    const bool is_always = stage.adds_space || (stage.invert && stage.behavior == Behavior::kRemoved);
+    // What leaves a piece as it is: no match, unless what is not matched is left out, or spaces are added or written
+    // differently.
+    const bool is_always =
+        stage.adds_space || !stage.space.empty() || (stage.invert && stage.behavior == Behavior::kRemoved);
     for (unsigned value = 0; value < begins_.size(); ++value) {
       const Byte byte = static_cast<Byte>(value);
       const bool is_known = !is_always && alphabet.is_character(byte);
@@ -129,7 +133,9 @@ ChainSplitter::ChainSplitter(std::shared_ptr<const Chain> chain) : chain_(std::m
   }
 }
 
-void ChainSplitter::split(const Byte* begin, const Byte* end, const PollFunction& poll, const Visit& visit) {
+void ChainSplitter::split(const Byte* begin, const Byte* end, const PollFunction& poll, const Visit& visit,
+                          bool is_first) {
+  is_first_ = is_first;
   count_ = 0;
   copy_.reset();  // that of a split that an error ended
   text_ = begin;
@@ -164,7 +170,16 @@ void ChainSplitter::split_by(std::size_t stage, const Byte* begin, const Byte* e
                              const Visit& visit) {
   if (stage < chain_->stages.size()) stage = next_stage(stage, begin, end);
   if (stage == chain_->stages.size()) return add(begin, end, visit);
-  if (chain_->stages[stage].adds_space && *begin != ' ') return split_copy(stage, begin, end, polls, visit);
+  if (needs_copy(chain_->stages[stage], begin)) return split_copy(stage, begin, end, polls, visit);
+  split_matches(stage, begin, end, polls, visit);
+}
+
+bool ChainSplitter::needs_copy(const Stage& stage, const Byte* begin) const {
+  return !stage.space.empty() || (stage.adds_space && *begin != ' ');
+}
+
+void ChainSplitter::split_matches(std::size_t stage, const Byte* begin, const Byte* end, PollInLoop& polls,
+                                  const Visit& visit) {
   const bool invert = chain_->stages[stage].invert;
   const auto on_piece = [&](const Byte* from, const Byte* to) { split_by(stage + 1, from, to, polls, visit); };
   Joiner joiner(chain_->stages[stage].behavior, on_piece);
@@ -181,14 +196,27 @@ void ChainSplitter::split_by(std::size_t stage, const Byte* begin, const Byte* e
   joiner.finish();
 }
 
-// Splits a copy of a piece of the text with a space before it, in visits of its own.
+// Splits a copy of a piece of the text, with a space before it or spaces written differently, in visits of its own.
 void ChainSplitter::split_copy(std::size_t stage, const Byte* begin, const Byte* end, PollInLoop& polls,
                                const Visit& visit) {
   flush(visit);
-  spaced_.assign(1, ' ');
-  spaced_.insert(spaced_.end(), begin, end);
+  const auto& [expression, behavior, invert, adds_space, only_first, written] = chain_->stages[stage];
+  const auto size = static_cast<std::size_t>(end - begin);
+  const std::string_view space = written.empty() ? std::string_view(" ") : std::string_view(written);
+  const bool begins_with_it = size >= space.size() && std::memcmp(begin, space.data(), space.size()) == 0;
+  const bool is_added = adds_space && (is_first_ || !only_first) && *begin != ' ' && !begins_with_it;
+  spaced_.clear();
+  if (is_added) spaced_.insert(spaced_.end(), space.begin(), space.end());
+  for (const Byte* at = begin; at < end;) {
+    const void* found = written.empty() ? nullptr : std::memchr(at, ' ', static_cast<std::size_t>(end - at));
+    const Byte* const next = found == nullptr ? end : static_cast<const Byte*>(found);
+    spaced_.insert(spaced_.end(), at, next);
+    if (next == end) break;
+    spaced_.insert(spaced_.end(), space.begin(), space.end());
+    at = next + 1;
+  }
   copy_ = {spaced_.data(), spaced_.data() + spaced_.size(), begin - text_ - 1};
-  split_by(stage, copy_->begin, copy_->end, polls, visit);
+  split_matches(stage, copy_->begin, copy_->end, polls, visit);
   flush(visit);
   copy_.reset();
   constexpr std::size_t kKept = std::size_t{1} << 16;  // bytes; a text that is one piece may have gigabytes

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "expressions/backtracker.hpp"
@@ -28,6 +29,8 @@ struct Stage {
   Behavior behavior;
   bool invert;              // take the text between matches for the matches
   bool adds_space = false;  // first put a space before a piece that does not begin with one; at most one stage does
+  bool only_first = false;  // no space before a piece that is not the beginning of its text
+  std::string space;        // what spaces are written as, also that one; empty to leave them
 };
 
 // Immutable, so threads may share it.
@@ -70,13 +73,15 @@ class ChainSplitter {
   // Receives consecutive pieces: the beginning of the first, the ends of all, and their number.
   using Visit = std::function<void(const Byte*, const Byte* const*, std::size_t)>;
 
-  void split(const Byte* begin, const Byte* end, const PollFunction& poll, const Visit& visit);
+  // `is_first`: whether the text begins here, and is not what follows a token.
+  void split(const Byte* begin, const Byte* end, const PollFunction& poll, const Visit& visit, bool is_first = true);
 
-  // Whether a stage may put a space before a piece.
+  // Whether a stage may put a space before a piece, or write spaces differently.
   bool may_copy() const {
-    return std::ranges::any_of(chain_->stages, [](const Stage& stage) { return stage.adds_space; });
+    return std::ranges::any_of(chain_->stages,
+                               [](const Stage& stage) { return stage.adds_space || !stage.space.empty(); });
   }
-  // A copy of a part of the text, with a space before it.
+  // A copy of a part of the text, with a space before it; or of all of it, if spaces are written differently.
   struct Copy {
     const Byte *begin, *end;
     std::ptrdiff_t offset;  // in the text, of the place where the space would be; -1 before its beginning
@@ -89,6 +94,8 @@ class ChainSplitter {
   // The first stage from `stage` on that may find a match in a piece.
   std::size_t next_stage(std::size_t stage, const Byte* begin, const Byte* end) const;
   void split_copy(std::size_t stage, const Byte* begin, const Byte* end, PollInLoop& polls, const Visit& visit);
+  void split_matches(std::size_t stage, const Byte* begin, const Byte* end, PollInLoop& polls, const Visit& visit);
+  bool needs_copy(const Stage& stage, const Byte* begin) const;
   void add(const Byte* begin, const Byte* end, const Visit& visit);
   void flush(const Visit& visit);
 
@@ -102,7 +109,8 @@ class ChainSplitter {
   std::size_t count_ = 0;
   std::array<const Byte*, kEnds> ends_;
   const Byte* text_ = nullptr;  // the beginning of the text
-  std::vector<Byte> spaced_;    // the bytes of the copy
+  bool is_first_ = true;
+  std::vector<Byte> spaced_;  // the bytes of the copy
   std::optional<Copy> copy_;
 };
 

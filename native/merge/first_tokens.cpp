@@ -25,8 +25,9 @@ const Byte (&bytes_of_symbols())[256] {
   return bytes.of;
 }
 
-FirstTokens::FirstTokens(const Merges& merges) {
-  for (const Byte byte : bytes_of_symbols()) {
+FirstTokens::FirstTokens(const Merges& merges, bool by_value) {
+  for (unsigned symbol = 0; symbol < 256; ++symbol) {
+    const Byte byte = by_value ? static_cast<Byte>(symbol) : bytes_of_symbols()[symbol];
     symbol_of_[byte] = static_cast<Symbol>(bytes_.size());
     bytes_.emplace_back(1, static_cast<char>(byte));
   }

@@ -20,8 +20,9 @@ class FirstTokens {
   using Merges = std::vector<std::pair<std::string, std::string>>;
 
   // Symbols from 256 on are the other tokens of the merges, in the order of their first occurrence as a part or result.
+  // `by_value`: the symbols 0 to 255 are the bytes of these values, as an alphabet of characters needs them.
   // Throws std::invalid_argument if a merge is given twice, or there are 2**21 tokens or more.
-  explicit FirstTokens(const Merges& merges);
+  explicit FirstTokens(const Merges& merges, bool by_value = false);
   FirstTokens(const FirstTokens&) = delete;
   FirstTokens& operator=(const FirstTokens&) = delete;
 

@@ -18,11 +18,11 @@ class Splitter {
 
   // Calls `visit(text, ends, count)` for batches of consecutive pre-tokens, with the beginning of the first and the
   // ends of all in the batch. A chain may leave parts of the text out, and put spaces before parts, which it copies:
-  // see `copy`. `poll` is called where `visit` is not for long.
+  // see `copy`. `poll` is called where `visit` is not for long. `is_first`: see ChainSplitter.
   template <class Visit>
-  void split(const Byte* text, const Byte* end, const PollFunction& poll, Visit visit) {
+  void split(const Byte* text, const Byte* end, const PollFunction& poll, Visit visit, bool is_first = true) {
     if (chain_) {
-      chain_->split(text, end, poll, visit);
+      chain_->split(text, end, poll, visit, is_first);
     } else {
       scanner_.scan_all(text, end, visit);
     }

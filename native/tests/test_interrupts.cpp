@@ -159,8 +159,10 @@ void test_training() {
     }
   }
   const WordCounts table = to_table(many_words("w"));
+  TrainingOptions options;
+  options.max_merges = 30;
   for (const Merges& initial : {Merges(), kModel.merges}) {
-    CHECK(is_interruptible([&](PollFunction poll) { training_bytes(table, initial, 30, {}, {}, poll); }));
+    CHECK(is_interruptible([&](PollFunction poll) { training_bytes(table, initial, options, poll); }));
   }
 }
 

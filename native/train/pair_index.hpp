@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct LearningOptions {
   std::size_t max_token_bytes = std::numeric_limits<std::size_t>::max();
   double length_penalty = 0;
   WordLimits words;
+  std::unordered_set<std::string> reserved;  // tokens that no merge makes
 
   // The least count of a pair that is merged.
   std::uint64_t least() const { return std::max<std::uint64_t>(min_frequency, 1); }
@@ -59,6 +61,7 @@ class PairIndex {
         poll_(poll),
         widths_(tokens.size(), 1),
         new_pairs_(tokens.size()) {
+    for (const std::string& token : options.reserved) longest_reserved_ = std::max(longest_reserved_, token.size());
     if (options.words.allow_all()) return;
     for (const std::string& token : tokens) token_words_.emplace_back(token);
   }
@@ -104,7 +107,9 @@ class PairIndex {
 
   bool is_candidate(const Pair& pair) const {
     if (pair.count < threshold_) return false;
-    if (bytes_[pair.first].size() + bytes_[pair.second].size() > options_.max_token_bytes) return false;
+    const std::size_t size = bytes_[pair.first].size() + bytes_[pair.second].size();
+    if (size > options_.max_token_bytes) return false;
+    if (size <= longest_reserved_ && options_.reserved.contains(bytes_[pair.first] + bytes_[pair.second])) return false;
     return options_.words.allow_all() ||
            TokenWords(token_words_[pair.first], token_words_[pair.second]).are_within(options_.words);
   }
@@ -116,6 +121,7 @@ class PairIndex {
   const PollFunction& poll_;
   std::vector<std::uint32_t> widths_;    // the width of each token, in slots
   std::vector<TokenWords> token_words_;  // of each token, if words are limited
+  std::size_t longest_reserved_ = 0;     // in bytes
 
   // Each pair that occurs at least `threshold_` times has one candidate in the heap, whose score is exact, or higher if
   // its count has fallen since.

@@ -1,6 +1,7 @@
 #include "train/trainer.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <unordered_set>
 
@@ -35,19 +36,41 @@ bool learn(TokenArray words, const TrainingOptions& options, const PollFunction&
 
 }  // namespace
 
-Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, const TrainingOptions& options,
+namespace {
+
+// Words and first merges as the engine of bytes takes them.
+struct Input {
+  Input(const Words& given, const FirstTokens::Merges& initial, const TrainingAlphabet& alphabet)
+      : merges(alphabet.merges_of_bytes()) {
+    if (!alphabet.is_bytes) runs.emplace(given, alphabet);
+    words = runs ? static_cast<const Words*>(&*runs) : &given;
+    merges.insert(merges.end(), initial.begin(), initial.end());
+  }
+  Input(const Input&) = delete;
+
+  std::optional<CharacterRuns> runs;
+  const Words* words;
+  FirstTokens::Merges merges;
+};
+
+}  // namespace
+
+Learned learn_merges(const Words& given, const FirstTokens::Merges& initial, const TrainingOptions& options,
                      const std::function<void(const Learned&)>& progress) {
   Learned learned;
-  FirstTokens::Merges merges = initial;
+  Input input(given, initial, options.alphabet);
+  FirstTokens::Merges& merges = input.merges;
+  const Words& words = *input.words;
+  const std::size_t first = merges.size();
   for (;;) {
     const PollFunction poll = [&] { progress(learned); };
-    FirstTokens first_tokens(merges);
+    FirstTokens first_tokens(merges, !options.alphabet.is_bytes);
     learned.tokens = first_tokens.bytes();
     TokenArray array(words, first_tokens, options.encoding, poll);
     if (learn(std::move(array), options, poll, learned)) return learned;
-    for (std::size_t i = merges.size() - initial.size(); i < learned.merges.size(); ++i) {
-      const auto [first, second] = learned.merges[i];
-      merges.emplace_back(learned.tokens[first], learned.tokens[second]);
+    for (std::size_t i = merges.size() - first; i < learned.merges.size(); ++i) {
+      const auto [left, right] = learned.merges[i];
+      merges.emplace_back(learned.tokens[left], learned.tokens[right]);
     }
   }
 }
@@ -116,11 +139,13 @@ std::uint64_t bytes_for(TokenArray::Size size, std::size_t max_merges, const Sha
 
 }  // namespace
 
-std::uint64_t training_bytes(const Words& words, const FirstTokens::Merges& initial, std::size_t max_merges,
-                             const WordEncoding& encoding, const Sharing& sharing, const PollFunction& poll) {
-  const auto [size, encoding_bytes] =
-      initial.empty() ? Estimate{TokenArray::measure(words, poll)} : estimate_size(words, initial, encoding, poll);
-  return encoding_bytes + bytes_for(size, max_merges, sharing);
+std::uint64_t training_bytes(const Words& given, const FirstTokens::Merges& initial, const TrainingOptions& options,
+                             const PollFunction& poll) {
+  const Input input(given, initial, options.alphabet);
+  const Words& words = *input.words;
+  const auto [size, encoding_bytes] = input.merges.empty() ? Estimate{TokenArray::measure(words, poll)}
+                                                           : estimate_size(words, input.merges, options.encoding, poll);
+  return encoding_bytes + bytes_for(size, options.max_merges, options.sharing);
 }
 
 }  // namespace hf_bpe

@@ -11,6 +11,7 @@
 
 #include "count/words.hpp"
 #include "merge/first_tokens.hpp"
+#include "train/characters.hpp"
 #include "train/encoded_words.hpp"
 #include "train/pair_index.hpp"
 #include "train/sharing.hpp"
@@ -26,10 +27,12 @@ struct TrainingOptions : LearningOptions {
   std::uint64_t span = 64;
   WordEncoding encoding;  // with initial merges
   Sharing sharing;        // of indexing
+  TrainingAlphabet alphabet;
 };
 
 struct Learned {
-  // The bytes of each symbol: those of FirstTokens, then the results of the merges, in the order learned.
+  // The bytes of each symbol: those of FirstTokens, with the merges of an alphabet of characters first, then the
+  // results of the merges, in the order learned.
   std::vector<std::string> tokens;
   std::vector<std::pair<Symbol, Symbol>> merges;  // in the order learned
   std::uint64_t last_count = 0;                   // the count of the last pair
@@ -42,9 +45,9 @@ Learned learn_merges(const Words& words, const FirstTokens::Merges& initial, con
                      const std::function<void(const Learned&)>& progress);
 
 // The peak memory of `learn_merges`, without the words: on real text an upper bound, up to half as much again.
-// `max_merges` includes the initial merges, which a sample of the words is encoded with. Iterates over the words twice,
-// or once if there are no initial merges. `poll` is called from time to time. Throws like TokenArray.
-std::uint64_t training_bytes(const Words& words, const FirstTokens::Merges& initial, std::size_t max_merges,
-                             const WordEncoding& encoding, const Sharing& sharing, const PollFunction& poll);
+// `options.max_merges` includes the initial merges, which a sample of the words is encoded with. Iterates over the
+// words twice, or once if there are no initial merges. `poll` is called from time to time. Throws like TokenArray.
+std::uint64_t training_bytes(const Words& words, const FirstTokens::Merges& initial, const TrainingOptions& options,
+                             const PollFunction& poll);
 
 }  // namespace hf_bpe

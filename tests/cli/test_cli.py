@@ -18,7 +18,9 @@ from typer.testing import CliRunner
 from hf_bpe import BPETokenizer, __version__, train
 from hf_bpe.cli import app, main
 from hf_bpe.cli.program import Commands
+from hf_bpe.core import Characters
 from hf_bpe.counting._count_tables import PlainCountTable
+from hf_bpe.pretokenizers import Metaspace
 from hf_bpe.training import Superwords
 from support.commands import PROGRAM, TEXT, error, program, run
 from support.patience import PATIENCE
@@ -516,3 +518,15 @@ class TestStreams:
                 decoder.stdin.write(ids)
                 assert select.select([decoder.stdout], [], [], PATIENCE)[0]
                 assert decoder.stdout.readline() == answer
+
+
+def test_training_with_characters_and_byte_fallback(tmp_path):
+    text, folder = tmp_path / "text.txt", tmp_path / "tokenizer"
+    text.write_text("low lower lowest é " * 9, encoding="utf-8")
+    options = ["--byte-fallback", "--character-coverage", "1", "--unk-token", "<unk>", "--normalizer", "NFKC"]
+    run("train", text, "-o", folder, "--num-merges", "6", *options)
+    tokenizer = BPETokenizer.from_pretrained(folder)
+    assert tokenizer.model.characters == Characters(True, "<unk>")
+    assert tokenizer.decode(tokenizer.encode("lower 你")) == "lower 你"
+    run("train", text, "-o", folder, "--num-merges", "6", "--pattern", json.dumps(Metaspace().to_json()), "--force")
+    assert BPETokenizer.from_pretrained(folder).model.characters == Characters()

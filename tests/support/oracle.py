@@ -21,17 +21,25 @@ def learn_merges(
     max_words=None,
     colon_space=True,
     initial=(),
+    alphabet=None,
 ):
     """Count all pairs again before each merge, in words encoded with all merges so far, and take the best."""
-    symbols = sorted(map(to_printable, (bytes([byte]) for byte in range(256))))
+    if alphabet is None:
+        symbols = sorted(map(to_printable, (bytes([byte]) for byte in range(256))))
+        words = {word: encode_word(word, initial) for word in counts}
+        numbers = counts
+    else:
+        symbols = [to_printable(char.encode()) for char in alphabet.characters]
+        runs = [(run, number) for word, number in counts.items() for run in runs_of(word, alphabet)]
+        words = {place: apply_merges([*map(str.encode, run)], initial) for place, (run, _) in enumerate(runs)}
+        numbers = [number for _, number in runs]
     symbols += [to_printable(token) for first, second in initial for token in (first, second, first + second)]
-    words = {word: encode_word(word, initial) for word in counts}
     merges = []
     while len(merges) < max_merges:
         pairs = Counter()
         for word, tokens in words.items():
             for pair in pairwise(tokens):
-                pairs[pair] += counts[word]
+                pairs[pair] += numbers[word]
 
         def order(pair, pairs=pairs):
             first, second = pair
@@ -47,6 +55,7 @@ def learn_merges(
             and (max_token_bytes is None or len(pair[0] + pair[1]) <= max_token_bytes)
             and (max_words is None or len(re.findall(b"[^ ]+", pair[0] + pair[1])) <= max_words)
             and (colon_space or not re.search(b": ", pair[0] + pair[1]))
+            and (alphabet is None or pair[0] + pair[1] not in alphabet.reserved)
         ]
         if not candidates:
             break
@@ -55,6 +64,13 @@ def learn_merges(
         # The new merge applies only where no other does, so this continues where the encoding so far ended.
         words = {word: apply_merges(tokens, [*initial, *merges]) for word, tokens in words.items()}
     return merges
+
+
+def runs_of(word: bytes, alphabet) -> list[str]:
+    """Return the runs of characters of an alphabet in a word, or all of these as one."""
+    others = f"[^{re.escape(alphabet.characters)}]" if alphabet.characters else "(?s:.)"
+    text = word.decode(errors="surrogateescape")
+    return [re.sub(others, "", text)] if alphabet.drops_others else re.split(others, text)
 
 
 def encode_word(word: bytes, merges: list[Pair]) -> list[Token]:

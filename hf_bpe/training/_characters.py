@@ -1,0 +1,155 @@
+"""Training with an alphabet of characters, in the manner of SentencePiece: its options, and the model to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hf_bpe._utils.arguments import check_real
+from hf_bpe.core._characters import BYTE_TOKENS, Characters
+from hf_bpe.core._model import BPEModel
+from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern, metaspace_of
+from hf_bpe.pretokenizers._stages import Metaspace
+from hf_bpe.reference._alphabet import Alphabet, choose_characters
+from hf_bpe.training._dispatch import count_characters
+
+COVERAGE = 0.9995
+"""The default of `character_coverage`, which is SentencePiece's."""
+
+
+@dataclass(frozen=True)
+class CharacterOptions:
+    """How a model of characters begins.
+
+    Args:
+        characters: what becomes of characters without a token.
+        coverage: the share of the characters of the text that get tokens; None for no new ones.
+        limit: the highest number of characters with tokens.
+    """
+
+    characters: Characters
+    coverage: float | None = COVERAGE
+    limit: int | None = None
+
+    def choose(self, words: WordCounts, initial: BPEModel | None) -> str:
+        """Return the characters that get tokens: those of the initial model, and the commonest of the text."""
+        known = "" if initial is None else characters_of(initial)
+        chosen = "" if self.coverage is None else choose_characters(count_characters(words), self.coverage, self.limit)
+        return "".join(sorted({*known, *chosen}))
+
+    def base_model(
+        self, alphabet: str, special_tokens: Sequence[str], pattern: str | None, initial: BPEModel | None
+    ) -> BPEModel:
+        """Return the model that training starts from.
+
+        Args:
+            alphabet: the characters that get tokens.
+            special_tokens: all special tokens, including those of the initial model.
+            pattern: the pattern.
+            initial: the model to extend, or None. What is missing from it gets ids after its highest, in this order:
+                special tokens, tokens of bytes, characters by code point.
+        """
+        vocab = {} if initial is None else dict(initial.vocab)
+        fallback = BYTE_TOKENS if self.characters.byte_fallback else ()
+        wanted = [*map(str.encode, special_tokens), *fallback, *map(str.encode, alphabet)]
+        known = {*vocab.values()}
+        missing = [token for token in wanted if token not in known]
+        vocab.update(enumerate(missing, start=max(vocab, default=-1) + 1))
+        if initial is None:
+            return BPEModel(vocab, [], tuple(special_tokens), pattern, characters=self.characters)
+        return replace(initial, vocab=vocab, special_tokens=tuple(special_tokens), pattern=pattern)
+
+
+def characters_of(model: BPEModel) -> str:
+    """Return the characters that have tokens in a model of characters, in the order of their code points."""
+    none = {*model.special_tokens, model.characters and model.characters.unk_token}
+    texts = (token.decode() for token in model.vocab.values())
+    return "".join(sorted(text for text in texts if len(text) == 1 and text not in none))
+
+
+def alphabet_of(model: BPEModel, tie_break: str) -> Alphabet | None:
+    """Return what merges of a model are learned from; None for bytes."""
+    if model.characters is None:
+        return None
+    return Alphabet(characters_of(model), drops_others=tie_break == "huggingface")
+
+
+def default_pattern(byte_fallback: bool | None) -> str | None:
+    """Return the pattern of a training without one: GPT-2's for bytes, `Metaspace` for characters."""
+    return "gpt2" if byte_fallback is None else canonical_pattern(Metaspace())
+
+
+def learns_characters(options: Mapping[str, Any]) -> bool:
+    """Return whether a training with these options of `hf_bpe.train` begins with characters."""
+    initial = options.get("initial")
+    if isinstance(initial, BPEModel):
+        return initial.characters is not None
+    pattern: AnyPattern = options.get("pattern", "auto")
+    is_given = not (isinstance(pattern, str) and pattern == "auto")
+    return options.get("byte_fallback") is not None or (
+        is_given and metaspace_of(canonical_pattern(pattern)) is not None
+    )
+
+
+def character_options(
+    pattern: str | None,
+    initial: BPEModel | None,
+    *,
+    byte_fallback: bool | None,
+    unk_token: str | None,
+    fuse_unk: bool,
+    character_coverage: float | None,
+    limit_alphabet: int | None,
+) -> CharacterOptions | None:
+    """Return the options of `hf_bpe.train` for an alphabet of characters; None for bytes.
+
+    Args:
+        pattern: the canonical pattern.
+        initial: the model to continue from.
+        byte_fallback, unk_token, fuse_unk, character_coverage, limit_alphabet: as in `hf_bpe.train`.
+
+    Raises:
+        ValueError: an option contradicts the others.
+    """
+    given = {
+        name: value
+        for name, value in {
+            "byte_fallback": byte_fallback,
+            "unk_token": unk_token,
+            "fuse_unk": fuse_unk or None,
+            "character_coverage": character_coverage,
+            "limit_alphabet": limit_alphabet,
+        }.items()
+        if value is not None
+    }
+    if initial is not None:
+        for name in ("byte_fallback", "unk_token", "fuse_unk"):
+            if name in given and (initial.characters is None or getattr(initial.characters, name) != given[name]):
+                raise ValueError(f"{name}: expected None, because the initial model says it; got {given[name]!r}")
+    is_of_characters = (
+        metaspace_of(pattern) is not None or byte_fallback is not None
+        if initial is None
+        else initial.characters is not None
+    )
+    if not is_of_characters:
+        if given:
+            raise ValueError(
+                f"{next(iter(given))}: expected None, because the alphabet is bytes; for one of characters give "
+                "byte_fallback, or a Metaspace as the pattern"
+            )
+        return None
+    if initial is not None and initial.characters is not None:
+        coverage = 1.0 if limit_alphabet is not None and character_coverage is None else character_coverage
+        return CharacterOptions(initial.characters, coverage, limit_alphabet)
+    characters = Characters(byte_fallback is not False, unk_token, fuse_unk)
+    return CharacterOptions(characters, COVERAGE if character_coverage is None else character_coverage, limit_alphabet)
+
+
+def check_coverage(name: str, value: object) -> float:
+    """Return a share of characters."""
+    share = check_real(name, value, 0)
+    if share > 1:
+        raise ValueError(f"{name}: expected a share of 0 to 1, got {value!r}")
+    return share
