@@ -47,6 +47,12 @@ class Characters:
                 "characters that the vocabulary lacks"
             )
 
+    @property
+    def stand_ins(self) -> frozenset[bytes]:
+        """The tokens that stand for characters without a token."""
+        tokens = BYTE_TOKENS.keys() if self.byte_fallback else set[bytes]()
+        return frozenset(tokens) | (frozenset() if self.unk_token is None else {self.unk_token.encode()})
+
     def check(self, ids: Mapping[bytes, int], merges: Iterable[tuple[bytes, bytes]]) -> None:
         """Raise a ValueError if a model cannot have this alphabet.
 

@@ -21,7 +21,7 @@ from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing._pruning import Pruning, count_tokens
 from hf_bpe.editing._remap import Remap
-from hf_bpe.encoding._merge_trees import merged, parts_of_tokens, unreachable
+from hf_bpe.encoding._merge_trees import first_tokens, merged, parts_of_tokens, unreachable
 from hf_bpe.training._train import ContinuingOptions, train
 
 if TYPE_CHECKING:
@@ -138,7 +138,8 @@ def prune(
 ) -> Edited:
     """Remove tokens: all but some, or the least used ones.
 
-    Bytes and special tokens always stay, and so do all parts of a token that stays. Unreachable tokens are always
+    Bytes, or characters and what stands for others, and special tokens always stay, and so do all parts of a token
+    that stays. Unreachable tokens are always
     removed first; a model with `ignore_merges` has none. The ids become 0, 1, 2, … in the old order.
 
     Every remaining token can still occur, and text whose old tokens all remain has the same tokens. Proof: let all
@@ -183,7 +184,7 @@ def prune(
     _check_kept(model, kept, lost)
     parts = parts_of_tokens(model)
     specials = {*model.special_ids().values()}
-    stays = _closed([*kept, *specials, *(i for i, token in model.vocab.items() if len(token) == 1)], parts)
+    stays = _closed([*kept, *specials, *first_tokens(model)], parts)
     if counts is None:
         return _renumbered(model, stays)
     replacements = dict(zip(words, _merged_ids(model, map(model.vocab.__getitem__, words)), strict=True))
@@ -223,7 +224,7 @@ def add_special_tokens(
     >>> add_special_tokens(model, ["<|x|>", "<|y|>"]).model.vocab
     {0: b'a', 1: b'<|x|>', 2: b'b', 3: b'<|y|>'}
     """
-    added = check_special_tokens(tokens)
+    added = check_special_tokens(tokens, are_bytes=model.characters is None)
     known = {token: token_id for token_id, token in model.vocab.items()}
     taken = {**dict.fromkeys(reserved, "a token outside the model"), **{i: repr(t) for i, t in model.vocab.items()}}
     for token in added:

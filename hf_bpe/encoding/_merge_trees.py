@@ -13,6 +13,18 @@ _NEVER = 2**64  # more than any rank
 _AT_ONCE = 4096  # tokens
 
 
+def first_tokens(model: BPEModel) -> set[int]:
+    """Return the ids of the tokens that merges begin with, and of those that stand for characters without a token.
+
+    >>> first_tokens(BPEModel({97: b"a", 98: b"b", 256: b"ab"}, [(b"a", b"b")])) == {97, 98}
+    True
+    """
+    if model.characters is None:
+        return {token_id for token_id, token in model.vocab.items() if len(token) == 1}
+    stand_ins = model.characters.stand_ins
+    return {i for i, token in model.vocab.items() if token in stand_ins or len(token.decode()) == 1}
+
+
 def unreachable(model: BPEModel) -> list[int]:
     """Return the ids of ordinary tokens that the merges do not make from the tokens' own bytes, lowest first.
 
@@ -43,15 +55,22 @@ def some_unreachable(model: BPEModel, excluded: Container[int] = ()) -> int | No
 def _all_unreachable(model: BPEModel) -> Iterator[list[int]]:
     """Yield the unreachable ids in several lists. Most of them have high ids, so these come first."""
     specials = {special.encode() for special in model.special_tokens}
+    if model.characters is not None:
+        specials |= model.characters.stand_ins
     encoder = make_encoder(model)
     ids = [*model.vocab]
     while ids:
         some = ids[-_AT_ONCE:]
         del ids[-_AT_ONCE:]
         tokens = [*map(model.vocab.__getitem__, some)]
-        _, offsets = encoder.merge_words(tokens, 0)
-        sizes = (offsets[1:] - offsets[:-1]).tolist()
-        yield [i for i, token, size in zip(some, tokens, sizes, strict=True) if size > 1 and token not in specials]
+        made, offsets = encoder.merge_words(tokens, 0)
+        flat, ends = made.tolist(), offsets.tolist()
+        # One id need not be the token's: characters without a token side by side may become one unk_token.
+        yield [
+            i
+            for i, token, (start, stop) in zip(some, tokens, pairwise(ends), strict=True)
+            if (stop != start + 1 or flat[start] != i) and stop > start and token not in specials
+        ]
 
 
 def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
@@ -92,7 +111,7 @@ def token_symbols(model: BPEModel, token: bytes) -> list[bytes]:
     return [character.encode() for character in token.decode()]
 
 
-def last_pair(symbols: Iterable[bytes], rank_of: Callable[[bytes, bytes], int | None]) -> Merge | None:
+def last_pair(symbols: Iterable[bytes], rank_of: Callable[[bytes, bytes], float | None]) -> Merge | None:
     """Return the last two parts to which the merges reduce a token's symbols; None if more than two remain.
 
     Args:
@@ -101,7 +120,7 @@ def last_pair(symbols: Iterable[bytes], rank_of: Callable[[bytes, bytes], int | 
     """
     parts = [*symbols]
 
-    def rank(place: int) -> int:
+    def rank(place: int) -> float:
         found = rank_of(parts[place], parts[place + 1])
         return _NEVER if found is None else found
 

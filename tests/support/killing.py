@@ -18,17 +18,17 @@ from support.system_calls import replace_system_call
 TEXTS = ["lowest of the low<|endoftext|>", " newest 12345 你好<pad>", "widest\r\n\t it's", "<|user|>low<|x|> merges"]
 
 
-def make_old():
+def make_old(**options):
     from hf_bpe import BPETokenizer
 
     tokenizer = BPETokenizer.train(
-        CORPUS, num_merges=25, special_tokens=SPECIALS, pad_token="<pad>", padding_side="left"
+        CORPUS, num_merges=25, special_tokens=SPECIALS, pad_token="<pad>", padding_side="left", **options
     )
     tokenizer.chat_template = "old {{ messages }}"
     return tokenizer
 
 
-def make_new(pattern="llama3"):
+def make_new(pattern="llama3", **options):
     """Return a tokenizer whose tokens are those of the old one and more, so that mixtures of the two may well load."""
     from hf_bpe import BPETokenizer
 
@@ -39,6 +39,7 @@ def make_new(pattern="llama3"):
         pattern=pattern,
         bos_token="<|user|>",
         add_bos_token=True,
+        **options,
     )
     tokenizer.add_tokens(["<|x|>"])
     tokenizer.chat_template = {"default": "new {{ messages }}", "tool_use": "{{ tools }}"}
@@ -74,6 +75,7 @@ def save_fast(tokenizer, folder):
 # Name → how to save in a folder.
 SAVES = {
     "plain": save,
+    "characters": save,
     "portable": lambda tokenizer, folder: save(tokenizer, folder, portable=True),
     "prefix": lambda tokenizer, folder: save(tokenizer, folder, filename_prefix="my"),
     "over_fast": save,
@@ -127,8 +129,12 @@ def kill_at_every_moment(name, root, kill=kill_before_rename):
     Returns:
         The number of kills.
     """
-    old = make_old()
-    new = make_new("gpt2" if name in _GPT2_ONLY else "llama3")
+    if name == "characters":
+        from hf_bpe.pretokenizers import Metaspace
+
+        old, new = make_old(pattern=Metaspace()), make_new(Metaspace())
+    else:
+        old, new = make_old(), make_new("gpt2" if name in _GPT2_ONLY else "llama3")
     make_first = save_fast if name == "over_fast" else SAVES[name]
     (root / "old").mkdir(parents=True)
     make_first(old, root / "old")

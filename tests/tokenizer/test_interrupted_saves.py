@@ -73,6 +73,7 @@ def arrays(folder):
 
 LOADERS = {
     "plain": [ours, fast, auto, rust, gpt2],
+    "characters": [ours, fast, auto, rust],
     "portable": [ours, fast, auto, rust, gpt2],
     "over_fast": [ours, fast, auto, rust],
     "prefix": [without_prefix],
@@ -105,7 +106,7 @@ def outcomes(root, load):
 
 @pytest.mark.parametrize(
     "saves",
-    [["plain"], pytest.param([name for name in LOADERS if name != "plain"], marks=thorough)],
+    [["plain"], ["characters"], pytest.param([*LOADERS][2:], marks=thorough)],
     ids=" ".join,
 )
 def test_a_save_killed_at_any_rename_leaves_an_old_or_a_new_tokenizer_or_an_error(tmp_path, saves):
