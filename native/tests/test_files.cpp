@@ -92,8 +92,7 @@ void test_damaged_models() {
   const std::string bytes = "\"\\{}[],: 0u\x80\xC4 a";
   for (int i = 0; i < examples(20'000); ++i) {
     std::string text = kModel.substr(0, draw(3) == 0 ? draw(kModel.size()) : kModel.size());
-    for (std::size_t j = draw(4); j > 0 && !text.empty(); --j)
-      text[draw(text.size())] = bytes[draw(bytes.size())];
+    for (std::size_t j = draw(4); j > 0 && !text.empty(); --j) text[draw(text.size())] = bytes[draw(bytes.size())];
     if (const auto model = read_model_json(text)) {
       check(model->vocab_part.end <= text.size() && model->merges_part.end <= text.size(), "parts are in the text");
     }
