@@ -16,6 +16,8 @@ from typing import Any
 
 from tokenizers import AddedToken
 
+from hf_bpe.conversion import _gguf_characters as characters
+from hf_bpe.conversion._gguf_characters import placeholder
 from hf_bpe.conversion._gguf_file import KEY, MAGIC, Metadata
 from hf_bpe.conversion._llama_cpp import (
     NOT_BYTE_LEVEL,
@@ -30,6 +32,7 @@ from hf_bpe.conversion._llama_cpp import (
 from hf_bpe.conversion._llama_cpp_peer import peer
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._merge_trees import unreachable
+from hf_bpe.formats._decoding import default_decoding
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._native_readers import from_printable_all
@@ -51,7 +54,6 @@ _ID_KEYS = {
 # Every byte that occurs in UTF-8.
 _BYTES_OF_TEXT = {byte for byte in range(256) if byte not in (0xC0, 0xC1) and byte < 0xF5}
 _OTHER_MODELS = {
-    "llama": "a SentencePiece model",
     "gemma4": "a SentencePiece model",
     "bert": "a WordPiece model",
     "t5": "a Unigram model",
@@ -77,9 +79,11 @@ def read(path: Path, hints: Hints) -> Definition:
     """
     metadata = Metadata(path)
     kind = metadata.text("model")
+    if kind == "llama":
+        return _read_characters(metadata, path, hints)
     if kind != "gpt2":
         what = "no vocabulary" if kind is None else f"{kind!r}, {_OTHER_MODELS.get(kind, 'another kind of tokenizer')}"
-        raise metadata.error("model", f"{what}; expected 'gpt2', a byte-level BPE model")
+        raise metadata.error("model", f"{what}; expected 'gpt2' or 'llama', a BPE model of bytes or characters")
     name = metadata.text("pre")
     if name in NOT_BYTE_LEVEL:
         raise metadata.error("pre", f"{name!r}, whose tokens are characters; expected a byte-level BPE model")
@@ -98,9 +102,30 @@ def read(path: Path, hints: Hints) -> Definition:
         raise ValueError(f"{path}: {error}") from None
     if hints.special_tokens is not None and dict(hints.special_tokens) != model.special_ids():
         raise ValueError(f"{path}: its special tokens are {model.special_ids()}; leave the argument out")
+    return _definition(metadata, model, added, len(tokens), adds_bos=pre.add_bos)
+
+
+def _read_characters(metadata: Metadata, path: Path, hints: Hints) -> Definition:
+    """Read the vocabulary of a file whose tokens are characters."""
+    tokens, types = metadata.array("tokens", str), metadata.array("token_type", int)
+    if len(types) != len(tokens):
+        raise metadata.error("token_type", f"{len(types)} types for {len(tokens)} tokens")
+    try:
+        model, added = characters.read_model(metadata, tokens, types)
+        hints.check(model.pattern, model.special_ids())
+    except (TypeError, ValueError) as error:
+        raise error if str(error).startswith(str(path)) else ValueError(f"{path}: {error}") from None
+    definition = _definition(metadata, model, added, len(tokens), adds_bos=True)
+    return replace(definition, settings={**definition.settings, "decoding": default_decoding(model)})
+
+
+def _definition(
+    metadata: Metadata, model: BPEModel, added: dict[int, AddedToken], size: int, *, adds_bos: bool
+) -> Definition:
+    """Return a definition with the settings of a file; `adds_bos` is what llama.cpp does if the file says nothing."""
     contents = {**{i: token for token, i in model.special_ids().items()}, **{i: t.content for i, t in added.items()}}
-    settings: dict[str, Any] = _names(metadata, contents, len(tokens))
-    for name, default in (("bos", pre.add_bos), ("eos", False)):
+    settings: dict[str, Any] = _names(metadata, contents, size)
+    for name, default in (("bos", adds_bos), ("eos", False)):
         if metadata.flag(f"add_{name}_token", default):
             if f"{name}_token" not in settings:
                 raise metadata.error(f"add_{name}_token", f"no special token has {name}_token_id")
@@ -142,7 +167,7 @@ def _model(
     vocab: dict[int, bytes] = {}
     found: dict[int, str] = {}
     for token_id, (text, token, kind) in enumerate(zip(tokens, as_bytes, types, strict=True)):
-        if kind == _UNUSED and text == _placeholder(token_id):
+        if kind == _UNUSED and text == placeholder(token_id):
             continue
         if kind not in (_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED):
             raise ValueError(f"token {token_id}, {text!r}: type {kind}, expected one of 1 to 5")
@@ -226,8 +251,10 @@ def write(definition: Definition, path: Path) -> None:
         raise ImportError("writing GGUF files needs the package gguf: pip install 'hf_bpe[gguf]'") from None
 
     model = definition.model
-    pre = _checked_pre_tokenizer(definition)
-    if PRE_TOKENIZERS[pre].is_near:
+    of_characters = model.characters is not None
+    prefixes = of_characters and characters.check(definition)
+    pre = "default" if of_characters else _checked_pre_tokenizer(definition)
+    if not of_characters and PRE_TOKENIZERS[pre].is_near:
         warnings.warn(
             f"llama.cpp's {pre!r} differs a little from the pattern {model.pattern!r}: it gives other ids for "
             "combining marks, or where the case of letters beyond ASCII changes within a word",
@@ -244,18 +271,22 @@ def write(definition: Definition, path: Path) -> None:
     template = _checked_template(definition.setting("chat_template"))
     writer = GGUFWriter(path, _ARCHITECTURE, endianess=GGUFEndian.LITTLE)
     try:
-        writer.add_tokenizer_model("gpt2")
+        writer.add_tokenizer_model("llama" if of_characters else "gpt2")
         writer.add_tokenizer_pre(pre)
         writer.add_token_list(tokens)
         writer.add_token_types(types)
-        writer.add_token_merges([f"{to_printable(first)} {to_printable(second)}" for first, second in model.merges])
+        if of_characters:
+            writer.add_token_scores(characters.token_scores(definition, tokens))
+        else:
+            merges = [f"{to_printable(first)} {to_printable(second)}" for first, second in model.merges]
+            writer.add_token_merges(merges)
         for name, token_id in ids.items():
             writer.add_key_value(_ID_KEYS[name], token_id, GGUFValueType.UINT32)
         # Always written, because some names of patterns imply it.
         adds_bos, adds_eos = definition.bos_eos or (False, False)
         writer.add_add_bos_token(adds_bos)
         writer.add_add_eos_token(adds_eos)
-        writer.add_add_space_prefix(False)
+        writer.add_add_space_prefix(prefixes)
         writer.add_key_value(KEY + _SIGNATURE, model.signature, GGUFValueType.STRING)
         if template is not None:
             writer.add_chat_template(template)
@@ -313,11 +344,13 @@ def _tokens_and_types(definition: Definition) -> tuple[list[str], list[int]]:
                 f"written as {texts[token_id]!r}; a file has only one text for both, so one of them would not be found"
             )
         types[token_id] = _CONTROL if token.special else _USER_DEFINED
+    if model.characters is not None:
+        types = characters.token_types(definition, types)
     check_found_alike(added)
     size = max(texts) + 1
     if size > 2 * len(texts) + 1024:
         raise ValueError(f"the highest id is {size - 1} but there are only {len(texts)} tokens; renumber the ids first")
-    tokens = [texts.get(token_id, _placeholder(token_id)) for token_id in range(size)]
+    tokens = [texts.get(token_id, placeholder(token_id)) for token_id in range(size)]
     ids = dict(zip(tokens, range(size), strict=True))
     if len(ids) < size:
         twice = next(i for i, token in enumerate(tokens) if ids[token] != i)
@@ -329,11 +362,6 @@ def _taken_for_special(definition: Definition) -> list[str]:
     """Return the ordinary tokens that llama.cpp treats as special in text, such as `</s>` of Qwen's."""
     added = {token.content for token in definition.added_tokens.values()}
     return sorted(SPECIAL_BY_TEXT.intersection(definition.model.printable_vocab()) - added)
-
-
-def _placeholder(token_id: int) -> str:
-    """Return the placeholder for an unused id, as in llama.cpp's own converter."""
-    return f"[PAD{token_id}]"
 
 
 def _ids_of_names(definition: Definition, ids: Mapping[str, int]) -> dict[str, int]:
@@ -387,6 +415,8 @@ FORMAT = Format(
     read=read,
     write=write,
     patterns=PATTERNS,
+    of_characters=characters.FEATURES,
+    as_expressed=characters.without_metaspace,
     peer=_peer,
     suffix=".gguf",
 )

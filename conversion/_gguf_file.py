@@ -27,6 +27,7 @@ _VERSIONS = (2, 3)
 # The struct codes of number types, by GGUF type.
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
+_NAMES_OF_ENTRIES = {str: "strings", int: "integers", float: "numbers"}
 _LONGEST_KEY = 2**16 - 1
 _MAX_KEYS = 2**16
 _MAX_ENTRIES = 2**22  # of an array, and of strings in all; sixteen times those of the largest vocabularies
@@ -102,11 +103,11 @@ class Metadata:
         return value
 
     def array(self, name: str, entries: type) -> list[Any]:
-        """Return a required array of `str` or `int`."""
+        """Return a required array of `str`, `int` or `float`."""
         value = self._values.get(KEY + name)
         if not isinstance(value, list) or (value and type(value[0]) is not entries):
             got = "none" if value is None else f"{value!r:.40}"
-            raise self.error(name, f"expected an array of {'strings' if entries is str else 'integers'}, got {got}")
+            raise self.error(name, f"expected an array of {_NAMES_OF_ENTRIES[entries]}, got {got}")
         return value
 
     def chat_template(self) -> str | dict[str, str] | None:

@@ -80,6 +80,10 @@ class Format:
         carries: names of FEATURES that its files carry; "pattern" may be left to `patterns`.
         patterns: the canonical patterns that it can carry, None for any pattern.
         has_chains: whether any pattern includes chains of stages, and not only what is one expression.
+        of_characters: names of FEATURES that its files carry for models whose alphabet is characters, the pattern among
+            them; None if these are those of all models.
+        as_expressed: returns a definition with the same ids, as far as there is one, that files express directly; they
+            are read as that.
         sidecar: names of FEATURES that only our reader restores, from a sidecar file.
         peer: (path, definition) → the other library that encodes with the file, or None if it cannot. Raises
             ImportError if that library is not installed.
@@ -98,6 +102,8 @@ class Format:
     carries: frozenset[str] = frozenset()
     patterns: frozenset[str | None] | None = None
     has_chains: bool = True
+    of_characters: frozenset[str] | None = None
+    as_expressed: Callable[[Definition], Definition] = lambda definition: definition
     sidecar: frozenset[str] = frozenset()
     peer: Callable[[Path, Definition], Peer | None] | None = None
     suffix: str = ""
@@ -112,12 +118,14 @@ class Format:
 
     def missing(self, definition: Definition) -> dict[str, Feature]:
         """Return the features that a tokenizer has and this format cannot carry."""
-        return missing_features(definition, self._carried(definition.model.pattern))
+        return missing_features(definition, self._carried(definition))
 
-    def _carried(self, pattern: str | None) -> set[str]:
-        """Return the names of the features that a file or its sidecar carries, for a tokenizer with this pattern."""
+    def _carried(self, definition: Definition) -> set[str]:
+        """Return the names of the features that a file or its sidecar carries, for a tokenizer of this kind."""
+        if self.of_characters is not None and definition.model.characters is not None:
+            return {*self.of_characters}
         kept = {*self.carries, *self.sidecar}
-        return kept | {"pattern"} if self.carries_pattern(pattern) else kept - {"pattern"}
+        return kept | {"pattern"} if self.carries_pattern(definition.model.pattern) else kept - {"pattern"}
 
     def reduce(self, definition: Definition, drop: Iterable[str] = ()) -> Definition:
         """Return the part of a tokenizer that can be written.
@@ -135,6 +143,7 @@ class Format:
         drop = {*drop}
         if unknown := sorted(drop - FEATURES.keys()):
             raise ValueError(f"drop: expected some of {', '.join(FEATURES)}, got {unknown[0]!r}")
+        definition = self.as_expressed(definition)
         if self.patterns and len(self.patterns) == 1 and "pattern" in drop & self.missing(definition).keys():
             definition = replace(definition, model=replace(definition.model, pattern=next(iter(self.patterns))))
-        return without_missing_features(definition, self._carried(definition.model.pattern), self.name, drop)
+        return without_missing_features(definition, self._carried(definition), self.name, drop)

@@ -367,7 +367,7 @@ def test_ordinary_tokens_may_look_special_where_llama_cpp_does_not_know_them(pat
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"model": "llama"}, "tokenizer.ggml.model: 'llama', a SentencePiece model; expected 'gpt2'"),
+        ({"model": "gemma4"}, "tokenizer.ggml.model: 'gemma4', a SentencePiece model; expected 'gpt2' or 'llama'"),
         ({"model": "bert"}, "tokenizer.ggml.model: 'bert', a WordPiece model"),
         ({"model": "t5"}, "tokenizer.ggml.model: 't5', a Unigram model"),
         ({"model": "rwkv"}, "tokenizer.ggml.model: 'rwkv', a World tokenizer"),

@@ -141,7 +141,12 @@ def test_typed_names_are_those_of_the_options():
 
 def test_the_definition_has_every_option():
     """What it does not have is compared with nothing, and no other test would tell."""
-    of_the_definition = {*inspect.signature(oracle.learn_merges).parameters} - {"counts", "max_merges", "initial"}
+    of_the_definition = {*inspect.signature(oracle.learn_merges).parameters} - {
+        "counts",
+        "max_merges",
+        "initial",
+        "alphabet",
+    }
     assert of_the_definition == {field.name for field in fields(LearningOptions)}
 
 
