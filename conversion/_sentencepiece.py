@@ -1,8 +1,8 @@
 """Recognize SentencePiece models, to say what can be done instead of reading them."""
 
 ADVICE = (
-    "a SentencePiece model, which is not byte-level BPE and has no equivalent with the same ids; load it with "
-    "transformers.AutoTokenizer, or train a byte-level tokenizer on your text with hf-bpe train (the guide "
+    "a SentencePiece model, which transformers reads: load its folder with transformers.AutoTokenizer, save it, and "
+    "load what it has saved, if that is BPE; or train a byte-level tokenizer on your text with hf-bpe train (the guide "
     "'Migrate from SentencePiece' maps the options)"
 )
 

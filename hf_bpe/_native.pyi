@@ -208,6 +208,39 @@ class Encoder:
         simd: str | None = None,
         chunk_bytes: int = 262144,
     ) -> None: ...
+    @staticmethod
+    def of_characters(
+        model: BPEModel,
+        rebuild: Callable[..., object],
+        vocab: dict[int, bytes],
+        merge_ids: bytes,
+        byte_ids: bytes,
+        excluded: bytes,
+        *,
+        prefix: int,
+        splits: bool,
+        unknown_id: int | None,
+        fuses_unknown: bool,
+        keeps_spaces: bool,
+        simd: str | None = None,
+        chunk_bytes: int = 262144,
+    ) -> Encoder:
+        """Return the encoder of a model whose alphabet is characters.
+
+        Args:
+            model, rebuild, simd, chunk_bytes: as for an encoder of bytes.
+            vocab: the bytes of text that each token stands for.
+            merge_ids: the ids of the tokens of each merge.
+            byte_ids: the ids of the tokens of all bytes, as uint32; empty if there are none.
+            excluded: the ids, as uint32, of tokens that are no text.
+            prefix: before which segments of text a space is put: 0 none, 1 those that do not begin with one, 2 all, 3
+                one at the beginning of a text that does not begin with one.
+            splits: whether each space begins a pre-token.
+            unknown_id: the id of characters without a token, without byte_ids.
+            fuses_unknown: whether those side by side become one id.
+            keeps_spaces: whether added tokens with normalized=True strip no spaces.
+        """
+
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder: ...
     def with_model(self, model: BPEModel) -> Encoder: ...
     def __reduce__(self) -> tuple[object, ...]: ...

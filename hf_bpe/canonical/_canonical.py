@@ -13,6 +13,7 @@ from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import check_flag, check_ids
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.canonical._allowed import AllowedTokens
+from hf_bpe.core._characters import require_bytes
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options
 from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._settled_cuts import SettledCuts
@@ -59,6 +60,7 @@ class CanonicalIds:
 
     def __init__(self, encoder: Encoder, added_tokens: tuple[AddedTokenTuple, ...], options: Options) -> None:
         require_core("canonical ids")
+        require_bytes(encoder.model, "canonical ids")
         self._encoder, self._added_tokens, self._options = encoder, added_tokens, options
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -56,7 +56,9 @@ class Options(NamedTuple):
         unknown_id: the id for a byte without a token, unless the model drops such bytes; None to raise a ValueError.
         dropout: BPE-dropout, with as many texts as are encoded; None for none. A position counts bytes of the text, in
             UTF-8 and after normalization.
-        continued: whether texts continue what was encoded before, so that nothing is put before their first segment.
+        continued: whether texts continue what was encoded before, so that a model with characters puts nothing before
+            their first segment.
+        is_prefixed: whether texts hold what a model with characters puts before segments.
     """
 
     split_special_tokens: bool = False
@@ -64,6 +66,7 @@ class Options(NamedTuple):
     unknown_id: int | None = None
     dropout: Dropout | None = None
     continued: bool = False
+    is_prefixed: bool = False
 
     def for_text(self, index: int) -> Options:
         """Return the options of one of the texts alone."""
@@ -72,10 +75,6 @@ class Options(NamedTuple):
     def at(self, places: Sequence[tuple[int, int]]) -> Options:
         """Return the options of texts, or parts of texts, at other places; see `Dropout.places`."""
         return self if self.dropout is None else self._replace(dropout=self.dropout.at(*places))
-
-    def behind(self, is_behind: bool) -> Options:
-        """Return the options of texts that continue what was encoded before, if they do."""
-        return self._replace(continued=True) if is_behind else self
 
     def after(self, position: int) -> Options:
         """Return the options of a part of the first text that begins at a position."""

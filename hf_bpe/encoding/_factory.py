@@ -44,6 +44,12 @@ def share_encoder(encoder: Encoder, model: BPEModel) -> Encoder:
 
 
 def _make_encoder(model: BPEModel) -> Encoder:
+    native = native_core()
+    if native is not None and model.characters is not None:
+        from hf_bpe.encoding._character_encoder import make_character_encoder
+
+        _check_ids(model)
+        return make_character_encoder(native, model, make_encoder)
     if model.normalizer is None:
         return _make_encoder_of_raw_text(model)
     from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
@@ -58,7 +64,7 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
         ValueError: the native core cannot split by the pattern, or the model has too many tokens.
     """
     native = native_core()
-    if model.characters is not None:
+    if native is None and model.characters is not None:
         from hf_bpe.encoding._python_characters import PythonCharacterEncoder
         from hf_bpe.reference._characters import CharacterEncoder
 
@@ -68,8 +74,7 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
         from hf_bpe.encoding._encoder import PythonEncoder, WordsMergedInPython
 
         return PythonEncoder(WordsMergedInPython(model), make_encoder)
-    if (highest := max(max(model.vocab, default=0), len(model.merges))) >= _NATIVE_IDS:
-        raise ValueError(f"model: expected ids and numbers of merges below {_NATIVE_IDS}, got {highest}")
+    _check_ids(model)
     encoder: Encoder = native.Encoder(
         model,
         make_encoder,
@@ -81,6 +86,11 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
         merge_ids=model._merge_ids,
     )
     return encoder
+
+
+def _check_ids(model: BPEModel) -> None:
+    if (highest := max(max(model.vocab, default=0), len(model.merges))) >= _NATIVE_IDS:
+        raise ValueError(f"model: expected ids and numbers of merges below {_NATIVE_IDS}, got {highest}")
 
 
 def splits_natively(pattern: str | None) -> bool:

@@ -48,15 +48,28 @@ class NormalizingEncoder(Encoder):
     Args:
         raw: the encoder of the same model without normalization.
         rebuild: what pickle calls, with the model and the added tokens.
+        added_tokens: the added tokens.
+        normalizer: what `raw` needs instead of the model's normalizer.
+        searches_raw_text: whether all added tokens are searched in text before it is normalized.
     """
 
-    def __init__(self, raw: Encoder, rebuild: Rebuild, added_tokens: tuple[AddedTokenTuple, ...] = ()) -> None:
+    def __init__(
+        self,
+        raw: Encoder,
+        rebuild: Rebuild,
+        added_tokens: tuple[AddedTokenTuple, ...] = (),
+        *,
+        normalizer: str | None = None,
+        searches_raw_text: bool = False,
+    ) -> None:
+        self._base = raw
         self._raw = raw.with_added_tokens(added_tokens)
-        self._normalizer = get_normalizer(raw.model.normalizer or "NFC")
+        normalizer = normalizer or raw.model.normalizer or "NFC"
+        self._normalizer = get_normalizer(normalizer)
         self._rebuild = rebuild
         self._added_tokens = added_tokens
-        self._raw_tokens = tuple(token for token in added_tokens if not token.normalized)
-        normalized = normalized_tokens(added_tokens, raw.model.normalizer or "NFC")
+        self._raw_tokens = tuple(token for token in added_tokens if searches_raw_text or not token.normalized)
+        normalized = {} if searches_raw_text else normalized_tokens(added_tokens, normalizer)
         self._stretches = raw.with_added_tokens(tuple(normalized.values()))
         self._whole = raw.with_added_tokens((*self._raw_tokens, *normalized.values()))
         # An encoder has one token for each content. If tokens of both kinds share one, all text is encoded in segments.
@@ -89,7 +102,9 @@ class NormalizingEncoder(Encoder):
             return self._whole.encode(text, options)
         places = self._places(text, parts, options, 0)
         rows = [
-            [part] if isinstance(part, int) else self._stretches.encode(part, options.at([place]).behind(number > 0))
+            [part]
+            if isinstance(part, int)
+            else self._stretches.encode(part, self._of_part(options.at([place]), number))
             for number, (part, place) in enumerate(zip(parts, places, strict=True))
         ]
         return [token_id for row in rows for token_id in row]
@@ -163,19 +178,25 @@ class NormalizingEncoder(Encoder):
     def _encode_stretches(
         self, stretches: list[AnyText], starts: list[bool], options: Options, threads: int
     ) -> Iterator[Ids]:
-        if not self._tells_starts:
+        if not (self._tells_starts or options.continued):
             return _split_rows(self._stretches.encode_to_numpy(stretches, options, threads))
         of_starts, of_others = (
             _split_rows(
                 self._stretches.encode_to_numpy(
                     [text for text, is_start in zip(stretches, starts, strict=True) if is_start is wanted],
-                    options.behind(not wanted),
+                    self._of_part(options, int(not wanted)),
                     threads,
                 )
             )
             for wanted in (True, False)
         )
         return (next(of_starts if is_start else of_others) for is_start in starts)
+
+    def _of_part(self, options: Options, number: int) -> Options:
+        """Return the options of a part of a text; `number` is 0 for that at its beginning."""
+        if number == 0:
+            return options
+        return options._replace(continued=self._tells_starts)  # else it is the beginning of a segment
 
     def _places(self, text: AnyText, parts: list[Part], options: Options, index: int) -> list[Place]:
         """Return the place of each part of a text for `Dropout`; all the same without dropout."""
@@ -213,7 +234,9 @@ class NormalizingEncoder(Encoder):
                 position += int(offsets[stop] - offsets[start])
             else:
                 data, begins, ends = self._normalizer.align(repaired[start:stop])
-                ids, _, places = self._stretches.encode_with_offsets([data], options.after(position).behind(start > 0))
+                ids, _, places = self._stretches.encode_with_offsets(
+                    [data], self._of_part(options.after(position), start)
+                )
                 position += len(data)
                 places[:, 0] = offsets[start] + begins[places[:, 0]]
                 places[:, 1] = offsets[start] + ends[places[:, 1] - 1]
@@ -249,6 +272,8 @@ class NormalizingEncoder(Encoder):
         forbidden = self._splitter.forbidden_cuts(text, 1, len(head))
         for start, stop, added in reversed(spans):
             cut = start if added is not None else start + self._cut_in(head[start:stop], options)
+            if added is None and cut == start and self.model.characters is not None:
+                continue  # a space may be put before the segment, but not before the rest of one
             if 0 < cut < len(head) and cut not in forbidden:
                 return len(utf8(text[:cut]))
         return 0

@@ -17,7 +17,7 @@ import numpy as np
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import check_int, check_str
 from hf_bpe._utils.processes import default_threads
-from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Ids, Options
+from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._settled_cuts import SettledCuts
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
@@ -239,12 +239,23 @@ class Session:
         start = last.characters
         parts, known = self._parts(text)
         threads = default_threads() if len(text) >= _FOR_THREADS else 1
-        ids, offsets = self._encoder.encode_to_numpy([*parts], self._options, threads)
+        ids, offsets = self._encode([*parts], start > 0, threads)
         tail = parts.pop()
         for part, place, (begin, end) in zip(parts, known, pairwise(offsets.tolist()), strict=False):
             last = _joined(last, part, ids[begin:end], start + place)
         # `ids` would be kept as a whole by a part of it.
         return _State(last, tail, ids[offsets[-2] :].copy()), ids
+
+    def _encode(self, parts: list[AnyText], are_continued: bool, threads: int) -> tuple[Ids, Numbers]:
+        """Return the ids of parts that follow one another, and where those of each begin."""
+        continued = self._options._replace(continued=True)
+        if are_continued:
+            return self._encoder.encode_to_numpy(parts, continued, threads)
+        if self._encoder.model.characters is None or len(parts) == 1:
+            return self._encoder.encode_to_numpy(parts, self._options, threads)
+        first, offsets = self._encoder.encode_to_numpy(parts[:1], self._options, threads)
+        others, others_offsets = self._encoder.encode_to_numpy(parts[1:], continued, threads)
+        return np.concatenate([first, others]), np.concatenate([offsets, others_offsets[1:] + len(first)])
 
     def _parts(self, text: str) -> tuple[list[str], list[int]]:
         """Cut text; return the parts, of which the last is not complete, and how much was known at each cut."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from hf_bpe._native_core import require_core
+from hf_bpe.core._characters import require_bytes
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Ids, Numbers
 from hf_bpe.reference._dropout import split_tokens
@@ -28,6 +29,7 @@ class TokenSplits:
     """
 
     def __init__(self, model: BPEModel, whole: Iterable[int]) -> None:
+        require_bytes(model, "StochasTok")
         kept = {*whole, *(token_id for token_id, token in model.vocab.items() if token in _specials(model))}
         pairs_of = split_tokens({i: token for i, token in model.vocab.items() if i not in kept})
         counts = np.zeros(max(model.vocab, default=0) + 2, np.uint32)

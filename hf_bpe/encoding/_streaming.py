@@ -35,6 +35,7 @@ def encode_blocks(
     blocks = cut_into_blocks(_as_bytes(pieces), lambda data: encoder.find_last_cut(data, options), block_bytes)
     for block in blocks:
         yield encoder.encode_to_numpy([block], options, threads)[0]
+        options = options._replace(continued=True)
 
 
 def _as_bytes(pieces: Iterable[str | bytes]) -> Iterator[bytes]:

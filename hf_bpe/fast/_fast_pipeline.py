@@ -39,4 +39,4 @@ class FastPipeline(Pipeline):
     def decodes(self) -> bool:
         """Whether decoded text is the same; added tokens may be written in letters that stand for bytes."""
         # The decoder of `tokenizers` takes a token whose characters all stand for bytes for these bytes.
-        return all(from_printable(text) in (None, text.encode()) for text in self.ids)
+        return self.decoding is not None or all(from_printable(text) in (None, text.encode()) for text in self.ids)

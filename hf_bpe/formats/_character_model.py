@@ -9,6 +9,7 @@ from tokenizers import AddedToken
 
 from hf_bpe.core._characters import BYTE_TOKENS, Characters
 from hf_bpe.core._model import BPEModel, Merge
+from hf_bpe.encoding._character_encoder import check_character_tokens
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._normalizing_encoder import normalized_tokens
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
@@ -39,6 +40,7 @@ def definition_of_characters(content: Mapping[str, Any], added: AddedVocabulary,
     model, unused = _model(content, added.tokens)
     if model.normalizer is not None:
         normalized_tokens(as_tuples(added.tokens.items()), model.normalizer)  # checks them
+    check_character_tokens(model, as_tuples(added.tokens.items()))
     unk_token = content["model"].get("unk_token")
     settings = {
         "unk_token": unk_token if unk_token in added.ids else None,

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -293,19 +292,22 @@ class Pipeline:
             name: the name of the argument in messages.
         """
         skipped, decoder = self.skipped(skip_special_tokens), self.text_decoder
-        if decoder is not None and self.errors == "replace":
-            try:
-                return decoder.texts(rows, skipped)
-            except INVALID_ID_ERRORS:
-                return [*chain.from_iterable(decoder.texts([self._known_ids(name, row, skipped)], b"") for row in rows)]
-        if decoder is not None:
+        if decoder is not None and self.errors != "replace":
             decoded = (self.decode_bytes(row, skip_special_tokens, name=name) for row in rows)
             return [data.decode("utf-8", self.errors) for data in decoded]
         try:
-            return self.encoder.decode_batch([*rows], skipped, self.errors)
+            return self.decode_known(rows, skipped)
         except INVALID_ID_ERRORS:
+            if decoder is not None:
+                return decoder.texts([self._known_ids(name, row, skipped) for row in rows], b"")
             decoded = (self.decode_untrusted(name, row, skip_special_tokens) for row in rows)
             return [data.decode("utf-8", self.errors) for data in decoded]
+
+    def decode_known(self, rows: Sequence[Any], skipped: bytes) -> list[str]:
+        """Return the text of each row of ids that all have a token; else raise one of `INVALID_ID_ERRORS`."""
+        if self.text_decoder is not None:
+            return self.text_decoder.texts(rows, skipped)
+        return self.encoder.decode_batch([*rows], skipped, self.errors)
 
     def decode_bytes(self, ids: Any, skip_special_tokens: bool = False, *, name: str = "ids") -> bytes:
         """Return exactly the bytes of ids."""

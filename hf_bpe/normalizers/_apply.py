@@ -81,9 +81,12 @@ class Normalizer:
         self._name = name
         self._parts = parts_of_normalizer(name)
         kinds = [part["type"] for part in self._parts]
-        self.is_local = {*kinds} <= {*_LOCAL}
+        # Characters that become a space, each of which is a segment.
+        self._replaced = [part["pattern"]["String"] for part in self._parts if _makes_space(part)]
+        self.is_local = len(self._replaced) + sum(kind in _LOCAL for kind in kinds) == len(kinds)
+        self._only_replaces = len(self._replaced) == len(kinds)
         self._forms: list[Form] = [kind for kind in kinds if kind in _FORMS]
-        self._is_forms = len(self._forms) == len(kinds)
+        self._is_forms = len(self._forms) == len(kinds) > 0
         self._lowers = "Lowercase" in kinds
         self._has_expression = any("Regex" in part.get("pattern", ()) for part in self._parts)
         joined = f"[{_JOINED}]" if name == "NFC" else f"[{_JOINED}{_JOINED_LATER}]"
@@ -103,6 +106,10 @@ class Normalizer:
             return text.lower() if self._lowers else text
         if self._is_forms:
             return self._apply_in_pieces(text, "\n ")
+        if self._only_replaces:
+            for char in self._replaced:
+                text = text.replace(char, " ")
+            return text
         return _NO_SURROGATES.sub(lambda match: self._apply(match[0]), text)
 
     def _apply_in_pieces(self, text: str, separators: str) -> str:
@@ -124,8 +131,13 @@ class Normalizer:
         """Say whether text certainly stays as it is, as a whole and cut at any place."""
         if text.isascii():
             return self.is_local and not (self._lowers and text != text.lower())
+        if self._replaced and (not self.is_local or any(char in text for char in self._replaced)):
+            return False
+        if self._only_replaces:
+            return True
         # A line that has to be normalized to know takes ten times as long.
-        return self._is_forms and all(are_normalized(text.split("\n"), self._forms))
+        is_forms = len(self._forms) + len(self._replaced) == len(self._parts)
+        return is_forms and all(are_normalized(text.split("\n"), self._forms))
 
     def align(self, text: str) -> Alignment:
         """Return normalized text with the places it comes from, as `tokenizers` gives them.
@@ -219,6 +231,12 @@ class Normalizer:
             begins += [begin] * len(new)
             ends += [end] * len(new)
         return bytes(data), begins, ends
+
+
+def _makes_space(part: Part) -> bool:
+    """Return whether a normalizer writes a space for one character, which is not ASCII."""
+    text = part.get("pattern", {}).get("String", "")
+    return part["type"] == "Replace" and len(text) == 1 and not text.isascii() and part["content"] == " "
 
 
 def are_normalized(texts: Iterable[str], forms: Sequence[Form]) -> Iterable[bool]:

@@ -129,7 +129,7 @@ class DocumentEncoder(NamedTuple):
         nothing = np.empty(0, np.int64)
         with closing(self._ahead(blocks)) as ahead:
             for block in ahead:
-                options = self.random._replace(first_text=number).options(self.options, 1)
+                options = self.random._replace(first_text=number).options(self.options, 1)._replace(continued=done > 0)
                 if options.dropout is not None:
                     options = options._replace(dropout=options.dropout.at((number, position)))
                     position += normalized_size(self.encoder, block, options)

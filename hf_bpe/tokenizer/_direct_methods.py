@@ -240,15 +240,17 @@ def _texts(pipeline: Pipeline, ids: Any, skipped: bytes) -> str | list[str] | No
             ids = [ids]
         elif type(ids) not in (list, tuple):
             return None
-    if not ids or pipeline.decoding is not None:
+    if not ids or (pipeline.decoding is not None and pipeline.errors != "replace"):
         return None
     try:
         if type(ids[0]) is int:
+            if pipeline.decoding is not None:
+                return pipeline.decode_known([ids], skipped)[0]
             return pipeline.encoder.decode_text(ids, skipped, pipeline.errors)
         if getattr(ids[0], "ndim", 0) == 1:
             ids = [row.tolist() if hasattr(row, "tolist") else row for row in ids]
         if are_rows_of_ids(ids):
-            return pipeline.encoder.decode_batch([*ids], skipped, pipeline.errors)
+            return pipeline.decode_known(ids, skipped)
     except INVALID_ID_ERRORS:
         pass  # what is inherited says what is wrong, or decodes them in another way
     return None

@@ -24,11 +24,15 @@ std::vector<AddedToken> plain_tokens(const std::vector<std::string>& contents) {
   return tokens;
 }
 
-AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, std::size_t patience)
-    : not_normalized_(tokens, false, patience), normalized_(tokens, true, patience) {}
+AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, std::size_t patience, bool keeps_spaces)
+    : not_normalized_(tokens, false, patience, false), normalized_(tokens, true, patience, keeps_spaces) {
+  for (const AddedToken& token : tokens) {
+    if (!token.content.empty()) last_bytes_.set(static_cast<Byte>(token.content.back()));
+  }
+}
 
-AddedTokens::Round::Round(const std::vector<AddedToken>& all, bool normalized, std::size_t patience)
-    : finder(contents_of(all, normalized), patience) {
+AddedTokens::Round::Round(const std::vector<AddedToken>& all, bool normalized, std::size_t patience, bool keeps_spaces)
+    : finder(contents_of(all, normalized), patience), keeps_spaces(keeps_spaces) {
   std::unordered_map<std::string_view, const AddedToken*> last;  // for equal contents, in this round or the other
   for (const AddedToken& token : all) last[token.content] = &token;
   for (const AddedToken& token : all) {
@@ -90,19 +94,19 @@ bool AddedTokens::is_in_word(const Byte* begin, const TokenFinder::Found& found,
   return is_of_word(found.begin - before.length, before);
 }
 
-const Byte* AddedTokens::skip_white_space(const Byte* at, const Byte* end) {
+const Byte* AddedTokens::skip_white_space(const Byte* at, const Byte* end, bool keeps_spaces) {
   while (at < end) {
     const Character character = character_at(at, end);
-    if (!is_white_space(character)) break;
+    if (!is_white_space(character) || (keeps_spaces && *at == ' ')) break;
     at += character.length;
   }
   return at;
 }
 
-const Byte* AddedTokens::skip_white_space_before(const Byte* begin, const Byte* at) {
+const Byte* AddedTokens::skip_white_space_before(const Byte* begin, const Byte* at, bool keeps_spaces) {
   while (at > begin) {
     const Character character = character_before(begin, at);
-    if (!is_white_space(character)) break;
+    if (!is_white_space(character) || (keeps_spaces && at[-1] == ' ')) break;
     at -= character.length;
   }
   return at;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,8 +23,10 @@ std::vector<AddedToken> plain_tokens(const std::vector<std::string>& contents);
 
 class AddedTokens {
  public:
-  // Of tokens with equal contents the last is used. `patience` is that of TokenFinder.
-  explicit AddedTokens(const std::vector<AddedToken>& tokens, std::size_t patience = TokenFinder::kPatience);
+  // Of tokens with equal contents the last is used. `patience` is that of TokenFinder. `keeps_spaces`: whether tokens
+  // with normalized=True strip no spaces, because they are searched where these are written as another character.
+  explicit AddedTokens(const std::vector<AddedToken>& tokens, std::size_t patience = TokenFinder::kPatience,
+                       bool keeps_spaces = false);
 
   // Calls, in order, `text(begin, end)` for each non-empty segment of ordinary text, and `token(id, begin, end)` for
   // each added token with the white space that it strips. With `split_special_tokens` special tokens are treated as
@@ -35,6 +38,9 @@ class AddedTokens {
     };
     not_normalized_.split(begin, end, split_special_tokens, split_again, token);
   }
+
+  // Whether a token ends with a byte.
+  bool may_end_with(Byte byte) const { return last_bytes_[byte]; }
 
   // The size of the longest token, 0 if there is none.
   std::size_t longest() const { return std::max(not_normalized_.finder.longest(), normalized_.finder.longest()); }
@@ -50,8 +56,9 @@ class AddedTokens {
   struct Round {
     TokenFinder finder;
     std::vector<Token> tokens;
+    bool keeps_spaces;
 
-    Round(const std::vector<AddedToken>& all, bool normalized, std::size_t patience);
+    Round(const std::vector<AddedToken>& all, bool normalized, std::size_t patience, bool keeps_spaces);
 
     template <class OnText, class OnToken>
     void split(const Byte* begin, const Byte* end, bool split_special_tokens, OnText&& text, OnToken&& token) const {
@@ -67,9 +74,9 @@ class AddedTokens {
         if (each.single_word && is_in_word(begin, found, end)) continue;
         // White space that rstrip of the preceding token stripped may be stripped or matched again, as in
         // hf_bpe/encoding/_added_tokens.py. So `found.begin` and `found.end` may be before `done`.
-        if (each.lstrip) found.begin = std::max(skip_white_space_before(done, found.begin), done);
+        if (each.lstrip) found.begin = std::max(skip_white_space_before(done, found.begin, keeps_spaces), done);
         if (each.rstrip) {
-          if (after_white_space <= found.end) after_white_space = skip_white_space(found.end, end);
+          if (after_white_space <= found.end) after_white_space = skip_white_space(found.end, end, keeps_spaces);
           found.end = after_white_space;
         }
         if (done < found.begin) text(done, found.begin);
@@ -81,10 +88,11 @@ class AddedTokens {
   };
 
   static bool is_in_word(const Byte* begin, const TokenFinder::Found& found, const Byte* end);
-  static const Byte* skip_white_space(const Byte* at, const Byte* end);
-  static const Byte* skip_white_space_before(const Byte* begin, const Byte* at);
+  static const Byte* skip_white_space(const Byte* at, const Byte* end, bool keeps_spaces);
+  static const Byte* skip_white_space_before(const Byte* begin, const Byte* at, bool keeps_spaces);
 
   Round not_normalized_, normalized_;
+  std::bitset<256> last_bytes_;
 
  public:
   // A walk through a text, from left to right, that decides where it may be cut.

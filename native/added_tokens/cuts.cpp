@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "scan/characters.hpp"
+
 namespace hf_bpe {
 
 Cuts::Cuts(const Text& text, const CutRules& rules, const Byte* from, const Byte* limit)
     : begin_(text.begin),
+      text_end_(text.end),
       rules_(rules),
+      puts_spaces_(rules.pattern.characters() != nullptr &&
+                   rules.pattern.characters()->rules().prefix != PrefixSpace::kNever),
       at_(from),
       limit_(limit),
       polls_(rules.poll),
@@ -24,11 +29,17 @@ const Byte* Cuts::next() {
     if (is_unseen || next_token_ < at_) {
       next_token_ = rules_.split_special_tokens ? seen_ : tokens_.find_of_first_round(at_, seen_);
     }
-    if (is_unseen || next_safe_ < at_) next_safe_ = find_safe_cut(rules_.pattern, begin_, at_, next_token_);
+    if (is_unseen || next_safe_ < at_) {
+      const CharacterCuts* const characters = rules_.pattern.characters();
+      next_safe_ = characters != nullptr ? characters->find_cut(begin_, at_, next_token_, text_end_)
+                                         : find_safe_cut(rules_.pattern, begin_, at_, next_token_);
+    }
     at_ = next_safe_;
     if (at_ == seen_) continue;
     const Byte* cut = at_++;
     if (rules_.add_prefix_space && *cut != ' ' && cut != next_token_) continue;
+    // The rest of a segment gets no space. That it is a rest, and does not follow a token, shows the byte before it.
+    if (puts_spaces_ && rules_.tokens.may_end_with(cut[-1])) continue;
     if (tokens_.allows_cut(cut)) return cut;
   }
   return nullptr;

@@ -34,7 +34,9 @@ class Cuts {
 
  private:
   const Byte* const begin_;
+  const Byte* const text_end_;
   const CutRules& rules_;
+  const bool puts_spaces_;
   const Byte* at_;
   const Byte* const limit_;
   PollInLoop polls_;

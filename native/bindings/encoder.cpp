@@ -17,6 +17,7 @@
 #include "bindings/rows.hpp"
 #include "encode/decoder.hpp"
 #include "encode/encoder.hpp"
+#include "merge/characters.hpp"
 
 namespace hf_bpe {
 namespace {
@@ -41,6 +42,15 @@ class PyEncoder {
             const std::optional<nb::bytes>& merge_ids, const std::optional<std::string>& simd, std::size_t chunk_bytes)
       : PyEncoder(model, rebuild, Tokens(vocab), merges, merge_ids, pattern_of(pattern.value), excluded_tokens,
                   drop_missing_bytes, simd_of(simd), chunk_bytes) {}
+
+  // With an alphabet of characters.
+  PyEncoder(const GivenModel& model, const Typed<nb::object, "Callable[..., object]">& rebuild,
+            const Typed<nb::dict, "dict[int, bytes]">& vocab, const nb::bytes& merge_ids, const nb::bytes& byte_ids,
+            const nb::bytes& excluded, unsigned prefix, bool splits, std::optional<std::uint32_t> unknown_id,
+            bool fuses_unknown, bool keeps_spaces, const std::optional<std::string>& simd, std::size_t chunk_bytes)
+      : PyEncoder(model, rebuild, Tokens(vocab), merge_ids, numbers_of(byte_ids), numbers_of(excluded),
+                  {prefix_space_of(prefix), splits, unknown_id, fuses_unknown, keeps_spaces}, simd_of(simd),
+                  chunk_bytes) {}
 
   PyEncoder with_added_tokens(const Typed<nb::tuple, "tuple[AddedTokenTuple, ...]">& tokens) const {
     PyEncoder other(*this);
@@ -264,6 +274,36 @@ class PyEncoder {
     return {std::move(encoded), std::move(rows)};
   }
 
+  PyEncoder(nb::object model, nb::object rebuild, const Tokens& vocab, const nb::bytes& merge_ids,
+            const std::vector<std::uint32_t>& byte_ids, const std::vector<std::uint32_t>& excluded,
+            const CharacterRules& rules, Simd simd, std::size_t chunk_bytes)
+      : PyEncoder(std::move(model), std::move(rebuild), vocab,
+                  CharacterVocabulary(vocab.items, merges_by_id(vocab, merge_ids), byte_ids, excluded), rules, simd,
+                  chunk_bytes) {}
+
+  PyEncoder(nb::object model, nb::object rebuild, const Tokens& vocab, const CharacterVocabulary& characters,
+            const CharacterRules& rules, Simd simd, std::size_t chunk_bytes)
+      : model_(std::move(model)),
+        rebuild_(std::move(rebuild)),
+        encoder_(characters.vocabulary(),
+                 Pattern(std::make_shared<const CharacterCuts>(characters.made(), characters.characters(), rules)),
+                 simd, chunk_bytes),
+        decoder_(decoder_of(vocab)),
+        ints_(std::make_shared<Ints>(decoder_.ids())) {}
+
+  static std::vector<std::uint32_t> numbers_of(const nb::bytes& given) {
+    if (given.size() % sizeof(std::uint32_t) != 0) throw nb::value_error("expected uint32 in bytes");
+    std::vector<std::uint32_t> numbers(given.size() / sizeof(std::uint32_t));
+    if (!numbers.empty()) std::memcpy(numbers.data(), given.c_str(), given.size());
+    return numbers;
+  }
+
+  static PrefixSpace prefix_space_of(unsigned number) {
+    if (number > static_cast<unsigned>(PrefixSpace::kFirstUnlessSpace))
+      throw nb::value_error("prefix: expected 0 to 3");
+    return static_cast<PrefixSpace>(number);
+  }
+
   HeldTexts::Options how() const { return {.repairs_surrogates = true, .max_wide_bytes = encoder_.max_wide_bytes()}; }
   static constexpr std::ptrdiff_t kShort = 1 << 12;  // bytes; releasing the GIL is not worthwhile for shorter texts
 
@@ -439,6 +479,33 @@ Raises:
            "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(),
            "excluded_tokens"_a = nb::none(), "drop_missing_bytes"_a = false, "merge_ids"_a = nb::none(),
            "simd"_a = nb::none(), "chunk_bytes"_a = Encoder::kChunkBytes)
+      .def_static(
+          "of_characters",
+          [](const GivenModel& model, const Typed<nb::object, "Callable[..., object]">& rebuild,
+             const Typed<nb::dict, "dict[int, bytes]">& vocab, const nb::bytes& merge_ids, const nb::bytes& byte_ids,
+             const nb::bytes& excluded, unsigned prefix, bool splits, std::optional<std::uint32_t> unknown_id,
+             bool fuses_unknown, bool keeps_spaces, const std::optional<std::string>& simd, std::size_t chunk_bytes) {
+            return PyEncoder(model, rebuild, vocab, merge_ids, byte_ids, excluded, prefix, splits, unknown_id,
+                             fuses_unknown, keeps_spaces, simd, chunk_bytes);
+          },
+          "model"_a, "rebuild"_a, "vocab"_a, "merge_ids"_a, "byte_ids"_a, "excluded"_a, nb::kw_only(), "prefix"_a,
+          "splits"_a, "unknown_id"_a.none(), "fuses_unknown"_a, "keeps_spaces"_a, "simd"_a = nb::none(),
+          "chunk_bytes"_a = Encoder::kChunkBytes,
+          R"(Return the encoder of a model whose alphabet is characters.
+
+Args:
+    model, rebuild, simd, chunk_bytes: as for an encoder of bytes.
+    vocab: the bytes of text that each token stands for.
+    merge_ids: the ids of the tokens of each merge.
+    byte_ids: the ids of the tokens of all bytes, as uint32; empty if there are none.
+    excluded: the ids, as uint32, of tokens that are no text.
+    prefix: before which segments of text a space is put: 0 none, 1 those that do not begin with one, 2 all, 3
+        one at the beginning of a text that does not begin with one.
+    splits: whether each space begins a pre-token.
+    unknown_id: the id of characters without a token, without byte_ids.
+    fuses_unknown: whether those side by side become one id.
+    keeps_spaces: whether added tokens with normalized=True strip no spaces.
+)")
       .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
       .def("with_model", &PyEncoder::with_model, "model"_a)
       .def("__reduce__", &PyEncoder::reduce)

@@ -42,10 +42,11 @@ std::vector<AddedToken> added_tokens(const nb::tuple& tokens) {
 
 EncodingOptions options_of(const nb::tuple& given, std::size_t texts, unsigned threads) {
   EncodingOptions options;
-  const bool is_converted = given.size() == 5 && nb::try_cast(given[0], options.split_special_tokens) &&
+  const bool is_converted = given.size() == 6 && nb::try_cast(given[0], options.split_special_tokens) &&
                             nb::try_cast(given[1], options.add_prefix_space) &&
-                            nb::try_cast(given[2], options.unknown_id) && nb::try_cast(given[4], options.continued);
-  if (!is_converted) throw nb::type_error("options: expected (bool, bool, id or None, dropout or None, bool)");
+                            nb::try_cast(given[2], options.unknown_id) && nb::try_cast(given[4], options.continued) &&
+                            nb::try_cast(given[5], options.is_prefixed);
+  if (!is_converted) throw nb::type_error("options: expected (bool, bool, id or None, dropout or None, bool, bool)");
   if (const nb::object dropout = given[3]; !dropout.is_none()) options.dropout = dropout_of(dropout, texts);
   options.threads = threads;
   return options;

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -17,6 +18,26 @@
 #include "text/transcoding.hpp"
 
 namespace hf_bpe {
+
+namespace {
+
+// Whether a space is put before a segment of text that begins with `first`, at the beginning of the text if `is_first`;
+// if it `is_begun`, the segment has a beginning before this one.
+bool puts_space(PrefixSpace prefix, Byte first, bool is_first, bool is_begun) {
+  switch (prefix) {
+    case PrefixSpace::kNever:
+      return false;
+    case PrefixSpace::kUnlessSpace:
+      return !is_begun && first != ' ';
+    case PrefixSpace::kAlways:
+      return !is_begun;
+    case PrefixSpace::kFirstUnlessSpace:
+      return is_first && first != ' ';
+  }
+  return false;
+}
+
+}  // namespace
 
 // The state of one thread, with its cache, which survives calls.
 class Encoder::Worker {
@@ -50,6 +71,7 @@ class Encoder::Worker {
   Splitter splitter;
   IdBuffer scratch;
   std::string prefixed;
+  std::deque<std::string> prefixed_waiting;  // as long as their words wait
 
  private:
   const Transcode transcode_;
@@ -78,14 +100,19 @@ struct Encoder::Core {
       return words_with_dropout_->encode(text, ends, count, readable, out, poll, draws);
     }
 
-    void begin_waiting() override { words_.begin_waiting(); }
+    void begin_waiting() override {
+      words_.begin_waiting();
+      prefixed_waiting.clear();
+    }
     bool may_wait(std::size_t words) const override { return words_.may_wait(words); }
     std::uint32_t* encode_later(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
                                 std::uint32_t* out, const PollFunction& poll) override {
       return words_.encode_later(text, ends, count, readable, out, poll);
     }
     std::uint32_t* finish(std::uint32_t* end, std::span<std::uint32_t*> text_ends) override {
-      return words_.finish(end, text_ends);
+      std::uint32_t* const finished = words_.finish(end, text_ends);
+      prefixed_waiting.clear();
+      return finished;
     }
 
    private:
@@ -152,8 +179,11 @@ class Encoder::Lease {
 
 Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd, std::size_t chunk_bytes)
     : Encoder(std::make_shared<Core>(std::move(vocabulary), std::move(pattern), simd, chunk_bytes), {}) {}
-Encoder::Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens)
-    : core_(std::move(core)), added_tokens_(std::make_shared<const AddedTokens>(tokens)) {}
+Encoder::Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens) : core_(std::move(core)) {
+  const CharacterCuts* const characters = core_->pattern.characters();
+  const bool keeps_spaces = characters != nullptr && characters->rules().keeps_spaces;
+  added_tokens_ = std::make_shared<const AddedTokens>(tokens, TokenFinder::kPatience, keeps_spaces);
+}
 Encoder::~Encoder() = default;
 
 Encoder Encoder::with_added_tokens(const std::vector<AddedToken>& tokens) const { return Encoder(core_, tokens); }
@@ -170,16 +200,9 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
   if (options.dropout) draws = options.dropout->of_text(index);
   const std::size_t before = ids.size();
   PollInLoop polls(poll);
-  const auto on_text = [&](const Byte* begin, const Byte* end) {
-    const Byte* readable_segment = readable;
-    const std::ptrdiff_t lowest = begin - part.begin;
-    std::ptrdiff_t offset = lowest;
-    if (options.add_prefix_space && *begin != ' ') {
-      worker.prefixed.assign(1, ' ').append(begin, end);
-      begin = reinterpret_cast<const Byte*>(worker.prefixed.data());
-      end = readable_segment = begin + worker.prefixed.size();
-      --offset;
-    }
+  const CharacterCuts* const characters = core_->pattern.characters();
+  const auto on_words = [&](const Byte* begin, const Byte* end, const Byte* readable_segment, std::ptrdiff_t offset,
+                            std::ptrdiff_t lowest) {
     worker.splitter.split(begin, end, poll, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
       std::uint32_t* out = ids.room(static_cast<std::size_t>(ends[count - 1] - words) + kSlack);
       const auto* copy = worker.splitter.copy();
@@ -200,6 +223,34 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
       polls(count);
     });
   };
+  const auto on_text = [&](const Byte* begin, const Byte* end) {
+    const std::ptrdiff_t lowest = begin - part.begin;
+    if (collector != nullptr) collector->begin_segment();
+    if (characters != nullptr) {
+      const bool is_first = begin == text && !options.continued;
+      const bool is_begun = begin == part.begin && !is_first;  // its beginning is in the part before
+      if (options.is_prefixed || !puts_space(characters->rules().prefix, *begin, is_first, is_begun)) {
+        on_words(begin, end, readable, lowest, lowest);
+        return;
+      }
+      // Only the first word is copied. What follows it is cut in the same way without it.
+      const Byte* first_end;
+      characters->scan(begin, end, &first_end, 1);
+      std::string& copy = waits ? worker.prefixed_waiting.emplace_back() : worker.prefixed;
+      copy.assign(1, ' ').append(begin, first_end);
+      const auto* const copied = reinterpret_cast<const Byte*>(copy.data());
+      on_words(copied, copied + copy.size(), copied + copy.size(), lowest - 1, lowest);
+      if (first_end != end) on_words(first_end, end, readable, first_end - part.begin, lowest);
+      return;
+    }
+    if (!options.add_prefix_space || *begin == ' ') {
+      on_words(begin, end, readable, lowest, lowest);
+      return;
+    }
+    worker.prefixed.assign(1, ' ').append(begin, end);
+    const auto* const prefixed = reinterpret_cast<const Byte*>(worker.prefixed.data());
+    on_words(prefixed, prefixed + worker.prefixed.size(), prefixed + worker.prefixed.size(), lowest - 1, lowest);
+  };
   const auto on_token = [&](std::uint32_t id, const Byte* begin, const Byte* end) {
     ids.push(id);
     if (collector != nullptr) collector->add_token(begin - part.begin, end - part.begin);
@@ -207,6 +258,10 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
   };
   added_tokens_->split(part.begin, part.end, options.split_special_tokens, on_text, on_token);
   if (!core_->vocabulary.lacks_bytes()) return;
+  if (characters != nullptr) {
+    write_unknown(before, ids, characters->rules(), collector);
+    return;
+  }
   if (core_->vocabulary.drops_missing_bytes()) {
     const auto is_missing = [](std::uint32_t id) { return id >= Vocabulary::kMissing; };
     if (collector != nullptr) collector->drop(ids.begin() + before, ids.end(), is_missing);
@@ -229,6 +284,34 @@ void Encoder::encode_short(const Text& text, const EncodingOptions& options,
   encode(*worker, 0, utf8.begin, {utf8.begin, utf8.end}, utf8.end, options, worker->scratch, poll);
   use(worker->scratch);
   if (worker->scratch.capacity() > kKept) worker->scratch = IdBuffer();
+}
+
+// Replaces the bytes of characters without a token by the id of unknown characters, as the rules say.
+void Encoder::write_unknown(std::size_t before, IdBuffer& ids, const CharacterRules& rules,
+                            OffsetCollector* collector) {
+  std::uint32_t* out = ids.begin() + before;
+  const std::uint32_t* const end = ids.begin() + ids.size();
+  std::vector<Byte> bytes;
+  std::vector<std::size_t> sizes;  // of what becomes one id
+  for (const std::uint32_t* id = out; id != end;) {
+    if (*id < Vocabulary::kMissing) {
+      *out++ = *id++;
+      sizes.push_back(1);
+      continue;
+    }
+    if (!rules.unknown_id) throw MissingByte(static_cast<Byte>(*id));
+    bytes.clear();
+    for (; id != end && *id >= Vocabulary::kMissing; ++id) bytes.push_back(static_cast<Byte>(*id));
+    for (std::size_t at = 0; at < bytes.size();) {
+      const std::size_t size =
+          rules.fuses_unknown ? bytes.size() : character_at(bytes.data() + at, bytes.data() + bytes.size()).length;
+      *out++ = *rules.unknown_id;
+      sizes.push_back(size);
+      at += size;
+    }
+  }
+  if (collector != nullptr) collector->join(static_cast<std::size_t>(end - (ids.begin() + before)), sizes);
+  ids.set_end(out);
 }
 
 // The results of each thread, by chunk.
@@ -281,7 +364,8 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
         const Part part = may_be_part ? part_of(text, chunk, rules) : Part{text.begin, text.end};
         encode(worker, chunk.first_text, text.begin, part, text.end, options, ids, poll_in_chunk);
       } else {
-        TextGroup<Worker> group(worker, may_wait, ids, results.offsets.data() + 1);
+        const bool puts_spaces = core_->pattern.characters() != nullptr;
+        TextGroup<Worker> group(worker, may_wait, ids, results.offsets.data() + 1, puts_spaces);
         for (std::size_t index = chunk.first_text; index <= chunk.last_text; ++index) {
           group.add(texts[index], index, [&](const Text& text, bool waits) {
             const Part all{text.begin, text.end};
@@ -349,7 +433,8 @@ Encoder::EncodedWithOffsets Encoder::encode_with_offsets(const std::vector<Text>
     const Text& text = texts[index];
     const Text utf8 = worker->utf8_of(text);
     const std::size_t before = encoded.token_offsets.size();
-    OffsetCollector collector(decoder, core_->vocabulary.drops_missing_bytes(), encoded.token_offsets);
+    OffsetCollector collector(decoder, core_->vocabulary.drops_missing_bytes(), encoded.token_offsets,
+                              core_->pattern.characters());
     encode(*worker, index, utf8.begin, {utf8.begin, utf8.end}, utf8.end, options, encoded.ids, poll_in_text,
            &collector);
     if (text.width != 0) {
@@ -384,7 +469,7 @@ Encoder::Words Encoder::merge_words(const std::vector<std::string_view>& words, 
   const auto push = [&](std::uint32_t id) { merged.ids.push_back(id < Vocabulary::kMissing ? id : unknown_id); };
   const auto is_short = [](std::string_view word) { return !word.empty() && word.size() <= kLongestInterleaved; };
   std::vector<PendingWord> pending;
-  std::vector<std::uint32_t> ids(kBatch * kLongestInterleaved);
+  std::vector<std::uint32_t> ids(kBatch * kLongestInterleaved), ids_of_word;
   for (std::size_t from = 0; from < words.size(); from += kBatch) {
     const std::span<const std::string_view> batch(&words[from], std::min(kBatch, words.size() - from));
     pending.clear();
@@ -395,6 +480,7 @@ Encoder::Words Encoder::merge_words(const std::vector<std::string_view>& words, 
       out += word.size();
     }
     interleaved_for(core_->simd)(vocabulary.merge_tables(), pending.data(), pending.size());
+    for (PendingWord& word : pending) word.size = vocabulary.expand(word.out, word.size);
     for (auto next = pending.begin(); const std::string_view word : batch) {
       polls(word.size());
       if (is_short(word)) {
@@ -402,7 +488,12 @@ Encoder::Words Encoder::merge_words(const std::vector<std::string_view>& words, 
         ++next;
       } else {
         const auto* bytes = reinterpret_cast<const Byte*>(word.data());
-        for (const Symbol symbol : merger.merge(bytes, word.size(), poll)) push(vocabulary.id(symbol));
+        const std::vector<Symbol>& symbols = merger.merge(bytes, word.size(), poll);
+        ids_of_word.resize(word.size());
+        std::transform(symbols.begin(), symbols.end(), ids_of_word.begin(),
+                       [&](Symbol symbol) { return vocabulary.id(symbol); });
+        ids_of_word.resize(vocabulary.expand(ids_of_word.data(), symbols.size()));
+        std::for_each(ids_of_word.begin(), ids_of_word.end(), push);
       }
       merged.offsets.push_back(static_cast<std::int64_t>(merged.ids.size()));
     }

@@ -27,6 +27,7 @@ struct EncodingOptions {
   bool add_prefix_space = false;            // before each segment of text that does not begin with a space
   std::optional<std::uint32_t> unknown_id;  // the id of bytes without a token
   std::optional<Dropout> dropout;           // BPE-dropout, with as many texts as are encoded
+  bool is_prefixed = false;                 // the same, and nothing before the others
   bool continued = false;                   // nothing is put before the first segment, for models of characters
   unsigned threads = 1;
 };
@@ -105,6 +106,8 @@ class Encoder {
   void encode(Worker& worker, std::size_t index, const Byte* text, Part part, const Byte* readable,
               const EncodingOptions& options, IdBuffer& ids, const PollFunction& poll,
               OffsetCollector* collector = nullptr, bool waits = false) const;
+
+  static void write_unknown(std::size_t before, IdBuffer& ids, const CharacterRules& rules, OffsetCollector* collector);
 
   Results run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
               const std::function<void(std::size_t)>& poll) const;

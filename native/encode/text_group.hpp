@@ -16,8 +16,9 @@ template <class Worker>
 class TextGroup {
  public:
   // Appends to `ids`, and writes the number of ids of each text to `sizes`. With `waits` false, no text waits.
-  TextGroup(Worker& worker, bool waits, IdBuffer& ids, std::int64_t* sizes)
-      : worker_(worker), waits_(waits), ids_(ids), sizes_(sizes) {
+  // `puts_spaces`: whether a space may be put before each segment of text between added tokens.
+  TextGroup(Worker& worker, bool waits, IdBuffer& ids, std::int64_t* sizes, bool puts_spaces = false)
+      : worker_(worker), waits_(waits), puts_spaces_(puts_spaces), ids_(ids), sizes_(sizes) {
     worker_.begin_waiting();
   }
 
@@ -25,9 +26,10 @@ class TextGroup {
   template <class Encode>
   void add(const Text& text, std::size_t number, Encode encode) {
     const std::size_t size = max_utf8_bytes(text);
-    if (bytes_ + size > kMaxBytes || !ids_.has_room(size + kSlack) || !worker_.may_wait(size)) finish();
+    const std::size_t room = (puts_spaces_ ? 2 * size : size) + kSlack;  // each segment is a byte at least
+    if (bytes_ + size > kMaxBytes || !ids_.has_room(room) || !worker_.may_wait(size)) finish();
     const bool waits = waits_ && size <= kMaxBytes && worker_.may_wait(size);
-    if (waits) ids_.room(size + kSlack);  // from now on ids do not move
+    if (waits) ids_.room(room);  // from now on ids do not move
     const std::size_t before = ids_.size();
     encode(worker_.utf8_of(text, bytes_, kMaxBytes), waits);
     if (!waits) {
@@ -68,7 +70,7 @@ class TextGroup {
   }
 
   Worker& worker_;
-  const bool waits_;
+  const bool waits_, puts_spaces_;
   IdBuffer& ids_;
   std::int64_t* const sizes_;
   std::size_t begin_ = 0, bytes_ = 0;

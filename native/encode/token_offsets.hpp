@@ -9,6 +9,7 @@
 #include "encode/decoder.hpp"
 #include "files/printable.hpp"
 #include "merge/vocabulary.hpp"
+#include "scan/characters.hpp"
 #include "support/poll.hpp"
 #include "text/chunks.hpp"
 #include "text/transcoding.hpp"
@@ -25,17 +26,23 @@ struct TokenOffsets {
 class OffsetCollector {
  public:
   // `decoder` knows the bytes of tokens; results are appended to `offsets`. `drops_bytes`: bytes without a token are
-  // dropped, and their placeholders come after the other ids of their word.
-  OffsetCollector(const Decoder& decoder, bool drops_bytes, std::vector<TokenOffsets>& offsets)
-      : decoder_(decoder), drops_bytes_(drops_bytes), offsets_(offsets) {}
+  // dropped, and their placeholders come after the other ids of their word. With `characters` words are not pre-tokens.
+  OffsetCollector(const Decoder& decoder, bool drops_bytes, std::vector<TokenOffsets>& offsets,
+                  const CharacterCuts* characters = nullptr)
+      : decoder_(decoder), drops_bytes_(drops_bytes), offsets_(offsets), characters_(characters) {}
+
+  // A segment of text between added tokens follows.
+  void begin_segment() { is_at_begin_ = true; }
 
   // The ids of consecutive pre-tokens, of which the first begins at `offset` in the text's UTF-8; or before `lowest`,
   // if a prefix space was added, which has the position of the first character.
   void add_words(std::ptrdiff_t offset, std::ptrdiff_t lowest, const Byte* words, const Byte* const* ends,
                  std::size_t count, const std::uint32_t* ids, const std::uint32_t* ids_end) {
     std::ptrdiff_t at = offset;
-    for (std::size_t i = 0; i < count; ++i, ++part_) {
+    for (std::size_t i = 0; i < count; ++i) {
       const Byte* const word = i > 0 ? ends[i - 1] : words;
+      if (characters_ == nullptr || is_at_begin_ || (characters_->rules().splits && *word == ' ')) ++part_;
+      is_at_begin_ = false;
       const std::ptrdiff_t start = at, end = offset + (ends[i] - words);
       const std::uint32_t* const first = ids;
       while (at < end && ids != ids_end) {
@@ -60,7 +67,19 @@ class OffsetCollector {
     offsets_.erase(kept, offsets_.end());
   }
 
-  void add_token(std::ptrdiff_t begin, std::ptrdiff_t end) { offsets_.push_back({begin, end, part_++}); }
+  // Joins the offsets of the last ids, `count` of them, to as many as there are `sizes`.
+  void join(std::size_t count, const std::vector<std::size_t>& sizes) {
+    auto joined = offsets_.end() - static_cast<std::ptrdiff_t>(count), last = joined;
+    for (const std::size_t size : sizes) {
+      last += static_cast<std::ptrdiff_t>(size);
+      TokenOffsets each = *(last - static_cast<std::ptrdiff_t>(size));
+      each.end = last[-1].end;
+      *joined++ = each;
+    }
+    offsets_.erase(joined, offsets_.end());
+  }
+
+  void add_token(std::ptrdiff_t begin, std::ptrdiff_t end) { offsets_.push_back({begin, end, ++part_}); }
 
  private:
   void add(std::ptrdiff_t begin, std::ptrdiff_t end, std::ptrdiff_t lowest) {
@@ -95,7 +114,9 @@ class OffsetCollector {
   const Decoder& decoder_;
   const bool drops_bytes_;
   std::vector<TokenOffsets>& offsets_;
-  std::int64_t part_ = 0;
+  const CharacterCuts* characters_;
+  bool is_at_begin_ = false;
+  std::int64_t part_ = -1;
 };
 
 // Converts offsets in the UTF-8 of a text of wider units to offsets in its units, two of which UTF-8 may have joined.

@@ -31,8 +31,8 @@ std::vector<Vocabulary::Merge> Vocabulary::find_tokens(
 }
 
 Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, const Tokens& whole_words,
-                       bool drops_missing_bytes)
-    : ids_(256), drops_missing_bytes_(drops_missing_bytes) {
+                       bool drops_missing_bytes, std::uint32_t first_part_id)
+    : ids_(256), first_part_id_(first_part_id), drops_missing_bytes_(drops_missing_bytes) {
   std::vector<Symbol> symbols;  // of each token
   symbols.reserve(tokens.size());
   for (Symbol byte = 0; byte < 256; ++byte) ids_[byte] = kMissing | byte;
@@ -41,6 +41,10 @@ Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, c
     const bool is_byte = token.size() == 1;
     const Symbol symbol = is_byte ? static_cast<Byte>(token[0]) : kNoSymbol;
     if (is_byte) ids_[symbol] = id;
+    if (id >= first_part_id) {
+      if (id - first_part_id >= parts_.size()) parts_.resize(id - first_part_id + 1);
+      parts_[id - first_part_id] = token;
+    }
     symbols.push_back(symbol);
   }
 
@@ -93,8 +97,27 @@ Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, c
   last_with_id_ = static_cast<Symbol>(ids_.size() - 1);
   while (last_with_id_ > 0 && ids_[last_with_id_] == ids_[last_with_id_ - 1] + 1) --last_with_id_;
   for (const std::uint32_t id : ids_) highest_id_ = std::max(highest_id_, id);
-  lacks_bytes_ = highest_id_ >= kMissing;
+  lacks_bytes_ = highest_id_ >= kMissing || std::any_of(ids_.begin(), ids_.begin() + 256, [&](std::uint32_t id) {
+                   return id >= first_part_id_;  // a byte that is given as missing
+                 });
+  if (lacks_bytes_) highest_id_ = std::max(highest_id_, kMissing);
   if (!whole_words.empty()) add_whole_words(whole_words);
+}
+
+std::size_t Vocabulary::expand_parts(std::uint32_t* ids, std::size_t size) const {
+  std::vector<std::uint32_t> expanded;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (ids[i] < first_part_id_ || ids[i] >= kMissing) {
+      expanded.push_back(ids[i]);
+      continue;
+    }
+    for (const char each : parts_[ids[i] - first_part_id_]) {
+      const auto byte = static_cast<Byte>(each);
+      expanded.push_back(ids_[byte] < first_part_id_ ? ids_[byte] : kMissing | byte);
+    }
+  }
+  std::copy(expanded.begin(), expanded.end(), ids);
+  return expanded.size();
 }
 
 void Vocabulary::add_whole_words(const Tokens& words) {

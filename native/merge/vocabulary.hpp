@@ -36,9 +36,10 @@ class Vocabulary {
 
   // Takes tokens and their ids; merges, whose parts and results must be tokens; and the distinct tokens that match
   // whole words before merging. Throws std::invalid_argument if these are inconsistent or an id is too high.
-  // `drops_missing_bytes`: whether bytes without a token are dropped before merging.
+  // `drops_missing_bytes`: whether bytes without a token are dropped before merging. Tokens with ids from
+  // `first_part_id` on are no tokens of the model: instead of one the ids of its bytes are given, see `expand`.
   Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, const Tokens& whole_words = {},
-             bool drops_missing_bytes = false);
+             bool drops_missing_bytes = false, std::uint32_t first_part_id = kMissing);
 
   // Finds the tokens of merges that are given as bytes. Throws std::invalid_argument if there is no such token.
   static std::vector<Merge> find_tokens(const Tokens& tokens,
@@ -50,6 +51,15 @@ class Vocabulary {
   std::uint32_t id(Symbol symbol) const { return ids_[symbol]; }
   bool lacks_bytes() const { return lacks_bytes_; }
   bool drops_missing_bytes() const { return drops_missing_bytes_; }
+  // Replaces the parts among the ids of a word by those of their bytes, in place, and returns the number of ids.
+  std::size_t expand(std::uint32_t* ids, std::size_t size) const {
+    if (parts_.empty()) return size;
+    for (std::size_t i = 0; i < size; ++i) {
+      if (ids[i] >= first_part_id_ && ids[i] < kMissing) return expand_parts(ids, size);
+    }
+    return size;
+  }
+
   std::uint32_t highest_id() const { return highest_id_; }  // of words; kMissing or more if a byte has no token
 
   bool has_whole_words() const { return longest_whole_word_ != 0; }
@@ -85,6 +95,7 @@ class Vocabulary {
   static Rank rank_of_small(std::uint32_t rank) { return rank == SmallRanks::kNone ? kNoMerge : rank; }
 
   void add_whole_words(const Tokens& words);
+  std::size_t expand_parts(std::uint32_t* ids, std::size_t size) const;
   std::uint32_t find_whole_word(const Byte* word, std::size_t length) const;
 
   std::optional<SmallRanks> small_ranks_;
@@ -97,6 +108,8 @@ class Vocabulary {
   std::optional<WholeWords> whole_words_;
   std::size_t longest_whole_word_ = 0;  // in bytes; 0 if there are none
   std::uint32_t highest_id_ = 0;
+  std::uint32_t first_part_id_;
+  std::vector<std::string> parts_;  // by id, from the first
   bool lacks_bytes_ = false;
   bool drops_missing_bytes_;
 };

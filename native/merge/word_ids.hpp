@@ -217,6 +217,7 @@ class WordIds {
     }
     merge_interleaved_(merge_tables_, missed_.data(), missed_.size());
     for (std::size_t i = 0; i < missed_.size(); ++i) {
+      missed_[i].size = vocabulary_.expand(missed_[i].out, missed_[i].size);
       const auto& [word, ids, length, size, readable] = missed_[i];
       const Key key = missed_keys_[i];
       table_[table_.find_slot(key, table_.slot_of(key), word, length)].value = ids_of(ids, size);
@@ -276,7 +277,7 @@ class WordIds {
                            const PollFunction& poll, NoDraws) {
     const std::vector<Symbol>& symbols = merge(word, length, poll);
     for (std::size_t i = 0; i < symbols.size(); ++i) out[i] = vocabulary_.id(symbols[i]);
-    return symbols.size();
+    return vocabulary_.expand(out, symbols.size());
   }
 
   Ids ids_of(const std::uint32_t* ids, std::size_t size) {

@@ -7,9 +7,10 @@
 
 namespace hf_bpe {
 
+class CharacterCuts;
 struct Chain;
 
-// A named pattern, or a chain of compiled expressions.
+// A named pattern, a chain of compiled expressions, or the cuts of a model whose alphabet is characters.
 class Pattern {
  public:
   // cl100k and llama3 split identically.
@@ -27,17 +28,22 @@ class Pattern {
     kKimiK2,
     kDeepSeekV3,
     kChain,
+    kCharacters,
   };
 
   Pattern(Name name) : name_(name) {}
   explicit Pattern(std::shared_ptr<const Chain> chain) : name_(kChain), chain_(std::move(chain)) {}
 
+  explicit Pattern(std::shared_ptr<const CharacterCuts> cuts) : name_(kCharacters), characters_(std::move(cuts)) {}
+
   operator Name() const { return name_; }
-  const std::shared_ptr<const Chain>& chain() const { return chain_; }  // of kChain
+  const std::shared_ptr<const Chain>& chain() const { return chain_; }   // of kChain
+  const CharacterCuts* characters() const { return characters_.get(); }  // of kCharacters
 
  private:
   Name name_;
   std::shared_ptr<const Chain> chain_;
+  std::shared_ptr<const CharacterCuts> characters_;
 };
 
 // What a pre-token of numbers is in the family of gpt2: a match of ` ?\p{N}+`, or a piece that an earlier stage has cut

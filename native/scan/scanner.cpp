@@ -1,6 +1,7 @@
 #include "scan/scanner.hpp"
 
 #include "expressions/chain.hpp"
+#include "scan/characters.hpp"
 #include "scan/pattern_cl100k.hpp"
 #include "scan/pattern_deepseek.hpp"
 #include "scan/pattern_gpt2.hpp"
@@ -31,7 +32,8 @@ const Byte* next_pre_token(Pattern::Name pattern, const Byte* text, const Byte* 
   switch (pattern) {
     case Pattern::kNone:
     case Pattern::kChain:
-      return end;  // a chain has a splitter of its own
+    case Pattern::kCharacters:
+      return end;  // these have splitters of their own
     case Pattern::kGpt2:
       return next_gpt2<Digits::kMatched>(text, end);
     case Pattern::kGpt2Numbers:
@@ -69,6 +71,7 @@ Scanner::Scanner(Pattern::Name pattern, Simd simd) : pattern_(pattern), scan_(sc
 
 const Byte* find_safe_cut(const Pattern& pattern, const Byte* begin, const Byte* from, const Byte* end) {
   if (pattern == Pattern::kChain) return find_safe_cut(*pattern.chain(), begin, from, end);
+  if (pattern == Pattern::kCharacters) return pattern.characters()->find_cut(begin, from, end, end);
   if (pattern == Pattern::kNone) return end;
   // No named pattern looks back, and none has a pre-token with a space after a non-white-space character, or with white
   // space after a letter or a number. The second rule is only checked for ASCII, which is enough.

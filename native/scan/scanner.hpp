@@ -16,6 +16,19 @@ namespace hf_bpe {
 // The end of the pre-token that begins at `text`, in text that ends at `end`; `text < end`.
 const Byte* next_pre_token(Pattern::Name pattern, const Byte* text, const Byte* end);
 
+// Calls `visit(text, ends, count)` for batches of pre-tokens until the end of the text, with the beginning of the first
+// and the ends of all in the batch. `scan(text, end, ends, capacity)` finds them as Scanner does.
+template <class Scan, class Visit>
+void scan_all(const Byte* text, const Byte* end, const Scan& scan, Visit visit) {
+  constexpr std::size_t kEnds = 1024;
+  const Byte* ends[kEnds];
+  while (text < end) {
+    const std::size_t count = scan(text, end, ends, kEnds);
+    visit(text, ends, count);
+    text = ends[count - 1];
+  }
+}
+
 class Scanner {
  public:
   explicit Scanner(Pattern::Name pattern, Simd simd = widest_simd());
@@ -26,17 +39,9 @@ class Scanner {
     return scan_(pattern_, text, end, ends, capacity);
   }
 
-  // Calls `visit(text, ends, count)` for batches of pre-tokens until the end of the text, with the beginning of the
-  // first and the ends of all in the batch.
   template <class Visit>
   void scan_all(const Byte* text, const Byte* end, Visit visit) const {
-    constexpr std::size_t kEnds = 1024;
-    const Byte* ends[kEnds];
-    while (text < end) {
-      const std::size_t count = (*this)(text, end, ends, kEnds);
-      visit(text, ends, count);
-      text = ends[count - 1];
-    }
+    hf_bpe::scan_all(text, end, *this, visit);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "expressions/chain.hpp"
+#include "scan/characters.hpp"
 #include "scan/scanner.hpp"
 #include "support/poll.hpp"
 
@@ -12,7 +13,8 @@ namespace hf_bpe {
 // For one thread.
 class Splitter {
  public:
-  explicit Splitter(const Pattern& pattern, Simd simd = widest_simd()) : scanner_(pattern, simd) {
+  explicit Splitter(const Pattern& pattern, Simd simd = widest_simd())
+      : scanner_(pattern, simd), characters_(pattern.characters()) {
     if (pattern == Pattern::kChain) chain_.emplace(pattern.chain());
   }
 
@@ -21,7 +23,9 @@ class Splitter {
   // see `copy`. `poll` is called where `visit` is not for long. `is_first`: see ChainSplitter.
   template <class Visit>
   void split(const Byte* text, const Byte* end, const PollFunction& poll, Visit visit, bool is_first = true) {
-    if (chain_) {
+    if (characters_ != nullptr) {
+      scan_all(text, end, [&](auto... given) { return characters_->scan(given...); }, visit);
+    } else if (chain_) {
       chain_->split(text, end, poll, visit, is_first);
     } else {
       scanner_.scan_all(text, end, visit);
@@ -35,6 +39,7 @@ class Splitter {
 
  private:
   Scanner scanner_;
+  const CharacterCuts* characters_;
   std::optional<ChainSplitter> chain_;
 };
 

@@ -283,11 +283,23 @@ def small_encoding(_):
     return tiktoken.Encoding("small", pat_str=SMALL_CL100K, mergeable_ranks=ranks, special_tokens=special)
 
 
+def word_piece(folder):
+    """Write a `tokenizer.json` of another model than BPE."""
+    model = {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 9,
+    }
+    content = {"version": "1.0", "added_tokens": [], "model": {**model, "vocab": {"[UNK]": 0, "low": 1, "##er": 2}}}
+    return write_folder(folder, content, {})
+
+
 REAL = [
     *(real(name, True) for name in ("florence", "gpt_neox", "minimind")),
     *map(real, ("claude", "command_r_plus", "deepseek_v3", "gpt35turbo", "gptoss", "llama3_1", "mistral_nemo")),
     *map(real, ("olmo", "qwen3", "swe_gpt")),
-    *(real(name, name == "mistral_v0_1", "refused") for name in ("mistral_v0_1", "gemma3", "internlm2")),
+    *(real(name, name == "mistral_v0_1") for name in ("mistral_v0_1", "gemma3", "internlm2")),  # of characters
     Artifact("GPT-2's files", "gpt2", lambda _: DATA / "gpt2", False),
     encoding("cl100k_base", True),
     *map(encoding, ("r50k_base", "o200k_base")),
@@ -298,6 +310,7 @@ ARTIFACTS = {
     for each in (
         *TRAINED,
         *FAMILIES,
+        Artifact("WordPiece", "refused", word_piece, group="families"),
         Artifact("GPT-2's files, small", "gpt2", gpt2_of_training, group="trained"),
         Artifact("cl100k, small", "encoding", small_encoding, group="trained"),
         *(REAL if DATA else ()),

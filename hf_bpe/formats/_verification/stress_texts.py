@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._token_bytes import token_bytes
 from hf_bpe.formats._definition import Definition
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE
 
@@ -32,6 +33,7 @@ STRESS_TEXTS = (
     'https://example.org/a/b?c=d&e=%20#f a.b@c.de C:\\dir\\x.y <br/> &amp; $1.50 50% ~/.x `y` [z](w) "q" «r» “s” „t“',
     "?!?! ... ---- ==== //// \\\\ ___ *** +++ ,,, ;:;: ()[]{}<> ¿¡ § ± × ÷ € £ ¥ ₿ ← ∑∫√ ∞ ☃ ♫",
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" + "ab" * 40 + "=" * 70,
+    "▁low ▁ ▁▁low▁er\n▁<0x41><0xE2> 1▁1 </▁>▁",  # how SentencePiece writes spaces and bytes
 )
 """The stress texts for every tokenizer."""
 
@@ -89,7 +91,7 @@ def vocabulary_texts(definition: Definition, max_tokens: int | None = None) -> l
         definition: the tokenizer.
         max_tokens: use at most as many tokens, at regular intervals of a larger vocabulary; None for all tokens.
     """
-    chosen = [*definition.model.vocab.values()]
+    chosen = [*token_bytes(definition.model).values()]
     if max_tokens is not None and len(chosen) > max_tokens:
         chosen = chosen[:: -(-len(chosen) // max_tokens)] if max_tokens else []
     decoded = (token.decode("utf-8", "surrogateescape") for token in chosen)

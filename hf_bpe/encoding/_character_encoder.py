@@ -1,0 +1,180 @@
+"""The encoder of models whose alphabet is characters, with the native core.
+
+The core reads `▁` as a space, so text without `▁`, which is nearly all, is encoded as it is, though the model writes
+its spaces as `▁`. Only text with a `▁` is normalized, to spaces.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from hf_bpe.core._characters import BYTE_TOKENS
+from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Numbers, Options
+from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
+from hf_bpe.encoding._token_bytes import SPACE, WRITES_SPACE, token_bytes, writes_spaces
+from hf_bpe.normalizers._names import canonical_normalizer, parts_of_normalizer
+from hf_bpe.pretokenizers._patterns import metaspace_of
+
+_READS_SPACE = {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}
+_PREPENDS = {"type": "Prepend", "prepend": SPACE}
+_NOTHING = '{"type":"Sequence","normalizers":[]}'
+_NEVER, _UNLESS_SPACE, _ALWAYS, _FIRST = range(4)  # PrefixSpace of the core
+_SCHEMES = {"never": _NEVER, "always": _UNLESS_SPACE, "first": _FIRST}
+
+
+class CharacterModelEncoder(NormalizingEncoder):
+    """The `Encoder` of a model with characters.
+
+    Args:
+        core: the core's encoder, without added tokens.
+        rebuild: what pickle calls, with the model and the added tokens.
+        added_tokens: the added tokens.
+    """
+
+    def __init__(
+        self,
+        core: Encoder,
+        rebuild: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder],
+        added_tokens: tuple[AddedTokenTuple, ...] = (),
+    ) -> None:
+        model = core.model
+        parts = parts_of_normalizer(model.normalizer)
+        has_spaces = writes_spaces(model)
+        others, prepends = _without_spaces(parts) if has_spaces else (parts, False)
+        # The core does not put a space before text, but its normalizer does, if tokens are searched in the result, or
+        # if Metaspace puts one there, too, by its own rule.
+        is_alone = metaspace_of(model.pattern) is None
+        self._prepends = prepends and (not is_alone or any(token.normalized for token in added_tokens))
+        self._is_prefixed = self._prepends and is_alone
+        given = [*others, *([{**_PREPENDS, "prepend": " "}] if self._prepends else [])]
+        is_searched_raw = WRITES_SPACE not in parts
+        check_character_tokens(model, added_tokens)
+        reads = [_READS_SPACE] if has_spaces else []
+        super().__init__(
+            core,
+            rebuild,
+            added_tokens,
+            normalizer=_as_normalizer([*given, *reads]),
+            searches_raw_text=is_searched_raw and not others and not prepends,
+        )
+
+    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> CharacterModelEncoder:
+        return CharacterModelEncoder(self._base, self._rebuild, tokens)
+
+    def encode(self, text: AnyText, options: Options) -> list[int]:
+        """Return the ids of a text; see `Encoder` for all methods."""
+        return super().encode(text, self._options(options))
+
+    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
+        return super().encode_batch(texts, self._options(options), threads)
+
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
+        return super().encode_to_numpy(texts, self._options(options), threads)
+
+    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
+        return super().count_tokens(texts, self._options(options), threads)
+
+    def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
+        return super().encode_with_offsets(texts, self._options(options))
+
+    def find_last_cut(self, data: bytes, options: Options) -> int:
+        # Normalizing would put something before what follows a cut.
+        return 0 if self._prepends else super().find_last_cut(data, self._options(options))
+
+    def encode_to_rows(
+        self, texts: list[AnyText], options: Options, *arguments: Any
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        return super().encode_to_rows(texts, self._options(options), *arguments)
+
+    def encode_to_row_arrays(
+        self, texts: list[AnyText], options: Options, *arguments: Any
+    ) -> tuple[Numbers, Numbers] | None:
+        return super().encode_to_row_arrays(texts, self._options(options), *arguments)
+
+    def _options(self, options: Options) -> Options:
+        if options.dropout is not None:
+            raise ValueError("dropout: is not available for a model whose alphabet is characters")
+        return options._replace(is_prefixed=True) if self._is_prefixed else options
+
+
+def make_character_encoder(
+    native: ModuleType,
+    model: BPEModel,
+    rebuild: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder],
+    **instructions: Any,
+) -> Encoder:
+    """Return the encoder of a model with characters.
+
+    Args:
+        native: the native core.
+        model, rebuild: see `CharacterModelEncoder`.
+        instructions: `simd` and `chunk_bytes` of the core's encoder, on which no result depends.
+
+    Raises:
+        ValueError: the core does not support a combination of the model's options, which the message names.
+    """
+    characters, metaspace = model.characters, metaspace_of(model.pattern)
+    assert characters is not None
+    if model.ignore_merges:
+        raise ValueError("model: ignore_merges with an alphabet of characters is not supported")
+    has_spaces = writes_spaces(model)
+    splits = metaspace is not None and metaspace.split
+    vocab = token_bytes(model)
+    ids = {token: token_id for token_id, token in model.vocab.items()}
+    if has_spaces and SPACE.encode() not in ids:
+        raise ValueError(f"model: spaces are written as {SPACE!r}, which is no token; expected one that is")
+    # No text has a space where the model writes spaces as another character.
+    excluded = [token_id for token_id, token in model.vocab.items() if has_spaces and b" " in token]
+    merge_ids = model._merge_ids
+    if merge_ids is None:
+        triples = ((ids[first], ids[second], ids[first + second]) for first, second in model.merges)
+        merge_ids = array("I", (token_id for triple in triples for token_id in triple)).tobytes()
+    prefix = _SCHEMES[metaspace.prepend_scheme] if metaspace is not None else _NEVER
+    if metaspace is None and has_spaces and _without_spaces(parts_of_normalizer(model.normalizer))[1]:
+        prefix = _ALWAYS
+    unk_token = None if characters.byte_fallback else characters.unk_token
+    core = native.Encoder.of_characters(
+        model,
+        rebuild,
+        vocab,
+        merge_ids,
+        array("I", map(ids.__getitem__, BYTE_TOKENS)).tobytes() if characters.byte_fallback else b"",
+        array("I", excluded).tobytes(),
+        prefix=prefix,
+        splits=splits,
+        unknown_id=None if unk_token is None else ids[unk_token.encode()],
+        fuses_unknown=unk_token is not None and characters.fuse_unk,
+        keeps_spaces=has_spaces and WRITES_SPACE in parts_of_normalizer(model.normalizer),
+        **instructions,
+    )
+    return CharacterModelEncoder(core, rebuild)
+
+
+def _without_spaces(parts: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+    """Return normalizers without the last ones that only write spaces, and whether one puts a space before text."""
+    others, prepends = [*parts], 0
+    while others and others[-1] in (WRITES_SPACE, _PREPENDS) and prepends + (others[-1] == _PREPENDS) < 2:
+        prepends += others.pop() == _PREPENDS
+    return others, prepends == 1
+
+
+def _as_normalizer(parts: list[dict[str, Any]]) -> str:
+    return canonical_normalizer({"type": "Sequence", "normalizers": parts}) or _NOTHING
+
+
+def check_character_tokens(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...]) -> None:
+    """Raise a ValueError if a model with characters cannot have an added token."""
+    parts = parts_of_normalizer(model.normalizer)
+    others, prepends = _without_spaces(parts)
+    if not writes_spaces(model) or WRITES_SPACE in parts or not (others or prepends):
+        return
+    for token in added_tokens:
+        if token.normalized and (prepends or " " in token.content or SPACE in token.content):
+            raise ValueError(
+                f"added token {token.content!r} is searched in normalized text, in which spaces and {SPACE!r} differ "
+                "until Metaspace writes them alike; expected normalized=False"
+            )
