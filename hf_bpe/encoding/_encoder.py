@@ -47,6 +47,9 @@ class AddedTokenTuple(NamedTuple):
         return cls(token.content, token_id, *flags)
 
 
+_LATER_OPTIONS = ("continued", "is_prefixed")
+
+
 class Options(NamedTuple):
     """Options of encoding.
 
@@ -67,6 +70,11 @@ class Options(NamedTuple):
     dropout: Dropout | None = None
     continued: bool = False
     is_prefixed: bool = False
+
+    def __repr__(self) -> str:
+        # Token files hold a digest of this, so the later fields are only shown if they are set.
+        given = {name: value for name, value in self._asdict().items() if name not in _LATER_OPTIONS or value}
+        return f"Options({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     def for_text(self, index: int) -> Options:
         """Return the options of one of the texts alone."""

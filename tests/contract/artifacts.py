@@ -283,16 +283,10 @@ def small_encoding(_):
     return tiktoken.Encoding("small", pat_str=SMALL_CL100K, mergeable_ranks=ranks, special_tokens=special)
 
 
-def word_piece(folder):
-    """Write a `tokenizer.json` of another model than BPE."""
-    model = {
-        "type": "WordPiece",
-        "unk_token": "[UNK]",
-        "continuing_subword_prefix": "##",
-        "max_input_chars_per_word": 9,
-    }
-    content = {"version": "1.0", "added_tokens": [], "model": {**model, "vocab": {"[UNK]": 0, "low": 1, "##er": 2}}}
-    return write_folder(folder, content, {})
+def with_suffixes(folder):
+    """Write a `tokenizer.json` of BPE whose tokens say where words end, as CLIP's do."""
+    model = {"type": "BPE", "end_of_word_suffix": "</w>", "vocab": {"l": 0, "l</w>": 1}, "merges": []}
+    return write_folder(folder, {"version": "1.0", "added_tokens": [], "model": model}, {})
 
 
 REAL = [
@@ -310,7 +304,7 @@ ARTIFACTS = {
     for each in (
         *TRAINED,
         *FAMILIES,
-        Artifact("WordPiece", "refused", word_piece, group="families"),
+        Artifact("CLIP", "refused", with_suffixes, group="families"),
         Artifact("GPT-2's files, small", "gpt2", gpt2_of_training, group="trained"),
         Artifact("cl100k, small", "encoding", small_encoding, group="trained"),
         *(REAL if DATA else ()),
