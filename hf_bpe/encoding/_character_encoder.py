@@ -95,10 +95,20 @@ class CharacterModelEncoder(NormalizingEncoder):
     ) -> tuple[Numbers, Numbers] | None:
         return super().encode_to_row_arrays(texts, self._options(options), *arguments)
 
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
+        if writes_spaces(self.model):
+            words = [word.replace(SPACE.encode(), b" ") for word in words]
+        return super().merge_words(words, unknown_id)
+
     def _options(self, options: Options) -> Options:
         if options.dropout is not None:
             raise ValueError("dropout: is not available for a model whose alphabet is characters")
         return options._replace(is_prefixed=True) if self._is_prefixed else options
+
+
+def has_space_token(model: BPEModel) -> bool:
+    """Return whether `SPACE` is a token of a model with characters, if it writes spaces so; the core needs one."""
+    return not writes_spaces(model) or SPACE.encode() in model.vocab.values()
 
 
 def make_character_encoder(
@@ -125,8 +135,6 @@ def make_character_encoder(
     splits = metaspace is not None and metaspace.split
     vocab = token_bytes(model)
     ids = {token: token_id for token_id, token in model.vocab.items()}
-    if has_spaces and SPACE.encode() not in ids:
-        raise ValueError(f"model: spaces are written as {SPACE!r}, which is no token; expected one that is")
     # No text has a space where the model writes spaces as another character.
     excluded = [token_id for token_id, token in model.vocab.items() if has_spaces and b" " in token]
     merge_ids = model._merge_ids

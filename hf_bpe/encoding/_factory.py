@@ -46,10 +46,11 @@ def share_encoder(encoder: Encoder, model: BPEModel) -> Encoder:
 def _make_encoder(model: BPEModel) -> Encoder:
     native = native_core()
     if native is not None and model.characters is not None:
-        from hf_bpe.encoding._character_encoder import make_character_encoder
+        from hf_bpe.encoding._character_encoder import has_space_token, make_character_encoder
 
         _check_ids(model)
-        return make_character_encoder(native, model, make_encoder)
+        if has_space_token(model):  # others, of texts without spaces, are left to the reference
+            return make_character_encoder(native, model, make_encoder)
     if model.normalizer is None:
         return _make_encoder_of_raw_text(model)
     from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
@@ -64,7 +65,7 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
         ValueError: the native core cannot split by the pattern, or the model has too many tokens.
     """
     native = native_core()
-    if native is None and model.characters is not None:
+    if model.characters is not None:
         from hf_bpe.encoding._python_characters import PythonCharacterEncoder
         from hf_bpe.reference._characters import CharacterEncoder
 

@@ -106,6 +106,8 @@ def files(draw, *, normalizers=ALL_NORMALIZERS, falls_back=None):
     added = [{"content": "<s>", **dict.fromkeys(flags, False), "special": True}]
     for content in draw(st.lists(st.sampled_from(CONTENTS[1:]), unique=True, max_size=4)):
         added.append({"content": content, **{flag: draw(st.booleans()) for flag in flags}})
+    if normalizer == PREPEND and pre_tokenizer in METASPACES:  # then there is a space that tokens do not find
+        added = [{**token, "normalized": False} for token in added]
     following = len(ids)
     for token in added:
         token["id"] = ids.get(token["content"], following)
