@@ -49,7 +49,8 @@ def arguments(command, files, tmp_path):
 
 
 def test_every_command_is_here():
-    assert COMMANDS.keys() == typer.main.get_command(app).commands.keys()
+    # test_cli_playground.py has the command that runs until it is stopped.
+    assert COMMANDS.keys() | {"playground"} == typer.main.get_command(app).commands.keys()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
