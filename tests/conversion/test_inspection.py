@@ -13,6 +13,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe._native_core import native_core
+from hf_bpe.tokenizer._saving.auto_tokenizer import _class_of_transformers
 from support.commands import error, run
 from support.families import FAMILIES, tokenizer_json
 from support.processes import run_code
@@ -135,6 +136,48 @@ def test_loading_imports_auto_tokenizer_only_to_ask_it(tmp_path, model, config, 
     path = folder_of(tmp_path / "x", tokenizer_json(FAMILIES["GPT-2"], model), config)
     code = f"from hf_bpe import BPETokenizer\nBPETokenizer.from_pretrained(sys.argv[1])\nprint({AUTO!r} in sys.modules)"
     assert run_code(code.replace("print(", "print(json.dumps(") + ")", path) is imports_it
+
+
+def test_a_class_is_compared_without_importing_the_package_of_all_models(tmp_path, model):
+    same = folder_of(tmp_path / "same", tokenizer_json(FAMILIES["GPT-2"], model), GPT2)
+    other = folder_of(tmp_path / "other", tokenizer_json(FAMILIES["Llama 3"], model), GPT2)
+    code = """
+import warnings
+from hf_bpe import BPETokenizer
+found = []
+for folder in sys.argv[1:]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        BPETokenizer.from_pretrained(folder)
+    texts = [str(each.message) for each in caught]
+    found.append(["transformers.models" in sys.modules, [text for text in texts if "gives other ids" in text] != []])
+print(json.dumps(found))"""
+    # Where the class differs, AutoTokenizer is imported to compare ids.
+    assert run_code(code, same, other) == [[False, False], [True, True]]
+
+
+@pytest.mark.parametrize("name", ["GPT2Tokenizer", "Qwen2Tokenizer", "LlamaTokenizer", "RobertaTokenizer"])
+def test_a_class_taken_from_its_module_alone_is_that_of_transformers(monkeypatch, name):
+    expected = getattr(transformers, name)
+    monkeypatch.delitem(sys.modules, "transformers.models")
+    taken = _class_of_transformers(name)
+    assert taken is not expected
+    assert (taken.__module__, taken.__qualname__) == (expected.__module__, expected.__qualname__)
+    assert taken.__init__.__code__ == expected.__init__.__code__
+    assert getattr(sys.modules[expected.__module__], name) is expected
+
+
+@pytest.mark.parametrize("module", ["models.no_such.tokenization", "models.gpt2.configuration_gpt2", "tokenizers", ""])
+def test_transformers_is_asked_for_a_class_that_cannot_be_taken_from_its_module(monkeypatch, module):
+    expected = transformers.GPT2Tokenizer
+    monkeypatch.setitem(transformers._class_to_module, "GPT2Tokenizer", module)
+    monkeypatch.delitem(sys.modules, "transformers.models")
+    assert _class_of_transformers("GPT2Tokenizer") is expected
+
+
+def test_a_class_that_transformers_does_not_have_is_none(monkeypatch):
+    monkeypatch.delitem(sys.modules, "transformers.models", raising=False)
+    assert _class_of_transformers("NoSuchTokenizer") is None
 
 
 @needs_class_of_its_own("qwen2")

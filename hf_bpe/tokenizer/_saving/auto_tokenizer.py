@@ -12,8 +12,10 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +169,27 @@ def _named_class(folder: Path) -> Any:
         return None
     if name in _READING_CLASSES:
         return transformers.PreTrainedTokenizerFast
-    return getattr(transformers, _bare(name), None) if _bare(name).endswith("Tokenizer") else None
+    return _class_of_transformers(_bare(name)) if _bare(name).endswith("Tokenizer") else None
+
+
+def _class_of_transformers(name: str) -> Any:
+    """Return a class of transformers by its name; None if there is none.
+
+    Asked for a class of a model, transformers first reads the sources of all models, which takes several times as long
+    as loading a tokenizer. So the class is taken from a copy of its module alone, which is not entered in sys.modules.
+    """
+    import transformers
+
+    module_name = getattr(transformers, "_class_to_module", {}).get(name, "")
+    if module_name.startswith("models.") and "transformers.models" not in sys.modules:
+        path = Path(transformers.__file__).parent.joinpath(*module_name.split(".")).with_suffix(".py")
+        with suppress(Exception):  # another layout, or a module that must be in sys.modules
+            spec = spec_from_file_location(f"transformers.{module_name}", path)
+            if spec is not None and spec.loader is not None:
+                module = module_from_spec(spec)
+                spec.loader.exec_module(module)
+                return getattr(module, name)
+    return getattr(transformers, name, None)
 
 
 def _keeps(folder: Path, content: Mapping[str, Any], load: Callable[[Path], Any]) -> bool | None:
