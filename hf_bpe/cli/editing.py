@@ -37,6 +37,10 @@ _KEEP_HELP = (
     "Keep these tokens and their parts: ids in a .npy array, as encode writes it, or one per line. Without "
     "--counts all others are removed, except bytes and special tokens."
 )
+_COVERAGE_HELP = (
+    "Where merges begin with characters: the share of the text whose characters get tokens, the commonest first; they "
+    "count as added."
+)
 _REACH_HELP = "With --counts, the number of tokens to reach."
 _TOKEN_HELP = "A special token, which gets the lowest unused id."
 
@@ -84,6 +88,9 @@ def extend(
     add: Annotated[int, option("Number of tokens to add.", metavar="N", parser=size_of_at_least(0))],
     sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP)] = None,
     counts: Annotated[Path | None, option(COUNTS_HELP, metavar="FILE", show_default="none")] = None,
+    character_coverage: Annotated[
+        float | None, option(_COVERAGE_HELP, metavar="X", min=0, max=1, show_default="no new ones")
+    ] = None,
     remap: _Remap = None,
     pattern: RankPattern = "auto",
     force: Force = False,
@@ -110,6 +117,7 @@ def extend(
             input,
             add,
             reserved=tokenizer.added_tokens_decoder,
+            character_coverage=character_coverage,
             **running,
         )
     _save(tokenizer, edited, output, remap, as_json)

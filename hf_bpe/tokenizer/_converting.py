@@ -96,5 +96,6 @@ def arguments_to_retrain(
     }
     if characters := tokenizer.model.characters:
         settings |= {"byte_fallback": characters.byte_fallback, "fuse_unk": characters.fuse_unk}
-        settings["unk_token"] = characters.unk_token and names.get(characters.unk_token, characters.unk_token)
+        if characters.unk_token is not None:
+            settings["unk_token"] = names.get(characters.unk_token, characters.unk_token)
     return [*(as_special(token, names.get(token.content)) for token in special), *new_special_tokens], settings

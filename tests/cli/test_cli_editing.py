@@ -217,3 +217,14 @@ def test_what_is_there_is_only_replaced_on_request(folder, text, tmp_path, monke
     assert snapshot(tmp_path) == before
     run(*call, "--force")
     assert snapshot(tmp_path) != before
+
+
+def test_extend_adds_characters_if_asked(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("low lower lowest " * 9, encoding="utf-8")
+    run("train", text, "-o", tmp_path / "old", "--num-merges", "4", "--byte-fallback")
+    text.write_text("ñandú ñu " * 9, encoding="utf-8")
+    options = ["--add", "12", "--character-coverage", "1"]
+    run("extend", tmp_path / "old", text, "-o", tmp_path / "new", *options)
+    assert "ñ" in BPETokenizer.from_pretrained(tmp_path / "new").get_vocab()
+    assert "ñ" not in BPETokenizer.from_pretrained(tmp_path / "old").get_vocab()

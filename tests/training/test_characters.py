@@ -262,4 +262,8 @@ def test_text_returns_from_a_trained_tokenizer(tmp_path):
     again = loaded.train_new_from_iterator(["high higher highest"] * 5, 275)
     assert again.model.characters == Characters(True)
     assert again.model.pattern == tokenizer.model.pattern
+    with_unknown = BPETokenizer.train(["low lower"] * 5, num_merges=2, byte_fallback=False, unk_token="<unk>")
+    renamed = with_unknown.train_new_from_iterator(["high"] * 5, 10, special_tokens_map={"<unk>": "<u>"})
+    assert renamed.model.characters == Characters(False, "<u>")
+    assert renamed.unk_token == "<u>"
     assert again.decode(again.encode("higher 你")) == "higher 你"
