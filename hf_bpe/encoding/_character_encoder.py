@@ -19,6 +19,7 @@ from hf_bpe.encoding._token_bytes import SPACE, WRITES_SPACE, token_bytes, write
 from hf_bpe.normalizers._names import canonical_normalizer, parts_of_normalizer
 from hf_bpe.pretokenizers._patterns import metaspace_of
 
+_SPACE_BYTES = SPACE.encode()
 _READS_SPACE = {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}
 _PREPENDS = {"type": "Prepend", "prepend": SPACE}
 _NOTHING = '{"type":"Sequence","normalizers":[]}'
@@ -50,6 +51,7 @@ class CharacterModelEncoder(NormalizingEncoder):
         is_alone = metaspace_of(model.pattern) is None
         self._prepends = prepends and (not is_alone or any(token.normalized for token in added_tokens))
         self._is_prefixed = self._prepends and is_alone
+        self._reads_spaces = False  # until it is known
         given = [*others, *([{**_PREPENDS, "prepend": " "}] if self._prepends else [])]
         is_searched_raw = WRITES_SPACE not in parts
         check_character_tokens(model, added_tokens)
@@ -61,13 +63,24 @@ class CharacterModelEncoder(NormalizingEncoder):
             normalizer=_as_normalizer([*given, *reads]),
             searches_raw_text=is_searched_raw and not others and not prepends,
         )
+        # Whether all that normalization does is to read spaces.
+        self._reads_spaces = has_spaces and not given and self._is_clear
 
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> CharacterModelEncoder:
         return CharacterModelEncoder(self._base, self._rebuild, tokens)
 
     def encode(self, text: AnyText, options: Options) -> list[int]:
         """Return the ids of a text; see `Encoder` for all methods."""
+        if self._reads_spaces and options.dropout is None and self._is_whole(text):
+            return self._whole.encode(text, options)
         return super().encode(text, self._options(options))
+
+    def _is_whole(self, text: AnyText) -> bool:
+        if not self._reads_spaces:
+            return super()._is_whole(text)
+        if isinstance(text, str):
+            return text.isascii() or SPACE not in text
+        return not isinstance(text, bytes) or _SPACE_BYTES not in text
 
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
         return super().encode_batch(texts, self._options(options), threads)

@@ -147,9 +147,9 @@ class NormalizingEncoder(Encoder):
 
     def _rows(self, texts: list[AnyText], options: Options, threads: int) -> list[Ids] | None:
         """Return the ids of each text; None if all may be encoded unchanged."""
-        parts = [self._parts(text, options) for text in texts]
-        if all(each is None for each in parts):
+        if all(map(self._is_whole, texts)):
             return None
+        parts = [self._parts(text, options) for text in texts]
         whole = [index for index, each in enumerate(parts) if each is None]
         stretches: list[AnyText] = []
         places: list[Place] = []

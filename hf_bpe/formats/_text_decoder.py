@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -126,7 +127,10 @@ def _no_rebuild(*args: object) -> None:
 
 
 class CharacterDecodeStream(DecodeStream):
-    """The `DecodeStream` of a model with characters: bytes become text when their run has ended.
+    """The `DecodeStream` of a model with characters.
+
+    Characters of byte tokens are returned when they are complete, as `tokenizers` does. So where other byte tokens
+    directly after them are not UTF-8, `decode` gives U+FFFD for them, too, and the stream only for the rest.
 
     Args:
         decoder: what decodes ids.
@@ -153,12 +157,22 @@ class CharacterDecodeStream(DecodeStream):
                 self._run += data
             else:
                 texts += [self._end_run(), data.decode()]
-        return self._stripped("".join(texts))
+        return self._stripped("".join([*texts, self._complete()]))
 
     def finish(self) -> str:
         """Return the text of the remaining bytes; the stream may then be reused."""
         text = self._stripped(self._end_run())
         self._reset()
+        return text
+
+    def _complete(self) -> str:
+        """Return the characters of the run that are complete, if it may be UTF-8."""
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            text = decoder.decode(self._run)
+        except UnicodeDecodeError:
+            return ""
+        self._run = decoder.getstate()[0]
         return text
 
     def _end_run(self) -> str:

@@ -2,20 +2,31 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 namespace hf_bpe {
 namespace {
 
 struct Decoded {
-  std::uint32_t code;
+  std::uint32_t code;  // the bytes of the character, the first in the lowest bits
   unsigned length;
 };
 
-inline Decoded decode(const Byte* text, const Byte* end, std::uint32_t invalid) {
+// The character at `text`. What has the form of one is taken for one, for no bytes of others have merges; a byte that
+// belongs to none stands for itself.
+inline Decoded decode(const Byte* text, const Byte* end) {
   if (*text < 0x80) return {*text, 1};
-  return decode_non_ascii(
-      text, end, [](std::uint32_t code, unsigned length) -> Decoded { return {code, length}; }, Decoded{invalid, 1});
+  std::uint32_t bytes = 0;
+  if (end - text >= 4) {
+    std::memcpy(&bytes, text, sizeof bytes);
+  } else {
+    for (std::ptrdiff_t i = end - text; i-- > 0;) bytes = bytes << 8 | text[i];
+  }
+  if ((bytes & 0xC0E0) == 0x80C0) return {bytes & 0xFFFF, 2};
+  if ((bytes & 0xC0C0F0) == 0x8080E0) return {bytes & 0xFFFFFF, 3};
+  if ((bytes & 0xC0C0C0F8) == 0x808080F0) return {bytes, 4};
+  return {*text, 1};
 }
 
 }  // namespace
@@ -25,16 +36,16 @@ CharacterCuts::CharacterCuts(const std::vector<std::string_view>& made, const st
     : rules_(rules) {
   for (const std::string_view each : rules.fuses_unknown ? known : std::vector<std::string_view>()) {
     const auto* text = reinterpret_cast<const Byte*>(each.data());
-    known_.insert(decode(text, text + each.size(), kInvalid).code);
+    known_.insert(decode(text, text + each.size()).code);
   }
   is_cut_.fill(1);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;  // of which one is not ASCII
   for (const std::string_view token : made) {
     const auto* at = reinterpret_cast<const Byte*>(token.data());
     const Byte* const end = at + token.size();
-    Decoded left = decode(at, end, kInvalid);
+    Decoded left = decode(at, end);
     while ((at += left.length) < end) {
-      const Decoded right = decode(at, end, kInvalid);
+      const Decoded right = decode(at, end);
       if (!rules.splits || right.code != ' ') {
         if (left.code < 0x80 && right.code < 0x80) {
           is_cut_[left.code << 7 | right.code] = 0;
@@ -70,14 +81,14 @@ std::size_t CharacterCuts::scan(const Byte* text, const Byte* end, const Byte** 
       }
       at = next - 1;
     }
-    Decoded left = decode(at, end, kInvalid);
+    Decoded left = decode(at, end);
     do {
       at += left.length;
       if (at == end) {
         ends[count++] = end;
         return count;
       }
-      const Decoded right = decode(at, end, kInvalid);
+      const Decoded right = decode(at, end);
       ends[count] = at;
       count += !may_join(left.code, right.code) || (rules_.splits && right.code == ' ');
       if (count == capacity) return count;
@@ -92,8 +103,8 @@ const Byte* CharacterCuts::find_cut(const Byte* begin, const Byte* from, const B
     if (is_continuation(*at)) continue;
     const Character before = character_before(begin, at);
     if (is_white_space(before)) continue;
-    const std::uint32_t left = decode(at - before.length, at, kInvalid).code;
-    const std::uint32_t right = decode(at, text_end, kInvalid).code;
+    const std::uint32_t left = decode(at - before.length, at).code;
+    const std::uint32_t right = decode(at, text_end).code;
     if (may_join(left, right)) continue;
     if (rules_.fuses_unknown && !known_.contains(left) && !known_.contains(right)) continue;
     return at;

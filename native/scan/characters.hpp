@@ -48,8 +48,6 @@ class CharacterCuts {
   const Byte* find_cut(const Byte* begin, const Byte* from, const Byte* end, const Byte* text_end) const;
 
  private:
-  static constexpr std::uint32_t kInvalid = 0x110000;  // of a byte that belongs to no character
-
   bool may_join(std::uint32_t left, std::uint32_t right) const {
     if (left < 0x80 && right < 0x80) return !is_cut_[left << 7 | right];
     const std::uint64_t bit = bit_of(left, right);
