@@ -14,7 +14,12 @@ from support.patience import PATIENCE
 
 def start(*args):
     command = [*PROGRAM, "playground", *map(str, args), "--no-browser"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+    # A test run in the background may ignore SIGINT, and what it starts would inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows sends no signals to processes")
