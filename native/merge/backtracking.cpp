@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "merge/merging.hpp"
-
 namespace hf_bpe {
 
 bool Backtracking::is_affordable(const Vocabulary& vocabulary) {
@@ -16,107 +14,117 @@ bool Backtracking::is_affordable(const Vocabulary& vocabulary) {
 
 Backtracking::Backtracking(const Vocabulary& vocabulary, const PollFunction& poll)
     : vocabulary_(vocabulary), made_(vocabulary.symbols(), Made{kNone, kNone, 0, kNone, 0}) {
-  std::vector<std::string> bytes(vocabulary.symbols());
-  is_exact_ = find_parts(bytes, poll);
-  if (is_exact_) build_trie(bytes, poll);
+  is_exact_ = find_parts(poll);
+  if (is_exact_) build_trie(poll);
 }
 
-// Finds the parts of each symbol when merged as a word of its own, and clears the bytes of unreachable symbols. Returns
-// whether all parts are older than their results.
-bool Backtracking::find_parts(std::vector<std::string>& bytes, const PollFunction& poll) {
+// Finds the parts of each symbol when merged as a word of its own; the size of unreachable ones stays 0. A merge makes
+// its result if its parts, each the result of merging its bytes, stay neighbors until its turn: so merging the bytes is
+// not needed. Returns whether the parts of all merges are made before them, or never.
+bool Backtracking::find_parts(const PollFunction& poll) {
   const auto& merges = vocabulary_.merges();
+  std::vector<bool> is_result(made_.size());
   for (Symbol byte = 0; byte < 256; ++byte) {
-    bytes[byte] = static_cast<char>(byte);
+    is_result[byte] = true;
     made_[byte].size = 1;
   }
   PollInLoop polls(poll);
   for (Rank rank = 0; rank < merges.size(); ++rank) {
     const auto [first, second] = merges[rank];
-    if (bytes[first].empty() || bytes[second].empty()) return false;
-    std::string& made = bytes[vocabulary_.result(rank)];
-    if (made.empty()) made = bytes[first] + bytes[second];
-    polls(made.size());
-  }
-  Merger merger(vocabulary_);
-  for (Symbol symbol = 256; symbol < bytes.size(); ++symbol) {
-    std::string& word = bytes[symbol];
-    polls(word.size());
-    if (merger.merge(reinterpret_cast<const Byte*>(word.data()), word.size(), poll).size() != 1) {
-      word.clear();
-      continue;
+    if (!is_result[first] || !is_result[second]) return false;
+    const Symbol result = vocabulary_.result(rank);
+    is_result[result] = true;
+    std::size_t steps = 1;
+    if (made_[first].size != 0 && made_[second].size != 0 && made_[result].size == 0 &&
+        are_neighbors_until(rank + 1, first, second, steps)) {
+      made_[result] = {first, second, rank + 1, kNone, made_[first].size + made_[second].size};
     }
-    const auto [first, second] = merges[merger.last_rank()];
-    made_[symbol] = {first, second, merger.last_rank() + 1, kNone, word.size()};
+    polls(steps);
   }
-  for (const Made& made : made_) {
-    if (made.age != 0 && (made_[made.first].age >= made.age || made_[made.second].age >= made.age)) return false;
+  for (Rank rank = 0; rank < merges.size(); ++rank) {
+    if (made_[merges[rank].first].age > rank || made_[merges[rank].second].age > rank) return false;
   }
   return true;
 }
 
-// In byte order, so that the prefixes of a word precede it, and its common prefix with the preceding word is the
-// existing part of its path.
-void Backtracking::build_trie(const std::vector<std::string>& bytes, const PollFunction& poll) {
+// In the order of merges, so that the path of a symbol begins with that of its first part, which exists.
+void Backtracking::build_trie(const PollFunction& poll) {
+  std::size_t size = 256, most_nodes = 1 + 256;
+  for (const Made& made : made_) {
+    if (made.age == 0) continue;
+    size += made.size;
+    most_nodes += made_[made.second].size;
+  }
+  children_ = Children(most_nodes);
+  std::vector<Byte> bytes;  // of all symbols
+  bytes.reserve(size);
+  std::vector<std::size_t> begins(made_.size());  // of each symbol in `bytes`
+  std::vector<std::uint32_t> ends(made_.size());  // of each symbol, a node
+  std::vector<std::uint32_t> parents = {0};       // of each node; they have lower numbers
+  nodes_ = {kNone};
+  for (Symbol byte = 0; byte < 256; ++byte) {
+    begins[byte] = bytes.size();
+    bytes.push_back(static_cast<Byte>(byte));
+    ends[byte] = child_of_root(bytes.back());
+    parents.push_back(0);
+    nodes_.push_back(byte);
+  }
   PollInLoop polls(poll);
-  std::vector<Symbol> sorted;
-  for (Symbol symbol = 0; symbol < bytes.size(); ++symbol) {
-    if (!bytes[symbol].empty()) sorted.push_back(symbol);
+  for (Rank rank = 0; rank < vocabulary_.merges().size(); ++rank) {
+    const Symbol symbol = vocabulary_.result(rank);
+    const auto& [first, second, age, _, length] = made_[symbol];
+    if (age != rank + 1) continue;
+    polls(length);
+    begins[symbol] = bytes.size();
+    std::uint32_t node = ends[first];
+    for (std::size_t i = 0; i < made_[first].size; ++i) bytes.push_back(bytes[begins[first] + i]);
+    for (std::size_t i = 0; i < made_[second].size; ++i) {
+      const Byte byte = bytes[begins[second] + i];
+      bytes.push_back(byte);
+      std::uint32_t next = children_.find(node, byte);
+      if (next == Children::kNone) {
+        next = static_cast<std::uint32_t>(nodes_.size());
+        children_.insert(node, byte, next);
+        parents.push_back(node);
+        nodes_.push_back(kNone);
+      }
+      node = next;
+    }
+    ends[symbol] = node;
+    nodes_[node] = symbol;
   }
-  std::sort(sorted.begin(), sorted.end(), [&](Symbol a, Symbol b) {
+  for (std::uint32_t node = 1; node < nodes_.size(); ++node) {
     polls();
-    return bytes[a] < bytes[b];
-  });
-  std::vector<std::size_t> shared(sorted.size());  // the length of each common prefix with the preceding word
-  std::size_t nodes = 1;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    const std::string& word = bytes[sorted[i]];
-    if (i > 0) {
-      const std::string& before = bytes[sorted[i - 1]];
-      const auto [end, _] = std::mismatch(word.begin(), word.end(), before.begin(), before.end());
-      shared[i] = static_cast<std::size_t>(end - word.begin());
+    const Symbol before = nodes_[parents[node]];
+    if (nodes_[node] == kNone) {
+      nodes_[node] = before;
+    } else {
+      made_[nodes_[node]].shorter = before;
     }
-    nodes += word.size() - shared[i];
-  }
-
-  struct Step {
-    std::uint32_t node;
-    Symbol longest;  // the longest that ends here or before
-  };
-  std::vector<Step> path = {{0, kNone}};  // indexed by the number of bytes
-  children_ = Children(nodes);
-  nodes_.reserve(nodes);
-  nodes_.push_back(kNone);
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    const std::string& word = bytes[sorted[i]];
-    path.resize(shared[i] + 1);
-    for (std::size_t at = shared[i]; at < word.size(); ++at) {
-      polls();
-      const auto node = static_cast<std::uint32_t>(nodes_.size());
-      children_.insert(path.back().node, static_cast<Byte>(word[at]), node);
-      nodes_.push_back(kNone);
-      path.push_back({node, path.back().longest});
-    }
-    made_[sorted[i]].shorter = path.back().longest;
-    path.back().longest = nodes_.back() = sorted[i];
   }
 }
 
 // The longest symbol that begins at `text`; kNone at the end.
 Symbol Backtracking::longest(const Byte* text, const Byte* end, std::size_t& steps) const {
-  Symbol found = kNone;
+  if (text == end) return kNone;
   const Byte* const begin = text;
-  for (std::uint32_t node = 0; text < end; ++text) {
-    node = children_.find(node, *text);
-    if (node == Children::kNone) break;
-    if (nodes_[node] != kNone) found = nodes_[node];
+  std::uint32_t node = child_of_root(*text);
+  while (++text < end) {
+    const std::uint32_t next = children_.find(node, *text);
+    if (next == Children::kNone) break;
+    node = next;
   }
   steps += static_cast<std::size_t>(text - begin);
-  return found;
+  return nodes_[node];
 }
 
 bool Backtracking::is_stable(Symbol first, Symbol second, std::size_t& steps) const {
+  return are_neighbors_until(0xFFFFFFFF, first, second, steps);
+}
+
+bool Backtracking::are_neighbors_until(std::uint32_t age, Symbol first, Symbol second, std::size_t& steps) const {
   // The merges that ended the time of a part, in which one of the two merged with its other neighbor.
-  std::uint32_t first_ends = 0xFFFFFFFF, second_ends = 0xFFFFFFFF;
+  std::uint32_t first_ends = age, second_ends = age;
   for (;;) {
     ++steps;
     const Rank rank = vocabulary_.rank(first, second);

@@ -18,7 +18,6 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "merge/vocabulary.hpp"
@@ -64,14 +63,17 @@ class Backtracking {
     std::size_t size;   // in bytes
   };
 
-  bool find_parts(std::vector<std::string>& bytes, const PollFunction& poll);
-  void build_trie(const std::vector<std::string>& bytes, const PollFunction& poll);
+  bool find_parts(const PollFunction& poll);
+  void build_trie(const PollFunction& poll);
+  static std::uint32_t child_of_root(Byte byte) { return 1 + std::uint32_t{byte}; }  // needs no search
+  // Whether the bytes of two symbols are merged to just these two by the merges before an age.
+  bool are_neighbors_until(std::uint32_t age, Symbol first, Symbol second, std::size_t& steps) const;
   Symbol longest(const Byte* text, const Byte* end, std::size_t& steps) const;
 
   const Vocabulary& vocabulary_;
   std::vector<Made> made_;  // by symbol; only for reachable symbols
   Children children_{0};
-  std::vector<Symbol> nodes_;  // the symbol that ends at each, or kNone
+  std::vector<Symbol> nodes_;  // the longest symbol that ends at each or before
   bool is_exact_;
 };
 

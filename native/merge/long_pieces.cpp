@@ -20,20 +20,26 @@ bool is_white(Byte byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r');
 std::unique_ptr<const LongPieces> LongPieces::make(const Vocabulary& vocabulary, const PollFunction& poll) {
   const auto& merges = vocabulary.merges();
   PollInLoop polls(poll);
-  std::vector<std::string> bytes(256);
-  for (Symbol byte = 0; byte < 256; ++byte) bytes[byte] = static_cast<char>(byte);
+  std::vector<std::pair<Byte, Byte>> ends;  // the first and last byte of each symbol
+  ends.reserve(256 + merges.size());
+  for (int byte = 0; byte < 256; ++byte) ends.emplace_back(static_cast<Byte>(byte), static_cast<Byte>(byte));
   Rank first_join = static_cast<Rank>(merges.size());
   const auto crosses = [](Byte left, Byte right) { return !is_white(left) && right == ' '; };
   for (Rank rank = 0; rank < merges.size(); ++rank) {
     const auto [left, right] = merges[rank];
-    if (vocabulary.result(rank) != bytes.size() || left >= bytes.size() || right >= bytes.size()) return nullptr;
-    polls(bytes[left].size() + bytes[right].size());
-    const auto last = static_cast<Byte>(bytes[left].back()), first = static_cast<Byte>(bytes[right].front());
-    if (first_join == merges.size() && crosses(last, first)) first_join = rank;
-    bytes.push_back(bytes[left] + bytes[right]);
+    if (vocabulary.result(rank) != ends.size() || left >= ends.size() || right >= ends.size()) return nullptr;
+    polls();
+    if (first_join == merges.size() && crosses(ends[left].second, ends[right].first)) first_join = rank;
+    ends.emplace_back(ends[left].first, ends[right].second);
   }
   if (first_join == merges.size() || first_join < merges.size() / 4) return nullptr;
 
+  std::vector<std::string> bytes(256);
+  for (Symbol byte = 0; byte < 256; ++byte) bytes[byte] = static_cast<char>(byte);
+  for (const auto& [left, right] : merges) {
+    polls(bytes[left].size() + bytes[right].size());
+    bytes.push_back(bytes[left] + bytes[right]);
+  }
   std::vector<std::uint32_t> sizes;
   Vocabulary::Tokens tokens;
   for (Symbol symbol = 0; symbol < bytes.size(); ++symbol) {
@@ -54,7 +60,7 @@ std::unique_ptr<const LongPieces> LongPieces::make(const Vocabulary& vocabulary,
     const auto [left, right] = merges[rank];
     const Symbol symbol = 256 + rank;
     if (rank < first_join) {
-      made->cuts_[static_cast<Byte>(bytes[left].back()) << 8 | static_cast<Byte>(bytes[right].front())] = false;
+      made->cuts_[ends[left].second << 8 | ends[right].first] = false;
       edges.emplace_back(symbol, symbol);
     } else {
       const std::uint64_t bit = made->bit_of(edges[left].second, edges[right].first);

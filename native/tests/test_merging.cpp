@@ -77,6 +77,7 @@ void test_backtracking_knows_where_it_is_exact() {
   };
   CHECK(is_exact({}));
   CHECK(is_exact({{"a", "b"}, {"ab", "c"}, {"ab", "ab"}}));
+  CHECK(is_exact({{"a", "b"}, {"b", "c"}, {"a", "bc"}, {"ab", "c"}}));  // the parts of the third never meet
   CHECK(!is_exact({{"ab", "c"}, {"a", "b"}}));
 }
 
