@@ -34,12 +34,17 @@ def encode_fast_call(
     as_text = given.get("split_special_tokens")
     as_text = tokenizer.split_special_tokens if as_text is None else as_text
     source = Source(pipeline.encoder, inputs.texts, pipeline.options(as_text), inputs.bounds)
-    return encode_call(tokenizer, pipeline, source, inputs, template, given)
+    encoded = encode_call(tokenizer, pipeline, source, inputs, template, given)
+    # In another order than that of Python tokenizers.
+    encoded.data = {name: encoded.data[name] for name in sorted(encoded.data, key=_is_after_mask)}
+    return encoded
 
 
 def _is_common(given: dict[str, Any], num_special: int) -> bool:
     """Return whether the options of a call are valid, and among those that `encode_call` does like tokenizers."""
     if given.get("return_length") or given.get("return_tensors") not in (None, "pt", "np", *_TENSORS):
+        return False
+    if type(given.get("add_special_tokens", True)) is not bool:
         return False
     if given.get("padding_side") not in (None, "left", "right"):
         return False
@@ -51,6 +56,10 @@ def _is_common(given: dict[str, Any], num_special: int) -> bool:
     if given.get("truncation_strategy", TruncationStrategy.DO_NOT_TRUNCATE) == TruncationStrategy.DO_NOT_TRUNCATE:
         return True
     return type(length) is int and length > num_special + (stride or 0)
+
+
+def _is_after_mask(column: str) -> bool:
+    return column not in ("input_ids", "token_type_ids", "attention_mask")
 
 
 _TENSORS = (TensorType.PYTORCH, TensorType.NUMPY)

@@ -21,6 +21,7 @@ from hf_bpe.fast._pipeline_slot import PipelineSlot
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._direct_methods import DirectMethods
 from hf_bpe.tokenizer._methods.names import name_as_own
+from hf_bpe.tokenizer._results import warn_of_too_long
 from hf_bpe.tokenizer._transformers_compat import cleans_up
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
     def _tokens_of_ids(self, pipeline: Pipeline, ids: list[int]) -> list[str] | None:
         if not pipeline.added_tokens.keys().isdisjoint(ids):
             return None  # the text that they match
+        warn_of_too_long(self, [len(ids)])
         return [*map(vars(self)["_tokenizer"].id_to_token, ids)]
 
     def _type_ids_maker(self) -> None:

@@ -20,7 +20,7 @@ from hf_bpe.encoding._encoder import Encoder, Padding, TemplateIds
 from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._call_arguments import CALL_NAMES, Call, Inputs
-from hf_bpe.tokenizer._results import TypeIdsMaker, as_tensor, row_type_ids
+from hf_bpe.tokenizer._results import TypeIdsMaker, as_tensor, row_type_ids, warn_of_too_long
 
 
 class WarningsGiven(dict[str, bool]):
@@ -53,8 +53,8 @@ def encode_call(
     to_tokens = tokenizer.convert_ids_to_tokens
     call = Call(**{name: value for name, value in given.items() if name in CALL_NAMES})
     layout = source.layout(inputs.per_row, template)
-    if call.limit is None:
-        tokenizer._eventual_warn_about_too_long_sequence(range(layout.longest), call.max_length, call.verbose)
+    if call.limit is None and call.max_length is None and call.verbose:
+        warn_of_too_long(tokenizer, layout.lengths.tolist())
     layout, samples = _arrange(layout, call, tokenizer.truncation_side, tokenizer.padding_side)
     pad_id: Any = NO_ID if layout.width is None else tokenizer.pad_token_id
     encodings = pipeline.lazy_encodings(source, lambda: layout, pad_id, type_ids, to_tokens)

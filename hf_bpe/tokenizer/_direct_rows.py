@@ -11,7 +11,7 @@ from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.encoding._encoder import AnyText, Padding
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.tokenizer._results import as_tensor, batch_encoding, deferred_encodings
+from hf_bpe.tokenizer._results import as_tensor, batch_encoding, deferred_encodings, warn_of_too_long
 
 _VALUES: dict[str, tuple[Any, ...]] = {
     "add_special_tokens": (True, False),
@@ -79,16 +79,16 @@ def encode_rows(
     arguments = texts, pipeline.options(as_text), threads, template, limit, padded
     if kind is None:
         rows, masks = pipeline.encoder.encode_to_rows(*arguments)
-        longest = max(map(len, rows))
+        lengths = [*map(len, rows)]
         ids, mask = (rows, masks) if texts is text else (rows[0], masks[0])
     else:
         arrays = pipeline.encoder.encode_to_row_arrays(*arguments)
         if arrays is None:
             return None
-        longest = arrays[0].shape[1]
+        lengths = [arrays[0].shape[1]]
         ids, mask = (as_tensor(array, kind) for array in arrays)
-    if max_length is None and longest > tokenizer.model_max_length:
-        tokenizer._eventual_warn_about_too_long_sequence(range(longest), None, True)
+    if max_length is None:
+        warn_of_too_long(tokenizer, lengths)
     data = {"input_ids": ids, "attention_mask": mask}
     if given.get("return_attention_mask") is False:
         del data["attention_mask"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -111,6 +111,14 @@ def row_type_ids(
         return pipeline.type_ids(add_special_tokens, layout, row, tokenizer.pad_token_type_id)
     values = make_type_ids(*([0] * size for size in layout.sequence_lengths[row].tolist()))
     return layout.filled_up(values, tokenizer.pad_token_type_id)
+
+
+def warn_of_too_long(tokenizer: Any, lengths: Sequence[int]) -> None:
+    """Warn once of the first row that is longer than the model takes, as transformers does."""
+    limit = tokenizer.model_max_length
+    if max(lengths, default=0) > limit:
+        length = next(each for each in lengths if each > limit)
+        tokenizer._eventual_warn_about_too_long_sequence(range(length), None, True)
 
 
 def as_tensor(array: Numbers, kind: Any) -> Any:

@@ -121,6 +121,42 @@ def test_calls_give_what_the_plain_tokenizer_gives(folder, data, options):
     assert result(fast, *texts, **options) == result(plain, *texts, **options)
 
 
+def test_columns_come_in_the_order_of_the_plain_tokenizer(folder):
+    names = ("special_tokens_mask", "offsets_mapping", "token_type_ids", "overflowing_tokens")
+    options = {f"return_{name}": True for name in names} | {"truncation": True, "max_length": 8}
+    plain, fast = both(folder)
+    assert [*fast(TEXTS, **options)] == [*plain(TEXTS, **options)]
+
+
+@pytest.mark.parametrize("texts", ["low", ["low"]])
+@pytest.mark.parametrize("flag", [None, 1])
+def test_what_is_no_flag_is_refused_as_by_the_plain_tokenizer(folder, texts, flag):
+    for tokenizer in both(folder):
+        with pytest.raises(TypeError, match="not an instance of 'bool'"):
+            tokenizer(texts, add_special_tokens=flag)
+
+
+def test_rows_that_are_too_long_are_warned_about_as_by_the_plain_tokenizer(folder, caplog, monkeypatch):
+    rows = ["a", "a b c d e f", "a b c d e f g h i j"]
+    calls = [
+        lambda tokenizer: tokenizer(rows),
+        lambda tokenizer: tokenizer(rows, return_offsets_mapping=True),
+        lambda tokenizer: tokenizer(rows[1:2], return_tensors="np"),
+        lambda tokenizer: tokenizer.encode(rows[1]),
+        lambda tokenizer: tokenizer.tokenize(rows[1]),
+    ]
+    for call in calls:
+        messages = []
+        for tokenizer in both(folder):
+            monkeypatch.setattr(tokenizer, "model_max_length", 4)
+            tokenizer.deprecation_warnings.clear()
+            caplog.clear()
+            call(tokenizer)
+            messages.append([record.getMessage() for record in caplog.records])
+        assert len(messages[0]) == 1
+        assert messages[0] == messages[1]
+
+
 DECOMPOSED = st.lists(st.sampled_from(["e\u0301", "\u1112\u1161\u11ab", "\u0323", "a", " ", "\u212b", "<|eot|>", "生"]))
 
 
