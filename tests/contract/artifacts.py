@@ -283,6 +283,21 @@ def small_encoding(_):
     return tiktoken.Encoding("small", pat_str=SMALL_CL100K, mergeable_ranks=ranks, special_tokens=special)
 
 
+def without_code(folder):
+    """Copy InternLM 2's folder without the classes of its own, which transformers runs only if it is told to."""
+    files = DATA / "tokenizers" / "internlm2"
+    config = json.loads((files / "tokenizer_config.json").read_text("utf-8"))
+    folder.joinpath("tokenizer.json").write_bytes((files / "tokenizer.json").read_bytes())
+    config |= {"tokenizer_class": "PreTrainedTokenizerFast"}
+    del config["auto_map"]
+    folder.joinpath("tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    return folder
+
+
+OF_CHARACTERS = ("mistral_v0_1", "gemma3", "internlm2")
+"""Real files whose alphabet is characters, which fewer formats can hold."""
+
+
 def with_suffixes(folder):
     """Write a `tokenizer.json` of BPE whose tokens say where words end, as CLIP's do."""
     model = {"type": "BPE", "end_of_word_suffix": "</w>", "vocab": {"l": 0, "l</w>": 1}, "merges": []}
@@ -293,7 +308,8 @@ REAL = [
     *(real(name, True) for name in ("florence", "gpt_neox", "minimind")),
     *map(real, ("claude", "command_r_plus", "deepseek_v3", "gpt35turbo", "gptoss", "llama3_1", "mistral_nemo")),
     *map(real, ("olmo", "qwen3", "swe_gpt")),
-    *(real(name, name == "mistral_v0_1") for name in ("mistral_v0_1", "gemma3", "internlm2")),  # of characters
+    *(real(name, name == "mistral_v0_1") for name in ("mistral_v0_1", "gemma3")),
+    Artifact("internlm2", "folder", without_code, False),
     Artifact("GPT-2's files", "gpt2", lambda _: DATA / "gpt2", False),
     encoding("cl100k_base", True),
     *map(encoding, ("r50k_base", "o200k_base")),
