@@ -42,7 +42,8 @@ from hf_bpe.reference._encoder import pre_tokenize
 # `tokenizers` itself splits with the expression of GPT-2 if ByteLevel has use_regex.
 _BUILT_IN = "gpt2"
 _BYTE_TOKEN = re.compile("<0x[0-9A-F]{2}>")  # only with these does byte_fallback change anything
-_USE_OTHER = "it is not byte-level BPE; load it with PreTrainedTokenizerFast of transformers"
+_LOAD_ELSEWHERE = "load it with PreTrainedTokenizerFast of transformers"
+_USE_OTHER = f"it is not byte-level BPE; {_LOAD_ELSEWHERE}"
 
 TOKENIZER_JSON_FEATURES = frozenset(
     {
@@ -227,7 +228,10 @@ def _definition(
     data = content["model"]
     of_file = added_tokens_of_json(content) if of_file is None else of_file
     if is_of_characters(content):
-        return definition_of_characters(content, added or of_file, padding_and_truncation(content))
+        try:
+            return definition_of_characters(content, added or of_file, padding_and_truncation(content))
+        except ValueError as error:
+            raise ValueError(f"{error}; {_LOAD_ELSEWHERE}") from None
     pattern, add_prefix_space = _pattern_and_prefix_space(content.get("pre_tokenizer"))
     _check_decoder(content.get("decoder"))
     added = of_file if added is None else added

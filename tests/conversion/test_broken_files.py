@@ -331,7 +331,7 @@ def test_a_byte_order_mark_and_crlf_are_read_all_the_same(whole, tmp_path, name,
         (pickle.dumps([1, 2]), "unknown format; expected one of hf, "),
         (b"", "unknown format"),
         (b"GIF89a", "unknown format; expected one of "),
-        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\x0c\n\x03<s>", "a SentencePiece model, which is not byte-level BPE"),
+        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\x0c\n\x03<s>", "a SentencePiece model, which transformers reads"),
         (b"\n" * 9, "unknown format"),
     ],
 )

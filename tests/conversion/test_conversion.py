@@ -312,7 +312,7 @@ class TestTokenizerJson:
         assert tokenizer.token_to_id("<a>") == 7
         token = {"id": "<a>", "ids": ids, "tokens": ["<a>"] * len(ids)}
         tokenizer.post_processor = processors.TemplateProcessing("<a> $A", "$A $B", [token])
-        with pytest.raises(ValueError, match=r"its post-processor .* adds '<a>' as the id 6; expected an added token"):
+        with pytest.raises(ValueError, match=r"its post-processor .* adds '<a>' as the id 6; expected a token"):
             self.read(tokenizer)
 
     def test_padding_and_truncation_give_a_warning_and_keep_their_sides(self, tmp_path):
