@@ -7,7 +7,7 @@ that are found in the raw text (`normalized=False`) is normalized and encoded by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, compress
 
 import numpy as np
 
@@ -167,7 +167,7 @@ class NormalizingEncoder(Encoder):
         # All in one batch, which threads may share.
         of_texts = options.at([] if options.dropout is None else [options.dropout.place(index) for index in whole])
         of_whole = _split_rows(self._whole.encode_to_numpy([texts[index] for index in whole], of_texts, threads))
-        of_stretches = self._encode_stretches(stretches, starts, options.at(places), threads)
+        of_stretches = self._encode_stretches(stretches, starts, places, options, threads)
 
         def make_row(parts: list[Part]) -> Ids:
             rows = [np.array([part], np.uint32) if isinstance(part, int) else next(of_stretches) for part in parts]
@@ -176,19 +176,20 @@ class NormalizingEncoder(Encoder):
         return [next(of_whole) if each is None else make_row(each) for each in parts]
 
     def _encode_stretches(
-        self, stretches: list[AnyText], starts: list[bool], options: Options, threads: int
+        self, stretches: list[AnyText], starts: list[bool], places: list[Place], options: Options, threads: int
     ) -> Iterator[Ids]:
         if not (self._tells_starts or options.continued):
-            return _split_rows(self._stretches.encode_to_numpy(stretches, options, threads))
+            return _split_rows(self._stretches.encode_to_numpy(stretches, options.at(places), threads))
         of_starts, of_others = (
             _split_rows(
                 self._stretches.encode_to_numpy(
-                    [text for text, is_start in zip(stretches, starts, strict=True) if is_start is wanted],
-                    self._of_part(options, int(not wanted)),
+                    [*compress(stretches, chosen)],
+                    self._of_part(options.at([*compress(places, chosen)]), int(not wanted)),
                     threads,
                 )
             )
             for wanted in (True, False)
+            for chosen in [[is_start is wanted for is_start in starts]]
         )
         return (next(of_starts if is_start else of_others) for is_start in starts)
 
