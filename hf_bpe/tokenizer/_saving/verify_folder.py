@@ -16,6 +16,7 @@ from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.formats._verification.mismatch import check_ids, check_offsets, check_side
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 from hf_bpe.formats._verification.stress_texts import stress_texts
+from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.tokenizer._saving.loaded_file import LoadedFile
 
@@ -162,18 +163,24 @@ def _check_vocabulary(name: str, expected: Mapping[str, int], got: Mapping[str, 
 def _decoded_texts(tokenizer: Any) -> list[tuple[list[int], str]]:
     """Return ids of stress texts with the text to which they are decoded, where this is UTF-8.
 
-    What becomes of other bytes is a setting of BPETokenizer. Texts are left out if `tokenizers` takes an added token in
-    them for the printable form of bytes, such as "café".
+    What becomes of other bytes is a setting of BPETokenizer. Texts are left out that have an added token which
+    `tokenizers` takes for the printable form of bytes, such as "café", or decodes to its normalized content.
     """
     definition = tokenizer.definition
-    taken_for_bytes = {
+    normalizer = definition.model.normalizer
+    normalize = get_normalizer(normalizer).apply if normalizer is not None else str
+    decoded_otherwise = {
         token_id
         for token_id, token in definition.added_tokens.items()
-        if definition.model.characters is None and from_printable(token.content) not in (None, token.content.encode())
+        if definition.model.characters is None
+        and (
+            from_printable(token.content) not in (None, token.content.encode())
+            or (token.normalized and normalize(token.content) != token.content)
+        )
     }
     decoded = []
     for ids in tokenizer.encode_to_lists(stress_texts(definition)):
-        if not taken_for_bytes.isdisjoint(ids):
+        if not decoded_otherwise.isdisjoint(ids):
             continue
         with suppress(UnicodeDecodeError):
             tokenizer.decode_bytes(ids).decode()
