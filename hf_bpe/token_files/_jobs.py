@@ -37,17 +37,6 @@ def as_shards(paths: Any) -> list[Shard]:
     return plan(sources, shard_bytes=MAX_INT64) if sources else []
 
 
-# Of `Options`: those that a tokenizer has. Manifests keep their digest when `Options` gets more.
-_OPTIONS_OF_TOKENIZERS = ("split_special_tokens", "add_prefix_space", "unknown_id", "dropout")
-
-
-def _tokenizer_digest(pipeline: Pipeline, options: Options) -> str:
-    """Return the digest of all that decides the ids of a text, as manifests have it."""
-    shown = ", ".join(f"{name}={getattr(options, name)!r}" for name in _OPTIONS_OF_TOKENIZERS)
-    decides_ids = f"({pipeline.model.fingerprint!r}, {pipeline.token_tuples!r}, Options({shown}))"
-    return hashlib.sha256(decides_ids.encode()).hexdigest()
-
-
 def make_job(
     pipeline: Pipeline,
     sources: list[Shard],
@@ -90,9 +79,10 @@ def make_job(
         -1 if separator_id is None else separator_id, appends, _token_id(pipeline, "begin_token", begin_token)
     )
     # The same pipeline for all files, because the ids of tokens added meanwhile may not fit.
+    decides_ids = pipeline.model.fingerprint, pipeline.token_tuples, options
     settings = {
         "format": format,
-        "tokenizer": _tokenizer_digest(pipeline, options),
+        "tokenizer": hashlib.sha256(repr(decides_ids).encode()).hexdigest(),
         "separator": framing.separator_id,
         "append_separator": appends,
         "begin_token": framing.begin_id,
