@@ -28,7 +28,8 @@ def test_table_of_calls_has_each_public_method(tmp_path):
     called = {target.name for target in targets(tmp_path)}
     methods = {name for name in dir(BPETokenizer) if name[0] != "_" and callable(getattr(BPETokenizer, name))}
     missing = {name for name in methods if f"BPETokenizer.{name}" not in called}
-    assert missing == {"canonical_ids", "get_added_vocab", "get_vocab", "push_to_hub"}  # no arguments; the network
+    without = {"canonical_ids", "get_added_vocab", "get_vocab"}  # arguments
+    assert missing == without | {"push_to_hub", "playground"}  # the network; tests/playground has odd requests
     without_arguments = {"Event", "Listener", "__version__", "patch_transformers", "unpatch_transformers"}
     assert {*hf_bpe.__all__} - called == {*without_arguments, "BPETokenizerFast"}  # its arguments are transformers'
 
