@@ -194,7 +194,10 @@ class PipelineSlot:
             return self._take(backend, verified_pipeline)
         except ValueError as error:
             self._warn(error)
+        try:
             return self._take(backend, lambda _: None)
+        except ValueError:  # its state cannot be read, so it is asked again in the next call
+            return None
 
     def _take(self, backend: Tokenizer, make: Callable[[Tokenizer], FastPipeline | None]) -> FastPipeline | None:
         """Return what is made of a backend, and keep it unless another thread changes the backend meanwhile.

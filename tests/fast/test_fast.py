@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 from tokenizers.decoders import DecodeStream
 from transformers import AutoTokenizer, GPT2Tokenizer, PreTrainedTokenizerFast
 
@@ -642,3 +642,26 @@ def test_patching_a_replaced_method_of_transformers_works(folder, monkeypatch):
         assert AutoTokenizer.from_pretrained(folder).is_accelerated
     finally:
         unpatch_transformers()
+
+
+def test_a_backend_of_another_model_encodes_itself():
+    backend = Tokenizer(models.WordPiece({"[UNK]": 0, "low": 1, "##er": 2}, unk_token="[UNK]"))
+    tokenizer = BPETokenizerFast(tokenizer_object=backend)
+    assert not tokenizer.is_accelerated
+    for _ in range(2):
+        assert tokenizer("lower")["input_ids"] == [1, 2]
+        assert (tokenizer.encode("lower"), tokenizer.tokenize("lower")) == ([1, 2], ["low", "##er"])
+        assert tokenizer.decode([1, 2]) == tokenizer.batch_decode([[1, 2]])[0] == "low ##er"
+
+
+def test_a_backend_with_a_component_in_python_encodes_itself():
+    class Halves:
+        def pre_tokenize(self, text):
+            text.split(lambda _, part: [part[: len(str(part)) // 2], part[len(str(part)) // 2 :]])
+
+    backend = Tokenizer(models.BPE({"l": 0, "o": 1, "lo": 2}, [("l", "o")]))
+    tokenizer = BPETokenizerFast(tokenizer_object=backend)
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(Halves())
+    for _ in range(2):
+        assert tokenizer("lolo")["input_ids"] == tokenizer.encode("lolo") == [2, 2]
+    assert not tokenizer.is_accelerated
