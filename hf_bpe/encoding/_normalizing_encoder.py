@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, compress
+from typing import Any
 
 import numpy as np
 
@@ -180,17 +181,13 @@ class NormalizingEncoder(Encoder):
     ) -> Iterator[Ids]:
         if not (self._tells_starts or options.continued):
             return _split_rows(self._stretches.encode_to_numpy(stretches, options.at(places), threads))
-        of_starts, of_others = (
-            _split_rows(
-                self._stretches.encode_to_numpy(
-                    [*compress(stretches, chosen)],
-                    self._of_part(options.at([*compress(places, chosen)]), int(not wanted)),
-                    threads,
-                )
-            )
-            for wanted in (True, False)
-            for chosen in [[is_start is wanted for is_start in starts]]
-        )
+
+        def rows_where(is_start: bool) -> Iterator[Ids]:
+            chosen = [each is is_start for each in starts]
+            part = self._of_part(options.at([*compress(places, chosen)]), int(not is_start))
+            return _split_rows(self._stretches.encode_to_numpy([*compress(stretches, chosen)], part, threads))
+
+        of_starts, of_others = rows_where(True), rows_where(False)
         return (next(of_starts if is_start else of_others) for is_start in starts)
 
     def _of_part(self, options: Options, number: int) -> Options:
@@ -302,28 +299,16 @@ class NormalizingEncoder(Encoder):
     # Ids to rows and text.
 
     def encode_to_rows(
-        self,
-        texts: list[AnyText],
-        options: Options,
-        threads: int,
-        template_ids: TemplateIds,
-        limit: tuple[int, bool] | None,
-        padding: Padding | None,
+        self, texts: list[AnyText], options: Options, *arguments: Any
     ) -> tuple[list[list[int]], list[list[int]]]:
         encode = self._whole.encode_to_rows if all(map(self._is_whole, texts)) else super().encode_to_rows
-        return encode(texts, options, threads, template_ids, limit, padding)
+        return encode(texts, options, *arguments)
 
     def encode_to_row_arrays(
-        self,
-        texts: list[AnyText],
-        options: Options,
-        threads: int,
-        template_ids: TemplateIds,
-        limit: tuple[int, bool] | None,
-        padding: Padding | None,
+        self, texts: list[AnyText], options: Options, *arguments: Any
     ) -> tuple[Numbers, Numbers] | None:
         encode = self._whole.encode_to_row_arrays if all(map(self._is_whole, texts)) else super().encode_to_row_arrays
-        return encode(texts, options, threads, template_ids, limit, padding)
+        return encode(texts, options, *arguments)
 
     def rows_to_lists(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None

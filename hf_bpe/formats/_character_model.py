@@ -26,6 +26,11 @@ def is_of_characters(content: Mapping[str, Any]) -> bool:
     return not any('"ByteLevel"' in json_excerpt(content.get(name), None) for name in ("pre_tokenizer", "decoder"))
 
 
+def falls_back_to_bytes(data: Mapping[str, Any]) -> bool:
+    """Return whether `byte_fallback` of the model of a `tokenizer.json` has an effect: only with tokens of bytes."""
+    return bool(data.get("byte_fallback")) and any(token.decode() in data["vocab"] for token in BYTE_TOKENS)
+
+
 def definition_of_characters(content: Mapping[str, Any], added: AddedVocabulary, more: Mapping[str, Any]) -> Definition:
     """Return the definition in the content of a `tokenizer.json`.
 
@@ -67,7 +72,7 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
     ids: dict[str, int] = data["vocab"]
     normalizer = canonical_normalizer(content.get("normalizer"))
     pattern = _pattern(content.get("pre_tokenizer"), normalizer)
-    falls_back = bool(data.get("byte_fallback")) and any(token.decode() in ids for token in BYTE_TOKENS)
+    falls_back = falls_back_to_bytes(data)
     unk_token = data.get("unk_token")
     characters = Characters(falls_back, unk_token, bool(data.get("fuse_unk")))
     merges = [_merge(rank, merge, ids) for rank, merge in enumerate(data["merges"])]

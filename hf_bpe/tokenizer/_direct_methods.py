@@ -120,7 +120,7 @@ class DirectMethods(_Tokenizer):
 
         def __call__(self, text=None, text_pair=None, *args, **given):
             if text_pair is None and not args and self._answers_call and self.model_input_names == _COLUMNS:
-                if type(text) is str and (not given or _is_flag(given, "add_special_tokens")):
+                if type(text) is str and (not given or _only_adds(given)):
                     pipeline = self._pipeline
                     if pipeline is not None:
                         as_text = (pipeline if self._is_split_of_pipeline else self).split_special_tokens
@@ -273,6 +273,6 @@ def _answers(tokenizer: Any) -> dict[str, bool]:
     return {f"_answers_{name.strip('_')}": tokenizer._overridden.isdisjoint(hooks[name]) for name in hooks}
 
 
-def _is_flag(given: dict[str, Any], name: str) -> bool:
-    """Say whether the only argument is a flag of this name."""
-    return len(given) == 1 and type(given.get(name)) is bool
+def _only_adds(given: dict[str, Any]) -> bool:
+    """Say whether the only option of a call is `add_special_tokens`, True or False."""
+    return len(given) == 1 and type(given.get("add_special_tokens")) is bool

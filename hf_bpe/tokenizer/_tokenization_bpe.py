@@ -28,7 +28,7 @@ from hf_bpe.formats._setting_checks import check_special_tokens, check_token
 from hf_bpe.formats._settings import CHECKS, SETTINGS, Owner, Settings, setting_names
 from hf_bpe.formats._template import Template
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, check_config
-from hf_bpe.formats._tokenizer_json import check_prefix_space
+from hf_bpe.formats._tokenizer_json_writing import check_prefix_space
 from hf_bpe.normalizers._names import canonical_normalizer
 from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
 from hf_bpe.tokenizer import _converting as converting

@@ -11,7 +11,8 @@ from transformers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.conversion import Definition
-from hf_bpe.formats._tokenizer_json import definition_of_json, read_tokenizer_json, render_tokenizer_json
+from hf_bpe.formats._tokenizer_json import definition_of_json, read_tokenizer_json
+from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import NAMES, PATTERNS, PreTokenizer
 from support.profiles import by_profile
 from support.strategies import models, of_tokens, texts

@@ -18,7 +18,7 @@ from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._tokenizer_json import render_tokenizer_json
+from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.normalizers import canonical_normalizer
 from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.normalizers._names import parts_of_normalizer

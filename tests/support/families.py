@@ -13,7 +13,7 @@ from tokenizers import AddedToken, Tokenizer
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._tokenizer_json import render_tokenizer_json
+from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import (
     CHAINS,
     NAMES,

@@ -11,7 +11,8 @@ from hf_bpe import BPETokenizer, Source, train
 from hf_bpe.analysis import report
 from hf_bpe.counting import NormalizedTexts
 from hf_bpe.editing import extend
-from hf_bpe.formats._tokenizer_json import read_tokenizer_json, render_tokenizer_json
+from hf_bpe.formats._tokenizer_json import read_tokenizer_json
+from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.normalizers import canonical_normalizer, normalizer_json
 from hf_bpe.training import Parity, Superwords
 from support.samples import CORPUS, SPECIALS

@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerFast
 from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, train
 from hf_bpe.core import Characters
 from hf_bpe.core._characters import BYTE_TOKENS
-from hf_bpe.formats._tokenizer_json import render_tokenizer_json
+from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import Metaspace, canonical_pattern
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference._alphabet import Alphabet, count_characters

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer, Source, count, reference, train
-from hf_bpe.formats._tokenizer_json import render_tokenizer_json
+from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.reference._superwords import PATTERN
 from hf_bpe.training import Parity, Superwords
 from support import oracle

@@ -15,7 +15,7 @@ from hf_bpe.editing._edited_definition import edited as edited_definition
 from hf_bpe.editing._remap import Remap
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._tokenizer_json import render_tokenizer_json
+from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers._patterns import AnyPattern
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._methods.state import TokenizerState

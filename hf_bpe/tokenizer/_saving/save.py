@@ -19,7 +19,7 @@ from hf_bpe.formats._features import without_missing_features
 from hf_bpe.formats._integrity import LAST, check_digests, compute_digests
 from hf_bpe.formats._settings import Owner, setting_names
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS, FOLDER_FEATURES
-from hf_bpe.formats._tokenizer_json import render_tokenizer_json
+from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.tokenizer._saving.existing_files import warn_of_existing_files
 from hf_bpe.tokenizer._saving.folders import Folder
 from hf_bpe.tokenizer._saving.verify_folder import verify_folder

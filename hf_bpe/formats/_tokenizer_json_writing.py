@@ -1,0 +1,114 @@
+"""What is written into a `tokenizer.json`; `_tokenizer_json` has the format and the reader."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from hf_bpe.core._model import BPEModel, with_placeholders
+from hf_bpe.formats._decoding import decoding_json
+from hf_bpe.formats._definition import Definition, token_to_json
+from hf_bpe.formats._native_readers import join_merges, printable_vocab
+from hf_bpe.formats._post_processor import post_processor
+from hf_bpe.normalizers._names import normalizer_json
+from hf_bpe.pretokenizers._chains import PreTokenizer
+from hf_bpe.pretokenizers._hub_spellings import hub_pre_tokenizer
+from hf_bpe.pretokenizers._patterns import pre_tokenizer
+from hf_bpe.pretokenizers._stages import ByteLevel
+
+# `tokenizers` itself splits with the expression of GPT-2 if ByteLevel has use_regex.
+_BUILT_IN = "gpt2"
+_quote = json.encoder.encode_basestring
+
+
+def render_tokenizer_json(definition: Definition) -> str:
+    """Return the content of a `tokenizer.json` that gives the same ids.
+
+    Unused ids get placeholders, so that `tokenizers` counts them. Added tokens outside the model must follow it without
+    a gap, or have ids that it leaves unused.
+
+    Raises:
+        ValueError: `add_prefix_space` is set with a pattern for which `tokenizers` cannot express it.
+    """
+    model = definition.model
+    add_prefix_space = bool(definition.setting("add_prefix_space"))
+    check_prefix_space(model.pattern, add_prefix_space)
+    ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
+    names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
+    printable = printable_vocab(model)
+    vocab = with_placeholders({**printable, **definition.unused_tokens}, names)
+    characters, decoding = model.characters, definition.setting("decoding")
+    unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
+    if characters is not None:
+        unk_token = characters.unk_token
+    if unk_token is not None and unk_token not in vocab:  # `tokenizers` searches it only here
+        vocab.update({token: token_id for token, token_id in ids.items() if token_id <= ids.get(unk_token, -1)})
+    content: dict[str, Any] = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {"id": token_id, **token_to_json(token)} for token_id, token in definition.added_tokens.items()
+        ],
+        "normalizer": normalizer_json(model.normalizer),
+        "pre_tokenizer": _pre_tokenizer(model.pattern, add_prefix_space, characters is None),
+        "post_processor": post_processor(definition, {**vocab, **ids}),
+        "decoder": decoding_json(decoding) if decoding else ByteLevel(add_prefix_space=True, use_regex=True).to_json(),
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": unk_token,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": characters is not None and characters.fuse_unk,
+            "byte_fallback": characters is not None and characters.byte_fallback,
+            "ignore_merges": model.ignore_merges,
+            # Special tokens are listed here with their ids; otherwise `tokenizers` moves them to the end.
+            "vocab": {},
+            "merges": [],
+        },
+    }
+    return _with_vocab_and_merges(json.dumps(content, ensure_ascii=False, indent=2), vocab, printable, model) + "\n"
+
+
+def _with_vocab_and_merges(text: str, vocab: Mapping[str, int], printable: Mapping[str, int], model: BPEModel) -> str:
+    """Return the text of `json.dumps` with vocabulary and merges, which it would write slowly when it indents.
+
+    Args:
+        text: the text, with an empty vocabulary and no merges.
+        vocab: the vocabulary.
+        printable: the part of it that is the model's, in the order of its tokens.
+        model: the model.
+    """
+    quoted = [*map(_quote, printable)]
+    if model.characters is None:  # strings, which every version of `tokenizers` reads, and faster than pairs
+        merges = join_merges(model, [text[1:-1] for text in quoted], '\n      "', " ", '",')
+    else:  # whose parts may have spaces
+        merges = join_merges(model, quoted, "\n      [\n        ", ",\n        ", "\n      ],")
+    merges = merges.removesuffix(",")
+    keys = quoted if [*vocab] == [*printable] else map(_quote, vocab)
+    entries = [f"      {key}: {token_id}" for key, token_id in zip(keys, vocab.values(), strict=True)]
+    head, empty, tail = text.rpartition('"vocab": {},\n    "merges": []')  # the last one, as the model is last
+    assert empty
+    in_braces = ["{\n", ",\n".join(entries), "\n    }"] if entries else ["{}"]
+    in_brackets = ["[", merges, "\n    ]"] if model.merges else ["[]"]
+    return "".join([head, '"vocab": ', *in_braces, ',\n    "merges": ', *in_brackets, tail])
+
+
+def check_prefix_space(pattern: str | None, add_prefix_space: bool) -> None:
+    """Refuse a prefix space that `tokenizer.json` cannot express: ByteLevel adds it only if it splits by itself."""
+    if add_prefix_space and pattern not in (_BUILT_IN, None):
+        raise ValueError(
+            f"add_prefix_space=True with the pattern {pattern!r}: tokenizer.json cannot say that, so others would get "
+            "other ids; put the space into the text, or use the pattern 'gpt2'"
+        )
+
+
+def _pre_tokenizer(pattern: str | None, add_prefix_space: bool, of_bytes: bool) -> dict[str, Any] | None:
+    if not of_bytes:
+        return None if pattern is None else pre_tokenizer(pattern).to_json()
+    chain = hub_pre_tokenizer(pattern)
+    if add_prefix_space:
+        chain = PreTokenizer((ByteLevel(add_prefix_space=True, use_regex=pattern == _BUILT_IN),))
+    return chain.to_json()
