@@ -1,4 +1,6 @@
-"""Training in the manner of SentencePiece beside `tokenizers`: `python -m benchmarks.characters FILE...`.
+"""Training in the manner of SentencePiece, compared with `tokenizers`.
+
+`python -m benchmarks.character_training FILE...`
 
 For each file both learn the same vocabulary from its documents by `Metaspace`, in turns; vocabularies and merges are
 compared before times are shown. Reading the file is not timed. Prints medians in seconds, and their ratio.
@@ -50,7 +52,7 @@ def timed(learn: Callable[..., Learned], *arguments: object) -> tuple[float, Lea
 
 def main() -> None:
     """Compare, measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.characters", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.character_training", description=__doc__)
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--vocab-size", type=int, default=32_000)
     parser.add_argument("--rounds", type=int, default=3)

@@ -2,7 +2,7 @@
 
 `benchmarks calls` gives each library a process of its own. Here all of them have encoded other documents before, as in
 a service that has run for a while, and take turns call by call, so that a busy machine is as busy for each: what a call
-costs beside encoding shows best this way. Everything runs on one core, with one thread.
+costs besides encoding shows best this way. Everything runs on one core, with one thread.
 
 A folder given with `--gpt2` is loaded by `BPETokenizer`; one given with `--fast` by `BPETokenizerFast`, and, as another
 contender, by transformers and then `hf_bpe.accelerate`, after which other code may have parts of its backend, so that

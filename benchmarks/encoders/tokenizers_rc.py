@@ -5,18 +5,14 @@ BENCHMARKS_PYTHON_TOKENIZERS_RC names the Python of that environment.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import tokenizers
-
-from benchmarks.job import Job
-from benchmarks.vocabulary import TOKENIZER
+from benchmarks.encoders import tokenizers
 
 DISTRIBUTION = "tokenizers"
 
 
-class Tokenizer:
+class Tokenizer(tokenizers.Tokenizer):
     """`encode_batch`, of as many threads as the environment says; ids as its Encodings give them."""
 
     entry_points = {
@@ -25,13 +21,6 @@ class Tokenizer:
         "encode_numpy": "encode_batch, and ids_array of each Encoding",
         "decode": "decode of each list",
     }
-
-    def __init__(self, job: Job) -> None:
-        self.tokenizer = tokenizers.Tokenizer.from_file(str(Path(job.vocabulary, TOKENIZER)))
-
-    def encode_one(self, text: str) -> list[int]:
-        ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False).ids
-        return ids
 
     def encode_lists(self, texts: list[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self.tokenizer.encode_batch(texts, add_special_tokens=False)]
