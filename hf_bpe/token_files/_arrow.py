@@ -40,6 +40,7 @@ class _Table(TokenWriter):
         self._group: list[Ids] = []
         self._lengths: list[int] = []
         self._ids = self._characters = 0
+        self._is_closed = False
         self._writer = self._open(paths[0])
 
     def _open(self, path: Path) -> Any:
@@ -75,12 +76,14 @@ class _Table(TokenWriter):
         """Write the last group."""
         if self._lengths:
             self._write_group()
-        self._writer.close()
+        self.close()  # so that the file has its size
         return {}
 
     def close(self) -> None:
         """Close the file."""
-        self._writer.close()
+        if not self._is_closed:
+            self._is_closed = True
+            self._writer.close()
 
 
 class ParquetFile(_Table):

@@ -6,6 +6,7 @@ For each save, FOLDER/SAVE/old holds what was there before, FOLDER/SAVE/new what
 FOLDER/SAVE/0, 1, ... what is left by a process that was killed before its first, second, ... rename.
 """
 
+import itertools
 import os
 import shutil
 import signal
@@ -116,6 +117,22 @@ def kill_before_rename(number):
         return replace(*args)
 
     replace_system_call("replace", counted)
+
+
+def kill_before_move(number):
+    """Have this process killed before it renames or deletes a file, the first time being number 0."""
+    calls = itertools.count()
+
+    def counted(function):
+        def call(*args, **kwargs):
+            if next(calls) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*args, **kwargs)
+
+        return call
+
+    for name in ("replace", "unlink"):
+        replace_system_call(name, counted(getattr(os, name)))
 
 
 def kill_at_every_moment(name, root, kill=kill_before_rename):

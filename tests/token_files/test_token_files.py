@@ -1,10 +1,8 @@
 """Token files hold the rows of a plain definition, in the layout of each format."""
 
 import gzip
-import itertools
 import json
 import os
-import signal
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -19,9 +17,8 @@ from hf_bpe import BPETokenizer, Source
 from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._rows import Chunk
-from support.killing import forked
+from support.killing import forked, kill_before_move
 from support.profiles import by_profile
-from support.system_calls import replace_system_call
 from support.token_files import LAYOUTS, content, contents, rows_of, shards_of
 
 END = "<|endoftext|>"
@@ -167,22 +164,6 @@ def test_files_do_not_depend_on_workers_or_pieces(tokenizer, tmp_path, monkeypat
         assert contents(tokenizer.encode_files(sources, tmp_path / "2p" / "out", num_workers=2, **options)) == expected
 
 
-def killed_before(number):
-    """Have this process killed before it gives a name to a file or deletes one, the first time being number 0."""
-    calls = itertools.count()
-
-    def counted(function):
-        def call(*args, **kwargs):
-            if next(calls) == number:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return function(*args, **kwargs)
-
-        return call
-
-    for name in ("replace", "unlink"):
-        replace_system_call(name, counted(getattr(os, name)))
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.parametrize("format", ["megatron", pytest.param("mds", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("shard_tokens", [500, pytest.param(None, marks=pytest.mark.thorough)], ids=["shards", "one"])
@@ -205,7 +186,7 @@ def test_killed_runs_resume_to_the_same_files(tokenizer, tmp_path, monkeypatch, 
         return tokenizer.encode_files(sources, tmp_path / "out" / "out", work_dir=tmp_path / "work", **options)
 
     def encode_and_be_killed():
-        killed_before(random.randrange(by_profile(quick=60, thorough=12)))
+        kill_before_move(random.randrange(by_profile(quick=60, thorough=12)))
         encode()
 
     while forked(encode_and_be_killed) != 0:
@@ -291,12 +272,27 @@ def test_manifest_names_files_sources_and_options(tokenizer, tmp_path):
     assert manifest["tokens"] + manifest["tokens_left_out"] == sum(
         map(len, documents_of(tokenizer, ["low", "lower low"]))
     )
-    named = {name: size for shard in manifest["shards"] for name, size in shard["files"].items()}
-    assert named == {each.name: each.stat().st_size for each in written.files}
+    assert sizes_in(manifest) == {each.name: each.stat().st_size for each in written.files}
     assert manifest["documents"] == written.num_documents == 2
     other = BPETokenizer.train(CORPUS, num_merges=14, special_tokens=[END])
     again = json.loads(other.encode_files(path, tmp_path / "o", format="llm.c").manifest.read_text(encoding="utf-8"))
     assert again["tokenizer"] != manifest["tokenizer"]
+
+
+def sizes_in(manifest):
+    return {name: size for shard in manifest["shards"] for name, size in shard["files"].items()}
+
+
+@pytest.mark.parametrize("format", [*FORMATS])
+def test_finished_run_of_any_format_is_in_place(tokenizer, tmp_path, format):
+    if format in ("parquet", "arrow"):
+        pytest.importorskip("pyarrow")
+    path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower low"])
+    output, options = tmp_path / ("out.npy" if format == "npy" else "out"), {"work_dir": tmp_path / "work"}
+    written = tokenizer.encode_files(path, output, format=format, **options)
+    manifest = json.loads(written.manifest.read_text(encoding="utf-8"))
+    assert sizes_in(manifest) == {each.name: each.stat().st_size for each in written.files}
+    assert tokenizer.encode_files(path, output, format=format, **options) == written
 
 
 def test_what_a_format_cannot_hold_is_refused(tokenizer, tmp_path):
