@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from hf_bpe.cli.sources import (
     WEIGHT_HELP,
     check_weights,
     named_sources,
+    parse_share,
     reads_text,
 )
 from hf_bpe.counting._checkpoint import LOG
@@ -67,14 +67,15 @@ def count(
     counts of parts, of other machines or of other days; in any order, the result equals that of counting everything at
     once.
     """
-    share = _share(shard)
+    index, number = parse_share(shard)
     check_file(output, force or is_resumed(running.get("work_dir"), LOG))
     with named_sources(context, sources) as text:
         shards = plan(text)
+        share = shards[index::number]
         if shard != "0/1":
-            say(f"part {shard} has {len(shards[share])} of {counted(len(shards), 'shard')}")
+            say(f"part {shard} has {len(share)} of {counted(len(shards), 'shard')}")
         counts = count_shards(
-            shards[share],
+            share,
             pattern=pattern,
             special_tokens=special_token or [],
             **running,
@@ -143,10 +144,3 @@ def _save(counts: WordCounts, output: Path, min_count: int, top: int, as_json: b
 
 def _number(count: int, scale: int) -> str:
     return str(count // scale) if count % scale == 0 else f"{count / scale:.3f}"
-
-
-def _share(text: str) -> slice:
-    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
-    if match is None or int(match[1]) >= int(match[2]):
-        raise typer.BadParameter(f"expected I/N, from 0/N to N-1/N, got {text!r}", param_hint="'--shard'")
-    return slice(int(match[1]), None, int(match[2]))

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import glob
 import inspect
+import re
 import shutil
 import sys
 import tempfile
@@ -178,6 +179,14 @@ def check_weights(weights: Sequence[str] | None, number: int) -> Sequence[str]:
             f"got {len(weights)} for {number}; give one for each, or none", param_hint="'--weight'"
         )
     return weights or ["1"] * number
+
+
+def parse_share(text: str) -> tuple[int, int]:
+    """Return the two numbers of I/N, part I of N; raise a typer.BadParameter if I is not from 0 to N-1."""
+    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+    if match is None or int(match[1]) >= int(match[2]):
+        raise typer.BadParameter(f"expected I/N, from 0/N to N-1/N, got {text!r}", param_hint="'--shard'")
+    return int(match[1]), int(match[2])
 
 
 def is_found(name: str) -> bool:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from hf_bpe._utils.paths import check_output
 from hf_bpe.cli.messages import report_done
 from hf_bpe.cli.outputs import check_file, is_resumed
-from hf_bpe.cli.sources import STDIN, is_found, shows_progress, text_file
+from hf_bpe.cli.sources import STDIN, is_found, parse_share, shows_progress, text_file
 from hf_bpe.cli.tokenizers import load
 from hf_bpe.counting._sources import Source, plan
+
+if TYPE_CHECKING:
+    from hf_bpe.token_files._encoding import EncodedFiles
 
 ONLY_FOR_FILES = (
     "format",
@@ -24,6 +27,7 @@ ONLY_FOR_FILES = (
     "pack",
     "pack_across",
     "shard_tokens",
+    "shard",
     "copy_columns",
     "work_dir",
     "dropout",
@@ -47,26 +51,29 @@ def write_token_files(
     """
     from hf_bpe.token_files._formats import Target
     from hf_bpe.token_files._run import LOG
+    from hf_bpe.token_files._shares import check_share
 
     check_output("output", output)
+    share = None if params["shard"] is None else check_share("shard", parse_share(params["shard"]))
     try:
-        target = Target(params["format"], output)
+        target = Target(params["format"], output, share)
     except ValueError as error:
         raise typer.BadParameter(str(error).removeprefix("output: "), param_hint="'--output'") from None
-    if STDIN in (files or [STDIN]) and params["work_dir"] is not None:
-        raise typer.BadParameter("standard input cannot be read again; give files", param_hint="'--work-dir'")
+    for name, value in (("work-dir", params["work_dir"]), ("shard", share)):
+        if STDIN in (files or [STDIN]) and value is not None:
+            raise typer.BadParameter("standard input cannot be read again; give files", param_hint=f"'--{name}'")
     with contextlib.ExitStack() as stack:
         names = [name if is_found(name) else str(stack.enter_context(text_file(name))) for name in files or [STDIN]]
         sources = [Source(name, **reading) for name in names]
         is_forced, is_ours = params["force"], is_resumed(params["work_dir"], LOG)
         # Fewer ids than one for eight bytes are rare.
-        room = sum(shard.size or 0 for shard in plan(sources)) // 4
+        room = sum(shard.size or 0 for shard in plan(sources)) // 4 // (1 if share is None else share.parts)
         is_sharded = params["shard_tokens"] is not None or target.format.shard_tokens is not None
         single = [] if is_sharded else [target.folder / name for name in target.names(None)]
         for path in [*single, *target.about_all, *(target.shards_there() if is_sharded else [])]:
             check_file(path, is_forced or is_ours, room=room)
         options = {name: params[name] for name in ONLY_FOR_FILES}
-        options["copy_columns"] = params["copy_columns"] or ()
+        options |= {"copy_columns": params["copy_columns"] or (), "shard": share}
         written = load(folder, params["pattern"]).encode_files(
             sources,
             output,
@@ -76,9 +83,15 @@ def write_token_files(
             overwrite=is_forced,
             **options,
         )
-    rows = "" if params["pack"] is None else f" in {written.num_rows} sequences"
+    report_files(written, "" if params["pack"] is None else f" in {written.num_rows} sequences", params["as_json"])
+
+
+def report_files(written: EncodedFiles, rows: str, as_json: bool) -> None:
+    """Report files that were written; `rows` says how the ids are packed."""
     where = str(written.ids) if len(written.files) <= 3 else f"{len(written.files)} files, the first {written.ids}"
-    offsets = "" if written.offsets is None else f", offsets of the documents in {written.offsets}"
+    if not written.files:
+        where = str(written.manifest)  # of a part of a corpus that has nothing
+    offsets = "" if written.offsets is None or not written.files else f", offsets of the documents in {written.offsets}"
     message = f"{written.num_tokens} tokens of {written.num_documents} documents{rows} saved in {where}{offsets}"
     values = {
         "files": [str(path) for path in written.files],
@@ -88,4 +101,4 @@ def write_token_files(
         "rows": written.num_rows,
     }
     arrays = {} if written.offsets is None else {"ids": str(written.ids), "offsets": str(written.offsets)}
-    report_done(message, {**arrays, **values}, params["as_json"])
+    report_done(message, {**arrays, **values}, as_json)

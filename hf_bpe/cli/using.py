@@ -58,7 +58,11 @@ _APPEND_HELP = "With --output, put the separator after documents that do not end
 _BEGIN_HELP = "With --output, put this token before each document."
 _PACK_HELP = "With --output, write sequences of N ids instead of documents, such as 2048 or 2Ki."
 _ACROSS_HELP = "Whether a sequence may hold ids of several documents; if so, the last ids that fill none are left out."
-_SHARD_HELP = "With --output, begin another file after the document or sequence that brings this one to N ids."
+_SHARD_TOKENS_HELP = "With --output, begin another file after the document or sequence that brings this one to N ids."
+_SHARD_HELP = (
+    "With --output, encode part I of N, with I from 0 to N-1, for N jobs on the same sources. The files of all parts, "
+    "in their order, hold what one job would have written; merge-manifests checks them."
+)
 _WORK_HELP = (
     "With --output, a folder for what is encoded, from which the same command resumes after an interruption. Delete it "
     "when done."
@@ -101,8 +105,9 @@ def encode(
     pack_across: Annotated[bool, option(_ACROSS_HELP)] = True,
     shard_tokens: Annotated[
         int | None,
-        option(_SHARD_HELP, metavar="N", parser=size_of_at_least(1), show_default="one file; 16Mi for mds"),
+        option(_SHARD_TOKENS_HELP, metavar="N", parser=size_of_at_least(1), show_default="one file; 16Mi for mds"),
     ] = None,
+    shard: Annotated[str | None, option(_SHARD_HELP, metavar="I/N", show_default="everything")] = None,
     copy_columns: Annotated[
         list[str] | None, option(_COPY_HELP, "--copy-column", metavar="NAME", show_default="none")
     ] = None,

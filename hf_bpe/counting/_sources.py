@@ -234,7 +234,7 @@ def split_shard(shard: Shard, part_bytes: int) -> Iterator[Shard]:
     >>> [(part.start, part.stop, part.size) for part in split_shard(shard, 10)]
     [(0, 10, 10), (10, None, 6)]
     """
-    if not _is_splittable(shard) or shard.size is None or shard.size <= part_bytes:
+    if not is_splittable(shard) or shard.size is None or shard.size <= part_bytes:
         yield shard
         return
     end = shard.start + shard.size
@@ -243,8 +243,8 @@ def split_shard(shard: Shard, part_bytes: int) -> Iterator[Shard]:
         yield replace(shard, start=start, stop=stop, size=min(part_bytes, end - start))
 
 
-def _is_splittable(shard: Shard) -> bool:
-    """Return whether the handling of a position does not depend on the text before it."""
+def is_splittable(shard: Shard) -> bool:
+    """Return whether a file can be read in ranges: the handling of a position does not depend on what is before it."""
     source = shard.source
     if not shard.is_local or shard.compression is not None or shard.format == "parquet":
         return False

@@ -10,13 +10,15 @@ from hf_bpe._utils.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from hf_bpe.token_files._encoding import EncodedFiles
+    from hf_bpe.token_files._merging import merge_manifests
 
-__all__ = ["EncodedFiles"]
+__all__ = ["EncodedFiles", "merge_manifests"]
 
 # The modules of the formats need less than this one.
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "EncodedFiles": "hf_bpe.token_files._encoding",
+        "merge_manifests": "hf_bpe.token_files._merging",
     },
 )

@@ -43,13 +43,14 @@ class Job(NamedTuple):
     """What is to be encoded, and how.
 
     Attributes:
-        sources: files, each whole.
+        sources: files, each whole; of a share of a corpus, also ranges of files.
         target: the format and the names of files.
         encoder: how documents become ids.
         highest_id: the highest id of the tokenizer.
         packing: how documents become rows; None if each is one.
         shard_tokens: the size of a shard; None for one file.
         settings: the tokenizer and options, as JSON values for the manifest.
+        first_source: the number of the first source among those of the corpus.
     """
 
     sources: Sequence[Shard]
@@ -59,13 +60,19 @@ class Job(NamedTuple):
     packing: Packing | None
     shard_tokens: int | None
     settings: dict[str, Any]
+    first_source: int = 0
+
+    @property
+    def is_share(self) -> bool:
+        """Whether this is a share of a corpus, which may have nothing to encode."""
+        return "shard" in self.settings
 
 
 class EncodedFiles(NamedTuple):
     """The files that `encode_files` wrote.
 
     Attributes:
-        ids: the path of the ids; of several shards, that of the first.
+        ids: the path of the ids; of several shards, that of the first. If part I of N has no ids, there is no file.
         offsets: for NumPy's format, the path of the offsets at which documents, or packed sequences, begin, with the
             end of the last; None for other formats.
         num_tokens: number of ids in the files.
@@ -89,7 +96,7 @@ def encode_sources(
 ) -> EncodedFiles:
     """Write the token files and the manifest."""
     require_core("token files")
-    target, units = job.target, in_units(job.sources)
+    target, units = job.target, in_units(job.sources, job.first_source)
     _check_no_source_is_replaced(job)
     dtype = target.format.dtype(job.highest_id)
     processes = number_of_processes(units, workers) if workers > 1 else 1
@@ -110,7 +117,7 @@ def encode_sources(
         if keeps_pieces and work is not None:
             log = stack.enter_context(_run_log(job, work, len(units), overwrite, staging if is_staged else None))
         else:
-            _check_free(job, 0, overwrite)
+            check_free(target, job.shard_tokens, 0, overwrite)
         records = [] if log is None else log.records
         output = target.folder
         if work_dir is None:
@@ -132,7 +139,7 @@ def encode_sources(
         make = partial(target.format.make, dtype=dtype)
         if job.encoder.copied:
             make = partial(make, copied=job.encoder.copied)
-        writer = ShardWriter(target, output, make, job.shard_tokens, records, stream.committed)
+        writer = ShardWriter(target, output, make, job.shard_tokens, records, stream.committed, not job.is_share)
         writer.write(_not_nothing(rows, job, records))
         written = _describe(job, dtype, records, stream, output)
         if output != target.folder:
@@ -149,6 +156,8 @@ def _not_nothing(rows: Iterator[Chunk], job: Job, records: Sequence[ShardRecord]
     for chunk in rows:
         is_empty = False
         yield chunk
+    if job.is_share:
+        return
     if is_empty and job.packing is not None:
         raise ValueError(f"pack: expected sources with at least {job.packing.length} ids, got fewer")
     if is_empty and job.settings["format"] != "npy":
@@ -179,13 +188,15 @@ def _describe(
     }
     write_atomically(output / target.manifest.name, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
     files = [target.folder / name for record in records for name in record.files]
-    offsets = files[1] if job.settings["format"] == "npy" else None
-    return EncodedFiles(files[0], offsets, tokens, totals.documents, target.manifest, files, rows)
+    names = [target.folder / name for name in target.names(None if job.shard_tokens is None else 0)]
+    offsets = names[1] if job.settings["format"] == "npy" else None
+    return EncodedFiles(names[0], offsets, tokens, totals.documents, target.manifest, files, rows)
 
 
 def _described(source: Shard) -> dict[str, Any]:
     column = {} if source.format == "text" else {"column": source.source.column}
-    return {"name": source.name, "bytes": source.size, "format": source.format, **column}
+    range_ = {} if (source.start, source.stop) == (0, None) else {"range": [source.start, source.stop]}
+    return {"name": source.name, "bytes": source.size, "format": source.format, **column, **range_}
 
 
 def _run_log(job: Job, work: Path, units: int, overwrite: bool, staging: Path | None) -> RunLog:
@@ -198,9 +209,9 @@ def _run_log(job: Job, work: Path, units: int, overwrite: bool, staging: Path | 
     def check(records: list[ShardRecord]) -> None:
         if staging is None:
             # After a kill, the shard after those of the log may be in place.
-            _check_free(job, len(records) + is_resumed, overwrite and not records)
+            check_free(target, job.shard_tokens, len(records) + is_resumed, overwrite and not records)
         else:
-            _check_free(job, 0, overwrite)
+            check_free(target, job.shard_tokens, 0, overwrite)
         check_in_place(staging or target.folder, records, work)
 
     return RunLog(work, _identity(job), names, units, check)
@@ -233,17 +244,17 @@ def _check_no_source_is_replaced(job: Job) -> None:
             raise ValueError(f"output: {source.name} is a source; choose another output")
 
 
-def _check_free(job: Job, ours: int, overwrite: bool) -> None:
+def check_free(target: Target, shard_tokens: int | None, ours: int, overwrite: bool) -> None:
     """Raise a FileExistsError for shards of another run, which could be taken for some of this one.
 
     Args:
-        job: the job.
+        target: the output.
+        shard_tokens: the size of a shard; None for one file, which needs no check.
         ours: how many shards may be in place already.
         overwrite: whether the shards of an earlier run are replaced.
     """
-    if job.shard_tokens is None:
+    if shard_tokens is None:
         return
-    target = job.target
     known = {target.folder / name for number in range(ours) for name in target.names(number)}
     known |= {*files_of_manifest(target)} if overwrite else set()
     there = [path for path in target.shards_there() if path not in known]

@@ -26,9 +26,12 @@ from hf_bpe.token_files import (
 from hf_bpe.token_files import (
     _megatron as megatron,
 )
+from hf_bpe.token_files._shares import Share
 from hf_bpe.token_files._writer import TokenWriter
 
-_INDEX = "index.json"
+INDEX, MANIFEST = "index.json", "manifest.json"
+SHARD_FILES = {re.compile(r"(?:[0-9]{5}-of-[0-9]{5}/)?[^/\\]+"): int}
+"""The shape of the files of a shard in a manifest: their names and sizes."""
 
 MakeIndex = Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Any]]
 
@@ -100,12 +103,13 @@ class Target:
     Args:
         format: the name of the format.
         output: the path of the file with the ids, with or without its suffix; for MDS, of a folder.
+        share: the part of the corpus that the files hold, None for all of it.
 
     Raises:
         ValueError: the format is unknown, or the path ends in the suffix of another one.
     """
 
-    def __init__(self, format: Any, output: Path) -> None:
+    def __init__(self, format: Any, output: Path, share: Share | None = None) -> None:
         check_choice("format", format, tuple(FORMATS))
         self.format = FORMATS[format]
         suffix = self.format.suffixes[0]
@@ -117,11 +121,12 @@ class Target:
                 f"output: expected a name that ends in {suffix} for format {format!r}, got {str(output)!r}"
             )
         if self.format.is_folder:
-            self.folder, self._stem = output, "shard"
-            self.manifest = output / "manifest.json"
+            self.folder, self._stem = output if share is None else output / share.name, "shard"
+            self.manifest = self.folder / MANIFEST
         else:
-            self.folder, self._stem = output.parent, output.name.removesuffix(suffix)
-            self.manifest = output.parent / f"{self._stem}.manifest.json"
+            self.folder, stem = output.parent, output.name.removesuffix(suffix)
+            self._stem = stem if share is None else f"{stem}-{share.name}"
+            self.manifest = self.folder / f"{self._stem}.{MANIFEST}"
 
     def names(self, shard: int | None) -> list[str]:
         """Return the names of a shard's files, that with the ids first; None for the only shard."""
@@ -133,7 +138,7 @@ class Target:
     @property
     def about_all(self) -> list[Path]:
         """The files that describe all shards, which are written last."""
-        return [self.manifest, *([self.folder / _INDEX] if self.format.make_index else [])]
+        return [self.manifest, *([self.folder / INDEX] if self.format.make_index else [])]
 
     def shards_there(self) -> list[Path]:
         """Return files with names of numbered shards, which an earlier run may have left."""
@@ -157,4 +162,4 @@ class Target:
         """Return the name and content of the file about all shards; None if the format has none."""
         if self.format.make_index is None:
             return None
-        return _INDEX, json.dumps(self.format.make_index(shards), sort_keys=True)
+        return INDEX, json.dumps(self.format.make_index(shards), sort_keys=True)

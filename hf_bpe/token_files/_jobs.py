@@ -18,6 +18,7 @@ from hf_bpe.token_files._arrow import COLUMN
 from hf_bpe.token_files._documents import DocumentEncoder, Framing
 from hf_bpe.token_files._encoding import Job, Packing
 from hf_bpe.token_files._formats import FORMATS, Target
+from hf_bpe.token_files._shares import Share, part_of_sources
 
 
 def as_shards(paths: Any) -> list[Shard]:
@@ -53,9 +54,10 @@ def make_job(
     options: Options,
     random: Randomness,
     threads: int,
+    share: Share | None = None,
 ) -> Job:
     """Return the job of `BPETokenizer.encode_files`."""
-    target = Target(format, output)
+    target = Target(format, output, share)
     separator_id = _token_id(pipeline, "separator", pipeline.names.get("eos_token") if separator is None else separator)
     appends = target.format.appends_separator if append_separator is None else append_separator
     if appends and separator_id is None:
@@ -78,11 +80,9 @@ def make_job(
     framing = Framing(
         -1 if separator_id is None else separator_id, appends, _token_id(pipeline, "begin_token", begin_token)
     )
-    # The same pipeline for all files, because the ids of tokens added meanwhile may not fit.
-    decides_ids = pipeline.model.fingerprint, pipeline.token_tuples, options
     settings = {
         "format": format,
-        "tokenizer": hashlib.sha256(repr(decides_ids).encode()).hexdigest(),
+        "tokenizer": digest_of_tokenizer(pipeline, options),
         "separator": framing.separator_id,
         "append_separator": appends,
         "begin_token": framing.begin_id,
@@ -94,6 +94,12 @@ def make_job(
         settings |= {"dropout": random.dropout, "stochastok": random.stochastok, "seed": random.seed}
     if copied:
         settings["copy_columns"] = [*copied]
+    first_source = 0
+    if share is not None:
+        # The number of a record, which randomness depends on, is known only where its file is read from the beginning.
+        part = part_of_sources(sources, share, cuts_lines="seed" not in settings)
+        first_source, sources = part.first, part.sources
+        settings |= {"shard": [*share], "plan": part.plan}
     return Job(
         sources,
         target,
@@ -107,11 +113,24 @@ def make_job(
             pipeline.splits if random.stochastok else None,
             copied,
         ),
-        max([*pipeline.model.vocab, *pipeline.added_tokens], default=0),
+        highest_id(pipeline),
         None if pack is None else Packing(pack, pack_across),
         target.format.shard_tokens if shard_tokens is None else shard_tokens,
         settings,
+        first_source,
     )
+
+
+def digest_of_tokenizer(pipeline: Pipeline, options: Options) -> str:
+    """Return a digest of what decides the ids of a text."""
+    # The same pipeline for all files, because the ids of tokens added meanwhile may not fit.
+    decides_ids = pipeline.model.fingerprint, pipeline.token_tuples, options
+    return hashlib.sha256(repr(decides_ids).encode()).hexdigest()
+
+
+def highest_id(pipeline: Pipeline) -> int:
+    """Return the highest id of a tokenizer."""
+    return max([*pipeline.model.vocab, *pipeline.added_tokens], default=0)
 
 
 def _token_id(pipeline: Pipeline, name: str, token: str | None) -> int | None:

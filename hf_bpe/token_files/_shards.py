@@ -42,6 +42,7 @@ class ShardWriter:
         shard_tokens: a shard ends with the row that brings it to this number of ids; None for a single shard.
         records: the shards that are in place already.
         committed: called when a shard is in place.
+        needs_one: whether there is a shard even if there are no rows.
     """
 
     def __init__(
@@ -52,7 +53,9 @@ class ShardWriter:
         shard_tokens: int | None,
         records: list[ShardRecord],
         committed: Callable[[ShardRecord], None],
+        needs_one: bool = True,
     ) -> None:
+        self._needs_one = needs_one
         self._target, self._folder, self._make, self._shard_tokens = target, folder, make, shard_tokens
         self._records, self._committed = records, committed
 
@@ -60,7 +63,7 @@ class ShardWriter:
         """Write all rows; the last one must end with the last chunk."""
         left: Iterator[Chunk] = iter(chunks)
         first = next(left, None)
-        is_needed = not self._records  # a corpus without text has one shard, with nothing in it
+        is_needed = self._needs_one and not self._records  # a corpus without text has one shard, with nothing in it
         while first is not None or is_needed:
             first = self._write_shard(first, left)
             is_needed = False

@@ -30,8 +30,13 @@ class Unit(NamedTuple):
     sources: Sequence[Shard]
 
 
-def in_units(sources: Sequence[Shard]) -> list[Unit]:
-    """Return sources in units of work: a large one each, or several small ones."""
+def in_units(sources: Sequence[Shard], first: int = 0) -> list[Unit]:
+    """Return sources in units of work: a large one each, or several small ones.
+
+    Args:
+        sources: the sources.
+        first: the number of the first one.
+    """
     begins: list[int] = []
     room = 0
     for number, source in enumerate(sources):
@@ -40,7 +45,7 @@ def in_units(sources: Sequence[Shard]) -> list[Unit]:
             begins.append(number)
             room = _UNIT_BYTES
         room -= size
-    return [Unit(begin, sources[begin:end]) for begin, end in pairwise([*begins, len(sources)])]
+    return [Unit(first + begin, sources[begin:end]) for begin, end in pairwise([*begins, len(sources)])]
 
 
 def number_of_processes(units: Sequence[Unit], workers: int) -> int:

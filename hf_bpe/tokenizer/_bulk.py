@@ -25,6 +25,7 @@ from hf_bpe._utils.tables import elements, refuse_tables
 from hf_bpe.encoding import _randomness
 from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Padding
+from hf_bpe.token_files._shares import check_share
 
 logger = logging.get_logger(__name__)
 
@@ -42,6 +43,7 @@ ARGUMENTS: dict[str, Check] = {
     "pack": optional(at_least(1)),
     "pack_across": check_flag,
     "shard_tokens": optional(at_least(1)),
+    "shard": optional(check_share),
     "work_dir": optional(check_output),
     "show_progress": check_flag,
 }

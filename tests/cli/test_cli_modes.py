@@ -16,6 +16,7 @@ COMMANDS = {
     "count": "TEXT -o OUT",
     "merge-counts": "COUNTS -o OUT",
     "encode": "FOLDER TEXT -o OUT.npy",
+    "merge-manifests": "PARTS",
     "decode": "FOLDER IDS",
     "show": "FOLDER TEXT",
     "tree": "FOLDER low",
@@ -40,7 +41,16 @@ def files(folder, text, tmp_path_factory):
     run("truncate", folder, "-o", path / "other", "--vocab-size", 270)
     WordCounts({"low": 2}).save(path / "x.counts")
     (path / "ids").write_text("97 98", encoding="utf-8")
-    return {"TEXT": text, "FOLDER": folder, "OTHER": path / "other", "COUNTS": path / "x.counts", "IDS": path / "ids"}
+    run("encode", folder, text, "-o", path / "parts" / "x.npy", "--shard", "0/1")
+    parts = path / "parts"
+    return {
+        "PARTS": parts,
+        "TEXT": text,
+        "FOLDER": folder,
+        "OTHER": path / "other",
+        "COUNTS": path / "x.counts",
+        "IDS": path / "ids",
+    }
 
 
 def arguments(command, files, tmp_path):

@@ -17,6 +17,7 @@ COMMANDS = {
     "count": ["count {text} -o {new}", "count {missing} -o {new}", "count {text} {nasty}"],
     "merge-counts": ["merge-counts {counts} {counts} -o {new}", "merge-counts {missing} -o {new}"],
     "encode": ["encode {folder} {text} -o {new}.npy", "encode {missing} {text}"],
+    "merge-manifests": ["merge-manifests {missing}"],
     "decode": ["decode {folder} {text}", "decode {missing} {text}"],
     "show": ["show {folder} {text} --html {new}", "show {folder} {missing}"],
     "tree": ["tree {folder} {nasty}", "tree {folder} a --html {new}"],

@@ -249,6 +249,7 @@ def targets(folder: Path) -> list[Target]:
             paths=[str(text)],
             output=output + ".npy",
             separator=None,
+            shard=(0, 1),
             split_special_tokens=None,
             num_workers=1,
             show_progress=False,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hf_bpe._utils.arguments import checked
 from hf_bpe.encoding._randomness import Randomness
+from hf_bpe.token_files._shares import Share
 from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer._bulk import threads_of
 from hf_bpe.tokenizer._methods.state import TokenizerState
@@ -34,6 +35,7 @@ class FileMethods(TokenizerState):
         pack: int | None = None,
         pack_across: bool = True,
         shard_tokens: int | None = None,
+        shard: tuple[int, int] | None = None,
         copy_columns: Sequence[str] = (),
         split_special_tokens: bool | None = None,
         dropout: float | None = None,
@@ -73,6 +75,12 @@ class FileMethods(TokenizerState):
                 shorter.
             shard_tokens: end a shard with the row that brings it to this number of ids; None for a single one, or of
                 `mds` for shards of 64 MiB.
+            shard: `(I, N)`, with I from 0: encode part I of N, for N jobs that share the work. Files of JSON lines are
+                cut between records, others stay whole. The name of the output gets both numbers:
+                `corpus-00007-of-00100.bin`. In their order, the files of all parts hold what one job would have
+                written, and `hf_bpe.token_files.merge_manifests` writes the manifest of the whole. No sequence of
+                `pack` goes beyond a part, so the last ids of each part, which fill none, are left out. A part without
+                text has only a manifest.
             copy_columns: columns of JSON lines or Parquet to copy next to the ids, for "parquet" and "arrow" and for
                 rows that hold a single document. They become strings: other values as JSON, null stays null.
             dropout, stochastok, seed: see `encode_to_lists`. Record r of source s, both counted from 0, is text
@@ -121,5 +129,6 @@ class FileMethods(TokenizerState):
             options=self.pipeline.options(split_special_tokens),
             random=Randomness.of(dropout, stochastok, seed),
             threads=workers,
+            share=None if shard is None else Share(*shard),
         )
         return encode_sources(job, workers, None if work_dir is None else Path(work_dir), show_progress, overwrite)

@@ -1,0 +1,223 @@
+"""The manifest of a corpus from those of its parts, after a check that all are there and belong together."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hf_bpe._utils.arguments import check_flag, short_repr
+from hf_bpe._utils.files import write_atomically
+from hf_bpe._utils.input_files import read_json
+from hf_bpe._utils.paths import check_output
+from hf_bpe._utils.shapes import Optional, check_shape
+from hf_bpe.counting._error_policy import SKIPPED
+from hf_bpe.token_files._encoding import EncodedFiles
+from hf_bpe.token_files._formats import FORMATS, INDEX, MANIFEST, SHARD_FILES
+from hf_bpe.token_files._shares import Share
+
+_SHARE = re.compile(rf"(?:(.*)-)?([0-9]{{5}})-of-([0-9]{{5}})(?:\.{re.escape(MANIFEST)})?")
+_SUMS = ("tokens", "documents", "rows", "tokens_left_out")
+_SHARD = {"files": SHARD_FILES, "tokens": int, "rows": int}
+_SOURCE = {"name": str, "bytes": Optional(int), ...: object}
+_MDS_INDEX = {"version": int, "shards": [{"raw_data": {"basename": str, ...: object}, ...: object}]}
+_MANIFEST: dict[Any, Any] = {
+    **dict.fromkeys(_SUMS, int),
+    "made_by": str,
+    "format": str,
+    "shard": (int, int),
+    "skipped": SKIPPED,
+    "shards": [_SHARD],
+    "sources": [_SOURCE],
+    ...: object,
+}
+_NAMED = 20  # shares in a message; there may be thousands
+
+
+class _SharedManifest(NamedTuple):
+    """The manifest of a share.
+
+    Attributes:
+        path: its file.
+        stem: the name of the output without suffix; empty for MDS, whose files are in a folder for each share.
+        share: the share.
+        content: what it says.
+    """
+
+    path: Path
+    stem: str
+    share: Share
+    content: dict[str, Any]
+
+    @property
+    def subfolder(self) -> str:
+        """The folder of the files, relative to that of the whole."""
+        return "" if self.stem else f"{self.share.name}/"
+
+
+def merge_manifests(output: str | os.PathLike[str], *, overwrite: bool = False) -> EncodedFiles:
+    r"""Check that all parts of a corpus are encoded, and write the manifest of the whole.
+
+    The parts are what `BPETokenizer.encode_files` wrote with `shard=(0, N)` to `shard=(N - 1, N)`. Their files stay as
+    they are. Of MDS, the index of all shards is written, too.
+
+    Args:
+        output: the `output` of `encode_files`, or the folder of the files if it has those of one output only.
+        overwrite: replace the manifest of another run.
+
+    Returns:
+        The files of all parts in their order, and the sums of their numbers.
+
+    Raises:
+        FileNotFoundError: there are no parts, or some are missing; the message names them.
+        FileExistsError: there is another manifest with this name.
+        ValueError: parts were made of other sources, by other tokenizers or with other options; a file has another size
+            than its manifest says; or a manifest is damaged.
+
+    >>> from hf_bpe import BPETokenizer
+    >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|endoftext|>"])
+    >>> _ = Path("low.jsonl").write_text("\n".join(['{"text": "low"}'] * 5))
+    >>> for i in range(2):
+    ...     written = tokenizer.encode_files("low.jsonl", "out/low", format="megatron", shard=(i, 2))
+    >>> written.ids.name
+    'low-00001-of-00002.bin'
+    >>> merged = merge_manifests("out")
+    >>> merged.manifest.name, merged.num_documents, merged.num_tokens
+    ('low.manifest.json', 5, 20)
+    """
+    path = Path(check_output("output", output))
+    check_flag("overwrite", overwrite)
+    parts = _checked_parts(path, [*_find(path)])
+    first = parts[0]
+    folder = first.path.parent if first.stem else first.path.parent.parent
+    manifest = folder / (f"{first.stem}.{MANIFEST}" if first.stem else MANIFEST)
+    shards = [
+        {**shard, "files": {part.subfolder + name: size for name, size in shard["files"].items()}}
+        for part in parts
+        for shard in part.content["shards"]
+    ]
+    for name, size in (item for shard in shards for item in shard["files"].items()):
+        found = (folder / name).stat().st_size if (folder / name).is_file() else None
+        if found != size:
+            got = "is missing" if found is None else f"has {found} bytes"
+            raise ValueError(f"{folder / name} {got}, expected {size} bytes by its manifest; encode that part again")
+    merged = {name: value for name, value in first.content.items() if name not in ("shard", "plan")}
+    merged |= {name: sum(part.content[name] for part in parts) for name in _SUMS}
+    merged["skipped"] = {name: sum(part.content["skipped"][name] for part in parts) for name in SKIPPED}
+    merged["shards"] = shards
+    merged["sources"] = _joined([source for part in parts for source in part.content["sources"]])
+    text = json.dumps(merged, indent=1, ensure_ascii=False) + "\n"
+    if manifest.exists() and not overwrite and manifest.read_text(encoding="utf-8") != text:
+        raise FileExistsError(f"{manifest} is of another run; delete it, choose another output, or overwrite it")
+    format = FORMATS[first.content["format"]]
+    if format.make_index is not None:
+        write_atomically(folder / INDEX, _joined_index(parts))
+    write_atomically(manifest, text)
+    files = [folder / name for shard in shards for name in shard["files"]]
+    ids = files[0] if files else folder / f"{first.stem}-{first.share.name}{format.suffixes[0]}"
+    offsets = ids.with_suffix(format.suffixes[1]) if first.content["format"] == "npy" else None
+    return EncodedFiles(
+        ids,
+        offsets,
+        merged["tokens"],
+        merged["documents"],
+        manifest,
+        files,
+        merged["rows"],
+    )
+
+
+def _find(output: Path) -> Iterator[tuple[Path, re.Match[str]]]:
+    """Yield the manifests of shares in a folder, or of an output, and what their names say."""
+    folder = output if output.is_dir() else output.parent
+    suffixes = [format.suffixes[0] for format in FORMATS.values()]
+    name = next((output.name.removesuffix(each) for each in suffixes if output.name.endswith(each)), output.name)
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        match = _SHARE.fullmatch(path.name)
+        if match is None or match[1] == "":
+            continue
+        if path.name.endswith(MANIFEST) and match[1] and (output.is_dir() or match[1] == name):
+            yield path, match
+        elif match[1] is None and output.is_dir() and (path / MANIFEST).is_file():
+            yield path / MANIFEST, match
+
+
+def _checked_parts(output: Path, found: Sequence[tuple[Path, re.Match[str]]]) -> list[_SharedManifest]:
+    """Return the manifests of all shares in their order."""
+    if not found:
+        raise FileNotFoundError(f"{output}: no manifest of a part, such as corpus-00000-of-00002.{MANIFEST}")
+    stems = sorted({match[1] or "" for _, match in found})
+    if len(stems) > 1:
+        given = " or ".join(str(output / stem) if stem else "a folder of MDS" for stem in stems[:_NAMED])
+        raise ValueError(f"{output} has parts of several outputs, expected one; give {given}")
+    counts = sorted({int(match[3]) for _, match in found})
+    if len(counts) > 1:
+        numbers = " and of ".join(map(str, counts[:_NAMED]))
+        raise ValueError(f"{output} has parts of {numbers}, which do not belong together; delete those of one number")
+    there = {int(match[2]): path for path, match in found}
+    if missing := [number for number in range(counts[0]) if number not in there]:
+        listed = ", ".join(map(str, missing[:_NAMED])) + (", …" if len(missing) > _NAMED else "")
+        raise FileNotFoundError(
+            f"{output} lacks {len(missing)} of {counts[0]} parts: {listed}; encode them, then merge again"
+        )
+    parts = [_read(there[number], stems[0], Share(number, counts[0])) for number in range(counts[0])]
+    for part in parts[1:]:
+        _check_same(parts[0], part)
+    return parts
+
+
+def _read(path: Path, stem: str, share: Share) -> _SharedManifest:
+    try:
+        content = check_shape(read_json(path), _MANIFEST)
+        if content["shard"] != [*share] or content["format"] not in FORMATS:
+            raise ValueError(f"it is of part {content['shard']} in format {short_repr(content['format'])}")
+    except ValueError as error:
+        raise ValueError(f"{path} is not the manifest of a part, or is damaged: {error}; encode it again") from None
+    return _SharedManifest(path, stem, share, content)
+
+
+def _check_same(first: _SharedManifest, other: _SharedManifest) -> None:
+    """Raise a ValueError that names what differs in the tokenizer, the options or the sources."""
+    own = {*_SUMS, "shard", "skipped", "shards", "sources"}
+    for name in [*first.content, *other.content]:
+        mine, its = (part.content.get(name) for part in (first, other))
+        if name not in own and mine != its:
+            what = "the sources, or the times at which they were written," if name == "plan" else name
+            raise ValueError(
+                f"{other.path}: {what} differ from those of {first.path} ({short_repr(its)}, {short_repr(mine)}); "
+                "encode all parts with one tokenizer, the same options and sources, and one version of hf_bpe"
+            )
+
+
+def _joined(sources: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return sources with the ranges of a file as one."""
+    joined: list[dict[str, Any]] = []
+    for source in sources:
+        start, stop = source.get("range", (0, None))
+        last = joined[-1] if joined else {}
+        if last.get("name") == source["name"] and last.get("range", (0, None))[1] == start:
+            last["bytes"] += source["bytes"]
+            last["range"] = [last["range"][0], stop]
+        else:
+            joined.append(dict(source))
+        if joined[-1].get("range") == [0, None]:
+            del joined[-1]["range"]
+    return joined
+
+
+def _joined_index(parts: Sequence[_SharedManifest]) -> str:
+    """Return the index of all shards, which names them by their folders, as that of `merge_index` of MosaicML does."""
+    shards = []
+    for part in parts:
+        path = part.path.parent / INDEX
+        try:
+            index = check_shape(read_json(path), _MDS_INDEX)
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error}; encode that part again") from None
+        for shard in index["shards"]:
+            raw = {**shard["raw_data"], "basename": part.subfolder + shard["raw_data"]["basename"]}
+            shards.append({**shard, "raw_data": raw})
+    return json.dumps({"version": 2, "shards": shards}, sort_keys=True)

@@ -1,0 +1,101 @@
+"""The parts of a corpus that several machines encode: consecutive, of about equal size, and the same for everyone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from hf_bpe._utils.arguments import check_int, short_repr
+from hf_bpe.counting._sources import Shard, is_splittable
+
+MAX_SHARES = 99_999  # numbers have five digits in names of files
+
+
+class Share(NamedTuple):
+    """Part `part`, from 0 on, of the `parts` of a corpus."""
+
+    part: int
+    parts: int
+
+    @property
+    def name(self) -> str:
+        """The part of a file name that tells this share from the others.
+
+        >>> Share(7, 100).name
+        '00007-of-00100'
+        """
+        return f"{self.part:05}-of-{self.parts:05}"
+
+
+def check_share(name: str, value: Any) -> Share:
+    """Return a pair of numbers as a share.
+
+    >>> check_share("shard", (7, 7))
+    Traceback (most recent call last):
+    ValueError: shard: expected (0, 7) to (6, 7), got (7, 7)
+    """
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise TypeError(f"{name}: expected two numbers (I, N), such as (0, 8), got {short_repr(value)}")
+    count = check_int(f"{name}: N", value[1], 1, MAX_SHARES)
+    index = check_int(f"{name}: I", value[0], 0)
+    if index >= count:
+        raise ValueError(f"{name}: expected (0, {count}) to ({count - 1}, {count}), got ({index}, {count})")
+    return Share(index, count)
+
+
+class Part(NamedTuple):
+    """What a share holds.
+
+    Attributes:
+        first: the number of the first source among those of the corpus.
+        sources: files, or ranges of them.
+        plan: a digest that all shares of the same corpus have.
+    """
+
+    first: int
+    sources: list[Shard]
+    plan: str
+
+
+def part_of_sources(sources: Sequence[Shard], share: Share, *, cuts_lines: bool) -> Part:
+    """Return the sources of a share; those of all shares in their order are the corpus.
+
+    Args:
+        sources: the sources of the corpus, each a whole file.
+        share: the share.
+        cuts_lines: whether files of JSON lines may be cut.
+
+    Raises:
+        ValueError: a source can be read only once.
+    """
+    for source in sources:
+        if source.version is None:
+            raise ValueError(f"shard: {source.name} can be read only once, so no other job reads the same; use a file")
+    chosen = [*_chosen(sources, share, cuts_lines)]
+    plan = hashlib.sha256(json.dumps([cuts_lines, *(source.key for source in sources)]).encode()).hexdigest()
+    return Part(chosen[0][0] if chosen else 0, [source for _, source in chosen], plan)
+
+
+def _chosen(sources: Sequence[Shard], share: Share, cuts_lines: bool) -> Iterator[tuple[int, Shard]]:
+    """Yield the number of each source of a share, and the source or a range of it.
+
+    The corpus is a line of as many bytes as its files have, of which each share has its part. A file of JSON lines is
+    cut where a part ends; any other belongs to the share that has its middle.
+    """
+    sizes = [1 if source.size is None else source.size for source in sources]
+    total = sum(sizes)
+    begin, end = (total * part // share.parts for part in (share.part, share.part + 1))
+    is_last = share.part == share.parts - 1
+    place = 0
+    for number, (source, size) in enumerate(zip(sources, sizes, strict=True)):
+        if cuts_lines and source.format == "jsonl" and source.size and is_splittable(source):
+            start, stop = max(begin - place, 0), min(end - place, size)
+            if start < stop:
+                is_end = stop == size
+                yield number, replace(source, start=start, stop=None if is_end else stop, size=stop - start)
+        elif begin <= place + size // 2 and (is_last or place + size // 2 < end):
+            yield number, source
+        place += size
