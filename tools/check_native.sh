@@ -45,6 +45,7 @@ fuzz() { # name
 }
 export -f fuzz
 export seconds
+fuzzers=(fuzz_scanner fuzz_expressions fuzz_runs fuzz_trainer fuzz_tokens fuzz_encoder fuzz_characters)
 # Two at a time: each takes one core.
 # shellcheck disable=SC2016
-printf '%s\n' fuzz_scanner fuzz_expressions fuzz_runs fuzz_trainer fuzz_tokens fuzz_encoder | xargs -n 1 -P 2 bash -c 'fuzz "$1"' fuzz
+printf '%s\n' "${fuzzers[@]}" | xargs -n 1 -P 2 bash -c 'fuzz "$1"' fuzz

@@ -26,7 +26,7 @@ enum class PrefixSpace {
 // What text is cut by, besides the tokens that merges make.
 struct CharacterRules {
   PrefixSpace prefix = PrefixSpace::kNever;
-  bool splits = false;                      // each space begins a pre-token; else all text between added tokens is one
+  bool splits = false;                      // each space, which is a token, begins a pre-token; else none does
   std::optional<std::uint32_t> unknown_id;  // the id of characters without a token, if they do not become bytes
   bool fuses_unknown = false;               // those side by side become one id
   bool keeps_spaces = false;                // as in AddedTokens
